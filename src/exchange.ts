@@ -6,6 +6,7 @@ import type { Clock } from './clock.ts';
 import { type AttemptStart, RunningAttempt } from './exchange/attempt-record.ts';
 import { type Cause, type EndReason, ExchangeEnd } from './exchange/exchange-end.ts';
 import type { Endpoint, ExchangeView, Key, RunningUsage } from './exchange/exchange-view.ts';
+import type { StageTimeline } from './exchange/stage-record.ts';
 import type { Account } from './stores/accounts/accounts.ts';
 import type { Log } from './telemetry/log.ts';
 import { markEvent, traceIdOf } from './telemetry/tracing.ts';
@@ -55,6 +56,8 @@ export class Exchange implements ExchangeView {
     estimated: true,
   };
   readonly attempts: RunningAttempt[] = [];
+  /** Times of the stages, one for each chain that it has entered. */
+  readonly stageTimelines: StageTimeline[] = [];
   /** Time spent waiting for upstreams, over all attempts: for a first event or whole reply, for a permit, before a retry. */
   upstream_wait_ms = 0;
   /** Time of the first chunk with text or a tool call, on `clock.elapsed_ms`. */

@@ -58,6 +58,7 @@ export {
   type RunningUsage,
 } from './exchange/exchange-view.ts';
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
+export type { StageRecord } from './exchange/stage-record.ts';
 export { isObject, type Json } from './json-object.ts';
 export { nanoUsdOf } from './money.ts';
 export type { AccountOptions, PlanOptions } from './options.ts';

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import type { StageRecord, StageTimeline } from '../exchange/stage-record.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Stage } from '../stage.ts';
 import type { HistogramSeries } from '../telemetry/metric-series.ts';
@@ -29,7 +30,7 @@ function stageErrorOf(thrown: unknown): StageError {
 }
 
 /** Own time of every stage and hook in one exchange, reported together at its end; of what ends later, then. */
-export class StageTimes {
+export class StageTimes implements StageTimeline {
   readonly #stages: readonly Stage[];
   readonly #exchange: Exchange;
   readonly #metrics: Metrics | undefined;
@@ -37,6 +38,10 @@ export class StageTimes {
   readonly #series: (HistogramSeries | undefined)[];
   /** Milliseconds by stage and hook; negative if a hook has not run. */
   readonly #own_ms: number[];
+  /** When the exchange began, on the clock of `performance.now`. */
+  readonly #began_ms: number;
+  /** Places of the hooks in the order in which they first ran, each followed by when it did. */
+  readonly #starts: number[] = [];
   #isReported = false;
   /** Places of hooks that have failed without settling: when they settle after all, it counts no more. */
   #givenUp: Set<number> | undefined;
@@ -54,6 +59,8 @@ export class StageTimes {
     this.#metrics = metrics;
     this.#series = series;
     this.#own_ms = new Array<number>(stages.length * timedHooks.length).fill(-1);
+    this.#began_ms = performance.now() - exchange.elapsed_ms;
+    exchange.stageTimelines.push(this);
   }
 
   nameOf(index: number): string {
@@ -63,6 +70,8 @@ export class StageTimes {
   /** Runs and times a hook, awaits it only if it returned a promise, and counts what it throws. */
   run(index: number, hook: TimedHook, argument?: unknown): unknown {
     const start_ms = performance.now();
+    const at = placeOf(index, hook);
+    if (this.#own_ms[at]! < 0) this.#starts.push(at, start_ms);
     let result: unknown;
     try {
       result = (this.#stages[index] as unknown as CalledStage)[hook](this.#exchange, argument);
@@ -144,6 +153,20 @@ export class StageTimes {
     }
   }
 
+  records(limit: number): StageRecord[] {
+    const records: StageRecord[] = [];
+    for (let next = 0; next < this.#starts.length && records.length < limit; next += 2) {
+      const at = this.#starts[next]!;
+      const own_ms = this.#own_ms[at]!;
+      const hook = timedHooks[at % timedHooks.length]!;
+      if (own_ms < 0 || hook === 'onSettled') continue;
+      const offset_ms = Math.max(0, hundredths(this.#starts[next + 1]! - this.#began_ms));
+      const { name: stage } = this.#stages[Math.floor(at / timedHooks.length)]!;
+      records.push({ stage, hook, offset_ms, own_ms: hundredths(own_ms) });
+    }
+    return records;
+  }
+
   #isGivenUp(index: number, hook: TimedHook): boolean {
     return this.#givenUp?.has(placeOf(index, hook)) === true;
   }
@@ -158,6 +181,8 @@ export class StageTimes {
 
 /** Place of a stage's hook among the times. */
 const placeOf = (index: number, hook: TimedHook): number => index * timedHooks.length + hookAt[hook];
+
+const hundredths = (ms: number): number => Math.round(ms * 100) / 100;
 
 const isPending = (result: unknown): result is PromiseLike<unknown> =>
   typeof (result as { then?: unknown } | null | undefined)?.then === 'function';

@@ -9,6 +9,7 @@ import type { Account } from '../stores/accounts/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AttemptRecord } from './attempt-record.ts';
 import type { EndReason } from './exchange-end.ts';
+import type { StageRecord } from './stage-record.ts';
 
 /** An endpoint. A `public` one needs no key. */
 export interface Endpoint {
@@ -72,6 +73,8 @@ export interface Outcome {
   readonly provider: string | undefined;
   /** All attempts, in order. One that another followed is not billed. */
   readonly attempts: readonly AttemptRecord[];
+  /** Own time of the stages' hooks, in the order in which they began; at most 64. */
+  readonly stages: readonly StageRecord[];
   /** When it began, and how long its parts took. */
   readonly timings: Timings;
 }

@@ -36,6 +36,7 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     estimated: isEstimated(usage),
     cost_usd: outcome.cost_usd,
     attempts_made: outcome.attempts.map(attemptRowOf),
+    stages: outcome.stages,
   };
 }
 

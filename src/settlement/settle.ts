@@ -2,6 +2,7 @@ import { SpanStatusCode } from '@opentelemetry/api';
 import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { EndReason } from '../exchange/exchange-end.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
+import { stageRecords } from '../exchange/stage-record.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -95,6 +96,7 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
     cost_usd,
     provider: exchange.provider,
     attempts: exchange.attempts,
+    stages: stageRecords(exchange.stageTimelines),
     timings: {
       started_epoch_ms: exchange.started_epoch_ms,
       duration_ms: exchange.clock.elapsed_ms() - started_ms,
@@ -109,7 +111,7 @@ const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, m
 function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {
   const sample = exchange.isLogged('info') ? lineShare(outcome, log_sample) : 0;
   if (sample === 0) return;
-  const { id: _, trace_id: __, timings, usage, attempts, ...facts } = outcome;
+  const { id: _, trace_id: __, stages: ___, timings, usage, attempts, ...facts } = outcome;
   exchange.log.info(
     {
       ...facts,

@@ -49,6 +49,7 @@ const rows: readonly LedgerRow[] = fc
     code: null,
     refused_by: null,
     attempts_made: [],
+    stages: [],
     started_ms: first_ms + at_ms,
     duration_ms: 10,
     first_token_ms: null,

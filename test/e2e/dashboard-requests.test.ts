@@ -103,6 +103,22 @@ describe('the page of one request', () => {
     expect(text).not.toContain('<script>x');
   });
 
+  it('has a timeline of stages and attempts with the figures that its bars show', async () => {
+    const { text } = await visitor.get('request?id=covered');
+    const table = /aria-label="Timeline".*?<\/table>/s.exec(text)![0];
+    const spans = tableRows(table);
+    const names = spans.map(([name]) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['auth onHeaders', 'Attempt 1 broken', 'Attempt 2 upstream']),
+    );
+    expect(names[0]).toContain('onHeaders');
+    const begins = spans.map(([, begin = '']) => Number.parseFloat(begin));
+    expect(begins).toEqual(begins.toSorted((a, b) => a - b));
+    for (const [, , took] of spans) expect(took).toMatch(/^[\d.\u202f]+ ms$/);
+    expect(table.match(/<svg class="span" aria-hidden="true"/g)).toHaveLength(spans.length);
+    expect((await visitor.get('request?id=throttled')).text).toContain('rate-limit');
+  });
+
   it('says which limit refused it', async () => {
     const { text } = await visitor.get('request?id=throttled');
     expect(text).toContain('<code>rate_limited</code>');

@@ -53,6 +53,7 @@ function earlier(): LedgerRow[] {
     code: null,
     refused_by: null,
     attempts_made: [],
+    stages: [],
     started_ms: Date.UTC(2025, 8, 1) + at * 11 * 3_600_000,
     duration_ms: 10,
     first_token_ms: null,

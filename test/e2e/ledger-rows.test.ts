@@ -206,7 +206,14 @@ describe('the ledger', () => {
   it('finds an exchange by its request id, with all of its attempts', async () => {
     const config = { providers: {}, models: [], stores: place.stores } as never;
     const found = await runCommand(config, 'ledger', 'find', 'failed');
-    expect(JSON.parse(found.stdout)).toEqual([{ ...rowOf('failed'), attempts_made: attempts.get('failed') }]);
+    const [exchange] = JSON.parse(found.stdout);
+    expect(exchange).toEqual({
+      ...rowOf('failed'),
+      attempts_made: attempts.get('failed'),
+      stages: expect.arrayContaining([
+        { stage: 'auth', hook: 'onHeaders', offset_ms: expect.any(Number), own_ms: expect.any(Number) },
+      ]),
+    });
     expect(await runCommand(config, 'ledger', 'find', 'no-key')).toMatchObject({
       code: 1,
       stdout: '',

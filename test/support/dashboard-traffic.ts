@@ -52,6 +52,7 @@ export function madeUpRow(
     code: null,
     refused_by: null,
     attempts_made: [],
+    stages: [],
     started_ms,
     duration_ms: 900,
     first_token_ms: 200,

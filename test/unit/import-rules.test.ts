@@ -50,6 +50,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange/attempt-record.ts',
     'src/exchange/exchange-end.ts',
     'src/exchange/exchange-view.ts',
+    'src/exchange/stage-record.ts',
     'src/exchange/log-error.ts',
     'src/exchange/prompt-filter.ts',
     'src/exchange/ignored-parameters.ts',

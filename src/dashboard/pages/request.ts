@@ -6,6 +6,7 @@ import { type Html, html, type Part } from '../view/html.ts';
 import { endOf } from '../view/request-end.ts';
 import { pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { timelineTable } from '../view/timeline.ts';
 import { dollars } from '../view/usage-table.ts';
 
 /** One request, found by its `x-request-id`: how it ended, what it used, and every attempt. */
@@ -39,6 +40,9 @@ function exchange(row: LedgerRow, at: number): Html {
 <div class="columns">${facts(row)}${use(row)}</div>
 <h3>Attempts</h3>
 ${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was asked: a stage answered.' : 'It ended before a provider was asked.'}</p>`)}
+<h3>Timeline</h3>
+${timelineTable(row)}
+<p class="muted">A stage's time is its own: of <code>onStream</code> it is spread over the whole stream. The end of a request, <code>onSettled</code>, is not in it. Waits for a provider are pale, and a thin mark is the first token.</p>
 </section>`;
 }
 

@@ -7,6 +7,8 @@ export interface Column<R> {
   readonly isNumber?: boolean;
   /** True for long names, which may be broken anywhere. */
   readonly isName?: boolean;
+  /** True for pictures, which take the room that is left. */
+  readonly isWide?: boolean;
 }
 
 /** A table called `label`, which scrolls by itself where the window is narrow; `empty` in place of one without rows. */
@@ -17,7 +19,8 @@ export function tableOf<R>(
   empty?: Html,
 ): Html {
   if (rows.length === 0 && empty) return empty;
-  const style = ({ isNumber, isName }: Column<R>): string => (isNumber ? 'number' : isName ? 'name' : '');
+  const style = ({ isNumber, isName, isWide }: Column<R>): string =>
+    isNumber ? 'number' : isName ? 'name' : isWide ? 'wide' : '';
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table>
 <thead><tr>${columns.map(column => html`<th scope="col" class="${style(column)}">${column.title}</th>`)}</tr></thead>

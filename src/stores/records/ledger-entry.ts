@@ -16,6 +16,14 @@ const attemptSchema = z.object({
   kind: text.nullable(),
 });
 
+/** One hook of a stage, as `StageRecord` describes it. */
+const stageSchema = z.object({
+  stage: text,
+  hook: text,
+  offset_ms: z.number().nonnegative(),
+  own_ms: z.number().nonnegative(),
+});
+
 /** One settled exchange, also as `ledger_row` in the log. Times in milliseconds. */
 export const rowSchema = z.object({
   /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
@@ -53,6 +61,8 @@ export const rowSchema = z.object({
   cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
   /** Every attempt, in order. */
   attempts_made: z.array(attemptSchema).max(1000).readonly().default([]),
+  /** Own time of the stages' hooks, in the order in which they began; empty in rows of earlier versions. */
+  stages: z.array(stageSchema).max(64).readonly().default([]),
 });
 
 /** Equal exchanges of one day that asked no upstream and cost nothing; `started_ms` is when the first of them began. */
@@ -70,6 +80,7 @@ export const batchSchema = z.object({
 
 export type LedgerRow = Readonly<z.output<typeof rowSchema>>;
 export type AttemptRow = Readonly<z.output<typeof attemptSchema>>;
+export type StageRow = Readonly<z.output<typeof stageSchema>>;
 export const attemptColumns = attemptSchema.keyof().options;
 export type RefusalCount = Readonly<z.output<typeof refusalSchema>>;
 export type RefusalBatch = Readonly<z.output<typeof batchSchema>>;

@@ -16,6 +16,7 @@ import {
   type LedgerEntry,
   type LedgerRow,
   rowSchema,
+  type StageRow,
 } from './ledger-entry.ts';
 import { countOnce, rollUp } from './roll-up.ts';
 
@@ -37,7 +38,7 @@ export interface LedgerQuery {
 }
 
 /** A row as lists have it. */
-export type ListedRow = Omit<LedgerRow, 'attempts_made'>;
+export type ListedRow = Omit<LedgerRow, 'attempts_made' | 'stages'>;
 
 type StoredRow = Omit<ListedRow, 'estimated' | 'stream' | 'cost_usd'> & {
   estimated: number;
@@ -47,7 +48,7 @@ type StoredRow = Omit<ListedRow, 'estimated' | 'stream' | 'cost_usd'> & {
 
 /** Named as the fields of a row; the cost is stored as an integer. */
 const columns = [
-  ...rowSchema.keyof().exclude(['cost_usd', 'attempts_made']).options,
+  ...rowSchema.keyof().exclude(['cost_usd', 'attempts_made', 'stages']).options,
   'cost_pico_usd',
 ] as const;
 
@@ -104,8 +105,8 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
 
   /** The exchanges with this request id, newest first, at most `max_found`: clients choose it, and may use one again. */
   async find(request_id: string): Promise<LedgerRow[]> {
-    const rows = await database.run<StoredRow>(
-      `SELECT ${columns.join(', ')} FROM sluice.ledger WHERE request_id = ? ORDER BY started_ms DESC, id DESC LIMIT ?`,
+    const rows = await database.run<StoredRow & { stages: string | null }>(
+      `SELECT ${columns.join(', ')}, stages FROM sluice.ledger WHERE request_id = ? ORDER BY started_ms DESC, id DESC LIMIT ?`,
       [request_id, max_found],
     );
     if (rows.length === 0) return [];
@@ -116,7 +117,11 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
     );
     const byRow = Map.groupBy(attempts, ({ ledger_id }) => ledger_id);
     const made = (id: string) => (byRow.get(id) ?? []).map(({ ledger_id: _, ...attempt }) => attempt);
-    return rows.map(row => ({ ...listedRow(row), attempts_made: made(row.id) }));
+    return rows.map(({ stages, ...row }) => ({
+      ...listedRow(row),
+      attempts_made: made(row.id),
+      stages: stagesOf(stages),
+    }));
   },
 });
 
@@ -157,7 +162,7 @@ async function insertNewest(
   return inserted;
 }
 
-function storedRow({ estimated, stream, cost_usd, attempts_made: _, ...row }: LedgerRow): Row {
+function storedRow({ estimated, stream, cost_usd, attempts_made: _, stages = [], ...row }: LedgerRow): Row {
   const stored = {
     ...row,
     cache_creation_tokens: row.cache_creation_tokens ?? 0,
@@ -166,7 +171,20 @@ function storedRow({ estimated, stream, cost_usd, attempts_made: _, ...row }: Le
     cost_pico_usd: picoUsd(cost_usd),
   };
   // A row that waited on disk may be of an earlier version, with fewer columns.
-  return Object.fromEntries(columns.map(name => [name, stored[name] ?? null]));
+  return {
+    ...Object.fromEntries(columns.map(name => [name, stored[name] ?? null])),
+    stages:
+      stages.length === 0 ? null : JSON.stringify(stages.map(stage => stageFields.map(of => stage[of]))),
+  };
+}
+
+/** The stages of a row from the column, where each is a list of the values of these fields. */
+const stageFields = ['stage', 'hook', 'offset_ms', 'own_ms'] as const;
+
+function stagesOf(stored: string | null): StageRow[] {
+  if (stored === null) return [];
+  const stages = JSON.parse(stored) as [string, string, number, number][];
+  return stages.map(([stage, hook, offset_ms, own_ms]) => ({ stage, hook, offset_ms, own_ms }));
 }
 
 const listedRow = ({ estimated, stream, cost_pico_usd, ...row }: StoredRow): ListedRow => ({

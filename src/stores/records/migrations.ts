@@ -163,6 +163,10 @@ export const migrations: readonly Migration[] = [
   {
     version: 6,
     name: 'accounts and keys at work',
-    statements: ['ALTER TABLE sluice.ledger ADD COLUMN refused_by TEXT'],
+    statements: [
+      'ALTER TABLE sluice.ledger ADD COLUMN refused_by TEXT',
+      // JSON: own time of the stages' hooks, as [stage, hook, offset_ms, own_ms].
+      'ALTER TABLE sluice.ledger ADD COLUMN stages TEXT',
+    ],
   },
 ];

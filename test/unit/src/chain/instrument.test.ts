@@ -41,6 +41,38 @@ describe('the duration of a stage', () => {
     });
   });
 
+  it('is in the outcome, with when each hook began, in that order, without onSettled', async () => {
+    const stages: Stage[] = [
+      { name: 'a', onHeaders: () => work(5), onReply: (_, given) => given },
+      { name: 'b', onHeaders: () => {}, onRequest: () => wait(5), onSettled: () => {} },
+    ];
+    const { passage, outcome } = measured(stages);
+    await passage.onHeaders();
+    await passage.onRequest();
+    await passage.onReply(reply);
+    passage.onSettled(outcome());
+    const [first, second, third, last, ...more] = outcome().stages;
+    expect([first, second, third, last].map(each => `${each!.stage} ${each!.hook}`)).toEqual([
+      'a onHeaders',
+      'b onHeaders',
+      'b onRequest',
+      'a onReply',
+    ]);
+    expect(more).toEqual([]);
+    expect(first!.own_ms).toBeGreaterThanOrEqual(5);
+    expect(second!.offset_ms).toBeGreaterThanOrEqual(first!.offset_ms + 5);
+    expect(last!.offset_ms).toBeGreaterThanOrEqual(third!.offset_ms + 4);
+    expect(third!.own_ms).toBe(Math.round(third!.own_ms * 100) / 100);
+  });
+
+  it('is in the outcome for 64 hooks at most', () => {
+    const { passage, outcome } = measured(
+      Array.from({ length: 70 }, (_, at) => ({ name: `stage-${at}`, onHeaders: () => {} })),
+    );
+    void passage.onHeaders();
+    expect(outcome().stages).toHaveLength(64);
+  });
+
   it('is observed in onError and onSettled too', async () => {
     const stage: Stage = { name: 'a', onError: (_, error) => error, onSettled: () => {} };
     const { passage, settle, counts } = measured([stage]);

@@ -37,6 +37,8 @@ export function measured(stages: readonly Stage[]) {
   };
   return {
     passage,
+    /** What its outcome would be now. */
+    outcome: () => outcomeOf(exchange),
     settle: () => passage.onSettled(outcomeOf(exchange)),
     /** Those that were observed: every hook has a series from the beginning. */
     counts: async () => happened(await valuesOf('sluice_stage_duration_seconds', '_count')),

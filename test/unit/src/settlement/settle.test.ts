@@ -137,6 +137,7 @@ describe('the ledger row of an exchange', () => {
           },
           { ...untimed, provider: 'a', model: 'y', status: 200, outcome: 'completed', kind: null },
         ],
+        stages: [],
       },
     ]);
     expect(Number(cost_usd)).toBeGreaterThan(0);

@@ -42,6 +42,10 @@ export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
         kind: null,
       },
     ],
+    stages: [
+      { stage: 'auth', hook: 'onHeaders', offset_ms: 0.12, own_ms: 0.05 },
+      { stage: 'rate-limit', hook: 'onRequest', offset_ms: 1.5, own_ms: 0.4 },
+    ],
     ...more,
   };
 }
