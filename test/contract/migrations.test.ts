@@ -12,6 +12,7 @@ import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
 
 const targets = recordsTargets();
+const day_ms = 86_400_000;
 
 const versions = async (database: Connection): Promise<number[]> =>
   (
@@ -45,6 +46,35 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     expect(await usage.sum({ by: ['account', 'model', 'day'] })).toEqual(before);
     expect(await ledger.insert([...rows, ...sampleRows(1)])).toBe(1);
     expect(await usage.sum({ by: [] })).toMatchObject([{ requests: 4, prompt_tokens: 40 }]);
+    await database.close();
+  });
+
+  it('add up the past use of keys, from rows and from refusals', async () => {
+    const database = await open(await newPlace());
+    await migrate(database, isPostgres, 0, { steps: migrations.filter(({ version }) => version < 6) });
+    const noon_ms = Date.parse('2026-11-20T23:59:59.999Z');
+    const ledger = Object.entries({
+      key_a: noon_ms,
+      key_b: noon_ms - 31 * day_ms,
+      key_old: noon_ms - 32 * day_ms,
+    });
+    await database.transaction(async connection => {
+      for (const [key_id, started_ms] of ledger)
+        await connection.run(
+          `INSERT INTO sluice.ledger (id, request_id, account, key_id, endpoint, started_ms, duration_ms, status, end_reason, attempts,
+          prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated, cost_pico_usd)
+          VALUES (?, 'r', 'acme', ?, 'chat', ?, 1, 200, 'completed', 1, 0, 0, 0, 0, 0, 7000000000000)`,
+          [key_id, key_id, started_ms],
+        );
+      await connection.run(
+        "INSERT INTO sluice.refusal_sums VALUES ('2026-11-20', 'acme', 'key_a', '', 429, '', 'refused', 4), ('2026-11-20', 'acme', '', '', 429, '', 'refused', 9)",
+      );
+    });
+    await migrate(database, isPostgres, 0);
+    expect(await database.run('SELECT * FROM sluice.key_sums ORDER BY key_id')).toEqual([
+      { key_id: 'key_a', day: '2026-11-20', requests: 5, cost_pico_usd: 7_000_000_000_000 },
+      { key_id: 'key_b', day: '2026-10-20', requests: 1, cost_pico_usd: 7_000_000_000_000 },
+    ]);
     await database.close();
   });
 

@@ -416,6 +416,41 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       ]);
   });
 
+  it('adds up the use of each key from a day on, with what was refused', async () => {
+    const of = (key_id: string | null, ago: number, cost_usd: string) =>
+      row({ account: 'keyed', key_id, cost_usd, started_ms: now_ms - ago * day_ms });
+    const rows = [
+      of('key_a', 0, '0.000000000001'),
+      of('key_a', 29, '2'),
+      of('key_a', 30, '4'),
+      of('key_b', 1, '1'),
+      of(null, 0, '8'),
+    ];
+    expect(await store.ledger.insert(rows)).toBe(5);
+    expect(await store.ledger.insert(rows)).toBe(0);
+    const refused = {
+      account: 'keyed',
+      model: null,
+      status: 429,
+      error_type: 'rate_limit_error',
+      end_reason: 'refused',
+    };
+    const batch = {
+      id: timeOrderedUuid(now_ms),
+      refusals: ['key_a', null].map(key_id => ({ ...refused, key_id, started_ms: now_ms, requests: 40 })),
+    };
+    await store.ledger.insert([batch]);
+    await store.ledger.insert([batch]);
+    expect(await store.usage.ofKeys(['key_a', 'key_b', 'key_none'], '2026-10-22')).toEqual(
+      new Map([
+        ['key_a', { requests: 42, cost_usd: '2.000000000001' }],
+        ['key_b', { requests: 1, cost_usd: '1' }],
+      ]),
+    );
+    expect(await store.usage.ofKeys(['key_b'], '2026-11-20')).toEqual(new Map());
+    expect(await store.usage.ofKeys([], '2026-11-20')).toEqual(new Map());
+  });
+
   it('returns what accounts have used of a day and of its month', async () => {
     const of = (account: string, more: Partial<LedgerRow>) => row({ account, cost_usd: '0.000001', ...more });
     await store.ledger.insert([

@@ -62,7 +62,11 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
   /** A row of each of the last `days`, at noon. */
   const history = (days: number) =>
     Array.from({ length: days }, (_, ago) =>
-      sampleRow({ started_ms: now_ms - ago * day_ms, model: ago % 2 === 0 ? 'v/one' : null }),
+      sampleRow({
+        started_ms: now_ms - ago * day_ms,
+        model: ago % 2 === 0 ? 'v/one' : null,
+        key_id: 'key_1',
+      }),
     );
   const sums = () => store.usage.sum({ by: ['account', 'model', 'day'] });
   const months = async () => (await store.usage.sum({ by: ['account', 'month'] })).map(({ month }) => month);
@@ -113,6 +117,8 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     const october = await store.usage.sum({ by: ['day'], from_day: '2026-10-01' });
     await retention({ sums_ms: 32 * day_ms }).run();
     expect(await months()).toEqual(['2026-10', '2026-11']);
+    // From October on, to the 20th of November.
+    expect((await store.usage.ofKeys(['key_1'], '2026-01-01')).get('key_1')).toMatchObject({ requests: 51 });
     expect(await store.usage.sum({ by: ['day'] })).toEqual(october);
     expect(await store.usage.budgets(['acme'], '2026-11-20')).toEqual(budgets);
     expect(await store.usage.refusals({ limit: 9 })).toMatchObject([{ day: '2026-11-20', requests: 5 }]);

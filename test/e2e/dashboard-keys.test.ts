@@ -1,19 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DashboardVisitor, dashboardAdmin, type Visited } from '../support/dashboard-visitor.ts';
-import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { completion } from '../support/hostile-setting.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
+let upstream: ScriptedUpstream;
 let gateway: GatewayUnderTest;
 let visitor: DashboardVisitor;
 
 beforeAll(async () => {
-  gateway = await startGateway({
-    upstream: 'http://127.0.0.1:9/v1',
-    config: { admin: dashboardAdmin() },
-  });
+  upstream = await startScriptedUpstream(whole(200, completion('Hello.')));
+  gateway = await startGateway({ upstream, config: { admin: dashboardAdmin() } });
   visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
   await visitor.signIn();
 });
-afterAll(() => gateway?.close());
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
 
 const secretIn = ({ text }: Visited) => /id="secret">([^<]+)</.exec(text)?.[1];
 const secretAt = async (location: string | undefined) => secretIn(await visitor.get(location!));
@@ -125,5 +130,27 @@ describe('the form that rotates a key', () => {
     expect((await visitor.post(`rotate?id=${id}`, { overlap: 'day' })).status).toBe(409);
     expect(await keysIn(account)).toBe(2);
     expect((await visitor.get('rotate?id=key_none')).status).toBe(404);
+  });
+});
+
+describe('a list of keys', () => {
+  it('shows the requests and the cost of each key', async () => {
+    const account = await newAccount('spending');
+    await issueKey(account, { name: 'unused' });
+    await visitor.get(`account?id=${account}`);
+    const { location } = await visitor.post(`issue?account=${account}`, { name: 'used' });
+    const headers = { authorization: `Bearer ${await secretAt(location)}` };
+    for (const _ of [1, 2]) await (await gateway.post(ask('Hello'), { headers })).arrayBuffer();
+    const rowsOf = async (page: string) =>
+      (await visitor.get(page)).text
+        .split('<tr>')
+        .filter(text => text.includes('key_'))
+        .map(row => [...row.matchAll(/class="number">(.*?)<\/td>/g)].map(([, cell]) => cell!));
+    await until(async () => (await rowsOf(`keys?account=${account}`))[0]?.[0] === '2');
+    for (const page of [`keys?account=${account}`, `account?id=${account}`])
+      expect(await rowsOf(page)).toEqual([
+        ['2', expect.stringMatching(/<data value="0\.0*[1-9]\d*"/)],
+        ['0', expect.stringContaining('<data value="0"')],
+      ]);
   });
 });

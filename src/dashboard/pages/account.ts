@@ -4,7 +4,7 @@ import { changed, operatorOf, type Page, type PageRequest } from '../page-reques
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { keyTable } from '../view/key-table.ts';
+import { keyTable, usesOfKeys } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { page_rows } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
@@ -33,6 +33,7 @@ async function shown(request: PageRequest, account: AccountView, fault?: string)
     usesOf(context, account),
     context.records.store.keys.list({ account: id, usable_at_ms, limit: page_rows }),
   ]);
+  const keyUses = await usesOfKeys(request, keys);
   return pageResponse(request, {
     title: id,
     section: 'accounts',
@@ -49,7 +50,7 @@ ${
         'This account has no active key.',
         account.source === 'application' ? 'The application names it without one.' : 'Issue one below.',
       )
-    : keyTable('Active keys of this account', keys, usable_at_ms, 'of one account')
+    : keyTable('Active keys of this account', keys, usable_at_ms, 'of one account', keyUses)
 }
 <p><a href="${linkOf('keys', { account: id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
 ${account.source === 'configuration' && configuredKeys(request, id)}

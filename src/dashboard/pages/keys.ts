@@ -2,7 +2,7 @@ import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { countOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { keyTable } from '../view/key-table.ts';
+import { keyTable, usesOfKeys } from '../view/key-table.ts';
 import { listPage } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
@@ -22,13 +22,14 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     listPage(request, page => keys.list({ ...asked, ...page })),
     keys.count(asked),
   ]);
+  const uses = await usesOfKeys(request, rows);
   return pageResponse(request, {
     title: 'Keys',
     section: 'keys',
     body: html`${inMemoryNotice(context)}
 ${searchForm(search, account, all)}
 <section class="panel" aria-label="List of keys">
-${rows.length === 0 ? nothing(Boolean(search || account), all) : keyTable('Keys', rows, now_ms, 'all')}
+${rows.length === 0 ? nothing(Boolean(search || account), all) : keyTable('Keys', rows, now_ms, 'all', uses)}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
 <p class="muted">Keys of the configuration file are listed with their accounts.</p>`,

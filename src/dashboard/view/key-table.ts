@@ -1,19 +1,31 @@
+import { day_ms, dayOf } from '../../stores/records/calendar-day.ts';
 import type { KeyRecord } from '../../stores/records/key-records.ts';
-import { linkOf, muted, timeOf } from './format.ts';
+import type { KeyUse } from '../../stores/records/usage-records.ts';
+import type { PageRequest } from '../page-request.ts';
+import { linkOf, muted, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { type Column, tableOf } from './table.ts';
+import { dollars } from './usage-table.ts';
 
-/** Table of keys with their actions; `columns` is for lists of several accounts. */
+/** Table of keys with their actions; `columns` is for lists of several accounts, and `uses` from `usesOfKeys`. */
 export function keyTable(
   label: string,
   keys: readonly KeyRecord[],
   now_ms: number,
   columns: 'all' | 'of one account',
+  uses: ReadonlyMap<string, KeyUse>,
 ): Html {
   const state: Column<KeyRecord> = { title: 'State', cell: key => stateOf(key, now_ms) };
   return tableOf(
     label,
-    [nameColumn, ...(columns === 'all' ? [accountColumn] : []), ...timeColumns, state, actionColumn(now_ms)],
+    [
+      nameColumn,
+      ...(columns === 'all' ? [accountColumn] : []),
+      ...timeColumns,
+      ...useColumns(uses),
+      state,
+      actionColumn(now_ms),
+    ],
     keys,
   );
 }
@@ -35,6 +47,32 @@ const timeColumns: readonly Column<KeyRecord>[] = [
   { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
   { title: 'Expires', cell: ({ expires_ms }) => timeOf(expires_ms) },
   { title: 'Last used', cell: ({ last_used_ms }) => timeOf(last_used_ms) },
+];
+
+/** Days, with the present one, over which the use of keys is added up. */
+const use_days = 30;
+
+/** What these keys have been used for. */
+export const usesOfKeys = (
+  { context: { records, clock } }: PageRequest,
+  keys: readonly KeyRecord[],
+): Promise<ReadonlyMap<string, KeyUse>> =>
+  records.store.usage.ofKeys(
+    keys.map(({ id }) => id),
+    dayOf(clock.epoch_ms() - (use_days - 1) * day_ms),
+  );
+
+const useColumns = (uses: ReadonlyMap<string, KeyUse>): readonly Column<KeyRecord>[] => [
+  {
+    title: `Requests, ${use_days} days`,
+    cell: ({ id }) => numberOf(uses.get(id)?.requests ?? 0),
+    isNumber: true,
+  },
+  {
+    title: `Cost, ${use_days} days`,
+    cell: ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'),
+    isNumber: true,
+  },
 ];
 
 function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {

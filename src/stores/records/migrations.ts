@@ -1,3 +1,4 @@
+import { day_ms } from './calendar-day.ts';
 import type { Connection } from './database.ts';
 
 /** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
@@ -15,6 +16,19 @@ const clustered =
   (sql: string): MigrationWork =>
   (connection, isPostgres) =>
     connection.run(isPostgres ? sql : `${sql} WITHOUT ROWID`);
+
+/** Sums of the newest 31 days, which are all that is shown: of a large ledger more would take too long. */
+const sumPastUseOfKeys: MigrationWork = (connection, isPostgres) => {
+  const day = isPostgres
+    ? "to_char(to_timestamp(started_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+    : "strftime('%Y-%m-%d', started_ms / 1000, 'unixepoch')";
+  return connection.run(`INSERT INTO sluice.key_sums (key_id, day, requests, cost_pico_usd)
+    SELECT key_id, day, SUM(requests), SUM(cost_pico_usd) FROM (
+      SELECT key_id, ${day} AS day, 1 AS requests, cost_pico_usd FROM sluice.ledger
+      WHERE key_id IS NOT NULL AND started_ms >= (SELECT MAX(started_ms) FROM sluice.ledger) - ${31 * day_ms}
+      UNION ALL SELECT key_id, day, requests, 0 FROM sluice.refusal_sums WHERE key_id <> ''
+    ) AS past GROUP BY key_id, day`);
+};
 
 const counters = `requests BIGINT NOT NULL,
         failed_requests BIGINT NOT NULL,
@@ -167,6 +181,16 @@ export const migrations: readonly Migration[] = [
       'ALTER TABLE sluice.ledger ADD COLUMN refused_by TEXT',
       // JSON: own time of the stages' hooks, as [stage, hook, offset_ms, own_ms].
       'ALTER TABLE sluice.ledger ADD COLUMN stages TEXT',
+      // What the requests of each stored key add up to, kept as the other sums.
+      clustered(`CREATE TABLE sluice.key_sums (
+        key_id TEXT NOT NULL,
+        day TEXT NOT NULL,
+        requests BIGINT NOT NULL,
+        cost_pico_usd BIGINT NOT NULL,
+        PRIMARY KEY (key_id, day)
+      )`),
+      'CREATE INDEX key_sums_by_day ON sluice.key_sums (day)',
+      sumPastUseOfKeys,
     ],
   },
 ];

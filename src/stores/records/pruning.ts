@@ -12,6 +12,7 @@ const keysOf = {
   daily_sums: 'model, day, account',
   monthly_sums: 'month, account',
   refusal_sums: refusalKeys,
+  key_sums: 'key_id, day',
 } as const;
 
 /** Rows that one step deleted; `taken` while another instance prunes. */
@@ -57,8 +58,10 @@ export function pruning(database: Database, isPostgres: boolean) {
       const monthly = await prune('monthly_sums', ofMonths, 'month, account', limit);
       if (monthly !== 0) return monthly;
       const ofDays = () => new Condition().and('day < ?', `${month}-01`);
-      const refusals = await prune('refusal_sums', ofDays(), 'day', limit);
-      if (refusals !== 0) return refusals;
+      for (const table of ['refusal_sums', 'key_sums'] as const) {
+        const pruned = await prune(table, ofDays(), 'day', limit);
+        if (pruned !== 0) return pruned;
+      }
       // By models, whose days lie in order.
       for (let model = await modelAfter(); model !== null; model = await modelAfter(model)) {
         const daily = await prune('daily_sums', ofDays().and('model = ?', model), 'day, account', limit);

@@ -20,7 +20,7 @@ type UsageCounts = Readonly<typeof zero>;
 /** The columns of the tables of sums that are added up. */
 export const usageColumnNames = Object.keys(zero) as readonly (keyof UsageCounts)[];
 
-/** Adds rows of the ledger, and refusals that have none, to the sums by day and month. */
+/** Adds rows of the ledger, and refusals that have none, to the sums by day, month and key. */
 export async function rollUp(
   connection: Connection,
   rows: readonly LedgerRow[],
@@ -42,6 +42,18 @@ export async function rollUp(
   }
   await daily.write(connection, 'sluice.daily_sums');
   await monthly.write(connection, 'sluice.monthly_sums');
+  await useOfKeys(rows, refusals).write(connection, 'sluice.key_sums');
+}
+
+/** Sums of the stored keys; keys of the configuration have no id. */
+function useOfKeys(rows: readonly LedgerRow[], refusals: readonly RefusalCount[]): KeptSums {
+  const sums = new KeptSums();
+  const add = ({ key_id, started_ms }: LedgerRow | RefusalCount, requests: number, cost_pico_usd: bigint) => {
+    if (key_id !== null) sums.add({ key_id, day: dayOf(started_ms) }, { requests, cost_pico_usd });
+  };
+  for (const row of rows) add(row, 1, picoUsd(row.cost_usd));
+  for (const refusal of refusals) add(refusal, refusal.requests, 0n);
+  return sums;
 }
 
 const isFailed = ({ error_type, status }: Pick<LedgerRow, 'error_type' | 'status'>): boolean =>

@@ -22,15 +22,24 @@ export interface BudgetSum extends Charge {
 const micro = 1_000_000n;
 const cost_micro_usd = `SUM(cost_pico_usd / ${micro})`;
 const cost_rest = `SUM(cost_pico_usd % ${micro})`;
+const costs = [`${cost_micro_usd} AS cost_micro_usd`, `${cost_rest} AS cost_rest`];
 const sums = [
   ...usageColumnNames.filter(name => name !== 'cost_pico_usd').map(name => `SUM(${name}) AS ${name}`),
-  `${cost_micro_usd} AS cost_micro_usd`,
-  `${cost_rest} AS cost_rest`,
+  ...costs,
 ];
 /** Exact in SQLite, which divides integers, and in Postgres, which divides any number. */
 const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
 
-type StoredSum = Omit<UsageSum, 'cost_usd'> & { cost_micro_usd: number; cost_rest: number };
+interface StoredCost {
+  readonly cost_micro_usd: number;
+  readonly cost_rest: number;
+}
+type StoredSum = Omit<UsageSum, 'cost_usd'> & StoredCost;
+
+const costOf = (sum: StoredCost): string => usdOf(BigInt(sum.cost_micro_usd) * micro + BigInt(sum.cost_rest));
+
+/** What the requests of a key add up to; those that were refused count and cost nothing. */
+export type KeyUse = Pick<UsageSum, 'requests' | 'cost_usd'>;
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
 export const usageRecords = (database: Database) => ({
@@ -56,6 +65,17 @@ export const usageRecords = (database: Database) => ({
     );
   },
 
+  /** What these keys of the store have been used for since `from_day`; without those that were not used. */
+  async ofKeys(ids: readonly string[], from_day: string): Promise<Map<string, KeyUse>> {
+    if (ids.length === 0) return new Map();
+    const rows = await database.run<StoredCost & { key_id: string; requests: number }>(
+      `SELECT key_id, SUM(requests) AS requests, ${costs.join(', ')} FROM sluice.key_sums
+      WHERE key_id IN ${rowMarks(1, ids.length)} AND day >= ? GROUP BY key_id`,
+      [...ids, from_day],
+    );
+    return new Map(rows.map(row => [row.key_id, { requests: row.requests, cost_usd: costOf(row) }]));
+  },
+
   async sum(query: UsageQuery): Promise<UsageSum[]> {
     const { by, order, limit } = query;
     const slices = slicesFor(query);
@@ -79,7 +99,7 @@ export const usageRecords = (database: Database) => ({
       .filter(({ requests }) => requests !== null)
       .map(({ cost_micro_usd, cost_rest, ...sum }) => ({
         ...sum,
-        cost_usd: usdOf(BigInt(cost_micro_usd) * micro + BigInt(cost_rest)),
+        cost_usd: costOf({ cost_micro_usd, cost_rest }),
       }));
   },
 });
