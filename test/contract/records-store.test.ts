@@ -492,6 +492,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     );
     const [newest, next] = await store.ledger.list({ account: 'listed', limit: 2 });
     const [oldest] = await store.ledger.list({ account: 'listed', limit: 2, after: next! });
+    expect(await store.ledger.list({ account: 'listed', limit: 2, before: oldest! })).toEqual([newest, next]);
+    expect(await store.ledger.list({ account: 'listed', limit: 1, before: oldest! })).toEqual([next]);
     expect([newest, next, oldest].map(each => each!.request_id)).toEqual(['r3', 'r2', 'r1']);
     const between = { account: 'listed', from_ms: now_ms + 2, until_ms: now_ms + 3, limit: 9 };
     expect(await store.ledger.list(between)).toMatchObject([{ request_id: 'r2' }]);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { faultsInEveryLook, signIn, startBrowser, watchedPage } from '../support/browser.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { until } from '../support/until.ts';
@@ -11,6 +13,7 @@ const alone_model = 'aion-labs/aion-3.0';
 let simulator: Simulator;
 let gateway: GatewayUnderTest;
 let visitor: DashboardVisitor;
+let browser: Browser;
 
 const send = async (id: string, more: object = {}): Promise<void> => {
   const reply = await gateway.post(ask('Hello?', more), { headers: { 'x-request-id': id } });
@@ -45,6 +48,7 @@ beforeAll(async () => {
       ],
     } as never,
   });
+  browser = await startBrowser();
   visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
   await visitor.signIn();
   await send('covered', { stream: true });
@@ -58,6 +62,7 @@ beforeAll(async () => {
   await until(async () => (await visitor.get('request?id=throttled')).text.includes('2 requests came'));
 }, 60_000);
 afterAll(async () => {
+  await browser?.close();
   await gateway.close();
   await simulator.close();
 });
@@ -114,7 +119,7 @@ describe('the page of one request', () => {
     expect(names[0]).toContain('onHeaders');
     const begins = spans.map(([, begin = '']) => Number.parseFloat(begin));
     expect(begins).toEqual(begins.toSorted((a, b) => a - b));
-    for (const [, , took] of spans) expect(took).toMatch(/^[\d.\u202f]+ ms$/);
+    for (const [, , took] of spans) expect(took).toMatch(/^[\d.\u202f]+\u00a0ms$/);
     expect(table.match(/<svg class="span" aria-hidden="true"/g)).toHaveLength(spans.length);
     expect((await visitor.get('request?id=throttled')).text).toContain('rate-limit');
   });
@@ -145,6 +150,25 @@ describe('the list of requests', () => {
     expect(second).not.toContain('rel="next"');
   });
 
+  it('is read back to the newest, a page at a time', async () => {
+    const linkIn = (text: string, rel: string) =>
+      new RegExp(`href="([^"]*)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
+    const first = (await visitor.get('requests?since=all')).text;
+    expect(linkIn(first, 'prev')).toBeUndefined();
+    const second = (await visitor.get(linkIn(first, 'next')!)).text;
+    // Fifty are newer than the second page, which is the first page.
+    const back = (await visitor.get(linkIn(second, 'prev')!)).text;
+    expect(tableRows(back)).toEqual(tableRows(first));
+    expect(linkIn(back, 'prev')).toBeUndefined();
+    // More are newer than the oldest: the nearest fifty of them are shown.
+    const idsIn = (text: string) => [...text.matchAll(/href="request\?id=([^"]*)"/g)].map(([, id]) => id);
+    const oldest_ms = Date.parse(/.*<time datetime="([^"]*)"/s.exec(second)![1]!);
+    const near = (await visitor.get(`requests?since=all&before=${oldest_ms}_zzz`)).text;
+    expect(idsIn(near)).toEqual([...idsIn(first), ...idsIn(second)].slice(-51, -1));
+    expect(linkIn(near, 'prev')).toBeDefined();
+    expect(linkIn(near, 'next')).toBeDefined();
+  });
+
   it.each([
     ['end=failed', 2],
     ['end=refused', 1],
@@ -173,10 +197,34 @@ describe('the list of requests', () => {
     );
   });
 
-  it.each(['after=x', 'after=1_', "after=1_'%20OR%201=1"])(
+  it.each(['after=x', 'after=1_', "after=1_'%20OR%201=1", 'before=x', "before=1_'%20OR%201=1"])(
     'takes a broken link (%s) for some page',
     async query => {
       expect((await visitor.get(`requests?${query}`)).status).toBe(200);
     },
   );
+
+  it('shows new requests by itself while the switch is on, with its filters, and none when it is off', async () => {
+    const { page, context, faults } = await watchedPage(browser);
+    await page.goto(`${gateway.adminUrl}/dashboard/requests?account=throttled&since=hour`);
+    await signIn(page);
+    await page.goto(`${gateway.adminUrl}/dashboard/requests?account=throttled&since=hour`);
+    const rows = page.locator('tbody tr');
+    expect(await rows.count()).toBe(2);
+    const live = page.getByRole('button', { name: 'Live' });
+    await live.click();
+    await page.getByText('live', { exact: true }).waitFor();
+    expect(page.url()).toMatch(/account=throttled&since=hour&live=yes$/);
+    const refused = { authorization: 'Bearer sk-throttled', 'x-request-id': 'seen-live' };
+    await (await gateway.post(ask('Hi'), { headers: refused })).text();
+    await send('of-another-account');
+    await page.locator('a[href="request?id=seen-live"]').waitFor();
+    expect(await rows.count()).toBe(3);
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await live.click();
+    expect(page.url()).toMatch(/account=throttled&since=hour$/);
+    expect(await live.getAttribute('aria-pressed')).toBe('false');
+    expect(faults).toEqual([]);
+    await context.close();
+  });
 });

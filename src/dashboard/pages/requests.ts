@@ -1,10 +1,10 @@
 import type { EndReason } from '../../exchange/exchange-end.ts';
 import type { LedgerQuery, ListedRow } from '../../stores/records/ledger-records.ts';
+import { ledgerPage } from '../ledger-page.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { listPage } from '../view/pager.ts';
 import { endOf } from '../view/request-end.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
@@ -80,30 +80,27 @@ async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
   const filters = filtersOf(query);
   const asked = queryOf(filters, context.clock.epoch_ms());
-  const { rows, pager } = await listPage(
-    request,
-    ({ after, limit }) => context.records.store.ledger.list({ ...asked, after: rowAfter(after), limit }),
-    ({ started_ms, id }) => `${started_ms}_${id}`,
-  );
+  const { rows, pager, isFirst } = await ledgerPage(request, asked);
   return pageResponse(request, {
     title: 'Requests',
     section: 'requests',
     beside: findForm,
+    scripts: ['requests.js'],
     body: html`${inMemoryNotice(context)}
 ${filterForm(context, filters)}
 <section class="panel" aria-label="List of requests">
+${isFirst && liveSwitch}
+<div id="requests">
 ${tableOf('Requests, newest first', columns, rows, nothing(filters))}
-${pager()}
+${pager}
+</div>
 </section>
 <p class="muted">Of requests that were refused before an upstream was asked only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
   });
 }
 
-/** The last row of the page before, from its link; undefined for anything else. */
-function rowAfter(after: string | undefined): LedgerQuery['after'] {
-  const [, started_ms, id] = /^(\d{1,15})_(.{1,100})$/.exec(after ?? '') ?? [];
-  return id === undefined ? undefined : { started_ms: Number(started_ms), id };
-}
+/** Shown by its script, which reloads the list. */
+const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
 
 const findForm = html`<form method="get" action="request" class="row" role="search" aria-label="Find one request">
 <label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
@@ -125,6 +122,7 @@ ${text('Key id', 'key', key)}
 <label>End <select name="end">${option('', 'any', end)}${option('failed', 'any error', end)}${ends.map(name => option(name, name, end))}</select></label>
 <datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
 <datalist id="providers">${settings.providers.map(({ name }) => html`<option value="${name}"></option>`)}</datalist>
+<input type="hidden" name="live" value="yes" id="keep-live" disabled>
 <button class="primary">Show</button>
 </form>`;
 }
@@ -145,8 +143,12 @@ const columns: readonly Column<ListedRow>[] = [
   { title: 'End', cell: endOf },
   { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
   { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
-  { title: 'Tokens in', cell: ({ prompt_tokens }) => numberOf(prompt_tokens), isNumber: true },
-  { title: 'Tokens out', cell: ({ completion_tokens }) => numberOf(completion_tokens), isNumber: true },
+  {
+    title: 'Tokens in, out',
+    cell: ({ prompt_tokens, completion_tokens }) =>
+      html`<span class="nowrap">${numberOf(prompt_tokens)}, ${numberOf(completion_tokens)}</span>`,
+    isNumber: true,
+  },
   { title: 'Cost', cell: ({ cost_usd }) => dollars(cost_usd), isNumber: true },
 ];
 

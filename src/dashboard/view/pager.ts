@@ -11,16 +11,15 @@ interface ListPage<R> {
   pager(total?: string): Html | undefined;
 }
 
-/** Reads the page of a list that the request names; rows are found by the last one before, by its id or what `cursorOf` says. */
+/** Reads the page of a list that the request names; rows are found by the id of the last one before. */
 export async function listPage<R extends { readonly id: string }>(
   { path, query }: PageRequest,
   read: (page: { readonly limit: number; readonly after: string | undefined }) => Promise<readonly R[]>,
-  cursorOf: (row: R) => string = ({ id }) => id,
 ): Promise<ListPage<R>> {
   const { after, ...search } = Object.fromEntries(query);
   const found = await read({ after, limit: page_rows + 1 });
   const rows = found.slice(0, page_rows);
-  const next = found.length > page_rows && linkOf(path, { ...search, after: cursorOf(rows.at(-1)!) });
+  const next = found.length > page_rows && linkOf(path, { ...search, after: rows.at(-1)!.id });
   const pager = (total?: string) => {
     if (after === undefined && !next)
       return total === undefined ? undefined : html`<p class="muted">${total}</p>`;

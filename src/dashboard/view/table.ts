@@ -20,7 +20,7 @@ export function tableOf<R>(
 ): Html {
   if (rows.length === 0 && empty) return empty;
   const style = ({ isNumber, isName, isWide }: Column<R>): string =>
-    isNumber ? 'number' : isName ? 'name' : isWide ? 'wide' : '';
+    isNumber ? 'number' : isName ? 'name' : isWide ? 'picture' : '';
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table>
 <thead><tr>${columns.map(column => html`<th scope="col" class="${style(column)}">${column.title}</th>`)}</tr></thead>

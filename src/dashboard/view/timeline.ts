@@ -63,7 +63,7 @@ const figures: readonly Column<Span>[] = [
 ];
 
 /** `0.12 ms`, `1 203 ms`: with hundredths below a hundred. */
-const millisecondsOf = (ms: number): string => `${numberOf(Number(ms.toFixed(ms < 100 ? 2 : 0)))} ms`;
+const millisecondsOf = (ms: number): string => `${numberOf(Number(ms.toFixed(ms < 100 ? 2 : 0)))}\u00a0ms`;
 
 /** The figures of the row as a picture: the wait pale, the first token as a mark. */
 function bar({ begin_ms, took_ms, wait_ms, first_token_ms, style }: Span, all_ms: number): Html {

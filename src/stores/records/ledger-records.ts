@@ -34,6 +34,8 @@ export interface LedgerQuery {
   readonly until_ms?: number;
   /** The last row of the page before. */
   readonly after?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
+  /** The first row of the page after: the `limit` rows that are next newer are listed, if given. */
+  readonly before?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
   readonly limit: number;
 }
 
@@ -88,19 +90,30 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   },
 
   /** A page of rows, newest first. */
-  async list({ from_ms, until_ms, after, failed, limit, ...equal }: LedgerQuery): Promise<ListedRow[]> {
+  async list({
+    from_ms,
+    until_ms,
+    after,
+    before,
+    failed,
+    limit,
+    ...equal
+  }: LedgerQuery): Promise<ListedRow[]> {
     const where = new Condition();
     for (const name of filters) where.and(`${name} = ?`, equal[name]);
     if (failed) where.and('error_type IS NOT NULL');
     where
       .and('started_ms >= ?', from_ms)
       .and('started_ms < ?', until_ms)
-      .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id);
+      .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id)
+      .and('(started_ms, id) > (?, ?)', before?.started_ms, before?.id);
+    const order = before ? 'started_ms, id' : 'started_ms DESC, id DESC';
     const rows = await database.run<StoredRow>(
-      `SELECT ${columns.join(', ')} FROM sluice.ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
+      `SELECT ${columns.join(', ')} FROM sluice.ledger ${where.sql} ORDER BY ${order} LIMIT ?`,
       [...where.values, limit],
     );
-    return rows.map(listedRow);
+    const listed = rows.map(listedRow);
+    return before ? listed.reverse() : listed;
   },
 
   /** The exchanges with this request id, newest first, at most `max_found`: clients choose it, and may use one again. */
