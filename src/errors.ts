@@ -37,6 +37,12 @@ export const errorCatalogue = {
     message: 'This account has no access to this API.',
     when: 'The application says with `accountOf` whose request it is, and neither the configuration nor the records store has an account of that id.',
   },
+  account_disabled: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This account is disabled.',
+    when: 'An operator has disabled the account of the records store to which the key belongs, or which `accountOf` names.',
+  },
   unknown_url: {
     status: 404,
     type: 'invalid_request_error',

@@ -3,10 +3,14 @@ import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { limitOverridesSchema } from '../stores/limits/plan-limits.ts';
 import {
+  type AccountChange,
   type AccountRecord,
   AlreadyThere,
   isAccountName,
+  isDisplayName,
+  max_display_name,
   NotThere,
+  sameName,
 } from '../stores/records/account-records.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
@@ -23,6 +27,7 @@ Accounts of the configuration are changed there; their names cannot be used here
     .description('create an account')
     .option('--plan <PLAN>', 'a plan of the configuration', '-')
     .option('--limits <JSON>', "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'", '{}')
+    .option('--display-name <TEXT>', `shown beside the name, ${max_display_name} characters at most`, '')
     .action(inStore(create, voice));
   withConfig(accounts.command('set-plan <NAME> <PLAN>'))
     .description('change its plan: one of the configuration, or - for none')
@@ -30,9 +35,18 @@ Accounts of the configuration are changed there; their names cannot be used here
   withConfig(accounts.command('set-limits <NAME> <JSON>'))
     .description("change its limits, which replace the plan's; '{}' for none")
     .action(inStore(setLimits, voice));
+  withConfig(accounts.command('set-display-name <NAME> <TEXT>'))
+    .description("change what is shown beside its name; '' for nothing")
+    .action(inStore(setDisplayName, voice));
+  withConfig(accounts.command('disable <NAME>'))
+    .description('refuse all its requests with 403; those in flight end normally')
+    .action(inStore(disable, voice));
+  withConfig(accounts.command('enable <NAME>'))
+    .description('admit its requests again')
+    .action(inStore(enable, voice));
   withList(withConfig(accounts.command('list')))
     .description('list accounts')
-    .option('--search <TEXT>', 'a part of the name')
+    .option('--search <TEXT>', 'a part of the name or of the display name')
     .option('--plan <PLAN>', 'accounts of this plan')
     .action(inStore(list, voice));
   return accounts;
@@ -42,6 +56,7 @@ interface CreateOptions {
   readonly config: string;
   readonly plan: string;
   readonly limits: string;
+  readonly displayName: string;
 }
 
 async function create(context: CommandContext, id: string, options: CreateOptions): Promise<void> {
@@ -49,10 +64,15 @@ async function create(context: CommandContext, id: string, options: CreateOption
     throw new CommandMistake(
       `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
     );
-  refuseConfigured(context, id, 'its name is taken');
+  const configured = sameName(
+    context.settings.configured.map(account => account.id),
+    id,
+  );
+  if (configured !== undefined) refuseConfigured(context, configured, 'its name is taken');
   const plan = planOf(context, options.plan);
   const limits = limitsOf(context, options.limits);
-  await context.store.accounts.create({ id, plan, limits }, context.operator).catch(refused);
+  const display_name = displayNameOf(options.displayName);
+  await context.store.accounts.create({ id, plan, limits, display_name }, context.operator).catch(refused);
   context.print(`created account ${id}, plan: ${plan ?? 'none'}`);
   context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
 }
@@ -69,11 +89,26 @@ async function setLimits(context: CommandContext, id: string, json: string): Pro
   context.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
 }
 
-async function change(
-  context: CommandContext,
-  id: string,
-  set: Partial<Pick<AccountRecord, 'plan' | 'limits'>>,
-): Promise<void> {
+async function setDisplayName(context: CommandContext, id: string, text: string): Promise<void> {
+  const display_name = displayNameOf(text);
+  await change(context, id, { display_name });
+  context.print(`account ${id} has the display name ${display_name || 'none'}`);
+}
+
+async function disable(context: CommandContext, id: string): Promise<void> {
+  refuseConfigured(context, id, 'remove its keys there');
+  await context.store.accounts.disable(id, context.operator).catch(refused);
+  context.print(`disabled account ${id}`);
+  context.remark('every instance refuses its requests within 5 seconds');
+}
+
+async function enable(context: CommandContext, id: string): Promise<void> {
+  refuseConfigured(context, id, 'it cannot be disabled');
+  await context.store.accounts.enable(id, context.operator).catch(refused);
+  context.print(`enabled account ${id}`);
+}
+
+async function change(context: CommandContext, id: string, set: AccountChange): Promise<void> {
   refuseConfigured(context, id, 'it is changed there');
   await context.store.accounts.change(id, set, context.operator).catch(refused);
 }
@@ -91,6 +126,8 @@ const columns: readonly Column<AccountRecord>[] = [
     title: 'limits',
     value: ({ limits }) => (Object.keys(limits).length === 0 ? '' : JSON.stringify(limits)),
   },
+  { title: 'display name', value: ({ display_name }) => display_name },
+  { title: 'state', value: ({ disabled_ms }) => (disabled_ms === null ? 'enabled' : 'disabled') },
   { title: 'created', value: ({ created_ms }) => shownTime(created_ms) },
 ];
 
@@ -117,6 +154,14 @@ async function list(
 function refuseConfigured({ settings }: CommandContext, id: string, why: string): void {
   if (settings.configured.some(account => account.id === id))
     throw new CommandMistake(`account '${id}' is one of the configuration: ${why}`);
+}
+
+function displayNameOf(text: string): string {
+  const display_name = text.trim();
+  if (isDisplayName(display_name)) return display_name;
+  throw new CommandMistake(
+    `a display name has ${max_display_name} characters at most, none of them control characters`,
+  );
 }
 
 /** A plan by its name; `null` for `-`. */

@@ -11,7 +11,14 @@ export interface AccountView {
   /** Where it is kept and changed: in the configuration, in the records store, or by the application itself. */
   readonly source: 'configuration' | 'store' | 'application';
   readonly created_ms: number | undefined;
+  /** Shown beside the id; empty for none. */
+  readonly display_name: string;
+  /** When it was disabled; `null` while it is enabled. */
+  readonly disabled_ms: number | null;
 }
+
+/** Of accounts that are not in the records store. */
+const elsewhere = { created_ms: undefined, display_name: '', disabled_ms: null };
 
 /** Finds an account by name. The configuration takes precedence over the store, as for requests; what the application gave last is known to this instance only. */
 export async function findAccount(context: DashboardContext, id: string): Promise<AccountView | undefined> {
@@ -20,14 +27,14 @@ export async function findAccount(context: DashboardContext, id: string): Promis
   const stored = await context.records.store.accounts.find(id);
   if (stored) return { ...stored, plan: stored.plan ?? undefined, source: 'store' };
   const given = context.application?.lastGiven(id);
-  return given && { ...given, limits: given.limits ?? {}, source: 'application', created_ms: undefined };
+  return given && { ...given, limits: given.limits ?? {}, source: 'application', ...elsewhere };
 }
 
 /** Finds an account of the configuration by name. */
 export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
   const { plan, limits = {} } = settings.accounts[id]!;
-  return { id, plan, limits, source: 'configuration', created_ms: undefined };
+  return { id, plan, limits, source: 'configuration', ...elsewhere };
 }
 
 /** The usage of one limit. */
@@ -42,18 +49,31 @@ interface RateLimits {
   readonly limits?: Plan;
 }
 
+const rateLimitsOf = ({ settings }: DashboardContext): RateLimits | undefined =>
+  settings.stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
+
+/** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
+export function planLimitsOf(context: DashboardContext, plan: string | undefined): Plan | undefined {
+  const { plans = context.settings.plans } = rateLimitsOf(context) ?? {};
+  return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined;
+}
+
+/** Whether accounts without a plan and overrides have limits, which the first override of an account replaces. */
+export const hasLimitsWithoutPlan = (context: DashboardContext): boolean =>
+  Object.keys(rateLimitsOf(context)?.limits ?? {}).length > 0;
+
 /** Current usage of each limit, as counted by all instances together. */
 export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
-  const stage = context.settings.stages.find(({ name }) => name === 'rate-limit');
+  const stage = rateLimitsOf(context);
   if (!stage) return 'no stage';
-  const { plans = context.settings.plans, limits: others } = stage.options as RateLimits;
-  if (plan !== undefined && !Object.hasOwn(plans, plan)) return 'no plan';
+  const planLimits = planLimitsOf(context, plan);
+  if (plan !== undefined && !planLimits) return 'no plan';
   const own = limitOverridesSchema.safeParse(limits);
   if (!own.success) return 'unknown';
   const hasOwn = plan !== undefined || Object.keys(limits).length > 0;
   const { all } = hasOwn
-    ? new AccountLimits(plan === undefined ? undefined : plans[plan], own.data)
-    : new AccountLimits(others, undefined);
+    ? new AccountLimits(planLimits, own.data)
+    : new AccountLimits(stage.limits, undefined);
   if (all.length === 0) return 'no limits';
   try {
     const statuses = await context.state.statuses(id, all);

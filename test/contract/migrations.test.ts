@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { AlreadyThere, accountRecords } from '../../src/stores/records/account-records.ts';
 import type { Connection, Database } from '../../src/stores/records/database.ts';
 import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
@@ -75,6 +76,25 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
       { key_id: 'key_a', day: '2026-11-20', requests: 5, cost_pico_usd: 7_000_000_000_000 },
       { key_id: 'key_b', day: '2026-10-20', requests: 1, cost_pico_usd: 7_000_000_000_000 },
     ]);
+    await database.close();
+  });
+
+  it('keep earlier accounts, enabled and under their names in whatever case', async () => {
+    const database = await open(await newPlace());
+    await migrate(database, isPostgres, 0, { steps: migrations.filter(({ version }) => version < 6) });
+    await database.transaction(connection =>
+      connection.run(
+        "INSERT INTO sluice.accounts (id, plan, limits, search, created_ms, change) VALUES ('Acme', NULL, '{}', 'acme', 1, 1), ('ACME', NULL, '{}', 'acme', 1, 1)",
+      ),
+    );
+    await migrate(database, isPostgres, 0);
+    const accounts = accountRecords(database);
+    const who = { actor: 'test', at_ms: 1 };
+    expect(await accounts.list({ limit: 9 })).toMatchObject([
+      { id: 'ACME', display_name: '', disabled_ms: null },
+      { id: 'Acme', display_name: '', disabled_ms: null },
+    ]);
+    await expect(accounts.create({ id: 'acme', plan: null, limits: {} }, who)).rejects.toThrow(AlreadyThere);
     await database.close();
   });
 

@@ -76,6 +76,68 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.accounts.count({ plan: 'paid' })).toBe(1);
   });
 
+  it('gives no name twice, in whatever case it is written', async () => {
+    for (const id of ['ACME', 'aCme', 'acme'])
+      await expect(store.accounts.create({ id, plan: null, limits: {} }, alice)).rejects.toMatchObject({
+        name: 'AlreadyThere',
+        taken: 'acme',
+      });
+  });
+
+  it('finds accounts by their display names, and leaves those out that were replaced', async () => {
+    const ids = async (search: string) =>
+      (await store.accounts.list({ search, limit: 9 })).map(({ id }) => id);
+    const shown = { id: 'shown', plan: null, limits: {}, display_name: 'Émile & Sons' };
+    expect(await store.accounts.create(shown, alice)).toMatchObject({ ...shown, disabled_ms: null });
+    expect(await ids('émile')).toEqual(['shown']);
+    await store.accounts.change('shown', { display_name: 'Daughters' }, alice);
+    expect([await ids('ÉMILE'), await ids('daughter'), await ids('HOWN')]).toEqual([
+      [],
+      ['shown'],
+      ['shown'],
+    ]);
+  });
+
+  it('disables and enables an account once, with an entry and a change for each', async () => {
+    await store.accounts.create({ id: 'switched', plan: null, limits: {} }, alice);
+    const { change } = await store.changes.since(undefined);
+    expect((await store.accounts.disable('switched', alice)).disabled_ms).toBe(now_ms);
+    expect((await store.accounts.disable('switched', { ...alice, at_ms: 5 })).disabled_ms).toBe(now_ms);
+    expect(await store.changes.since(change)).toMatchObject({
+      change: change + 1,
+      of: { accounts: ['switched'] },
+    });
+    expect((await store.accounts.enable('switched', alice)).disabled_ms).toBeNull();
+    const entries = await store.audit.list({ target: 'switched', limit: 9 });
+    expect(entries.map(({ action }) => action).sort()).toEqual([
+      'account.create',
+      'account.disable',
+      'account.enable',
+    ]);
+    await expect(store.accounts.disable('nobody', alice)).rejects.toThrow(NotThere);
+  });
+
+  it('records what was there before a change, and nothing for one that changes nothing', async () => {
+    const limits = { requests_per_minute: 3, tokens_per_day: 9 };
+    await store.accounts.create({ id: 'before', plan: 'free', limits }, alice);
+    const later = { ...alice, at_ms: now_ms + 1000 };
+    await store.accounts.change('before', { limits: { requests_per_minute: 5, tokens_per_day: 9 } }, later);
+    await store.accounts.change('before', { limits: { tokens_per_day: 9, requests_per_minute: 5 } }, later);
+    await store.accounts.change('before', { plan: 'free' }, later);
+    const next = { ...alice, at_ms: now_ms + 2000 };
+    await store.accounts.change('before', { plan: null, limits: { usd_per_month: null } }, next);
+    const entries = await store.audit.list({ target: 'before', limit: 9 });
+    expect(entries.map(({ detail }) => JSON.parse(detail))).toEqual([
+      {
+        plan: null,
+        limits: { usd_per_month: null },
+        before: { plan: 'free', limits: { requests_per_minute: 5, tokens_per_day: 9 } },
+      },
+      { limits: { requests_per_minute: 5 }, before: { limits: { requests_per_minute: 3 } } },
+      { plan: 'free', limits },
+    ]);
+  });
+
   it('keeps only the digest and the last characters of a key', async () => {
     const { key, record } = await store.keys.create(
       { account: 'acme', name: 'laptop', expires_ms: now_ms + day_ms },
@@ -100,7 +162,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         account: 'acme',
         expires_ms: now_ms + day_ms,
         revoked_ms: null,
-        stored: { plan: 'paid', limits: {} },
+        stored: { plan: 'paid', limits: {}, disabled_ms: null },
       },
     ]);
   });

@@ -202,6 +202,14 @@ describe('an account of the records store', () => {
     await dashboard.get('account?id=acme');
     expect((await dashboard.post('account?id=acme', { plan: 'large' })).status).toBe(303);
     expect(await statusOf(ada)).toBe(200);
+    expect((await dashboard.post('account?id=acme', { change: 'disable' })).status).toBe(303);
+    const disabled = await send(ada);
+    expect([disabled.status, await disabled.json()]).toEqual([
+      403,
+      { error: { type: 'permission_error', message: 'This account is disabled.' } },
+    ]);
+    await dashboard.post('account?id=acme', { change: 'enable' });
+    expect(await statusOf(ada)).toBe(200);
     const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
     expect(warnings).toEqual([
       "accountOf returned 'acme', and there is no such account; create it in the dashboard or the configuration, or return { id, plan, limits }",

@@ -97,7 +97,7 @@ describe('an operator with a browser', () => {
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByText('Account acme is there.').waitFor();
 
-    await page.getByLabel('Name').fill('billing service');
+    await page.getByLabel('Name', { exact: true }).fill('billing service');
     // Twice, as with an ordinary double click: one key is issued.
     await page.getByRole('button', { name: 'Issue key' }).dblclick();
     const key = (await page.locator('#secret').textContent())!;
@@ -117,7 +117,7 @@ describe('an operator with a browser', () => {
     await page.getByLabel('Plan').selectOption('large');
     await page.getByRole('button', { name: 'Change plan' }).click();
     await page.getByText('The plan is large now').waitFor();
-    await page.getByText('Dollars per month').waitFor();
+    await page.locator('.limits').getByText('Dollars per month').waitFor();
 
     await page.getByRole('link', { name: 'Revoke billing service' }).click();
     await page.getByRole('button', { name: 'Revoke key' }).click();
@@ -129,7 +129,7 @@ describe('an operator with a browser', () => {
       await sleep(100);
     }
 
-    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('link', { name: 'Audit log', exact: true }).click();
     const changes = await page.locator('tbody tr').allInnerTexts();
     expect(changes.map(row => row.split('\t')[2])).toEqual([
       'revoked the key',
@@ -216,6 +216,7 @@ describe('every page', () => {
     'accounts?search=nobody',
     'account?id=tester',
     'account?id=nKEY',
+    'audit?target=nKEY',
     'keys',
     'keys?search=nobody',
     'revoke?id=KEY',

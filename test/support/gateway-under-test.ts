@@ -117,7 +117,8 @@ export async function startGateway(overrides: GatewayOverrides): Promise<Gateway
 /** Names of the providers of a gateway under test. */
 export const providerNames = ['upstream', 'second', 'third', 'fourth'] as const;
 
-function configOf(overrides: GatewayOverrides): GatewayConfig {
+/** The configuration with which `startGateway` starts. */
+export function configOf(overrides: GatewayOverrides): GatewayConfig {
   const { server, stages, model, config } = overrides;
   return {
     server: { port: 0, unready_ms: 0, ...server },

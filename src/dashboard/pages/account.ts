@@ -1,22 +1,36 @@
 import { digestOfKey } from '../../stores/accounts/accounts.ts';
+import type { AuditEntry } from '../../stores/records/audit-log.ts';
 import { type AccountView, findAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import { PageError, type PageResponse, redirect } from '../page-response.ts';
+import { PageError, type PageResponse } from '../page-response.ts';
+import { accountAuditTable } from '../view/audit-table.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { page_rows } from '../view/pager.ts';
-import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
+import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
+import {
+  accountForms,
+  nameForm,
+  overridesPanel,
+  planForm,
+  type Refused,
+  stateForm,
+} from './account-forms.ts';
+import { spendPanel } from './account-spend.ts';
 import { issueForm } from './issue.ts';
 
 /** One account: current usage of its limits, its keys, and what can be changed. */
 export const accountPage: Page = {
   name: 'account',
   get: async request => shown(request, await accountOf(request)),
-  post: changePlan,
+  post: change,
 };
+
+/** Changes that are shown; the audit log has all. */
+const max_changes = 10;
 
 async function accountOf({ context, query }: PageRequest): Promise<AccountView> {
   const id = query.get('id') ?? '';
@@ -25,24 +39,29 @@ async function accountOf({ context, query }: PageRequest): Promise<AccountView> 
   throw new PageError(404, `There is no account “${id}”.`, 'Look for it in the list of accounts.');
 }
 
-async function shown(request: PageRequest, account: AccountView, fault?: string): Promise<PageResponse> {
+async function shown(request: PageRequest, account: AccountView, refused?: Refused): Promise<PageResponse> {
   const { context } = request;
   const { id } = account;
   const usable_at_ms = context.clock.epoch_ms();
-  const [uses, keys] = await Promise.all([
+  const { keys: keyRecords, audit } = context.records.store;
+  const [uses, keys, spend, changes] = await Promise.all([
     usesOf(context, account),
-    context.records.store.keys.list({ account: id, usable_at_ms, limit: page_rows }),
+    keyRecords.list({ account: id, usable_at_ms, limit: page_rows }),
+    spendPanel(context, account),
+    audit.list({ target: id, limit: max_changes }),
   ]);
   const keyUses = await usesOfKeys(request, keys);
   return pageResponse(request, {
-    title: id,
+    title: account.display_name ? `${id} · ${account.display_name}` : id,
     section: 'accounts',
-    fault,
-    body: html`${inMemoryNotice(context)}
+    fault: refused?.fault,
+    body: html`${inMemoryNotice(context)}${disabledNotice(account)}
 <div class="columns">
 ${panel('limits', 'Current usage', limitBars(uses))}
-${panel('account', 'Account', html`${facts(account)}${planForm(request, account)}`)}
+${panel('account', 'Account', html`${facts(account)}${planForm(request, account)}${nameForm(request, account, refused)}`)}
 </div>
+${overridesPanel(request, account, refused)}
+${spend}
 <section class="panel" aria-labelledby="keys"><h2 id="keys">Active keys</h2>
 ${
   keys.length === 0
@@ -55,7 +74,9 @@ ${
 <p><a href="${linkOf('keys', { account: id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
 ${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
-${account.source !== 'application' && issueForm(request, id)}`,
+${account.source !== 'application' && issueForm(request, id)}
+${account.source === 'store' && historyPanel(id, changes)}
+${stateForm(request, account)}`,
   });
 }
 
@@ -65,40 +86,13 @@ const sources = {
   application: 'the application, which named it in a request',
 } as const;
 
-function facts({ plan, limits, source, created_ms }: AccountView): Html {
-  const own = Object.keys(limits).length > 0;
+function facts({ plan, source, created_ms }: AccountView): Html {
   return html`<dl>
 <dt>Plan</dt><dd>${plan ?? muted('none')}</dd>
-${own && html`<dt>Overrides</dt><dd><code>${JSON.stringify(limits)}</code></dd>`}
 <dt>Source</dt><dd>${sources[source]}</dd>
 ${created_ms !== undefined && html`<dt>Created</dt><dd>${timeOf(created_ms)}</dd>`}
 </dl>`;
 }
-
-function planForm(request: PageRequest, { id, plan, source }: AccountView): Part {
-  if (source !== 'store') return '';
-  if (Object.keys(request.context.settings.plans).length === 0)
-    return html`<p class="muted">There are no plans to choose from: add some under <code>plans</code> in the configuration.</p>`;
-  const fields = html`${planSelect(request, plan)}<button>Change plan</button>`;
-  return postForm(request, linkOf('account', { id }), fields, 'row');
-}
-
-/** Selection of configured plans, and of the chosen plan even if it no longer exists. */
-export function planSelect({ context }: PageRequest, chosen: string | null | undefined): Html {
-  const plans = Object.keys(context.settings.plans);
-  const isGone = chosen && !plans.includes(chosen);
-  return html`<label>Plan <select name="plan">
-<option value="">none</option>
-${plans.map(plan => html`<option value="${plan}" ${plan === chosen && html`selected`}>${plan}</option>\n`)}
-${isGone && html`<option value="${chosen}" selected disabled>${chosen} (not configured)</option>`}
-</select></label>`;
-}
-
-/** Why `plan` cannot be chosen; undefined if it can. */
-export const noSuchPlan = ({ context }: PageRequest, plan: string | null): string | undefined =>
-  plan === null || Object.hasOwn(context.settings.plans, plan)
-    ? undefined
-    : `There is no plan “${plan}” in the configuration.`;
 
 /** Lists configured keys by the beginnings of their digests; the keys are in the configuration, and are removed there. */
 function configuredKeys({ context }: PageRequest, id: string): Part {
@@ -109,21 +103,33 @@ function configuredKeys({ context }: PageRequest, id: string): Part {
 <p class="muted">They are added and removed in the configuration file.</p>`;
 }
 
-async function changePlan(request: PageRequest): Promise<PageResponse> {
-  const account = await accountOf(request);
-  const plan = request.form.get('plan') || null;
-  const fault =
-    account.source === 'store'
-      ? noSuchPlan(request, plan)
-      : `This account is changed in ${account.source === 'application' ? 'the application' : 'the configuration file'}.`;
-  if (fault !== undefined) return shown(request, account, fault);
-  const { id } = account;
-  const page = linkOf('account', { id });
-  if (plan === (account.plan ?? null)) return redirect(page);
-  await request.context.records.store.accounts.change(id, { plan }, operatorOf(request));
-  return changed(
-    request,
-    page,
-    `The plan is ${plan ?? 'none'} now; every instance follows within 5 seconds.`,
+const disabledNotice = ({ disabled_ms }: AccountView): Part =>
+  disabled_ms !== null &&
+  html`<p class="notice bad">Disabled since ${timeOf(disabled_ms)}: its requests are answered 403. Enable it at the end of this page.</p>`;
+
+const historyPanel = (id: string, changes: readonly AuditEntry[]): Html =>
+  panel(
+    'history',
+    'Changes',
+    html`${accountAuditTable('Changes of this account, newest first', changes, emptyState('No change of this account is recorded.', 'Changes that are made here appear with who made them.'))}
+<p><a href="${linkOf('audit', { target: id })}">All changes of this account in the audit log</a></p>`,
   );
+
+async function change(request: PageRequest): Promise<PageResponse> {
+  const account = await accountOf(request);
+  const { id, source } = account;
+  if (source !== 'store') {
+    const fault = `This account is changed in ${source === 'application' ? 'the application' : 'the configuration file'}.`;
+    return shown(request, account, { fault });
+  }
+  const form = accountForms.get(request.form.get('change') ?? 'plan');
+  if (!form) throw new PageError(400, 'This is not a form of the dashboard.');
+  const wanted = form(request, account);
+  if ('fault' in wanted) return shown(request, account, wanted);
+  const { accounts } = request.context.records.store;
+  const { set, notice } = wanted;
+  const operator = operatorOf(request);
+  if (set === 'disable' || set === 'enable') await accounts[set](id, operator);
+  else await accounts.change(id, set, operator);
+  return changed(request, linkOf('account', { id }), notice);
 }

@@ -1,4 +1,11 @@
-import { type AccountRecord, AlreadyThere, isAccountName } from '../../stores/records/account-records.ts';
+import {
+  type AccountRecord,
+  AlreadyThere,
+  isAccountName,
+  isDisplayName,
+  max_display_name,
+  sameName,
+} from '../../stores/records/account-records.ts';
 import { type AccountView, configuredAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
@@ -7,7 +14,7 @@ import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { noSuchPlan, planSelect } from './account.ts';
+import { noSuchPlan, planSelect } from './account-forms.ts';
 
 /** Configured accounts that are listed; the search finds the others. */
 const max_configured = 50;
@@ -19,6 +26,7 @@ export const accountsPage: Page = { name: 'accounts', get: listed, post: create 
 interface Given {
   readonly id?: string;
   readonly plan?: string | null;
+  readonly display_name?: string;
   readonly fault?: string;
 }
 
@@ -54,15 +62,18 @@ const nothing = (search: string): Html =>
 const searchForm = (
   search: string,
 ): Html => html`<form method="get" action="accounts" class="row panel" role="search">
-<label>Search accounts <input type="search" name="search" value="${search}" placeholder="a part of the name"></label>
+<label>Search accounts <input type="search" name="search" value="${search}" placeholder="a part of either name"></label>
 <button>Search</button>
 </form>`;
 
 /** Columns for accounts of either source. */
-const columns: readonly Column<Pick<AccountRecord | AccountView, 'id' | 'plan'>>[] = [
+const columns: readonly Column<
+  Pick<AccountRecord | AccountView, 'id' | 'plan' | 'display_name' | 'disabled_ms'>
+>[] = [
   {
     title: 'Account',
-    cell: ({ id }) => html`<a href="${linkOf('account', { id })}">${id}</a>`,
+    cell: ({ id, display_name, disabled_ms }) =>
+      html`<a href="${linkOf('account', { id })}">${id}</a> ${muted(display_name)} ${disabled_ms !== null && html`<span class="state bad">disabled</span>`}`,
     isName: true,
   },
   { title: 'Plan', cell: ({ plan }) => plan ?? muted('none'), isName: true },
@@ -91,8 +102,9 @@ ${configured.length > max_configured && html`<p class="muted">There are more: se
 `,
   );
 
-function createForm(request: PageRequest, { id = '', plan }: Given): Html {
+function createForm(request: PageRequest, { id = '', plan, display_name = '' }: Given): Html {
   const fields = html`<label>Name <input name="id" value="${id}" required maxlength="128" autocomplete="off" spellcheck="false"></label>
+<label>Display name <input name="display_name" value="${display_name}" maxlength="${max_display_name}" placeholder="optional" autocomplete="off"></label>
 ${planSelect(request, plan)}
 <button class="primary">Create account</button>`;
   return panel('create', 'Create an account', html`\n${postForm(request, 'accounts', fields, 'row')}\n`);
@@ -102,19 +114,25 @@ async function create(request: PageRequest): Promise<PageResponse> {
   const { context, form } = request;
   const id = (form.get('id') ?? '').trim();
   const plan = form.get('plan') || null;
-  const fault = faultOf(request, id) ?? noSuchPlan(request, plan);
-  if (fault !== undefined) return listed(request, { id, plan, fault });
+  const display_name = (form.get('display_name') ?? '').trim();
+  const given = { id, plan, display_name };
+  const fault = faultOf(request, given) ?? noSuchPlan(request, plan);
+  if (fault !== undefined) return listed(request, { ...given, fault });
   try {
-    await context.records.store.accounts.create({ id, plan, limits: {} }, operatorOf(request));
+    await context.records.store.accounts.create({ ...given, limits: {} }, operatorOf(request));
   } catch (thrown) {
     if (!(thrown instanceof AlreadyThere)) throw thrown;
-    return listed(request, { id, plan, fault: `There is an account “${id}” already.` });
+    return listed(request, { ...given, fault: `There is an account “${thrown.taken}” already.` });
   }
   return changed(request, linkOf('account', { id }), `Account ${id} is there. Issue a key for it below.`);
 }
 
-function faultOf({ context }: PageRequest, id: string): string | undefined {
+function faultOf({ context }: PageRequest, given: Required<Pick<Given, 'id' | 'display_name'>>) {
+  const { id, display_name } = given;
   if (!isAccountName(id))
     return 'A name begins with a letter or digit and has letters, digits and _ . @ : + - after it; 128 characters at most.';
-  return configuredAccount(context, id) && `The configuration has an account “${id}” already.`;
+  if (!isDisplayName(display_name))
+    return `A display name has ${max_display_name} characters at most, none of them control characters.`;
+  const taken = sameName(Object.keys(context.settings.accounts), id);
+  return taken && `The configuration has an account “${taken}” already.`;
 }

@@ -54,7 +54,10 @@ export const accountsSchema = z.record(z.string().min(1), accountSchema);
 
 export type AccountsConfig = z.infer<typeof accountsSchema>;
 
-/** Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests reveals nothing of a key. */
+/**
+ * Finds the account of a key. Only digests are kept: a key cannot be read back, and comparing digests reveals nothing of a key. Throws
+ * `permission_error`, or rejects with it, for an account that is disabled.
+ */
 export interface AccountDirectory {
   /** `undefined` for unknown and revoked keys alike. `digest` is that of the key, where it has been made already. */
   find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;

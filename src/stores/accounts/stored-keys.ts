@@ -1,3 +1,4 @@
+import { refusal } from '../../errors.ts';
 import { limitOverridesSchema } from '../limits/plan-limits.ts';
 import { type AccountRecord, type AccountRecords, isAccountName } from '../records/account-records.ts';
 import type { ChangeFeed, Changes } from '../records/change-feed.ts';
@@ -11,10 +12,15 @@ import { hashKey } from './hash-key.ts';
 import { KeyUses } from './key-uses.ts';
 import { StoreSync } from './store-sync.ts';
 
-/** A key that may be used. */
-interface Known {
+/** A key that may be used, once its account is enabled. */
+interface Known extends KnownAccount {
   readonly account: Account & { readonly key_id: string };
   readonly expires_ms: number;
+}
+
+interface KnownAccount {
+  readonly account: Account;
+  readonly isDisabled: boolean;
 }
 
 export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
@@ -25,6 +31,12 @@ export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
   readonly configured: (id: string) => Account | undefined;
   /** Time for which known keys and accounts continue to work while the store is unavailable. */
   readonly key_cache_ttl_ms: number;
+}
+
+/** Throws `permission_error` for an account that is disabled. */
+function enabled<A extends Account>({ account, isDisabled }: KnownAccount & { readonly account: A }): A {
+  if (isDisabled) throw refusal('account_disabled', { cause: `account '${account.id}' is disabled` });
+  return account;
 }
 
 /** Throws `configuration_error` for invalid limits: ignoring them would admit more than intended. */
@@ -44,7 +56,7 @@ export class StoredKeys implements AccountDirectory {
   readonly #uses: KeyUses;
   readonly #sync: StoreSync;
   readonly #keys: CachedLookups<FoundKey, Known>;
-  readonly #accounts: CachedLookups<AccountRecord, Account>;
+  readonly #accounts: CachedLookups<AccountRecord, KnownAccount>;
 
   constructor(setup: StoredKeysSetup) {
     const { keys, accounts, changes, clock, log, key_cache_ttl_ms: ttl_ms } = setup;
@@ -61,23 +73,31 @@ export class StoredKeys implements AccountDirectory {
     });
     this.#accounts = new CachedLookups({
       lookUp: async ids => inOrder(ids, await accounts.lookUp(ids), ({ id }) => id),
-      knownOf: (id, found) => Object.freeze(storedAccount(id, found)),
+      knownOf: (id, found) => ({
+        account: Object.freeze(storedAccount(id, found)),
+        isDisabled: found.disabled_ms !== null,
+      }),
       age_ms,
       ttl_ms,
       clock,
     });
   }
 
-  /** Finds the account of a key, synchronously if it is cached. Rejects with `server_error` if it cannot be looked up. */
+  /**
+   * Finds the account of a key, synchronously if it is cached. Rejects with `server_error` if it cannot be looked up. Throws
+   * `permission_error`, or rejects with it, if the account is disabled.
+   */
   find(key: string, digest = hashKey(key)): Account | undefined | Promise<Account | undefined> {
     if (!isStoredKeyForm(key)) return undefined;
     const known = this.#keys.find(digest);
     return known instanceof Promise ? known.then(found => this.#admitted(found)) : this.#admitted(known);
   }
 
-  /** Finds an account, synchronously if it is cached. Rejects with `server_error` if it cannot be looked up. */
+  /** The same of an account by its id. */
   findById(id: string): Account | undefined | Promise<Account | undefined> {
-    return isAccountName(id) ? this.#accounts.find(id) : undefined;
+    if (!isAccountName(id)) return undefined;
+    const known = this.#accounts.find(id);
+    return known instanceof Promise ? known.then(found => found && enabled(found)) : known && enabled(known);
   }
 
   /** Set while the store is unavailable. */
@@ -103,7 +123,8 @@ export class StoredKeys implements AccountDirectory {
 
   #knownOf({ id, account, expires_ms, revoked_ms, stored }: FoundKey): Known | undefined {
     if (revoked_ms !== null) return undefined;
-    const owner = this.#setup.configured(account) ?? (stored && storedAccount(account, stored));
+    const configured = this.#setup.configured(account);
+    const owner = configured ?? (stored && storedAccount(account, stored));
     if (!owner) {
       this.#setup.log.warn(
         { key_id: id, account },
@@ -113,6 +134,7 @@ export class StoredKeys implements AccountDirectory {
     }
     return {
       account: Object.freeze({ ...owner, key_id: id }),
+      isDisabled: !configured && stored?.disabled_ms != null,
       expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
     };
   }
@@ -121,8 +143,9 @@ export class StoredKeys implements AccountDirectory {
     if (!known) return undefined;
     const now_ms = this.#setup.clock.epoch_ms();
     if (now_ms >= known.expires_ms) return undefined;
-    this.#uses.note(known.account.key_id, now_ms);
-    return known.account;
+    const account = enabled(known);
+    this.#uses.note(account.key_id, now_ms);
+    return account;
   }
 
   #forget(changes: Changes['of']): void {

@@ -8,10 +8,17 @@ export interface AuditEntry {
   readonly at_ms: number;
   /** `cli:alice`, or the name of a dashboard user. */
   readonly actor: string;
-  readonly action: 'account.create' | 'account.change' | 'key.create' | 'key.rotate' | 'key.revoke';
+  readonly action:
+    | 'account.create'
+    | 'account.change'
+    | 'account.disable'
+    | 'account.enable'
+    | 'key.create'
+    | 'key.rotate'
+    | 'key.revoke';
   /** The id of the account or key. */
   readonly target: string;
-  /** What was set, as JSON; never a key. */
+  /** What was set, as JSON, and under `before` what was there until then; never a key. */
   readonly detail: string;
 }
 
@@ -35,12 +42,17 @@ export async function recordChange(
   return row!.value;
 }
 
+export interface AuditQuery extends PageQuery {
+  /** The id of an account or key. */
+  readonly target?: string | undefined;
+}
+
 /** The operators' changes, newest first. */
 export const auditLog = (database: Database) =>
-  pagedRecords<AuditEntry, PageQuery, AuditEntry>(database, {
+  pagedRecords<AuditEntry, AuditQuery, AuditEntry>(database, {
     name: 'sluice.audit_log',
     columns: 'id, at_ms, actor, action, target, detail',
     order: 'DESC',
     recordOf: row => row,
-    conditionOf: ({ id }) => new Condition().and('id = ?', id),
+    conditionOf: ({ id, target }) => new Condition().and('id = ?', id).and('target = ?', target),
   });

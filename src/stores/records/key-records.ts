@@ -1,4 +1,4 @@
-import { NotThere } from './account-records.ts';
+import { type AccountRecord, NotThere } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
 import { Condition, type Connection, type Database, insertRows, rowMarks, searchable } from './database.ts';
 import { keyId } from './ids.ts';
@@ -28,7 +28,7 @@ export interface KeyQuery extends PageQuery {
 /** What a lookup finds of a key, with its account's row if the store has one. */
 export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms'> {
   readonly digest: string;
-  readonly stored: { readonly plan: string | null; readonly limits: Record<string, unknown> } | undefined;
+  readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms'> | undefined;
 }
 
 /** A key can no longer be used, and so not be changed. */
@@ -113,15 +113,20 @@ export const keyRecords = (database: Database) => ({
   /** The keys that have these digests, revoked ones included. */
   async lookUp(digests: readonly string[]): Promise<FoundKey[]> {
     const rows = await database.run<
-      Omit<FoundKey, 'stored'> & { stored_id: string | null; plan: string | null; limits: string }
+      Omit<FoundKey, 'stored'> & {
+        stored_id: string | null;
+        plan: string | null;
+        limits: string;
+        disabled_ms: number | null;
+      }
     >(
-      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, a.id AS stored_id, a.plan, a.limits
+      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, a.id AS stored_id, a.plan, a.limits, a.disabled_ms
       FROM sluice.api_keys k LEFT JOIN sluice.accounts a ON a.id = k.account WHERE k.digest IN ${rowMarks(1, digests.length)}`,
       digests,
     );
-    return rows.map(({ stored_id, plan, limits, ...key }) => ({
+    return rows.map(({ stored_id, plan, limits, disabled_ms, ...key }) => ({
       ...key,
-      stored: stored_id === null ? undefined : { plan, limits: JSON.parse(limits) },
+      stored: stored_id === null ? undefined : { plan, limits: JSON.parse(limits), disabled_ms },
     }));
   },
 

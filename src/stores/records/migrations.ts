@@ -191,6 +191,13 @@ export const migrations: readonly Migration[] = [
       )`),
       'CREATE INDEX key_sums_by_day ON sluice.key_sums (day)',
       sumPastUseOfKeys,
+      "ALTER TABLE sluice.accounts ADD COLUMN display_name TEXT NOT NULL DEFAULT ''",
+      'ALTER TABLE sluice.accounts ADD COLUMN disabled_ms BIGINT',
+      // The id in lower case, which is what was searched so far. Not unique: earlier accounts may differ in case only.
+      'ALTER TABLE sluice.accounts ADD COLUMN folded TEXT',
+      'UPDATE sluice.accounts SET folded = search',
+      'CREATE INDEX accounts_by_folded ON sluice.accounts (folded)',
+      'CREATE INDEX audit_log_by_target ON sluice.audit_log (target, id)',
     ],
   },
 ];

@@ -111,6 +111,38 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toBeUndefined();
   });
 
+  it('is refused while its account is disabled, without asking the store each time', async () => {
+    const { key } = await create('acme');
+    await keys.find(key);
+    await store.accounts.disable('acme', operator);
+    await keys.refresh();
+    const disabled = { type: 'permission_error', status: 403, message: 'This account is disabled.' };
+    await expect(keys.find(key)).rejects.toMatchObject(disabled);
+    await expect(keys.findById('acme')).rejects.toMatchObject(disabled);
+    const before = queries;
+    for (const find of [() => keys.find(key), () => keys.findById('acme')])
+      expect(find).toThrow('This account is disabled.');
+    expect(queries).toBe(before);
+    await store.accounts.enable('acme', operator);
+    await keys.refresh();
+    expect(await keys.find(key)).toMatchObject({ id: 'acme' });
+    expect(await keys.findById('acme')).toMatchObject({ id: 'acme' });
+  });
+
+  it('is refused like any other when it is revoked, also while its account is disabled', async () => {
+    const { key, record } = await create('acme');
+    await store.keys.revoke(record.id, operator);
+    await store.accounts.disable('acme', operator);
+    expect(await keys.find(key)).toBeUndefined();
+  });
+
+  it('works for a configured account whatever the store has under its name', async () => {
+    const { key } = await create('of-the-config');
+    await store.accounts.create({ id: 'of-the-config', plan: null, limits: {} }, operator);
+    await store.accounts.disable('of-the-config', operator);
+    expect(await keys.find(key)).toMatchObject({ plan: 'big' });
+  });
+
   it('expires without a report from the store', async () => {
     const { key } = await create('acme', start_ms + 10 * second_ms);
     expect(await keys.find(key)).toBeDefined();

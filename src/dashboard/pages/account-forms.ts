@@ -1,0 +1,145 @@
+import { type AccountChange, isDisplayName, max_display_name } from '../../stores/records/account-records.ts';
+import { type AccountView, hasLimitsWithoutPlan, planLimitsOf } from '../account-view.ts';
+import type { PageRequest } from '../page-request.ts';
+import { linkOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import {
+  overridesFields,
+  overridesList,
+  overridesOf,
+  type RefusedOverrides,
+} from '../view/overrides-form.ts';
+import { panel, postForm } from '../view/shell.ts';
+
+/** A form that was refused. */
+export interface Refused {
+  readonly fault: string;
+  readonly overrides?: RefusedOverrides;
+  readonly display_name?: string;
+}
+
+/** The form that changes the plan, for an account of the store. */
+export function planForm(request: PageRequest, { id, plan, source }: AccountView): Part {
+  if (source !== 'store') return '';
+  if (Object.keys(request.context.settings.plans).length === 0)
+    return html`<p class="muted">There are no plans to choose from: add some under <code>plans</code> in the configuration.</p>`;
+  const fields = html`${planSelect(request, plan)}<button name="change" value="plan">Change plan</button>`;
+  return postForm(request, linkOf('account', { id }), fields, 'row');
+}
+
+/** Selection of configured plans, and of the chosen plan even if it no longer exists. */
+export function planSelect({ context }: PageRequest, chosen: string | null | undefined): Html {
+  const plans = Object.keys(context.settings.plans);
+  const isGone = chosen && !plans.includes(chosen);
+  return html`<label>Plan <select name="plan">
+<option value="">none</option>
+${plans.map(plan => html`<option value="${plan}" ${plan === chosen && html`selected`}>${plan}</option>\n`)}
+${isGone && html`<option value="${chosen}" selected disabled>${chosen} (not configured)</option>`}
+</select></label>`;
+}
+
+/** Why `plan` cannot be chosen; undefined if it can. */
+export const noSuchPlan = ({ context }: PageRequest, plan: string | null): string | undefined =>
+  plan === null || Object.hasOwn(context.settings.plans, plan)
+    ? undefined
+    : `There is no plan “${plan}” in the configuration.`;
+
+/** The form that changes the display name, for an account of the store. */
+export function nameForm(
+  request: PageRequest,
+  { id, display_name, source }: AccountView,
+  refused?: Refused,
+): Part {
+  if (source !== 'store') return '';
+  const typed = refused?.display_name;
+  const fault = typed !== undefined && html`aria-invalid="true" aria-describedby="display-name-fault"`;
+  const fields = html`<label>Display name <input name="display_name" value="${typed ?? display_name}" maxlength="${max_display_name}" autocomplete="off" ${fault}></label>
+<button name="change" value="name">Change name</button>
+${fault && html`<span class="fault" id="display-name-fault">${displayNameRule}</span>`}`;
+  return postForm(request, linkOf('account', { id }), fields, 'row');
+}
+
+/** The overrides: in a form for an account of the store, otherwise as a list. */
+export function overridesPanel(request: PageRequest, account: AccountView, refused?: Refused): Part {
+  const { id, plan, limits, source } = account;
+  const list = overridesList(limits, source !== 'store');
+  if (source !== 'store') return list && panel('overrides', 'Overrides', list);
+  const { context } = request;
+  const fields = html`${overridesFields(limits, planLimitsOf(context, plan), refused?.overrides)}
+<button name="change" value="limits">Save overrides</button>`;
+  return panel(
+    'overrides',
+    'Overrides',
+    html`<p class="muted">Limits of this account in place of the plan’s, which are shown in grey. Leave a field empty for the plan’s limit; <code>none</code> lifts it.</p>
+${plan === undefined && hasLimitsWithoutPlan(context) && html`<p class="muted">Without a plan, the limits of the stage <code>rate-limit</code> hold until there is an override, which replaces them all.</p>`}
+${postForm(request, linkOf('account', { id }), fields, 'stack')}
+${list && html`<h3>Limits on single models</h3><p class="muted">Changed with <code>sluice accounts set-limits</code>.</p>${list}`}`,
+  );
+}
+
+/** The form that disables or enables an account of the store. */
+export function stateForm(request: PageRequest, { id, source, disabled_ms }: AccountView): Part {
+  if (source !== 'store') return '';
+  const form = (fields: Html) => postForm(request, linkOf('account', { id }), fields, 'row');
+  if (disabled_ms !== null)
+    return panel(
+      'state',
+      'Enable this account',
+      html`<p>Its requests are admitted again, with the keys and limits that it has.</p>
+${form(html`<button name="change" value="enable">Enable account</button>`)}`,
+    );
+  return panel(
+    'state',
+    'Disable this account',
+    html`<details><summary>Refuse all its requests</summary>
+<p>Every request with one of its keys is answered 403 from then on, at every instance within 5 seconds. Requests that are in flight end normally. It can be enabled again.</p>
+${form(html`<button class="danger primary" name="change" value="disable">Disable account</button>`)}</details>`,
+  );
+}
+
+const displayNameRule = `A display name has ${max_display_name} characters at most, none of them control characters.`;
+
+const follows = 'every instance follows within 5 seconds';
+
+/** A change by one of the forms: what is set, and what the operator is told. */
+interface Wanted {
+  readonly set: AccountChange | 'disable' | 'enable';
+  readonly notice: string;
+}
+
+/** The forms of the page, by the value of their buttons. */
+export const accountForms: ReadonlyMap<
+  string,
+  (request: PageRequest, account: AccountView) => Wanted | Refused
+> = new Map([
+  ['plan', newPlan],
+  ['limits', newLimits],
+  ['name', newName],
+  ['disable', () => ({ set: 'disable', notice: `The account is disabled; ${follows}.` })],
+  ['enable', () => ({ set: 'enable', notice: `The account is enabled; ${follows}.` })],
+]);
+
+function newPlan(request: PageRequest): Wanted | Refused {
+  const plan = request.form.get('plan') || null;
+  const fault = noSuchPlan(request, plan);
+  return fault === undefined
+    ? { set: { plan }, notice: `The plan is ${plan ?? 'none'} now; ${follows}.` }
+    : { fault };
+}
+
+function newLimits({ form }: PageRequest, account: AccountView): Wanted | Refused {
+  const read = overridesOf(form, account.limits);
+  if ('faults' in read) {
+    const { faults } = read;
+    const fault = faults.get('') ?? 'The overrides were not saved: see the fields below.';
+    return { fault, overrides: { form, faults } };
+  }
+  return { set: { limits: read.limits }, notice: `The overrides are saved; ${follows}.` };
+}
+
+function newName({ form }: PageRequest): Wanted | Refused {
+  const display_name = (form.get('display_name') ?? '').trim();
+  return isDisplayName(display_name)
+    ? { set: { display_name }, notice: 'The display name is saved.' }
+    : { fault: displayNameRule, display_name };
+}

@@ -1,0 +1,69 @@
+import { dayOf } from '../../stores/records/calendar-day.ts';
+import type { UsageSum } from '../../stores/records/usage-query.ts';
+import { type AccountView, planLimitsOf } from '../account-view.ts';
+import type { DashboardContext } from '../page-request.ts';
+import { toMonthEnd } from '../usage-question.ts';
+import { linkOf, numberOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { panel } from '../view/shell.ts';
+import { emptyState } from '../view/table.ts';
+import { dollars, type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
+import { measures, usageChart } from './usage-chart.ts';
+
+/** Days that are shown, with today. */
+const days = 30;
+const day_ms = 86_400_000;
+
+/** Cost and requests of an account in the last 30 days, and its month against its limit in dollars. */
+export async function spendPanel(context: DashboardContext, account: AccountView): Promise<Html> {
+  const now_ms = context.clock.epoch_ms();
+  const to_day = dayOf(now_ms);
+  const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day };
+  const whose = { account: account.id, model: undefined };
+  const month = toMonthEnd({ ...whose, from_day: `${to_day.slice(0, 8)}01`, to_day }, now_ms);
+  const { usage } = context.records.store;
+  const [sums, ofMonth] = await Promise.all([
+    usage.sum({ account: account.id, ...span, by: ['day', 'model'] }),
+    usage.sum({ ...month, by: [] }),
+  ]);
+  const { id } = account;
+  return panel(
+    'spend',
+    'Last 30 days',
+    html`${figures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account))}
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(sums, span)}
+<p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
+<a class="button" href="${linkOf('usage', { account: id, from: span.from_day, to: span.to_day })}">Usage of this account</a></p>`,
+  );
+}
+
+/** Dollars per month; undefined for no limit. */
+function usdLimitOf(context: DashboardContext, { plan, limits }: AccountView): number | undefined {
+  const { usd_per_month: ofPlan } = planLimitsOf(context, plan) ?? {};
+  const { usd_per_month: own = ofPlan } = limits;
+  return own === undefined || own === null ? undefined : Number(own);
+}
+
+function figures(total: Totals, month: Totals, limit: number | undefined): Html {
+  const figure = (title: string, value: Part, more: Part) =>
+    html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+  const share =
+    limit === undefined
+      ? 'no limit per month'
+      : html`of $${limit.toFixed(2)}, ${((Number(month.cost_usd) / limit) * 100).toFixed(1)} %`;
+  return html`<dl class="figures">
+${figure('Cost this month', dollars(month.cost_usd), share)}
+${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}
+${figure('Requests in 30 days', numberOf(total.requests), `${numberOf(total.failed_requests)} failed`)}
+</dl>`;
+}
+
+function charts(sums: readonly UsageSum[], span: { from_day: string; to_day: string }): Html {
+  const chart = (name: string) => {
+    const measure = measures.get(name)!;
+    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure)}</div>`;
+  };
+  const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
+  return html`<div class="columns">${chart('cost')}${chart('requests')}</div>
+<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse())}</details>`;
+}

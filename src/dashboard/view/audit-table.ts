@@ -1,0 +1,94 @@
+import { limitTable } from '../../stores/limits/limit-table.ts';
+import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import { linkOf, minuteOf, timeOf } from './format.ts';
+import { type Html, html, type Part } from './html.ts';
+import { type Column, tableOf } from './table.ts';
+
+/** Changes by operators, with `empty` in place of a table without rows. */
+export const auditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
+  tableOf(label, columns, entries, empty);
+
+/** The same of one account, which no column names. */
+export const accountAuditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
+  tableOf(
+    label,
+    columns.filter(({ title }) => title !== 'What'),
+    entries,
+    empty,
+  );
+
+const actions: Readonly<Record<AuditEntry['action'], string>> = {
+  'account.create': 'created the account',
+  'account.change': 'changed the account',
+  'account.disable': 'disabled the account',
+  'account.enable': 'enabled the account',
+  'key.create': 'issued the key',
+  'key.rotate': 'rotated the key',
+  'key.revoke': 'revoked the key',
+};
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: 'When (UTC)', cell: ({ at_ms }) => timeOf(at_ms) },
+  { title: 'Who', cell: ({ actor }) => actor, isName: true },
+  { title: 'Change', cell: ({ action }) => actions[action] ?? action },
+  { title: 'What', cell: targetOf, isName: true },
+  { title: 'Detail', cell: ({ detail }) => detailOf(detail), isName: true },
+];
+
+function targetOf({ action, target }: AuditEntry): Html {
+  const link = action.startsWith('account.')
+    ? linkOf('account', { id: target })
+    : linkOf('keys', { search: target, all: 'yes' });
+  return html`<a href="${link}">${target}</a>`;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Lines of what was set, with the old value where the entry has one. */
+function detailOf(detail: string): Part {
+  const { before, ...fields } = JSON.parse(detail) as Fields & { readonly before?: Fields };
+  const lines = Object.entries(fields).flatMap(([name, value]) => {
+    if (name === 'limits') return limitLines(value as Fields, before && ((before[name] ?? {}) as Fields));
+    if (before && Object.hasOwn(before, name))
+      return `${titleOf(name)}: ${shown(name, before[name])} → ${shown(name, value)}`;
+    return value === '' ? [] : `${titleOf(name)}: ${shown(name, value)}`;
+  });
+  return lines.map((line, at) => html`${at > 0 && html`<br>`}${line}`);
+}
+
+/** Overrides of an account, or where `before` is known those that differ: one that is missing on a side is the plan's there. */
+function limitLines(limits: Fields, before: Fields | undefined): string[] {
+  const now = limitsByTitle(limits);
+  if (!before) return [...now].map(([title, amount]) => `${title}: ${amount}`);
+  const then = limitsByTitle(before);
+  const amountOf = (amounts: ReadonlyMap<string, string>, title: string) =>
+    amounts.get(title) ?? 'as the plan';
+  return [...new Set([...then.keys(), ...now.keys()])]
+    .filter(title => then.get(title) !== now.get(title))
+    .map(title => `${title}: ${amountOf(then, title)} → ${amountOf(now, title)}`);
+}
+
+/** Amounts by the titles of their limits, with the model of those on a single one. */
+function limitsByTitle({ models = {}, ...overall }: Fields): ReadonlyMap<string, string> {
+  const amounts = (limits: Fields, model = '') =>
+    Object.entries(limits).map(([name, value]): [string, string] => [
+      `${titleOf(name)}${model && ` of ${model}`}`,
+      value === null ? 'not limited' : shown(name, value),
+    ]);
+  const ofModels = Object.entries(models as Readonly<Record<string, Fields>>);
+  return new Map([...amounts(overall), ...ofModels.flatMap(([model, limits]) => amounts(limits, model))]);
+}
+
+const titles: Readonly<Record<string, string>> = { display_name: 'display name' };
+
+function titleOf(name: string): string {
+  if (Object.hasOwn(limitTable, name)) return limitTable[name as keyof typeof limitTable].title;
+  return titles[name] ?? name.replace(/_ms$/, '');
+}
+
+function shown(name: string, value: unknown): string {
+  if (value === null) return name === 'expires_ms' ? 'never' : 'none';
+  if (value === '') return 'none';
+  if (name.endsWith('_ms') && typeof value === 'number') return minuteOf(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
