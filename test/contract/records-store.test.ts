@@ -186,6 +186,44 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await expect(store.keys.revoke('key_none', alice)).rejects.toThrow(NotThere);
   });
 
+  it('lists keys by last use and by name, in pages of both directions', async () => {
+    const used = new Map<string, number>();
+    for (const [at, name] of ['beta', 'Alpha', 'gamma', 'delta', ''].entries()) {
+      const { record } = await store.keys.create(
+        { account: 'sorted', name, expires_ms: null },
+        { ...alice, at_ms: now_ms + at },
+      );
+      if (at < 3) used.set(record.id, 1000 - at);
+    }
+    await store.keys.used(used);
+    for (const [sort, names] of [
+      ['newest', ['', 'delta', 'gamma', 'Alpha', 'beta']],
+      ['used', ['beta', 'Alpha', 'gamma', '', 'delta']],
+      ['name', ['', 'Alpha', 'beta', 'delta', 'gamma']],
+    ] as const) {
+      const page = (edge: object) => store.keys.list({ account: 'sorted', sort, limit: 2, ...edge });
+      const first = await page({});
+      const second = await page({ after: first[1]!.id });
+      const third = await page({ after: second[1]!.id });
+      expect([...first, ...second, ...third].map(({ name }) => name)).toEqual(names);
+      expect(await page({ before: third[0]!.id })).toEqual(second);
+      expect(await page({ before: second[0]!.id })).toEqual(first);
+      expect(await page({ before: first[1]!.id })).toEqual(first.slice(0, 1));
+    }
+  });
+
+  it('revokes several keys with an audit entry for each, all or none', async () => {
+    const ids: string[] = [];
+    for (const name of ['one', 'two', 'three'])
+      ids.push((await store.keys.create({ account: 'bulk', name, expires_ms: null }, alice)).record.id);
+    await expect(store.keys.revokeAll([...ids, 'key_none'], alice)).rejects.toThrow(NotThere);
+    expect(await store.keys.count({ account: 'bulk', usable_at_ms: now_ms })).toBe(3);
+    await store.keys.revoke(ids[0]!, alice);
+    const audited = await store.audit.count();
+    expect(await store.keys.revokeAll(ids, alice)).toMatchObject(ids.map(id => ({ id, revoked_ms: now_ms })));
+    expect(await store.audit.count()).toBe(audited + 2);
+  });
+
   it('rotates a key: a new one of the same account, name and lifetime, and an end of the old one', async () => {
     const detail = { account: 'rotated', name: 'service', expires_ms: now_ms + 30 * day_ms };
     const { key: oldKey, record: old } = await store.keys.create(detail, alice);

@@ -153,4 +153,47 @@ describe('a list of keys', () => {
         ['0', expect.stringContaining('<data value="0"')],
       ]);
   });
+
+  it('revokes the chosen keys after one confirmation', async () => {
+    const account = await newAccount('revoking');
+    const [first, second, kept] = [
+      await issueKey(account, { name: 'first' }),
+      await issueKey(account, { name: 'second' }),
+      await issueKey(account, { name: 'kept' }),
+    ];
+    const page = `revoke?id=${first}&id=${second}`;
+    const { text } = await visitor.get(page);
+    expect(text).toContain('Revoke 2 keys?');
+    expect(text).toContain(`action="revoke?id=${first}&amp;id=${second}"`);
+    expect(text).not.toContain(kept);
+    expect((await visitor.post(page, {})).location).toBe('keys');
+    const left = await visitor.get(`keys?account=${account}`);
+    expect(left.text).toContain('2 keys are revoked');
+    expect([...left.text.matchAll(/name="id" value="(\w+)"/g)].map(([, id]) => id)).toEqual([kept]);
+    expect((await visitor.get('audit')).text.split('revoked the key')).toHaveLength(3);
+    expect((await visitor.get('revoke')).status).toBe(422);
+    expect((await visitor.get(`revoke?${'id=x&'.repeat(9)}id=key_none`)).status).toBe(404);
+    const many = Array.from({ length: 51 }, (_, at) => `id=${at}`).join('&');
+    expect((await visitor.get(`revoke?${many}`)).status).toBe(422);
+  });
+
+  it('is sorted by name, and is paged forwards and back', async () => {
+    const account = await newAccount('many-keys');
+    for (let at = 0; at < 51; at++) await issueKey(account, { name: `n${String(at).padStart(2, '0')}` });
+    const page = async (query: string) => {
+      const { text } = await visitor.get(query);
+      const link = (rel: string) =>
+        new RegExp(`href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
+      return {
+        names: [...text.matchAll(/\bn\d\d\b/g)].map(([name]) => name),
+        next: link('next'),
+        previous: link('prev'),
+      };
+    };
+    const first = await page(`keys?account=${account}&sort=name`);
+    expect([first.names[0], first.previous]).toEqual(['n00', undefined]);
+    const last = await page(first.next!);
+    expect([new Set(last.names), last.next]).toEqual([new Set(['n50']), undefined]);
+    expect(await page(last.previous!)).toEqual(first);
+  });
 });

@@ -7,19 +7,26 @@ import { listPage } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 
-/** The keys of all accounts, newest first. */
+/** The keys of all accounts. */
 export const keysPage: Page = { name: 'keys', get: listed };
+
+const sorts = { newest: 'newest', used: 'last used', name: 'name' } as const;
+type Sort = keyof typeof sorts;
+
+const sortOf = (text: string | null): Sort =>
+  text !== null && Object.hasOwn(sorts, text) ? (text as Sort) : 'newest';
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
   const search = query.get('search') ?? '';
   const account = query.get('account') ?? '';
   const all = query.get('all') === 'yes';
+  const sort = sortOf(query.get('sort'));
   const now_ms = context.clock.epoch_ms();
   const { keys } = context.records.store;
   const asked = { search, account: account || undefined, usable_at_ms: all ? undefined : now_ms };
   const [{ rows, pager }, total] = await Promise.all([
-    listPage(request, page => keys.list({ ...asked, ...page })),
+    listPage(request, page => keys.list({ ...asked, sort, ...page })),
     keys.count(asked),
   ]);
   const uses = await usesOfKeys(request, rows);
@@ -27,23 +34,33 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     title: 'Keys',
     section: 'keys',
     body: html`${inMemoryNotice(context)}
-${searchForm(search, account, all)}
+${searchForm(search, account, all, sort)}
 <section class="panel" aria-label="List of keys">
-${rows.length === 0 ? nothing(Boolean(search || account), all) : keyTable('Keys', rows, now_ms, 'all', uses)}
+${rows.length === 0 ? nothing(Boolean(search || account), all) : chooseForm(keyTable('Keys', rows, now_ms, 'all', uses))}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
 <p class="muted">Keys of the configuration file are listed with their accounts.</p>`,
   });
 }
 
-function searchForm(search: string, account: string, all: boolean): Html {
+function searchForm(search: string, account: string, all: boolean, sort: Sort): Html {
   return html`<form method="get" action="keys" class="row panel" role="search">
 <label>Search keys <input type="search" name="search" value="${search}" placeholder="name, id, account or last characters"></label>
 <label>Account <input name="account" value="${account}" placeholder="any" autocomplete="off" spellcheck="false"></label>
+<label>Sort by <select name="sort">${Object.entries(sorts).map(
+    ([value, label]) =>
+      html`<option value="${value}" ${value === sort && html`selected`}>${label}</option>\n`,
+  )}</select></label>
 <label class="check"><input type="checkbox" name="all" value="yes" ${all && html`checked`}> Also expired and revoked</label>
 <button>Search</button>
 </form>`;
 }
+
+/** Leads to the page that asks for confirmation; changes nothing by itself. */
+const chooseForm = (table: Html): Html => html`<form method="get" action="revoke">
+${table}
+<p><button class="danger">Revoke chosen keys…</button></p>
+</form>`;
 
 function nothing(isSearched: boolean, all: boolean): Html {
   if (isSearched)

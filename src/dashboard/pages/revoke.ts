@@ -1,42 +1,72 @@
 import type { KeyRecord } from '../../stores/records/key-records.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { linkOf, timeOf } from '../view/format.ts';
+import { countOf, linkOf, timeOf } from '../view/format.ts';
 import { html } from '../view/html.ts';
+import { accountColumn, nameColumn, timeColumns } from '../view/key-table.ts';
+import { page_rows } from '../view/pager.ts';
 import { pageResponse, postForm } from '../view/shell.ts';
+import { tableOf } from '../view/table.ts';
 
-/** Asks for confirmation and revokes a key. */
+/** Asks for confirmation and revokes one key, or several at once. */
 export const revokePage: Page = { name: 'revoke', get: confirm, post: revoke };
 
 async function confirm(request: PageRequest): Promise<PageResponse> {
-  const { id, account, name, hint, created_ms, last_used_ms, revoked_ms } = await keyOf(request);
-  const back = linkOf('account', { id: account });
+  const keys = await keysOf(request);
+  const action = `revoke?${new URLSearchParams(keys.map(({ id }): [string, string] => ['id', id]))}`;
+  const revoked = keys.filter(({ revoked_ms }) => revoked_ms !== null);
+  const title = nameOf(keys);
+  const [verb, keep, use] =
+    keys.length === 1
+      ? ['Revoke key', 'Keep it', 'Whatever uses this key is']
+      : ['Revoke all of them', 'Keep them', 'Whatever uses these keys is'];
   return pageResponse(request, {
-    title: `Revoke ${name || id}?`,
+    title: `Revoke ${title}?`,
     section: 'keys',
-    body: html`<section class="panel" aria-label="The key">
-<dl><dt>Key</dt><dd><code>${id} …${hint}</code></dd><dt>Account</dt><dd>${account}</dd>
-<dt>Created</dt><dd>${timeOf(created_ms)}</dd><dt>Last used</dt><dd>${timeOf(last_used_ms)}</dd></dl>
+    body: html`<section class="panel" aria-label="The keys">
+${tableOf('Keys to be revoked', [nameColumn, accountColumn, ...timeColumns], keys)}
+${revoked.map(({ id, revoked_ms }) => html`<p class="notice warn"><code>${id}</code> was revoked at ${timeOf(revoked_ms)} already.</p>`)}
 ${
-  revoked_ms === null
-    ? html`<p>Whatever uses this key is refused with 401 from then on, at every instance within 5 seconds. This cannot be undone.</p>
-${postForm(request, linkOf('revoke', { id }), html`<button class="danger primary">Revoke key</button> <a class="button" href="${back}">Keep it</a>`, 'row')}`
-    : html`<p class="notice warn">It was revoked at ${timeOf(revoked_ms)} already.</p><p><a href="${back}">To the account</a></p>`
+  revoked.length < keys.length
+    ? html`<p>${use} refused with 401 from then on, at every instance within 5 seconds. This cannot be undone.</p>
+${postForm(request, action, html`<button class="danger primary">${verb}</button> <a class="button" href="${backOf(keys)}">${keep}</a>`, 'row')}`
+    : html`<p><a href="${backOf(keys)}">Back</a></p>`
 }
 </section>`,
   });
 }
 
 async function revoke(request: PageRequest): Promise<PageResponse> {
-  const { id, name, account } = await keyOf(request);
-  await request.context.records.store.keys.revoke(id, operatorOf(request));
-  const notice = `${name || id} is revoked; every instance refuses it within 5 seconds.`;
-  return changed(request, linkOf('account', { id: account }), notice);
+  const keys = await keysOf(request);
+  const ids = keys.map(({ id }) => id);
+  await request.context.records.store.keys.revokeAll(ids, operatorOf(request));
+  const notice =
+    keys.length === 1
+      ? `${nameOf(keys)} is revoked; every instance refuses it within 5 seconds.`
+      : `${nameOf(keys)} are revoked; every instance refuses them within 5 seconds.`;
+  return changed(request, backOf(keys), notice);
+}
+
+const nameOf = (keys: readonly KeyRecord[]): string =>
+  keys.length === 1 ? keys[0]!.name || keys[0]!.id : countOf(keys.length, 'key');
+
+const backOf = (keys: readonly KeyRecord[]): string =>
+  keys.length === 1 ? linkOf('account', { id: keys[0]!.account }) : 'keys';
+
+/** The keys of a page's query, at most those of one page of the list. */
+async function keysOf(request: PageRequest): Promise<KeyRecord[]> {
+  const ids = [...new Set(request.query.getAll('id'))];
+  if (ids.length === 0) throw new PageError(422, 'No key is chosen.', 'Go back and choose one or more.');
+  if (ids.length > page_rows) throw new PageError(422, `At most ${page_rows} keys are revoked at once.`);
+  return Promise.all(ids.map(id => findKey(request, id)));
 }
 
 /** The key of a page's query. Throws a PageError if there is none. */
-export async function keyOf({ context, query }: PageRequest): Promise<KeyRecord> {
-  const found = await context.records.store.keys.find(query.get('id') ?? '');
+export const keyOf = (request: PageRequest): Promise<KeyRecord> =>
+  findKey(request, request.query.get('id') ?? '');
+
+async function findKey({ context }: PageRequest, id: string): Promise<KeyRecord> {
+  const found = await context.records.store.keys.find(id);
   if (found) return found;
   throw new PageError(404, 'There is no such key.', 'Look for it in the list of keys.');
 }

@@ -19,6 +19,7 @@ export function keyTable(
   return tableOf(
     label,
     [
+      ...(columns === 'all' ? [chooseColumn] : []),
       nameColumn,
       ...(columns === 'all' ? [accountColumn] : []),
       ...timeColumns,
@@ -30,20 +31,30 @@ export function keyTable(
   );
 }
 
-const nameColumn: Column<KeyRecord> = {
+const chooseColumn: Column<KeyRecord> = {
+  title: 'Choose',
+  cell: ({ id, name, revoked_ms }) =>
+    revoked_ms === null &&
+    html`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${name || id}">`,
+};
+
+/** For any table of keys. */
+export const nameColumn: Column<KeyRecord> = {
   title: 'Key',
   cell: ({ id, name, hint }) =>
     html`${name || muted('no name')} <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
   isName: true,
 };
 
-const accountColumn: Column<KeyRecord> = {
+/** For any table of keys. */
+export const accountColumn: Column<KeyRecord> = {
   title: 'Account',
   cell: ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
   isName: true,
 };
 
-const timeColumns: readonly Column<KeyRecord>[] = [
+/** For any table of keys. */
+export const timeColumns: readonly Column<KeyRecord>[] = [
   { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
   { title: 'Expires', cell: ({ expires_ms }) => timeOf(expires_ms) },
   { title: 'Last used', cell: ({ last_used_ms }) => timeOf(last_used_ms) },

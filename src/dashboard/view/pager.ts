@@ -7,24 +7,36 @@ export const page_rows = 50;
 
 interface ListPage<R> {
   readonly rows: readonly R[];
-  /** Links to the next page and back to the first; `total` is that of all pages as text, such as `3 keys`. */
+  /** Links to the pages beside it and to the first; `total` is that of all pages as text, such as `3 keys`. */
   pager(total?: string): Html | undefined;
 }
 
-/** Reads the page of a list that the request names; rows are found by the id of the last one before. */
+/** One of them is an id, or none for the first page. */
+interface PageEdges {
+  readonly limit: number;
+  readonly after: string | undefined;
+  readonly before: string | undefined;
+}
+
+/** Reads the page of a list that the request names; rows are found by the id of the last one before, or of the first one behind. */
 export async function listPage<R extends { readonly id: string }>(
   { path, query }: PageRequest,
-  read: (page: { readonly limit: number; readonly after: string | undefined }) => Promise<readonly R[]>,
+  read: (page: PageEdges) => Promise<readonly R[]>,
 ): Promise<ListPage<R>> {
-  const { after, ...search } = Object.fromEntries(query);
-  const found = await read({ after, limit: page_rows + 1 });
-  const rows = found.slice(0, page_rows);
-  const next = found.length > page_rows && linkOf(path, { ...search, after: rows.at(-1)!.id });
+  const { after, before, ...search } = Object.fromEntries(query);
+  const isBack = before !== undefined;
+  const found = await read({ limit: page_rows + 1, after, before });
+  const rows = isBack ? found.slice(-page_rows) : found.slice(0, page_rows);
+  const isMore = found.length > page_rows;
+  const isFirst = isBack ? !isMore : after === undefined;
+  const [first, last] = [rows[0], rows.at(-1)];
+  const next = last && (isBack || isMore) && linkOf(path, { ...search, after: last.id });
+  const previous = first && !isFirst && linkOf(path, { ...search, before: first.id });
   const pager = (total?: string) => {
-    if (after === undefined && !next)
-      return total === undefined ? undefined : html`<p class="muted">${total}</p>`;
+    if (isFirst && !next) return total === undefined ? undefined : html`<p class="muted">${total}</p>`;
     return html`<nav class="pager" aria-label="Pages">
-${after !== undefined && html`<a class="button" href="${linkOf(path, search)}">First page</a>`}
+${!isFirst && html`<a class="button" href="${linkOf(path, search)}">First page</a>`}
+${previous && html`<a class="button" href="${previous}" rel="prev">Previous ${numberOf(page_rows)}</a>`}
 ${next && html`<a class="button" href="${next}" rel="next">Next ${numberOf(page_rows)}</a>`}
 ${total && html`<span class="muted">${total}</span>`}
 </nav>`;

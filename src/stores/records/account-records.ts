@@ -70,7 +70,7 @@ export const accountRecords = (database: Database) => ({
   ...pagedRecords<AccountRecord, AccountQuery, StoredAccount>(database, {
     name: 'sluice.accounts',
     columns,
-    order: 'ASC',
+    orderOf: () => ({ direction: 'ASC' }),
     recordOf: accountOf,
     conditionOf: ({ id, search, plan }) =>
       new Condition().and('id = ?', id).containing(search).and('plan = ?', plan),

@@ -52,7 +52,7 @@ export const auditLog = (database: Database) =>
   pagedRecords<AuditEntry, AuditQuery, AuditEntry>(database, {
     name: 'sluice.audit_log',
     columns: 'id, at_ms, actor, action, target, detail',
-    order: 'DESC',
+    orderOf: () => ({ direction: 'DESC' }),
     recordOf: row => row,
     conditionOf: ({ id, target }) => new Condition().and('id = ?', id).and('target = ?', target),
   });

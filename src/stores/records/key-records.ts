@@ -23,7 +23,16 @@ export interface KeyQuery extends PageQuery {
   readonly account?: string | undefined;
   /** Leaves out what is revoked or has expired at this time. */
   readonly usable_at_ms?: number | undefined;
+  /** The newest first, or those used last, or by name. */
+  readonly sort?: 'newest' | 'used' | 'name' | undefined;
 }
+
+/** The orders of lists; those with SQL have an index. */
+const orders = {
+  newest: { direction: 'DESC' },
+  used: { by: 'COALESCE(last_used_ms, 0)', direction: 'DESC' },
+  name: { by: 'LOWER(name)', direction: 'ASC' },
+} as const;
 
 /** What a lookup finds of a key, with its account's row if the store has one. */
 export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms'> {
@@ -49,12 +58,12 @@ export const rotatedExpiry = (
   at_ms: number,
 ): number | null => (expires_ms === null ? null : at_ms + expires_ms - created_ms);
 
-/** The keys of the store; lists begin with the newest. */
+/** The keys of the store; lists begin with the newest unless sorted otherwise. */
 export const keyRecords = (database: Database) => ({
   ...pagedRecords<KeyRecord, KeyQuery, KeyRecord>(database, {
     name: 'sluice.api_keys',
     columns,
-    order: 'DESC',
+    orderOf: ({ sort = 'newest' }) => orders[sort],
     recordOf: row => row,
     conditionOf: ({ id, account, search, usable_at_ms }) =>
       new Condition()
@@ -99,15 +108,14 @@ export const keyRecords = (database: Database) => ({
 
   /** Revokes a key; one that is revoked already stays as it is. Throws NotThere. */
   revoke: (id: string, operator: Operator) =>
+    database.transaction(connection => revokeIn(connection, id, operator)),
+
+  /** The same for several keys, all or none. */
+  revokeAll: (ids: readonly string[], operator: Operator) =>
     database.transaction(async connection => {
-      const known = await keyIn(connection, id);
-      if (known.revoked_ms !== null) return known;
-      const { account, name } = known;
-      const change = await recordChange(connection, operator, 'key.revoke', id, { account, name });
-      const revoked_ms = operator.at_ms;
-      const sql = 'UPDATE sluice.api_keys SET revoked_ms = ?, change = ? WHERE id = ?';
-      await connection.run(sql, [revoked_ms, change, id]);
-      return { ...known, revoked_ms };
+      const revoked: KeyRecord[] = [];
+      for (const id of ids) revoked.push(await revokeIn(connection, id, operator));
+      return revoked;
     }),
 
   /** The keys that have these digests, revoked ones included. */
@@ -148,6 +156,17 @@ async function keyIn(connection: Connection, id: string): Promise<KeyRecord> {
   const [known] = await connection.run<KeyRecord>(sql, [id]);
   if (!known) throw new NotThere(`there is no key '${id}'`);
   return known;
+}
+
+async function revokeIn(connection: Connection, id: string, operator: Operator): Promise<KeyRecord> {
+  const known = await keyIn(connection, id);
+  if (known.revoked_ms !== null) return known;
+  const { account, name } = known;
+  const change = await recordChange(connection, operator, 'key.revoke', id, { account, name });
+  const revoked_ms = operator.at_ms;
+  const sql = 'UPDATE sluice.api_keys SET revoked_ms = ?, change = ? WHERE id = ?';
+  await connection.run(sql, [revoked_ms, change, id]);
+  return { ...known, revoked_ms };
 }
 
 const newKey = ({ at_ms }: Operator) => ({ id: keyId(at_ms), created_ms: at_ms, ...newSecret() });

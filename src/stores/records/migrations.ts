@@ -189,6 +189,8 @@ export const migrations: readonly Migration[] = [
         cost_pico_usd BIGINT NOT NULL,
         PRIMARY KEY (key_id, day)
       )`),
+      'CREATE INDEX api_keys_by_use ON sluice.api_keys ((COALESCE(last_used_ms, 0)), id)',
+      'CREATE INDEX api_keys_by_name ON sluice.api_keys ((LOWER(name)), id)',
       'CREATE INDEX key_sums_by_day ON sluice.key_sums (day)',
       sumPastUseOfKeys,
       "ALTER TABLE sluice.accounts ADD COLUMN display_name TEXT NOT NULL DEFAULT ''",

@@ -6,14 +6,23 @@ export interface PageQuery {
   readonly search?: string | undefined;
   /** The id of the last record of the page before. */
   readonly after?: string | undefined;
+  /** The id of the first record of the page behind; instead of `after`. */
+  readonly before?: string | undefined;
   readonly limit: number;
+}
+
+/** An order of records: by `by`, SQL that is never NULL, then by id; by id alone without. */
+export interface RecordOrder {
+  readonly by?: string;
+  readonly direction: 'ASC' | 'DESC';
 }
 
 /** A table of records with ids, `S` as stored and `R` as read. */
 export interface PagedTable<R, S, Q> {
   readonly name: string;
   readonly columns: string;
-  readonly order: 'ASC' | 'DESC';
+  /** How a query is ordered. */
+  orderOf(query: Q): RecordOrder;
   recordOf(row: S): R;
   conditionOf(query: Partial<Q>): Condition;
 }
@@ -21,14 +30,26 @@ export interface PagedTable<R, S, Q> {
 /** Reads records by their ids, in pages, and counts them. */
 export function pagedRecords<R extends object, Q extends PageQuery, S extends object>(
   database: Database,
-  { name, columns, order, recordOf, conditionOf }: PagedTable<R, S, Q>,
+  { name, columns, orderOf, recordOf, conditionOf }: PagedTable<R, S, Q>,
 ) {
-  /** A page of records in the order of their ids. */
+  /** A page of records in their order, found by the record before or behind it. */
   const list = async (query: Q): Promise<R[]> => {
-    const where = conditionOf(query).and(`id ${order === 'ASC' ? '>' : '<'} ?`, query.after);
-    const sql = `SELECT ${columns} FROM ${name} ${where.sql} ORDER BY id ${order} LIMIT ?`;
-    const rows = await database.run<S>(sql, [...where.values, query.limit]);
-    return rows.map(recordOf);
+    const { before, after, limit } = query;
+    const { by, direction } = orderOf(query);
+    const isAscending = (direction === 'ASC') === (before === undefined);
+    const way = isAscending ? 'ASC' : 'DESC';
+    const than = isAscending ? '>' : '<';
+    const edge = before ?? after;
+    const where = conditionOf(query);
+    if (by === undefined) where.and(`id ${than} ?`, edge);
+    // The first term says nothing new, but SQLite finds a place in an index by single columns only.
+    else
+      where
+        .and(`${by} ${than}= (SELECT ${by} FROM ${name} WHERE id = ?)`, edge)
+        .and(`(${by}, id) ${than} (SELECT ${by}, id FROM ${name} WHERE id = ?)`, edge);
+    const sql = `SELECT ${columns} FROM ${name} ${where.sql} ORDER BY ${by ? `${by} ${way}, ` : ''}id ${way} LIMIT ?`;
+    const rows = (await database.run<S>(sql, [...where.values, limit])).map(recordOf);
+    return before === undefined ? rows : rows.reverse();
   };
   return {
     list,
