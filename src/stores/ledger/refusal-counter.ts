@@ -4,9 +4,10 @@ import type { LedgerRow, RefusalBatch, RefusalCount } from '../records/ledger-en
 /** Kinds of refusals that are counted separately until they are written, and kinds in one batch. */
 const max_kinds = 10_000;
 const kinds_per_batch = 500;
-/** Refusals that are also kept as rows until they are written: of each kind, and of all. */
+/** Refusals of a minute that are also kept as rows: of each kind, and of all. A flood makes 72,000 rows a day at most. */
 const samples_per_kind = 5;
 const max_samples = 50;
+const minute_ms = 60_000;
 const day_ms = 86_400_000;
 
 /** An exchange without an attempt and without usage: counted in the ledger, with a few as rows, or one throttled client would write thousands. */
@@ -27,7 +28,10 @@ interface Counted {
 /** Counts refusals until they are written, and keeps the first of each kind. Memory grows with the number of kinds, not of refusals. */
 export class RefusalCounter {
   #counts = new Map<string, Counted>();
-  #samples = 0;
+  /** The minute of the newest sample, and how many it has by kind and in all. */
+  #minute = 0;
+  readonly #kept = new Map<string, number>();
+  #keptInAll = 0;
 
   /** False if there are too many kinds. */
   add(row: LedgerRow): boolean {
@@ -37,20 +41,28 @@ export class RefusalCounter {
     const counted = this.#counts.get(kind);
     if (counted) {
       counted.requests++;
-      this.#keep(row, counted.samples);
+      this.#keep(row, kind, counted.samples);
       return true;
     }
     if (this.#counts.size >= max_kinds) return false;
     const samples: LedgerRow[] = [];
-    this.#keep(row, samples);
+    this.#keep(row, kind, samples);
     this.#counts.set(kind, { id, refusal: { started_ms, ...fields }, requests: 1, samples });
     return true;
   }
 
-  #keep(row: LedgerRow, samples: LedgerRow[]): void {
-    if (samples.length >= samples_per_kind || this.#samples >= max_samples) return;
+  #keep(row: LedgerRow, kind: string, samples: LedgerRow[]): void {
+    const minute = Math.floor(timeOfUuid(row.id) / minute_ms);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#kept.clear();
+      this.#keptInAll = 0;
+    }
+    const kept = this.#kept.get(kind) ?? 0;
+    if (kept >= samples_per_kind || this.#keptInAll >= max_samples) return;
+    this.#kept.set(kind, kept + 1);
+    this.#keptInAll++;
     samples.push(row);
-    this.#samples++;
   }
 
   /** Unix milliseconds at which the first of them was counted; `Infinity` if there are none. */
@@ -62,7 +74,6 @@ export class RefusalCounter {
   drain(): RefusalBatch[] {
     const counts = [...this.#counts.values()];
     this.#counts = new Map();
-    this.#samples = 0;
     const batches: RefusalBatch[] = [];
     for (let at = 0; at < counts.length; at += kinds_per_batch) {
       const some = counts.slice(at, at + kinds_per_batch);

@@ -269,9 +269,9 @@ describe('the refusals in the ledger', () => {
     ledger.record(sampleRow());
     await ledger.close();
     const sampled = (await setting.store.ledger.list({ end_reason: 'refused', limit: 99 })).length;
-    // Five of each time the counts were written.
+    // Five of a minute, and the next one may have begun.
     expect(sampled).toBeGreaterThanOrEqual(5);
-    expect(sampled).toBeLessThan(50);
+    expect(sampled).toBeLessThanOrEqual(10);
     expect(await refusals()).toEqual([
       {
         day: '2026-11-20',
