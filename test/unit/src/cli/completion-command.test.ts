@@ -22,13 +22,13 @@ describe('sluice completion', () => {
     [['ke'], ['keys']],
     [
       ['keys', ''],
-      ['create', 'list', 'revoke', '--help'],
+      ['create', 'list', 'rotate', 'revoke', '--help'],
     ],
     [['keys', 'create', '--ac'], ['--account']],
     [['keys', 'create', '--account', 'x', '--ex'], ['--expires']],
     [
       ['accounts', 'set-'],
-      ['set-plan', 'set-limits'],
+      ['set-plan', 'set-limits', 'set-display-name'],
     ],
     [['simulate', '--ttft'], ['--ttft-ms']],
     [['--admin'], ['--admin-port']],
