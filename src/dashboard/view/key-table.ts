@@ -16,7 +16,7 @@ export function keyTable(
   uses: ReadonlyMap<string, KeyUse>,
 ): Html {
   const state: Column<KeyRecord> = { title: 'State', cell: key => stateOf(key, now_ms) };
-  return tableOf(
+  const table = tableOf(
     label,
     [
       ...(columns === 'all' ? [chooseColumn] : []),
@@ -29,6 +29,7 @@ export function keyTable(
     ],
     keys,
   );
+  return html`${table}<p class="muted">Requests and cost are those of the last ${use_days} days.</p>`;
 }
 
 const chooseColumn: Column<KeyRecord> = {
@@ -75,12 +76,12 @@ export const usesOfKeys = (
 
 const useColumns = (uses: ReadonlyMap<string, KeyUse>): readonly Column<KeyRecord>[] => [
   {
-    title: `Requests, ${use_days} days`,
+    title: 'Requests',
     cell: ({ id }) => numberOf(uses.get(id)?.requests ?? 0),
     isNumber: true,
   },
   {
-    title: `Cost, ${use_days} days`,
+    title: 'Cost',
     cell: ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'),
     isNumber: true,
   },
