@@ -370,7 +370,7 @@ export interface StoresOptions {
    */
   ledger_queue?: string | undefined;
   /**
-   * How many exchanges may wait there; about 600 bytes each.
+   * How many exchanges may wait there; about 1.5 kB each.
    *
    * @defaultValue `1000000`
    */

@@ -54,7 +54,7 @@ export const recordsOptions = {
     .int()
     .positive()
     .default(1_000_000)
-    .describe('How many exchanges may wait there; about 600 bytes each.'),
+    .describe('How many exchanges may wait there; about 1.5 kB each.'),
   retention: retentionSchema
     .prefault({})
     .describe('How long the records store keeps the ledger; nothing of it is deleted by default.'),
