@@ -169,9 +169,9 @@ async function insertNewest(
   }
   const oldest =
     '(SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)';
-  // First of the attempts: their bound is read from the ledger.
-  for (const [table, id] of Object.entries({ attempts: 'ledger_id', ledger: 'id' }))
-    await connection.run(`DELETE FROM sluice.${table} WHERE (started_ms, ${id}) <= ${oldest}`, [kept]);
+  const old = `FROM sluice.ledger WHERE (started_ms, id) <= ${oldest}`;
+  await connection.run(`DELETE FROM sluice.attempts WHERE ledger_id IN (SELECT id ${old})`, [kept]);
+  await connection.run(`DELETE ${old}`, [kept]);
   return inserted;
 }
 
@@ -208,10 +208,9 @@ const listedRow = ({ estimated, stream, cost_pico_usd, ...row }: StoredRow): Lis
 });
 
 /** Rows of the table of attempts; one that waited on disk may be of a version without them, or with other fields. */
-const attemptRows = ({ id, started_ms, attempts_made = [] }: LedgerRow): Row[] =>
+const attemptRows = ({ id, attempts_made = [] }: LedgerRow): Row[] =>
   attempts_made.map((attempt, at) => ({
     ledger_id: id,
     number: at + 1,
-    started_ms,
     ...Object.fromEntries(attemptColumns.map(name => [name, attempt[name] ?? null])),
   }));

@@ -155,11 +155,9 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX ledger_by_request_id ON sluice.ledger (request_id)',
       // Failures are looked for among all: they are few, and so is what this index costs.
       'CREATE INDEX ledger_failures ON sluice.ledger (started_ms, id) WHERE error_type IS NOT NULL',
-      // `started_ms` is that of the ledger's row.
       clustered(`CREATE TABLE sluice.attempts (
         ledger_id TEXT NOT NULL,
         number SMALLINT NOT NULL,
-        started_ms BIGINT NOT NULL,
         provider TEXT,
         model TEXT,
         offset_ms BIGINT NOT NULL,
@@ -171,7 +169,6 @@ export const migrations: readonly Migration[] = [
         kind TEXT,
         PRIMARY KEY (ledger_id, number)
       )`),
-      'CREATE INDEX attempts_by_time ON sluice.attempts (started_ms, ledger_id)',
     ],
   },
   {
