@@ -1,8 +1,8 @@
 import type { LedgerQuery, ListedRow } from '../stores/records/ledger-records.ts';
 import type { PageRequest } from './page-request.ts';
-import { linkOf, numberOf } from './view/format.ts';
-import { type Html, html } from './view/html.ts';
-import { page_rows } from './view/pager.ts';
+import { linkOf } from './view/format.ts';
+import type { Html } from './view/html.ts';
+import { page_rows, pageLinks } from './view/pager.ts';
 
 /** A page of the ledger's list, newest first. */
 interface LedgerPage {
@@ -12,6 +12,8 @@ interface LedgerPage {
   /** Links to the pages around it. */
   readonly pager: Html | undefined;
 }
+
+const words = { first: 'Newest', previous: 'Newer', next: 'Older' };
 
 /** Reads the page that the address names: the rows older than `after`, or newer than `before`, of those that `asked` describes. */
 export async function ledgerPage(
@@ -23,12 +25,12 @@ export async function ledgerPage(
     context.records.store.ledger.list({ ...asked, ...cursor, limit: page_rows + 1 });
   const pageOf = (rows: readonly ListedRow[], hasNewer: boolean, hasOlder: boolean): LedgerPage => {
     const first = hasNewer && linkOf(path, search);
-    const newer = hasNewer && linkOf(path, { ...search, before: cursorOf(rows[0]) });
-    const older = hasOlder && linkOf(path, { ...search, after: cursorOf(rows.at(-1)) });
+    const previous = hasNewer && linkOf(path, { ...search, before: cursorOf(rows[0]) });
+    const next = hasOlder && linkOf(path, { ...search, after: cursorOf(rows.at(-1)) });
     return {
       rows,
       isFirst: !hasNewer,
-      pager: hasNewer || hasOlder ? pager({ first, newer, older }) : undefined,
+      pager: hasNewer || hasOlder ? pageLinks({ first, previous, next }, words) : undefined,
     };
   };
 
@@ -49,12 +51,3 @@ function rowIn(cursor: string | undefined): LedgerQuery['after'] {
   const [, started_ms, id] = /^(\d{1,15})_(.{1,100})$/.exec(cursor ?? '') ?? [];
   return id === undefined ? undefined : { started_ms: Number(started_ms), id };
 }
-
-type Link = string | false;
-
-const pager = ({ first, newer, older }: Record<'first' | 'newer' | 'older', Link>): Html =>
-  html`<nav class="pager" aria-label="Pages">
-${first && html`<a class="button" href="${first}">Newest</a>`}
-${newer && html`<a class="button" href="${newer}" rel="prev">Newer ${numberOf(page_rows)}</a>`}
-${older && html`<a class="button" href="${older}" rel="next">Older ${numberOf(page_rows)}</a>`}
-</nav>`;

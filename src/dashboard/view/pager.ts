@@ -34,12 +34,23 @@ export async function listPage<R extends { readonly id: string }>(
   const previous = first && !isFirst && linkOf(path, { ...search, before: first.id });
   const pager = (total?: string) => {
     if (isFirst && !next) return total === undefined ? undefined : html`<p class="muted">${total}</p>`;
-    return html`<nav class="pager" aria-label="Pages">
-${!isFirst && html`<a class="button" href="${linkOf(path, search)}">First page</a>`}
-${previous && html`<a class="button" href="${previous}" rel="prev">Previous ${numberOf(page_rows)}</a>`}
-${next && html`<a class="button" href="${next}" rel="next">Next ${numberOf(page_rows)}</a>`}
-${total && html`<span class="muted">${total}</span>`}
-</nav>`;
+    const words = { first: 'First page', previous: 'Previous', next: 'Next' };
+    return pageLinks({ first: !isFirst && linkOf(path, search), previous, next }, words, total);
   };
   return { rows, pager };
 }
+
+type Places = 'first' | 'previous' | 'next';
+
+/** Links to the pages around one, each named by `words`; those that are missing or false are left out. */
+export const pageLinks = (
+  { first, previous, next }: Record<Places, string | false | undefined>,
+  words: Record<Places, string>,
+  total?: string,
+): Html =>
+  html`<nav class="pager" aria-label="Pages">
+${first && html`<a class="button" href="${first}">${words.first}</a>`}
+${previous && html`<a class="button" href="${previous}" rel="prev">${words.previous} ${numberOf(page_rows)}</a>`}
+${next && html`<a class="button" href="${next}" rel="next">${words.next} ${numberOf(page_rows)}</a>`}
+${total && html`<span class="muted">${total}</span>`}
+</nav>`;
