@@ -56,6 +56,9 @@ async function failing(place: FaultyPlace, { refuses }: { refuses: boolean }, ki
 const refusals = ({ gateway }: Books, hook: string) =>
   gateway.metric('sluice_stage_refusals_total', { stage: 'faulty', hook });
 
+/** The outcome of an exchange that asked no upstream. */
+const unasked = { attempts: { length: 0 }, provider: undefined, cost_usd: '0' };
+
 /** For every manner and every kind of usage, at the same time. */
 const everyTime = (run: (manner: Manner, kind: UsageKind) => Promise<void>) =>
   Promise.all(manners.flatMap(manner => usageKinds.map(kind => run(manner, kind))));
@@ -67,14 +70,7 @@ describe.each(bothWays)('a stage that fails, $way', ({ stream }) => {
       await everyTime(async (manner, kind) => {
         const { status, error_type, end_reason } = manner;
         const { books, outcome } = await failing(place, manner, kind, { stream });
-        const facts = {
-          status,
-          error_type,
-          end_reason,
-          attempts: { length: 0 },
-          provider: undefined,
-          cost_usd: '0',
-        };
+        const facts = { status, error_type, end_reason, ...unasked };
         expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
         expectBilled(outcome.usage, kind, 'nothing');
         expect(books.upstream.requests).toHaveLength(0);
@@ -135,14 +131,7 @@ describe('a stage that fails on a stream', () => {
     await everyTime(async (manner, kind) => {
       const { status, error_type, end_reason } = manner;
       const { books, outcome } = await failing(place, manner, kind, more);
-      const facts = {
-        status,
-        error_type,
-        end_reason,
-        attempts: { length: 0 },
-        provider: undefined,
-        cost_usd: '0',
-      };
+      const facts = { status, error_type, end_reason, ...unasked };
       expect({ kind, manner, ...outcome }).toMatchObject({ kind, manner, ...facts });
       expectBilled(outcome.usage, kind, 'nothing');
       expect(books.upstream.requests).toHaveLength(0);
