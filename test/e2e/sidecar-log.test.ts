@@ -40,12 +40,13 @@ function start(
   isTerminal = false,
   cleanUp?: () => Promise<void>,
 ): PrintingProcess {
-  const { NO_COLOR, FORCE_COLOR, ...inherited } = process.env;
+  // Nothing else is inherited: Node finds in NO_COLOR, CI and a dozen more whether to colour.
+  const { PATH = '' } = process.env;
   const command = [process.execPath, '--conditions=sluice-source', 'src/cli/sidecar.ts', ...args];
   const [name = '', ...rest] = isTerminal
     ? ['script', '-qefc', `exec ${command.join(' ')}`, '/dev/null']
     : command;
-  const env = { ...inherited, TERM: 'xterm-256color', ...environment };
+  const env = { PATH, TERM: 'xterm-256color', ...environment };
   started = new PrintingProcess(name, rest, { cwd: root, env }, cleanUp);
   return started;
 }
