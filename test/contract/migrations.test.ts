@@ -79,6 +79,31 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     await database.close();
   });
 
+  it('add up past requests over time, as far back as is shown', async () => {
+    const database = await open(await newPlace());
+    await migrate(database, isPostgres, 0, { steps: migrations.filter(({ version }) => version < 6) });
+    const noon_ms = Date.parse('2026-11-20T12:00:00Z');
+    const ledger = Object.entries({ 50: noon_ms, 400: noon_ms - day_ms, 70000: noon_ms - 33 * day_ms });
+    await database.transaction(async connection => {
+      for (const [first_token_ms, started_ms] of ledger)
+        await connection.run(
+          `INSERT INTO sluice.ledger (id, request_id, account, model, endpoint, started_ms, duration_ms, first_token_ms, status, end_reason,
+          attempts, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated, cost_pico_usd)
+          VALUES (?, 'r', 'acme', 'v/one', 'chat', ?, 1, ?, 502, 'upstream_failed', 1, 0, 0, 0, 0, 0, 0)`,
+          [first_token_ms, started_ms, Number(first_token_ms)],
+        );
+    });
+    await migrate(database, isPostgres, 0);
+    const point = { model: 'v/one', provider: '', error_type: '502', requests: 1 };
+    const sums = await database.run('SELECT * FROM sluice.traffic_sums ORDER BY step_ms, at_ms');
+    expect(sums).toHaveLength(5);
+    expect(sums.slice(0, 2)).toMatchObject([
+      { ...point, step_ms: 60_000, at_ms: noon_ms, first_50: 1, first_75: 0, first_later: 0 },
+      { ...point, step_ms: 600_000, at_ms: noon_ms - day_ms, first_50: 0, first_400: 1, first_600: 0 },
+    ]);
+    await database.close();
+  });
+
   it('keep earlier accounts, enabled and under their names in whatever case', async () => {
     const database = await open(await newPlace());
     await migrate(database, isPostgres, 0, { steps: migrations.filter(({ version }) => version < 6) });

@@ -1,5 +1,12 @@
 import { day_ms } from './calendar-day.ts';
 import type { Connection } from './database.ts';
+import {
+  attemptKeys,
+  first_token_bounds_ms,
+  firstTokenColumns,
+  trafficKeys,
+  trafficSteps,
+} from './traffic-sums.ts';
 
 /** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
 export interface Migration {
@@ -28,6 +35,20 @@ const sumPastUseOfKeys: MigrationWork = (connection, isPostgres) => {
       WHERE key_id IS NOT NULL AND started_ms >= (SELECT MAX(started_ms) FROM sluice.ledger) - ${31 * day_ms}
       UNION ALL SELECT key_id, day, requests, 0 FROM sluice.refusal_sums WHERE key_id <> ''
     ) AS past GROUP BY key_id, day`);
+};
+
+/** Sums over time of the requests that upstreams were asked for, as far back as they are kept. */
+const sumPastTraffic: MigrationWork = async connection => {
+  const bounds = [0, ...first_token_bounds_ms].map((from_ms, at) => [from_ms, first_token_bounds_ms[at]]);
+  const counts = bounds.map(([from_ms, to_ms], at) => {
+    const within = [at > 0 && `first_token_ms > ${from_ms}`, to_ms && `first_token_ms <= ${to_ms}`];
+    return `SUM(CASE WHEN ${within.filter(Boolean).join(' AND ')} THEN 1 ELSE 0 END)`;
+  });
+  for (const { step_ms, kept_ms } of trafficSteps)
+    await connection.run(`INSERT INTO sluice.traffic_sums (${trafficKeys}, requests, ${firstTokenColumns.join(', ')})
+      SELECT ${step_ms}, started_ms - started_ms % ${step_ms}, COALESCE(provider, ''), COALESCE(model, ''),
+      COALESCE(error_type, CASE WHEN status >= 400 THEN CAST(status AS TEXT) ELSE '' END), end_reason, COUNT(*), ${counts.join(', ')}
+      FROM sluice.ledger WHERE started_ms >= (SELECT MAX(started_ms) FROM sluice.ledger) - ${kept_ms} GROUP BY 1, 2, 3, 4, 5, 6`);
 };
 
 const counters = `requests BIGINT NOT NULL,
@@ -190,6 +211,28 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX api_keys_by_name ON sluice.api_keys ((LOWER(name)), id)',
       'CREATE INDEX key_sums_by_day ON sluice.key_sums (day)',
       sumPastUseOfKeys,
+      // What all requests, and all attempts, add up to over time: see traffic-sums.ts. `provider` is that of the last attempt.
+      clustered(`CREATE TABLE sluice.traffic_sums (
+        step_ms BIGINT NOT NULL,
+        at_ms BIGINT NOT NULL,
+        provider TEXT NOT NULL,
+        model TEXT NOT NULL,
+        error_type TEXT NOT NULL,
+        end_reason TEXT NOT NULL,
+        requests BIGINT NOT NULL,
+        ${firstTokenColumns.map(name => `${name} BIGINT NOT NULL`).join(', ')},
+        PRIMARY KEY (${trafficKeys})
+      )`),
+      clustered(`CREATE TABLE sluice.attempt_sums (
+        step_ms BIGINT NOT NULL,
+        at_ms BIGINT NOT NULL,
+        provider TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        attempts BIGINT NOT NULL,
+        PRIMARY KEY (${attemptKeys})
+      )`),
+      sumPastTraffic,
       "ALTER TABLE sluice.accounts ADD COLUMN display_name TEXT NOT NULL DEFAULT ''",
       'ALTER TABLE sluice.accounts ADD COLUMN disabled_ms BIGINT',
       // The id in lower case, which is what was searched so far. Not unique: earlier accounts may differ in case only.

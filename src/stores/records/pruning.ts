@@ -1,6 +1,7 @@
 import { monthOf } from './calendar-day.ts';
 import { Condition, type Connection, type Database } from './database.ts';
 import { timeOrderedUuid } from './ids.ts';
+import { attemptKeys, trafficKeys, trafficSteps } from './traffic-sums.ts';
 import { refusalKeys } from './usage-query.ts';
 
 /** Any number, the same in every version, and another one than that of migrations. */
@@ -13,6 +14,8 @@ const keysOf = {
   monthly_sums: 'month, account',
   refusal_sums: refusalKeys,
   key_sums: 'key_id, day',
+  traffic_sums: trafficKeys,
+  attempt_sums: attemptKeys,
 } as const;
 
 /** Rows that one step deleted; `taken` while another instance prunes. */
@@ -67,6 +70,17 @@ export function pruning(database: Database, isPostgres: boolean) {
         const daily = await prune('daily_sums', ofDays().and('model = ?', model), 'day, account', limit);
         if (daily !== 0) return daily;
       }
+      return 0;
+    },
+
+    /** Sums over time that are not shown any longer at `now_ms`. */
+    async traffic(now_ms: number, limit: number): Promise<Pruned> {
+      for (const table of ['traffic_sums', 'attempt_sums'] as const)
+        for (const { step_ms, kept_ms } of trafficSteps) {
+          const old = new Condition().and('step_ms = ?', step_ms).and('at_ms < ?', now_ms - kept_ms);
+          const pruned = await prune(table, old, 'at_ms', limit);
+          if (pruned !== 0) return pruned;
+        }
       return 0;
     },
 

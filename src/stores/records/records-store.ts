@@ -9,6 +9,7 @@ import { checkPool, openPostgres, openPostgresPool } from './postgres.ts';
 import { pruning } from './pruning.ts';
 import { isPostgres, type RecordsTarget } from './records-target.ts';
 import { openSqlite, sqliteInMemory } from './sqlite.ts';
+import { trafficRecords } from './traffic-records.ts';
 import { usageRecords } from './usage-records.ts';
 
 /** How many exchanges the ledger of a gateway without a records store keeps. */
@@ -28,6 +29,7 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
     keys: keyRecords(database),
     ledger: ledgerRecords(database, target.kind === 'memory' ? kept_in_memory : undefined),
     usage: usageRecords(database),
+    traffic: trafficRecords(database),
     audit: auditLog(database),
     changes: changeFeed(database),
     pruning: pruning(database, isPostgres(target)),

@@ -72,6 +72,7 @@ export class Retention {
           metrics.pruned(deleted, kind);
         });
       await this.#repeat(pruning.batches, now_ms - batches_ms, () => {});
+      await this.#repeat(pruning.traffic, now_ms, () => {});
       const elapsed_ms = Math.round(performance.now() - began_ms);
       if (pruned.rows + pruned.sums > 0) log.info({ ...pruned, elapsed_ms }, 'pruned the records store');
       else log.debug({ elapsed_ms }, 'nothing to prune in the records store');

@@ -3,6 +3,7 @@ import { dayOf } from './calendar-day.ts';
 import { type Connection, insertOnce } from './database.ts';
 import { KeptSums } from './kept-sums.ts';
 import type { LedgerRow, RefusalBatch, RefusalCount } from './ledger-entry.ts';
+import { addTraffic } from './traffic-sums.ts';
 import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
 
 const zero = {
@@ -20,7 +21,7 @@ type UsageCounts = Readonly<typeof zero>;
 /** The columns of the tables of sums that are added up. */
 export const usageColumnNames = Object.keys(zero) as readonly (keyof UsageCounts)[];
 
-/** Adds rows of the ledger, and refusals that have none, to the sums by day, month and key. */
+/** Adds rows of the ledger, and refusals that have none, to the sums by day, month, key and time. */
 export async function rollUp(
   connection: Connection,
   rows: readonly LedgerRow[],
@@ -43,6 +44,7 @@ export async function rollUp(
   await daily.write(connection, 'sluice.daily_sums');
   await monthly.write(connection, 'sluice.monthly_sums');
   await useOfKeys(rows, refusals).write(connection, 'sluice.key_sums');
+  await addTraffic(connection, rows, refusals);
 }
 
 /** Sums of the stored keys; keys of the configuration have no id. */
