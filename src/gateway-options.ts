@@ -13,10 +13,21 @@ import type { PostgresPool } from './stores/records/postgres-pool.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { AnyProviderDefinition } from './upstream/adapter.ts';
 
+/** An operator whom the application has signed in. A string is the name of an admin. */
+export type OperatorAnswer =
+  | string
+  | {
+      /** The name in the audit log. */
+      readonly name: string;
+      /** `operator` sees no money and no audit log; `viewer` changes nothing. */
+      readonly role: 'admin' | 'operator' | 'viewer';
+    }
+  | undefined;
+
 /** Says which operator a request is from, by the application's own sign-in; `undefined` denies access. */
 export type OperatorOf<R extends IncomingMessage = IncomingMessage> = (
   request: R,
-) => string | undefined | PromiseLike<string | undefined>;
+) => OperatorAnswer | PromiseLike<OperatorAnswer>;
 
 /** Options that the application passes in code, beside the configuration. `R` is the application's own request, such as Express's. */
 export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
@@ -183,7 +194,7 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
   readonly accountOf?: AccountOf<R> | undefined;
   /**
    * For `gateway.dashboard` behind the parent application's own authentication: returns the operator's name for the audit log, or
-   * `undefined` to deny access.
+   * `{ name, role }` for one who may not do everything, or `undefined` to deny access.
    *
    * @defaultValue none: the dashboard has its own sign-in, for `admin.users`
    * @example
@@ -221,7 +232,7 @@ const schema = z.strictObject({
     'connect',
   ]).optional(),
   operatorOf: aFunction<OperatorOf>(
-    'it gets the request, and returns the name of the operator or undefined',
+    'it gets the request, and returns the name of the operator, { name, role }, or undefined',
   ).optional(),
   publicUrl: aFunction('it returns the address at which clients reach the gateway, or undefined').optional(),
 });

@@ -3,8 +3,9 @@ import type { Registry } from 'prom-client';
 import { assemble, type Parts } from './assemble.ts';
 import type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
-import { createDashboard } from './dashboard/dashboard.ts';
+import { createSite } from './dashboard/dashboard.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
+import { operatorsSite } from './dashboard/operators-site.ts';
 import type { DashboardContext } from './dashboard/page-request.ts';
 import { InFlightSet } from './exchange/in-flight-set.ts';
 import { ExchangeRun, type RunnerParts } from './exchange/runner.ts';
@@ -174,7 +175,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     conditions: { get: () => conditionsOf(isDraining(), parts) },
     inFlight: { get: () => running.size },
     errorHandler: { value: errorHandler },
-    dashboard: { value: createDashboard(dashboardContext, options.operatorOf) },
+    dashboard: { value: createSite(dashboardContext, operatorsSite(parts, options.operatorOf)) },
     markUnready: { value: markUnready },
     close: { value: close },
   }) as Gateway;

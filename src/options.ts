@@ -160,14 +160,28 @@ export interface AdminOptions {
   hosts?: string[] | undefined;
   /**
    * Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{
-   * password: "${NAME}" }` from the environment. Without any there is no dashboard.
+   * password: "${NAME}" }` from the environment, with a `role`. Without any there is no dashboard.
    */
   users?: Record<string, {
     /** The password itself, of at least 12 characters; usually `${ENV}`. */
     password: string;
+    /**
+     * `admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the
+     * audit log. `viewer` sees everything and changes nothing.
+     *
+     * @defaultValue `"admin"`
+     */
+    role?: 'admin' | 'operator' | 'viewer' | undefined;
   } | {
     /** What `sluice hash-password` prints. */
     password_hash: string;
+    /**
+     * `admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the
+     * audit log. `viewer` sees everything and changes nothing.
+     *
+     * @defaultValue `"admin"`
+     */
+    role?: 'admin' | 'operator' | 'viewer' | undefined;
   }> | undefined;
   /**
    * A session at the dashboard ends when it has not been used for this time. In milliseconds.

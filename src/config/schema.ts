@@ -56,22 +56,28 @@ export const serverSchema = z.strictObject({
   ),
 });
 
-const credentialSchema = z.union(
+const passwordSchema = z
+  .string()
+  .min(12, 'must have at least 12 characters')
+  .describe('The password itself, of at least 12 characters; usually `${ENV}`.');
+const passwordHashSchema = z
+  .string()
+  .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')
+  .describe('What `sluice hash-password` prints.');
+
+const role = z
+  .enum(['admin', 'operator', 'viewer'])
+  .default('admin')
+  .describe(
+    '`admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the audit log. `viewer` sees everything and changes nothing.',
+  );
+
+const operatorSchema = z.union(
   [
-    z.strictObject({
-      password: z
-        .string()
-        .min(12, 'must have at least 12 characters')
-        .describe('The password itself, of at least 12 characters; usually `${ENV}`.'),
-    }),
-    z.strictObject({
-      password_hash: z
-        .string()
-        .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')
-        .describe('What `sluice hash-password` prints.'),
-    }),
+    z.strictObject({ password: passwordSchema, role }),
+    z.strictObject({ password_hash: passwordHashSchema, role }),
   ],
-  'must be an object with one name: password_hash or password',
+  'must be an object with password_hash or password, and a role: admin, operator or viewer',
 );
 
 export const adminSchema = z.strictObject({
@@ -84,10 +90,10 @@ export const adminSchema = z.strictObject({
       'Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`, its own address and `host`. Without this check a page of another site could read it through a name that it points here.',
     ),
   users: z
-    .record(z.string().min(1).max(128), credentialSchema)
+    .record(z.string().min(1).max(128), operatorSchema)
     .default({})
     .describe(
-      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment. Without any there is no dashboard.',
+      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment, with a `role`. Without any there is no dashboard.',
     ),
   session_idle_ms: ms(1_800_000).describe(
     'A session at the dashboard ends when it has not been used for this time.',

@@ -1,26 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from '../chain/stage-plan.ts';
-import type { OperatorOf } from '../gateway-options.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
+import { mayChange } from './access/roles.ts';
 import { loadAssets } from './assets.ts';
-import type { DashboardContext, DashboardRequest } from './page-request.ts';
+import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';
 import { PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
-import { pages } from './pages/index.ts';
-import { SessionGuard } from './session-guard.ts';
+import { type Area, SessionGuard } from './session-guard.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
-/**
- * Creates the dashboard's handler, to be mounted at a path. Serves operators who are signed in through `admin.users` or named by
- * `operatorOf`; without both, calls `next`.
- */
-export function createDashboard(
-  context: DashboardContext,
-  operatorOf: OperatorOf | undefined,
-): RequestHandler {
-  if (!operatorOf && Object.keys(context.settings.admin.users).length === 0) return (_, __, next) => next();
-  const dashboard = new Dashboard(context, operatorOf);
+/** A set of pages with those who may use them. */
+export interface SiteParts extends Site {
+  readonly area: Area;
+  readonly pages: readonly Page[];
+}
+
+/** Creates the handler of a set of pages, to be mounted at a path. Without a way to sign in it calls `next`. */
+export function createSite(context: DashboardContext, parts: SiteParts): RequestHandler {
+  const { named, findLogin } = parts.area;
+  if (!named && !findLogin) return (_, __, next) => next();
+  const dashboard = new Dashboard(context, parts);
   return (incoming, response, next) => {
     const { path, query } = placeOf(incoming);
     if (path === undefined) return writeResponse(response, redirect(withSlash(incoming)));
@@ -40,13 +40,16 @@ export function createDashboard(
 
 class Dashboard {
   readonly #context: DashboardContext;
+  readonly #site: Site;
   readonly #guard: SessionGuard;
   readonly #assets = loadAssets();
-  readonly #pages = new Map(pages.map(page => [page.name, page]));
+  readonly #pages: ReadonlyMap<string, Page>;
 
-  constructor(context: DashboardContext, operatorOf: OperatorOf | undefined) {
+  constructor(context: DashboardContext, { area, pages, ...site }: SiteParts) {
     this.#context = context;
-    this.#guard = new SessionGuard(context, operatorOf);
+    this.#site = site;
+    this.#guard = new SessionGuard(context, area);
+    this.#pages = new Map(pages.map(page => [page.name, page]));
   }
 
   has(path: string): boolean {
@@ -73,7 +76,8 @@ class Dashboard {
     if ('status' in signedIn) return signedIn;
     const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
     if (!handler) throw new PageError(405, `This page does not take ${method}.`);
-    return handler({ ...request, ...signedIn, context: this.#context });
+    checkRole(page, method, signedIn);
+    return handler({ ...request, ...signedIn, context: this.#context, site: this.#site });
   }
 
   #errorOf(thrown: unknown): PageError {
@@ -87,6 +91,15 @@ class Dashboard {
     const advice = 'Nothing has been changed. Load the page again to retry.';
     return new PageError(503, 'The records store does not answer.', advice);
   }
+}
+
+function checkRole({ readers, changesNothing }: Page, method: string, { session }: SignedIn): void {
+  const { role } = session;
+  const advice = 'Ask an administrator of this gateway.';
+  if (readers && !readers.includes(role))
+    throw new PageError(403, `This page is not for the role ${role}.`, advice);
+  if (method === 'POST' && !changesNothing && !mayChange(role))
+    throw new PageError(403, `The role ${role} may not change anything.`, advice);
 }
 
 /** Path below the mount; `undefined` for the mount without its slash, where relative links would not work. */

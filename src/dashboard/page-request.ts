@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Parts } from '../assemble.ts';
+import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { Operator } from '../stores/records/audit-log.ts';
+import type { Role } from './access/roles.ts';
+import type { SealedCookies } from './access/sealed-cookies.ts';
 import type { Session } from './access/sessions.ts';
 import type { GatewayCalls } from './gateway-calls.ts';
 import { type PageResponse, redirect } from './page-response.ts';
@@ -32,11 +35,34 @@ export interface SignedIn {
   readonly form: URLSearchParams;
   /** CSRF token for the hidden field of forms. */
   readonly form_token: string;
+  /** The browser's network address. */
+  readonly address: string;
+  /** Texts for the next page. */
+  readonly cookies: SealedCookies;
+  /** Whether the session is still valid, for pages that stream. */
+  readonly isOpen: () => Promise<boolean>;
 }
 
-/** One request of a signed-in operator. */
+/** One request of a signed-in person. */
 export interface PageRequest extends DashboardRequest, SignedIn {
   readonly context: DashboardContext;
+  /** What the pages that it belongs to have in common. */
+  readonly site: Site;
+}
+
+/** A set of pages: the operators' dashboard, or the customers' portal. */
+export interface Site {
+  /** Shown beside the product's name. */
+  readonly title?: string;
+  /** Pages in the navigation. */
+  readonly sections: readonly Section[];
+}
+
+interface Section {
+  readonly page: string;
+  readonly label: string;
+  /** Who sees it; the default is everybody. */
+  readonly readers?: readonly Role[];
 }
 
 type Handler = (request: PageRequest) => PageResponse | undefined | Promise<PageResponse | undefined>;
@@ -45,25 +71,36 @@ type Handler = (request: PageRequest) => PageResponse | undefined | Promise<Page
 export interface Page {
   readonly name: string;
   readonly get?: Handler;
-  /** Called for forms of this dashboard only. */
+  /** Called for forms of this dashboard only, and only for people who may change something. */
   readonly post?: Handler;
+  /** Who may use it; the default is everybody who is signed in. */
+  readonly readers?: readonly Role[];
+  /** True if its form changes nothing, so that viewers may send it as well. */
+  readonly changesNothing?: boolean;
   /** Maximum size of a form; the default fits the fields of ordinary forms. */
   readonly max_form_bytes?: number;
 }
 
-/** Author and time of a change, for the audit log. */
-export const operatorOf = ({ session, context }: PageRequest): Operator => ({
+/** Who makes a change, from where and when, for the audit log. */
+export const operatorOf = ({ session, address, context }: PageRequest): Operator => ({
   actor: session.actor,
+  address,
   at_ms: context.clock.epoch_ms(),
 });
 
+/** The name of the cookie that leaves a notice for a page, which belongs to that page only. */
+const noticeCookie = (page: string, query: string): string =>
+  `sluice_notice_${hashKey(`${page}?${new URLSearchParams(query)}`).slice(0, 16)}`;
+
 /** Ends a change of the records: this instance follows at once; then `page` shows `notice`. */
-export async function changed(
-  { context, session }: PageRequest,
-  page: string,
-  notice?: string,
-): Promise<PageResponse> {
-  await context.records.refresh();
-  session.notice = notice;
+export async function changed(request: PageRequest, page: string, notice?: string): Promise<PageResponse> {
+  await request.context.records.refresh();
+  const [name = '', query = ''] = page.split('?');
+  if (notice !== undefined) request.cookies.put(noticeCookie(name, query), notice.slice(0, 1000));
   return redirect(page);
+}
+
+/** The notice that was left for this page, once. */
+export function takeNotice({ cookies, incoming, path, query }: PageRequest): string | undefined {
+  return incoming.method === 'GET' ? cookies.take(noticeCookie(path, query.toString())) : undefined;
 }

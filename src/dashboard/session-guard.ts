@@ -1,169 +1,216 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { TLSSocket } from 'node:tls';
-import type { OperatorOf } from '../gateway-options.ts';
-import { within } from '../stores/within.ts';
-import { cookieOf, FormTokens, isSameOrigin, setCookie, token_field } from './access/cookies.ts';
-import { type LoginAttempt, LoginThrottle } from './access/login-throttle.ts';
-import { Operators } from './access/operators.ts';
+import { isOutage } from '../stores/records/database.ts';
+import { addressOf, isSecure } from './access/connection.ts';
+import {
+  cookieOf,
+  formTokenOf,
+  isFormToken,
+  isSameOrigin,
+  setCookie,
+  token_field,
+} from './access/cookies.ts';
+import { nonce_field } from './access/issued-keys.ts';
+import { PasswordSignIn } from './access/password-sign-in.ts';
+import type { FindLogin } from './access/passwords.ts';
+import type { Person } from './access/roles.ts';
+import { SealedCookies } from './access/sealed-cookies.ts';
 import { type Session, Sessions } from './access/sessions.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
-import { reloadDocument, signInDocument } from './view/document.ts';
+import { reloadDocument, resumeDocument } from './view/document.ts';
 
-/** Time for a promise of `operatorOf`. */
-const operator_ms = 10_000;
-const session_cookie = 'sluice_session';
-/** Cookie of the login form; separate from the session, so that showing the form ends no session. */
-const sign_in_cookie = 'sluice_sign_in';
-/** Cookie of a browser that has signed in before; gives no access by itself. */
-const browser_cookie = 'sluice_browser';
-const browser_cookie_s = 365 * 24 * 3600;
+/** Who may use a set of pages, and how they are recognized. */
+export interface Area {
+  readonly name: 'dashboard' | 'portal';
+  /** Idle timeout and maximum lifetime of sessions. */
+  readonly limits: { readonly idle_ms: number; readonly max_ms: number };
+  /** Whether `X-Forwarded-Proto` and `X-Forwarded-For` are believed. */
+  readonly trust_proxy: boolean;
+  /** The person whom the application or a proxy names with each request; undefined for nobody. */
+  readonly named?: ((incoming: IncomingMessage) => Promise<Person | undefined>) | undefined;
+  /** Finds who may sign in by name and password. */
+  readonly findLogin?: FindLogin | undefined;
+}
 
-/** Page polled by the overview, which must not keep an unused session alive. */
-const polled = 'overview-figures';
+/** Pages that ask by themselves, which must not keep an unused session alive. */
+const byThemselves: ReadonlySet<string> = new Set(['overview-figures']);
+
+/** Longest content of a form that is kept while its sender signs in again. */
+const max_typed_characters = 8192;
+/** Refusals that are recorded in the audit log, in each minute; all are in the log. */
+const max_recorded_refusals = 30;
+
+interface Found {
+  readonly token: string;
+  readonly session: Session;
+}
 
 /** Checks sessions and the origin of forms, and signs in and out. */
 export class SessionGuard {
   readonly #context: DashboardContext;
-  readonly #operatorOf: OperatorOf | undefined;
-  readonly #operators: Operators;
+  readonly #area: Area;
   readonly #sessions: Sessions;
-  readonly #throttle: LoginThrottle;
-  readonly #tokens = new FormTokens();
+  readonly #byPassword: PasswordSignIn | undefined;
+  #refusals = { minute: 0, count: 0 };
 
-  constructor(context: DashboardContext, operatorOf: OperatorOf | undefined) {
-    const { users, session_idle_ms, session_max_ms } = context.settings.admin;
+  constructor(context: DashboardContext, area: Area) {
+    const { clock, records } = context;
+    const { name, limits, findLogin, trust_proxy } = area;
     this.#context = context;
-    this.#operatorOf = operatorOf;
-    this.#operators = new Operators(users);
-    this.#sessions = new Sessions(context.clock, { idle_ms: session_idle_ms, max_ms: session_max_ms });
-    this.#throttle = new LoginThrottle(context.clock);
+    this.#area = area;
+    this.#sessions = new Sessions({ records: records.store.sessions, clock, limits, area: name });
+    this.#byPassword =
+      findLogin &&
+      new PasswordSignIn({
+        findLogin,
+        clock,
+        cookies: this.#cookies,
+        addressOf: incoming => addressOf(incoming, trust_proxy),
+        setCookie: (request, cookie, value, max_age_s) => this.#setCookie(request, cookie, value, max_age_s),
+        refused: refusal => this.#refused(refusal),
+      });
   }
 
   has(path: string): boolean {
-    return path === 'sign-out' || (path === 'sign-in' && !this.#operatorOf);
+    return path === 'sign-out' || (path === 'sign-in' && this.#byPassword !== undefined);
   }
 
   async answer(request: DashboardRequest): Promise<PageResponse> {
     const isSignIn = request.path === 'sign-in';
     if (request.incoming.method === 'POST') return isSignIn ? this.#signIn(request) : this.#signOut(request);
-    return isSignIn ? this.#signInForm(request, { next: request.query.get('next') ?? '' }) : redirect('.');
+    if (!isSignIn) return redirect('.');
+    return this.#byPassword!.form(request, { next: request.query.get('next') ?? '' });
   }
 
   /** Returns the session of a request and its form, or a response that leads to the login. Throws a PageError for forms of other sites. */
   async enter(request: DashboardRequest, max_form_bytes?: number): Promise<SignedIn | PageResponse> {
+    const { incoming, response } = request;
+    const found = await this.#sessionOf(request);
+    if (!found) return this.#withoutSession(request);
+    const { token, session } = found;
+    const form =
+      incoming.method === 'POST'
+        ? await this.#formOf(incoming, token, max_form_bytes)
+        : new URLSearchParams();
+    const { trust_proxy } = this.#area;
+    return {
+      session,
+      form,
+      form_token: formTokenOf(token),
+      address: addressOf(incoming, trust_proxy),
+      cookies: new SealedCookies(token, incoming, response, isSecure(incoming, trust_proxy)),
+      isOpen: async () => (await this.#ofToken(token, true)) !== undefined,
+    };
+  }
+
+  async #withoutSession(request: DashboardRequest): Promise<PageResponse> {
     const { path, query, incoming } = request;
     const { method, headers } = incoming;
-    const found = await this.#sessionOf(request);
-    if (found) {
-      const { token, session } = found;
-      const form =
-        method === 'POST' ? await this.#formOf(incoming, token, max_form_bytes) : new URLSearchParams();
-      return { session, form, form_token: this.#tokens.of(token) };
-    }
+    if (!this.#byPassword)
+      throw new PageError(403, `You may not use this ${this.#area.name}.`, 'Sign in where it is mounted.');
     if (headers['sec-fetch-dest'] === 'empty') throw new PageError(401, 'You are signed out.');
     // After a link from another site the browser may still be signed in: only requests of this site carry its cookie.
     if (headers['sec-fetch-site'] === 'cross-site' && method === 'GET')
       return htmlResponse(200, reloadDocument());
+    const here = query.size > 0 ? `${path}?${query}` : path;
+    if (method === 'POST' && isSameOrigin(incoming)) {
+      const fault = 'You were signed out. Sign in to go on where you were: nothing has been changed yet.';
+      const typed = typedIn(await readForm(incoming));
+      return this.#byPassword.form(request, { next: here, typed, fault }, 401);
+    }
     if (path === '' || method !== 'GET') return redirect('sign-in');
-    const next = query.size > 0 ? `${path}?${query}` : path;
-    return redirect(`sign-in?${new URLSearchParams({ next })}`);
+    return redirect(`sign-in?${new URLSearchParams({ next: here })}`);
   }
 
-  async #sessionOf(request: DashboardRequest): Promise<{ token: string; session: Session } | undefined> {
+  async #sessionOf(request: DashboardRequest): Promise<Found | undefined> {
     const { path, incoming } = request;
-    const token = cookieOf(incoming, session_cookie) ?? '';
-    const session = path === polled ? this.#sessions.look(token) : this.#sessions.find(token);
-    if (!this.#operatorOf) return session && { token, session };
-    const answer = Promise.resolve(this.#operatorOf(incoming));
-    const actor: unknown = await within(answer, operator_ms, () => new Error('operatorOf did not settle'));
-    if (typeof actor !== 'string' || actor === '')
-      throw new PageError(403, 'You may not use this dashboard.', 'Sign in where it is mounted.');
-    return session?.actor === actor ? { token, session } : this.#startSession(request, actor);
+    const token = cookieOf(incoming, `${this.#cookies}_session`);
+    const person = await this.#area.named?.(incoming);
+    if (person) {
+      const session = token && (await this.#sessions.find(token, byThemselves.has(path)));
+      const isSame = session && isSamePerson(session, person);
+      return isSame ? { token, session } : this.#start(request, person);
+    }
+    return token === undefined ? undefined : this.#ofToken(token, byThemselves.has(path));
   }
 
-  #startSession(request: DashboardRequest, actor: string) {
-    const started = this.#sessions.start(actor);
-    this.#setCookie(request, session_cookie, started.token);
+  /** The session of a person who signed in here, as long as what was signed in with is valid; with the role that the person has now. */
+  async #ofToken(token: string, byItself: boolean): Promise<Found | undefined> {
+    const session = await this.#sessions.find(token, byItself);
+    const login = session && (await this.#byPassword?.find(session.actor));
+    if (!login || !this.#sessions.isStartedWith(token, login.credential)) return undefined;
+    return { token, session: { ...session, ...login.person } };
+  }
+
+  async #start(request: DashboardRequest, person: Person, credential?: string): Promise<Found> {
+    const started = await this.#sessions.start(person, credential);
+    this.#setCookie(request, `${this.#cookies}_session`, started.token);
     return started;
   }
 
-  async #formOf(request: IncomingMessage, token: string, max_bytes?: number): Promise<URLSearchParams> {
+  async #formOf(request: IncomingMessage, cookie: string, max_bytes?: number): Promise<URLSearchParams> {
     const again = 'Go back, load the page again, and send it once more.';
     if (!isSameOrigin(request)) throw new PageError(403, 'This form was not sent by the dashboard.', again);
     const form = await readForm(request, max_bytes);
-    if (!this.#tokens.accepts(token, form.get(token_field)))
+    if (!isFormToken(cookie, form.get(token_field)))
       throw new PageError(403, 'This form has expired, or was not made for you.', again);
     return form;
   }
 
-  #signInForm(
-    request: DashboardRequest,
-    given: { next: string; name?: string; fault?: string },
-    status = 200,
-  ): PageResponse {
-    let token = cookieOf(request.incoming, sign_in_cookie);
-    if (token === undefined) {
-      token = randomBytes(32).toString('base64url');
-      this.#setCookie(request, sign_in_cookie, token);
-    }
-    return htmlResponse(status, signInDocument({ ...given, form_token: this.#tokens.of(token) }));
-  }
-
   async #signIn(request: DashboardRequest): Promise<PageResponse> {
-    const { incoming } = request;
-    const form = await this.#formOf(incoming, cookieOf(incoming, sign_in_cookie) ?? '');
-    const [name, password] = [form.get('name') ?? '', form.get('password') ?? ''];
+    const byPassword = this.#byPassword!;
+    const form = await this.#formOf(request.incoming, byPassword.formCookieOf(request.incoming) ?? '');
     const next = localPage(form.get('next'));
-    const address = this.#addressOf(incoming);
-    const browser = await this.#operators.knownBrowser(name, cookieOf(incoming, browser_cookie));
-    const attempt: LoginAttempt = { name, address, browser };
-    const wait_ms = this.#throttle.wait_ms(attempt);
-    const outcome = wait_ms > 0 ? 'throttled' : await this.#tried(attempt, password);
-    if (outcome === 'accepted') {
-      await this.#signedIn(request, attempt);
-      return redirect(next);
-    }
-    this.#context.log.warn({ operator: name.slice(0, 128), address, outcome, wait_ms }, 'sign-in refused');
-    if (outcome === 'refused') {
-      const fault = 'That name and password do not belong together.';
-      return this.#signInForm(request, { next, name, fault }, 401);
-    }
-    const seconds = Math.max(1, Math.ceil(wait_ms / 1000));
-    const fault = `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
-    const answer = this.#signInForm(request, { next, name, fault }, 429);
-    return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } };
-  }
-
-  async #signedIn(request: DashboardRequest, { name, address, browser }: LoginAttempt): Promise<void> {
-    this.#sessions.end(cookieOf(request.incoming, session_cookie) ?? '');
-    this.#startSession(request, name);
-    if (browser === undefined) {
-      const known = await this.#operators.newBrowserCookie(name);
-      this.#setCookie(request, browser_cookie, known, browser_cookie_s);
-    }
-    this.#context.log.info({ operator: name, address }, 'operator signed in');
-  }
-
-  async #tried(attempt: LoginAttempt, password: string) {
-    // Counted in advance; otherwise parallel attempts would bypass the limit.
-    this.#throttle.failed(attempt);
-    const outcome = await this.#operators.check(attempt.name, password, attempt.browser);
-    if (outcome === 'busy') this.#throttle.undone(attempt);
-    if (outcome === 'accepted') this.#throttle.succeeded(attempt);
-    return outcome;
+    const typed = form.get('typed') ?? '';
+    const login = await byPassword.signIn(request, form, { next, typed });
+    if ('status' in login) return login;
+    const before = cookieOf(request.incoming, `${this.#cookies}_session`);
+    if (before) await this.#sessions.end(before);
+    const { token } = await this.#start(request, login.person, login.credential);
+    await this.#record('sign-in.accept', request, login.person.actor);
+    if (typed === '') return redirect(next);
+    return htmlResponse(200, resumeDocument(next, new URLSearchParams(typed), formTokenOf(token)));
   }
 
   async #signOut(request: DashboardRequest): Promise<PageResponse> {
-    const token = cookieOf(request.incoming, session_cookie) ?? '';
-    if (this.#sessions.find(token)) {
+    const token = cookieOf(request.incoming, `${this.#cookies}_session`) ?? '';
+    const session = token && (await this.#sessions.find(token));
+    if (session) {
       await this.#formOf(request.incoming, token);
-      this.#sessions.end(token);
+      await this.#sessions.end(token);
+      await this.#record('sign-in.end', request, session.actor);
     }
-    this.#setCookie(request, session_cookie, '', 0);
-    return redirect(this.#operatorOf ? '.' : 'sign-in');
+    this.#setCookie(request, `${this.#cookies}_session`, '', 0);
+    return redirect(this.#byPassword ? 'sign-in' : '.');
+  }
+
+  #refused({ name, ...refusal }: { name: string; address: string; outcome: string; wait_ms: number }): void {
+    this.#context.log.warn({ operator: name, ...refusal }, 'sign-in refused');
+    const at_ms = this.#context.clock.epoch_ms();
+    const minute = Math.floor(at_ms / 60_000);
+    if (this.#refusals.minute !== minute) this.#refusals = { minute, count: 0 };
+    if (++this.#refusals.count > max_recorded_refusals) return;
+    const { address, outcome } = refusal;
+    void this.#write('sign-in.refuse', { actor: name, address, at_ms }, { outcome });
+  }
+
+  async #record(action: 'sign-in.accept' | 'sign-in.end', { incoming }: DashboardRequest, actor: string) {
+    const address = addressOf(incoming, this.#area.trust_proxy);
+    this.#context.log.info(
+      { operator: actor, address },
+      action === 'sign-in.end' ? 'signed out' : 'signed in',
+    );
+    await this.#write(action, { actor, address, at_ms: this.#context.clock.epoch_ms() });
+  }
+
+  /** Never rejects: nobody is kept out because the log cannot be written. */
+  async #write(...[action, who, detail]: SignInEntry): Promise<void> {
+    const { store } = this.#context.records;
+    await store.audit.signIn(who, action, this.#area.name, detail).catch(thrown => {
+      const message = 'a sign-in is not in the audit log';
+      this.#context.log[isOutage(thrown) ? 'warn' : 'error']({ err: thrown }, message);
+    });
   }
 
   /** `max_age_s` 0 removes the cookie. */
@@ -173,25 +220,32 @@ export class SessionGuard {
     value: string,
     max_age_s?: number,
   ): void {
-    const secure = this.#isSecure(incoming);
+    const secure = isSecure(incoming, this.#area.trust_proxy);
     setCookie(response, { name, value, secure, ...(max_age_s !== undefined && { maxAge: max_age_s }) });
   }
 
-  #isSecure(request: IncomingMessage & { secure?: boolean }): boolean {
-    if ((request.socket as TLSSocket).encrypted || request.secure === true) return true;
-    return this.#context.settings.admin.trust_proxy && lastOf(request, 'x-forwarded-proto') === 'https';
-  }
-
-  #addressOf(request: IncomingMessage): string {
-    const { trust_proxy } = this.#context.settings.admin;
-    const forwarded = trust_proxy ? lastOf(request, 'x-forwarded-for') : undefined;
-    return forwarded ?? request.socket.remoteAddress ?? '';
+  /** Begins the names of cookies: an operator may be a customer as well, in the same browser. */
+  get #cookies(): string {
+    return this.#area.name === 'dashboard' ? 'sluice' : 'sluice_portal';
   }
 }
 
-/** Last value of a header: the one that the nearest proxy has added. */
-function lastOf({ headers }: IncomingMessage, name: string): string | undefined {
-  return [headers[name]].flat().join(',').split(',').at(-1)?.trim() || undefined;
+type SignInEntry = [
+  action: 'sign-in.accept' | 'sign-in.refuse' | 'sign-in.end',
+  who: { actor: string; address: string; at_ms: number },
+  detail?: object,
+];
+
+const isSamePerson = (session: Session, { actor, role, account }: Person): boolean =>
+  session.actor === actor && session.role === role && session.account === account;
+
+/** What was typed into a form, without what belongs to its session and without secrets; empty for nothing, or for too much. */
+function typedIn(form: URLSearchParams): string {
+  const fields = [...form].filter(
+    ([name]) => ![token_field, nonce_field, 'key'].includes(name) && !name.includes('password'),
+  );
+  const text = new URLSearchParams(fields).toString();
+  return text.length <= max_typed_characters ? text : '';
 }
 
 /** Page to open after login: always one of the dashboard, never an external one. */

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hashPassword } from '../../src/stores/accounts/password.ts';
 import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
@@ -49,7 +52,7 @@ describe('the dashboard sign-in', () => {
     for (const page of pages) {
       const { status, location, text } = await visitor.get(page);
       expect([page, status, location?.startsWith('sign-in'), text]).toEqual([page, 303, true, '']);
-      expect((await visitor.post(page, {})).location).toMatch(/^sign-in/);
+      expect([page, (await visitor.post(page, {})).status]).toEqual([page, 401]);
     }
   });
 
@@ -101,12 +104,12 @@ describe('the dashboard sign-in', () => {
     await visitor.get('sign-in');
     const plain = await visitor.post('sign-in', operator);
     expect(plain.headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^sluice_session=[\w-]{43}; HttpOnly; SameSite=Strict$/),
       expect.stringMatching(/^sluice_browser=[\w-]{43}; Max-Age=31536000; HttpOnly; SameSite=Strict$/),
+      expect.stringMatching(/^sluice_session=[\w-]{43}; HttpOnly; SameSite=Strict$/),
     ]);
     await visitor.get('sign-in');
     const tls = await visitor.post('sign-in', operator, { 'x-forwarded-proto': 'http, https' });
-    expect(tls.headers.getSetCookie()[0]).toMatch(/; Secure; SameSite=Strict$/);
+    expect(tls.headers.getSetCookie()).toEqual([expect.stringMatching(/; Secure; SameSite=Strict$/)]);
   });
 
   it('ignores forwarded headers of an untrusted proxy', async () => {
@@ -129,7 +132,55 @@ describe('a session', () => {
     expect((await visitor.get('keys')).location).toBe('sign-in?next=keys');
     await visitor.signIn();
     clock.advance(60_000);
-    expect((await visitor.post('accounts', { id: 'late' })).location).toBe('sign-in');
+    expect((await visitor.post('accounts', { id: 'late' })).status).toBe(401);
+  });
+
+  it('that expired while a form was filled in returns to what was typed, without secrets', async () => {
+    const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000 }));
+    await visitor.signIn();
+    await visitor.get('accounts');
+    clock.advance(60_000);
+    const typed = { id: 'late', plan: '', display_name: '<b>Late & Co</b>', password: 'a secret' };
+    const expired = await visitor.post('accounts', typed);
+    expect(expired.status).toBe(401);
+    expect(expired.text).toContain('You were signed out.');
+    const kept = /name="typed" value="([^"]*)"/.exec(expired.text)![1]!.replaceAll('&amp;', '&');
+    const next = /name="next" value="([^"]*)"/.exec(expired.text)![1]!;
+    expect([next, kept]).toEqual(['accounts', expect.stringContaining('id=late')]);
+    expect(kept).not.toMatch(/secret|form_token/);
+    const wrong = await visitor.post('sign-in', { ...operator, password: 'wrong', next, typed: kept });
+    expect([wrong.status, wrong.text.includes('id=late')]).toEqual([401, true]);
+    const resumed = await visitor.post('sign-in', { ...operator, next, typed: kept });
+    expect(resumed.text).toContain('&lt;b&gt;Late &amp; Co&lt;/b&gt;');
+    expect((await visitor.get('accounts')).text).not.toContain('Late');
+    const sent = await visitor.post('accounts', Object.fromEntries(new URLSearchParams(kept)));
+    expect(sent.location).toBe('account?id=late');
+  });
+
+  it('survives a restart of the gateway, until the password is changed', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'sluice-'));
+    const stores = { records: `sqlite:${join(directory, 'records.db')}` };
+    const start = async (admin: object) => {
+      const options = { clock };
+      const gateway = await startGateway({ upstream: unused, config: { admin, stores }, options });
+      return { gateway, visitor: new DashboardVisitor(`${gateway.adminUrl}/dashboard/`) };
+    };
+    const first = await start(dashboardAdmin());
+    await first.visitor.signIn();
+    await first.gateway.close();
+    const second = await start(dashboardAdmin());
+    const resume = (visitor: DashboardVisitor) => {
+      for (const [name, value] of first.visitor.cookies) visitor.cookies.set(name, value);
+      return visitor;
+    };
+    expect((await resume(second.visitor).get('accounts')).status).toBe(200);
+    expect((await second.visitor.post('accounts', { id: 'acme' })).location).toBe('account?id=acme');
+    await second.gateway.close();
+    const users = { [operator.name]: { password: 'another password' } };
+    const third = await start(dashboardAdmin({ users }));
+    expect((await resume(third.visitor).get('accounts')).status).toBe(303);
+    await third.gateway.close();
+    await rm(directory, { recursive: true });
   });
 
   it('belongs to one browser and cannot be forged', async () => {

@@ -9,7 +9,8 @@ export interface Visited {
 
 export const operator = { name: 'olga', password: 'correct horse battery' } as const;
 /** Of the operator's password, at the lowest cost that is accepted: half of what a new hash costs. */
-const password_hash = 'scrypt:16384:8:1:7If9UxJYnchAK57svzisag:CG9xsdGB-ZYkxCTzs8k4_Mt2QXCN0AWSUIJSSrzOLfo';
+export const password_hash =
+  'scrypt:16384:8:1:7If9UxJYnchAK57svzisag:CG9xsdGB-ZYkxCTzs8k4_Mt2QXCN0AWSUIJSSrzOLfo';
 
 /** The configuration's `admin` on a free port, with one operator. */
 export const dashboardAdmin = (more: object = {}) => ({

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie, stringifySetCookie } from 'cookie';
 
@@ -12,30 +12,29 @@ interface Cookie {
   readonly name: string;
   readonly value: string;
   readonly secure: boolean;
-  /** Lifetime in seconds; without it, the browser's session. */
+  /** Lifetime in seconds; without it, the browser's session; 0 removes it. */
   readonly maxAge?: number;
+  /** `lax` also comes along when another site leads here. */
+  readonly sameSite?: 'strict' | 'lax';
 }
 
 /** Sets a cookie without a path: browsers then use the page's folder, where the dashboard is mounted, also behind a proxy that mounts it elsewhere. */
 export const setCookie = (response: ServerResponse, cookie: Cookie): unknown =>
-  response.appendHeader('set-cookie', stringifySetCookie({ ...cookie, httpOnly: true, sameSite: 'strict' }));
+  response.appendHeader('set-cookie', stringifySetCookie({ sameSite: 'strict', ...cookie, httpOnly: true }));
 
 /** The name of the hidden field that every form has. */
 export const token_field = 'form_token';
 
-/** CSRF tokens for the forms of this process. */
-export class FormTokens {
-  readonly #secret = randomBytes(32);
+/**
+ * CSRF token for the forms that are shown to the browser with `cookie`: the same at all instances, and of no use for finding the cookie.
+ */
+export const formTokenOf = (cookie: string): string =>
+  createHmac('sha256', cookie).update('form token').digest('base64url');
 
-  /** Token for a form shown to the browser with `cookie`. */
-  of(cookie: string): string {
-    return createHmac('sha256', this.#secret).update(cookie).digest('base64url');
-  }
-
-  accepts(cookie: string, given: string | null): boolean {
-    const [expected, actual] = [Buffer.from(this.of(cookie)), Buffer.from(given ?? '')];
-    return expected.length === actual.length && timingSafeEqual(expected, actual);
-  }
+/** Whether a form has the token of the browser with `cookie`. */
+export function isFormToken(cookie: string, given: string | null): boolean {
+  const [expected, actual] = [Buffer.from(formTokenOf(cookie)), Buffer.from(given ?? '')];
+  return cookie !== '' && expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
 /**

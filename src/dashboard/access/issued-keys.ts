@@ -19,45 +19,33 @@ interface Submission {
   readonly issued: Promise<IssuedKey>;
 }
 
-/** Forms, and secrets not yet shown, above which the oldest one is forgotten. */
+/** Forms above which the oldest one is forgotten. */
 const max_kept = 32;
 
-/** The keys that one session has issued: one for each form however often it is sent, each shown once for each time it was sent. */
+/** The keys that this process has issued in one session: one for each form, however often it is sent. */
 export class IssuedKeys {
   readonly #byNonce = new Map<string, Submission>();
-  readonly #secrets = new Map<string, IssuedKey>();
 
   /**
-   * Issues the key of a form, or waits for the one that the same form has issued. Returns its id and a token for `take`; `changed` if the
+   * Issues the key of a form, or waits for the one that the same form has issued. Returns `changed` if the
    * form was sent before with other content. A form whose key could not be issued may be sent again.
    */
   async submit(
     nonce: string,
     content: string,
     issue: () => Promise<IssuedKey>,
-  ): Promise<{ readonly id: string; readonly show: string } | 'changed'> {
+  ): Promise<IssuedKey | 'changed'> {
     const known = this.#byNonce.get(nonce);
     const digest = hashKey(content);
     if (known && known.digest !== digest) return 'changed';
     const submission = known ?? { digest, issued: issue() };
     if (!known) keep(this.#byNonce, nonce, submission);
     try {
-      const issued = await submission.issued;
-      const show = newNonce();
-      keep(this.#secrets, show, issued);
-      return { id: issued.id, show };
+      return await submission.issued;
     } catch (thrown) {
       if (this.#byNonce.get(nonce) === submission) this.#byNonce.delete(nonce);
       throw thrown;
     }
-  }
-
-  /** The text of the key with this id, once for each `show`; undefined after that. */
-  take(id: string, show: string): string | undefined {
-    const issued = this.#secrets.get(show);
-    if (issued?.id !== id) return undefined;
-    this.#secrets.delete(show);
-    return issued.key;
   }
 }
 

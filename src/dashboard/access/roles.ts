@@ -1,11 +1,20 @@
-/** What people may do at the dashboard, the most first. */
+/** Who an operator can be at the dashboard, the most powerful first. */
 export const roles = ['admin', 'operator', 'viewer'] as const;
 
 /**
- * `admin` may do everything. `operator` may change accounts and keys, but neither sees nor sets amounts of money, and sees no sign-ins of
- * others. `viewer` may see what an admin sees and change nothing.
+ * What a person may do. `admin`: everything. `operator`: changes accounts and keys, but neither sees nor sets amounts of money, and does not
+ * see the audit log. `viewer`: sees what an admin sees, and changes nothing. `customer`: only the own account, at the portal.
  */
-export type Role = (typeof roles)[number];
+export type Role = (typeof roles)[number] | 'customer';
+
+/** A person who uses the dashboard or the portal. */
+export interface Person {
+  /** The name in the audit log. */
+  readonly actor: string;
+  readonly role: Role;
+  /** The account that a customer sees; for no other role. */
+  readonly account?: string | undefined;
+}
 
 /** Whether people with this role see costs and limits in US dollars. */
 export const seesMoney = (role: Role): boolean => role !== 'operator';

@@ -1,17 +1,16 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import QuickLRU from 'quick-lru';
 import type { Clock } from '../../clock.ts';
 import { hashKey } from '../../stores/accounts/hash-key.ts';
+import { isOutage } from '../../stores/records/database.ts';
+import type { SessionRecord, SessionRecords } from '../../stores/records/session-records.ts';
 import { IssuedKeys } from './issued-keys.ts';
+import type { Person, Role } from './roles.ts';
 
-/** The session of a signed-in operator. */
-export interface Session {
-  /** The operator's name in the audit log. */
-  readonly actor: string;
+/** The session of a signed-in person. */
+export interface Session extends Person {
   readonly started_ms: number;
-  seen_ms: number;
-  /** Message shown once, on the page after a form. */
-  notice?: string | undefined;
-  /** The keys issued in it, until they have been shown. */
+  /** The keys that this process has issued in it. */
   readonly issued: IssuedKeys;
 }
 
@@ -22,53 +21,131 @@ interface SessionLimits {
   readonly max_ms: number;
 }
 
-/** Sessions above which the least recently used one ends. */
-const max_sessions = 1000;
+interface SessionsSetup {
+  readonly records: SessionRecords;
+  readonly clock: Clock;
+  readonly limits: SessionLimits;
+  /** Where they are valid: a token of the dashboard is none of the portal. */
+  readonly area: string;
+}
 
-/** Sessions of this process by the SHA-256 of their tokens; lost when the process ends. */
+/** Sessions that are known without the store, for as long as it is down; twice as many at most. */
+const remembered = { maxSize: 500 };
+/** A use is written at most this often. */
+const max_unwritten_ms = 60_000;
+
+/** As the store has it, or would if it had not been down. */
+interface Known {
+  readonly record: SessionRecord;
+  readonly isWritten: boolean;
+  readonly issued: IssuedKeys;
+}
+
+/** Sessions in the records store, by the SHA-256 of their tokens: they survive a restart, and hold at all instances. */
 export class Sessions {
-  readonly #clock: Clock;
-  readonly #limits: SessionLimits;
-  /** Least recently used first. */
-  readonly #byDigest = new Map<string, Session>();
+  readonly #setup: SessionsSetup;
+  readonly #known = new QuickLRU<string, Known>(remembered);
 
-  constructor(clock: Clock, limits: SessionLimits) {
-    this.#clock = clock;
-    this.#limits = limits;
+  constructor(setup: SessionsSetup) {
+    this.#setup = setup;
   }
 
-  /** Starts a session. `token` is for the browser and stored nowhere else. */
-  start(actor: string): { readonly token: string; readonly session: Session } {
+  /**
+   * Starts a session. `token` is for the browser and stored nowhere else. `credential` is what the person signed in with, to be compared
+   * later. While the store is down the session is known to this process only.
+   */
+  async start(
+    { actor, role, account = '' }: Person,
+    credential = '',
+  ): Promise<{ readonly token: string; readonly session: Session }> {
+    const { records, clock, limits } = this.#setup;
     const token = randomBytes(32).toString('base64url');
-    const now_ms = this.#clock.epoch_ms();
-    const session = { actor, started_ms: now_ms, seen_ms: now_ms, issued: new IssuedKeys() };
-    if (this.#byDigest.size >= max_sessions) this.#byDigest.delete(this.#byDigest.keys().next().value!);
-    this.#byDigest.set(hashKey(token), session);
-    return { token, session };
+    const now_ms = clock.epoch_ms();
+    const digest = this.#digestOf(token);
+    const proof = credential && proofOf(token, credential);
+    const record = { digest, actor, role, account, proof, started_ms: now_ms, seen_ms: now_ms };
+    const ended = { started_ms: now_ms - limits.max_ms, seen_ms: now_ms - limits.idle_ms };
+    const isWritten = await isDone(records.start(record, ended));
+    const known = { record, isWritten, issued: new IssuedKeys() };
+    this.#known.set(digest, known);
+    return { token, session: sessionOf(known) };
   }
 
-  /** Session of a token, whose idle time restarts; undefined if expired. */
-  find(token: string): Session | undefined {
-    const session = this.look(token);
-    if (!session) return undefined;
-    this.end(token);
-    session.seen_ms = this.#clock.epoch_ms();
-    this.#byDigest.set(hashKey(token), session);
-    return session;
+  /** Session of a token; undefined if it has ended. Its idle time restarts, unless the page asks `byItself`. */
+  async find(token: string, byItself = false): Promise<Session | undefined> {
+    const digest = this.#digestOf(token);
+    const known = await this.#read(digest);
+    if (!known) return undefined;
+    const { clock, limits, records } = this.#setup;
+    const now_ms = clock.epoch_ms();
+    const { record } = known;
+    const idle_ms = now_ms - record.seen_ms;
+    if (idle_ms >= limits.idle_ms || now_ms - record.started_ms >= limits.max_ms) {
+      this.#known.delete(digest);
+      return undefined;
+    }
+    if (!byItself && idle_ms >= Math.min(max_unwritten_ms, limits.idle_ms / 10)) {
+      await isDone(records.seen(digest, now_ms));
+      this.#known.set(digest, { ...known, record: { ...record, seen_ms: now_ms } });
+    }
+    return sessionOf(known);
   }
 
-  /** Session of a token, for requests that a page makes by itself, which do not restart its idle time. */
-  look(token: string): Session | undefined {
-    const session = this.#byDigest.get(hashKey(token));
-    if (!session) return undefined;
-    const now_ms = this.#clock.epoch_ms();
-    const isIdle = now_ms - session.seen_ms >= this.#limits.idle_ms;
-    if (!isIdle && now_ms - session.started_ms < this.#limits.max_ms) return session;
-    this.end(token);
-    return undefined;
+  /** Whether `find` gave a session that was started with this credential. */
+  isStartedWith(token: string, credential: string): boolean {
+    const proof = Buffer.from(this.#known.get(this.#digestOf(token))?.record.proof ?? '');
+    const expected = Buffer.from(proofOf(token, credential));
+    return expected.length === proof.length && timingSafeEqual(expected, proof);
   }
 
-  end(token: string): void {
-    this.#byDigest.delete(hashKey(token));
+  /** Ends a session at all instances. Rejects while the store is down. */
+  async end(token: string): Promise<void> {
+    const digest = this.#digestOf(token);
+    const isWritten = this.#known.get(digest)?.isWritten ?? true;
+    this.#known.delete(digest);
+    if (isWritten) await this.#setup.records.end({ digest });
+  }
+
+  /** As the store has it; while that is down, as this process has seen it last. */
+  async #read(digest: string): Promise<Known | undefined> {
+    const before = this.#known.get(digest);
+    if (before && !before.isWritten) return before;
+    try {
+      const record = await this.#setup.records.find(digest);
+      if (!record) return void this.#known.delete(digest);
+      const known = { record, isWritten: true, issued: before?.issued ?? new IssuedKeys() };
+      this.#known.set(digest, known);
+      return known;
+    } catch (thrown) {
+      if (before && isOutage(thrown)) return before;
+      throw thrown;
+    }
+  }
+
+  #digestOf(token: string): string {
+    return hashKey(`${this.#setup.area} ${token}`);
   }
 }
+
+/** False if the store is down. */
+async function isDone(written: Promise<unknown>): Promise<boolean> {
+  try {
+    await written;
+    return true;
+  } catch (thrown) {
+    if (isOutage(thrown)) return false;
+    throw thrown;
+  }
+}
+
+/** Keyed by the token, which the store does not have, so that passwords cannot be guessed from the store. */
+const proofOf = (token: string, credential: string): string =>
+  createHmac('sha256', token).update(credential).digest('base64url');
+
+const sessionOf = ({ record: { actor, role, account, started_ms }, issued }: Known): Session => ({
+  actor,
+  role: role as Role,
+  account: account || undefined,
+  started_ms,
+  issued,
+});

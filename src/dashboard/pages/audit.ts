@@ -7,7 +7,7 @@ import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 
 /** Changes to accounts and keys with their authors, newest first. */
-export const auditPage: Page = { name: 'audit', get: listed };
+export const auditPage: Page = { name: 'audit', get: listed, readers: ['admin', 'viewer'] };
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;

@@ -25,7 +25,7 @@ export async function issueOnce(
   issue: (operator: Operator) => Promise<NewKey>,
   notice?: string,
 ): Promise<PageResponse | undefined> {
-  const { form, path, query, session } = request;
+  const { cookies, form, path, query, session } = request;
   const nonce = form.get(nonce_field) ?? '';
   if (!/^[\w-]{22}$/.test(nonce))
     throw new PageError(
@@ -37,18 +37,26 @@ export async function issueOnce(
     const { key, record } = await issue(operatorOf(request));
     return { id: record.id, key };
   });
-  return issued === 'changed' ? undefined : changed(request, linkOf('issued', issued), notice);
+  if (issued === 'changed') return undefined;
+  const { id, key } = issued;
+  const show = newNonce();
+  cookies.put(`${key_cookie}${show}`, key);
+  return changed(request, linkOf('issued', { id, show }), notice);
 }
+
+/** Begins the name of the cookie that takes the text of a key to the page which shows it. */
+const key_cookie = 'sluice_key_';
 
 /** Shows a newly issued key, once. */
 export const issuedPage: Page = { name: 'issued', get: issued };
 
 async function issued(request: PageRequest): Promise<PageResponse> {
-  const { context, incoming, query, session } = request;
+  const { context, cookies, incoming, query } = request;
   const { id, account, name, expires_ms } = await keyOf(request);
   const back = html`<p><a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
   // HEAD shows nothing, so that it must not use up the one time.
-  const key = incoming.method === 'GET' && session.issued.take(id, query.get('show') ?? '');
+  const show = query.get('show') ?? '';
+  const key = incoming.method === 'GET' && cookies.take(`${key_cookie}${show}`);
   if (!key)
     return pageResponse(request, {
       title: name || id,

@@ -17,7 +17,12 @@ const max_event_bytes = 64 * 1024 * 1024;
 const max_reply_bytes = 1024 * 1024;
 
 /** Takes from the script `request`, a JSON body as clients send it, and `key`, which is not stored. Answers in events. */
-export const playgroundRunPage: Page = { name: 'playground-run', post: run, max_form_bytes };
+export const playgroundRunPage: Page = {
+  name: 'playground-run',
+  post: run,
+  max_form_bytes,
+  changesNothing: true,
+};
 
 /** Returns the ledger's row of request `id` to the script when an answer has ended; `null` until it is written. */
 export const playgroundRecordPage: Page = {

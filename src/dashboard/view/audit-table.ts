@@ -25,17 +25,22 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'key.create': 'issued the key',
   'key.rotate': 'rotated the key',
   'key.revoke': 'revoked the key',
+  'sign-in.accept': 'signed in',
+  'sign-in.refuse': 'was refused to sign in',
+  'sign-in.end': 'signed out',
 };
 
 const columns: readonly Column<AuditEntry>[] = [
   { title: 'When (UTC)', cell: ({ at_ms }) => timeOf(at_ms) },
   { title: 'Who', cell: ({ actor }) => actor, isName: true },
+  { title: 'From', cell: ({ address }) => address, isName: true },
   { title: 'Change', cell: ({ action }) => actions[action] ?? action },
   { title: 'What', cell: targetOf, isName: true },
   { title: 'Detail', cell: ({ detail }) => detailOf(detail), isName: true },
 ];
 
-function targetOf({ action, target }: AuditEntry): Html {
+function targetOf({ action, target }: AuditEntry): Part {
+  if (action.startsWith('sign-in.')) return target;
   const link = action.startsWith('account.')
     ? linkOf('account', { id: target })
     : linkOf('keys', { search: target, all: 'yes' });

@@ -1,4 +1,5 @@
 import { token_field } from '../access/cookies.ts';
+import { newNonce, nonce_field } from '../access/issued-keys.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** A whole HTML document. */
@@ -47,10 +48,12 @@ interface SignIn {
   readonly next: string;
   readonly name?: string;
   readonly fault?: string;
+  /** Fields of a form that was sent after the session had ended. */
+  readonly typed?: string;
 }
 
 /** The login form; after a failure with the error. */
-export const signInDocument = ({ form_token, next, name, fault }: SignIn): Html =>
+export const signInDocument = ({ form_token, next, name, fault, typed }: SignIn): Html =>
   aloneDocument(
     'Sign in',
     html`<p class="brand"><img src="assets/icon.svg" alt="" width="28" height="28"> sluice</p>
@@ -59,9 +62,25 @@ ${fault && html`<p class="notice bad" role="alert" id="fault">${fault}</p>`}
 <form method="post" action="sign-in" class="stack">
 ${tokenInput(form_token)}
 <input type="hidden" name="next" value="${next}">
+${typed && html`<input type="hidden" name="typed" value="${typed}">`}
 <label>Name <input name="name" value="${name ?? ''}" autocomplete="username" required ${name ? '' : html`autofocus`}></label>
 <label>Password <input name="password" type="password" autocomplete="current-password" required ${fault && html`aria-describedby="fault"`} ${name && html`autofocus`}></label>
 <button class="primary">Sign in</button>
+</form>`,
+  );
+
+/** Shows a form that was sent after its session had ended, to be sent again. */
+export const resumeDocument = (action: string, fields: URLSearchParams, form_token: string): Html =>
+  aloneDocument(
+    'Send your form?',
+    html`<h1>Send your form?</h1>
+<p>You were signed out when you sent it, so nothing has been changed. This is what you typed:</p>
+<dl>${[...fields].map(([name, value]) => html`<dt>${name.replaceAll('_', ' ')}</dt><dd>${value || '(empty)'}</dd>`)}</dl>
+<form method="post" action="${action}" class="row">
+${tokenInput(form_token)}
+<input type="hidden" name="${nonce_field}" value="${newNonce()}">
+${[...fields].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button class="primary">Send it</button> <a class="button" href="${action}">Leave it</a>
 </form>`,
   );
 

@@ -1,24 +1,12 @@
-import type { DashboardContext, PageRequest } from '../page-request.ts';
+import { type DashboardContext, type PageRequest, takeNotice } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf, tokenInput } from './document.ts';
 import { type Html, html, type Part } from './html.ts';
 
-/** Pages in the navigation, by name. */
-const sections = [
-  { page: '', label: 'Overview' },
-  { page: 'accounts', label: 'Accounts' },
-  { page: 'keys', label: 'Keys' },
-  { page: 'requests', label: 'Requests' },
-  { page: 'usage', label: 'Usage' },
-  { page: 'models', label: 'Models' },
-  { page: 'playground', label: 'Playground' },
-  { page: 'audit', label: 'Audit log' },
-] as const;
-
 interface PageParts {
   readonly title: string;
   /** The section of the navigation that it belongs to. */
-  readonly section: (typeof sections)[number]['page'];
+  readonly section: string;
   readonly body: Part;
   /** Shown beside the title: where the object is found, or actions on it. */
   readonly beside?: Part;
@@ -32,20 +20,20 @@ interface PageParts {
 /** A page of the dashboard: navigation, notice after a form, title, body. */
 export function pageResponse(request: PageRequest, parts: PageParts): PageResponse {
   const { title, section, body, beside, scripts = [], status, fault } = parts;
-  const { session } = request;
-  const { notice } = session;
-  session.notice = undefined;
+  const { session, site } = request;
+  const notice = takeNotice(request);
+  const sections = site.sections.filter(({ readers }) => readers?.includes(session.role) ?? true);
   const document = documentOf(
     title,
     html`<body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="brand" href="."><img src="assets/icon.svg" alt="" width="24" height="24"> sluice</a>
+<a class="brand" href="."><img src="assets/icon.svg" alt="" width="24" height="24"> sluice${site.title && html` <span class="muted">${site.title}</span>`}</a>
 <nav aria-label="Sections">${sections.map(
       ({ page, label }) =>
         html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
     )}</nav>
-${postForm(request, 'sign-out', html`<span class="muted who">${session.actor}</span> <button class="quiet">Sign out</button>`, 'sign-out')}
+${postForm(request, 'sign-out', html`<span class="muted who">${session.actor}${session.role !== 'admin' && ` · ${session.account ?? session.role}`}</span> <button class="quiet">Sign out</button>`, 'sign-out')}
 </header>
 <main id="content" tabindex="-1">
 <div class="title"><h1>${title}</h1>${beside}</div>

@@ -2,12 +2,14 @@ import { Condition, type Connection, type Database, insertRows } from './databas
 import { timeOrderedUuid } from './ids.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
 
-/** A change by an operator. */
+/** A change by an operator, or a sign-in. */
 export interface AuditEntry {
   readonly id: string;
   readonly at_ms: number;
   /** `cli:alice`, or the name of a dashboard user. */
   readonly actor: string;
+  /** The network address of the actor's browser; empty for the command line. */
+  readonly address: string;
   readonly action:
     | 'account.create'
     | 'account.change'
@@ -15,27 +17,39 @@ export interface AuditEntry {
     | 'account.enable'
     | 'key.create'
     | 'key.rotate'
-    | 'key.revoke';
-  /** The id of the account or key. */
+    | 'key.revoke'
+    | 'sign-in.accept'
+    | 'sign-in.refuse'
+    | 'sign-in.end';
+  /** The id of the account or key; of a sign-in `dashboard` or `portal`. */
   readonly target: string;
   /** What was set, as JSON, and under `before` what was there until then; never a key. */
   readonly detail: string;
 }
 
 /** Who changes something, and when. */
-export type Operator = Pick<AuditEntry, 'actor' | 'at_ms'>;
+export type Operator = Pick<AuditEntry, 'actor' | 'at_ms'> & Partial<Pick<AuditEntry, 'address'>>;
+
+/** Records something in the log. */
+async function record(
+  connection: Connection,
+  { actor, at_ms, address = '' }: Operator,
+  { action, target, detail }: { action: AuditEntry['action']; target: string; detail: object },
+): Promise<void> {
+  const id = timeOrderedUuid(at_ms);
+  const entry = { id, at_ms, actor, address, action, target, detail: JSON.stringify(detail) };
+  await insertRows(connection, 'sluice.audit_log', [entry]);
+}
 
 /** Records a change in the transaction that makes it. Returns its number, by which other instances notice it. */
 export async function recordChange(
   connection: Connection,
-  { actor, at_ms }: Operator,
+  operator: Operator,
   action: AuditEntry['action'],
   target: string,
   detail: object,
 ): Promise<number> {
-  const id = timeOrderedUuid(at_ms);
-  const entry = { id, at_ms, actor, action, target, detail: JSON.stringify(detail) };
-  await insertRows(connection, 'sluice.audit_log', [entry]);
+  await record(connection, operator, { action, target, detail });
   const [row] = await connection.run<{ value: number }>(
     'UPDATE sluice.change_counter SET value = value + 1 RETURNING value',
   );
@@ -48,11 +62,20 @@ export interface AuditQuery extends PageQuery {
 }
 
 /** The operators' changes, newest first. */
-export const auditLog = (database: Database) =>
-  pagedRecords<AuditEntry, AuditQuery, AuditEntry>(database, {
+export const auditLog = (database: Database) => ({
+  ...pagedRecords<AuditEntry, AuditQuery, AuditEntry>(database, {
     name: 'sluice.audit_log',
-    columns: 'id, at_ms, actor, action, target, detail',
+    columns: 'id, at_ms, actor, address, action, target, detail',
     orderOf: () => ({ direction: 'DESC' }),
     recordOf: row => row,
     conditionOf: ({ id, target }) => new Condition().and('id = ?', id).and('target = ?', target),
-  });
+  }),
+
+  /** Records a sign-in, or the end of one, which no other instance need notice. */
+  signIn: (
+    who: Operator,
+    action: Extract<AuditEntry['action'], `sign-in.${string}`>,
+    target: 'dashboard' | 'portal',
+    detail: object = {},
+  ) => record(database, who, { action, target, detail }),
+});

@@ -240,6 +240,23 @@ export const migrations: readonly Migration[] = [
       'UPDATE sluice.accounts SET folded = search',
       'CREATE INDEX accounts_by_folded ON sluice.accounts (folded)',
       'CREATE INDEX audit_log_by_target ON sluice.audit_log (target, id)',
+      "ALTER TABLE sluice.audit_log ADD COLUMN address TEXT NOT NULL DEFAULT ''",
+      'CREATE INDEX audit_log_by_actor ON sluice.audit_log (actor, id)',
+      'CREATE INDEX audit_log_by_action ON sluice.audit_log (action, id)',
+      // At the dashboard and the portal. The digest is that of the token that the browser has.
+      `CREATE TABLE sluice.sessions (
+        digest TEXT PRIMARY KEY,
+        actor TEXT NOT NULL,
+        role TEXT NOT NULL,
+        account TEXT NOT NULL,
+        proof TEXT NOT NULL,
+        started_ms BIGINT NOT NULL,
+        seen_ms BIGINT NOT NULL
+      )`,
+      'CREATE INDEX sessions_by_actor ON sluice.sessions (actor, role)',
+      'CREATE INDEX sessions_by_account ON sluice.sessions (account)',
+      'CREATE INDEX sessions_by_start ON sluice.sessions (started_ms)',
+      'CREATE INDEX sessions_by_use ON sluice.sessions (seen_ms)',
     ],
   },
 ];

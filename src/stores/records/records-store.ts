@@ -8,6 +8,7 @@ import { type MigrateOptions, migrate } from './migrate.ts';
 import { checkPool, openPostgres, openPostgresPool } from './postgres.ts';
 import { pruning } from './pruning.ts';
 import { isPostgres, type RecordsTarget } from './records-target.ts';
+import { sessionRecords } from './session-records.ts';
 import { openSqlite, sqliteInMemory } from './sqlite.ts';
 import { trafficRecords } from './traffic-records.ts';
 import { usageRecords } from './usage-records.ts';
@@ -31,6 +32,7 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
     usage: usageRecords(database),
     traffic: trafficRecords(database),
     audit: auditLog(database),
+    sessions: sessionRecords(database),
     changes: changeFeed(database),
     pruning: pruning(database, isPostgres(target)),
     /** Migrates the schema to the newest version and logs the progress. Call it before anything else; safe to call again. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { knownBrowserCookie, knownBrowserOf } from '../../../../../src/dashboard/access/operators.ts';
+import { knownBrowserCookie, knownBrowserOf } from '../../../../../src/dashboard/access/passwords.ts';
 
 const cookie = knownBrowserCookie('olga', 'hash of olga');
 

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../clock.ts';
+import type { DashboardRequest } from '../page-request.ts';
+import { htmlResponse, type PageResponse } from '../page-response.ts';
+import { signInDocument } from '../view/document.ts';
+import { cookieOf, formTokenOf } from './cookies.ts';
+import { type LoginAttempt, LoginThrottle } from './login-throttle.ts';
+import { type FindLogin, knownBrowserCookie, type Login, Passwords } from './passwords.ts';
+
+/** What a sign-in form is shown with, again or for the first time. */
+export interface SignInForm {
+  /** The page to go to afterwards. */
+  readonly next: string;
+  readonly name?: string;
+  readonly fault?: string;
+  /** Fields of a form that was sent after the session had ended. */
+  readonly typed?: string;
+}
+
+interface PasswordSignInSetup {
+  readonly findLogin: FindLogin;
+  readonly clock: Clock;
+  /** Begins the names of its cookies. */
+  readonly cookies: string;
+  readonly addressOf: (request: IncomingMessage) => string;
+  readonly setCookie: (request: DashboardRequest, name: string, value: string, max_age_s?: number) => void;
+  /** Told of each refusal. */
+  readonly refused: (refusal: { name: string; address: string; outcome: string; wait_ms: number }) => void;
+}
+
+const browser_cookie_s = 365 * 24 * 3600;
+
+/** Signs in by name and password, slowly for those who guess. */
+export class PasswordSignIn {
+  readonly #setup: PasswordSignInSetup;
+  readonly #passwords: Passwords;
+  readonly #throttle: LoginThrottle;
+
+  constructor(setup: PasswordSignInSetup) {
+    this.#setup = setup;
+    this.#passwords = new Passwords(setup.findLogin);
+    this.#throttle = new LoginThrottle(setup.clock);
+  }
+
+  /** The login of this name as it is now. */
+  find(name: string): Promise<Login | undefined> {
+    return this.#passwords.find(name);
+  }
+
+  /** Cookie of the sign-in form; separate from the session, so that showing the form ends no session. */
+  formCookieOf(incoming: IncomingMessage): string | undefined {
+    return cookieOf(incoming, `${this.#setup.cookies}_sign_in`);
+  }
+
+  form(request: DashboardRequest, given: SignInForm, status = 200): PageResponse {
+    let token = this.formCookieOf(request.incoming);
+    if (token === undefined) {
+      token = randomBytes(32).toString('base64url');
+      this.#setup.setCookie(request, `${this.#setup.cookies}_sign_in`, token);
+    }
+    return htmlResponse(status, signInDocument({ ...given, form_token: formTokenOf(token) }));
+  }
+
+  /** The login that a form proves, or the form again. */
+  async signIn(
+    request: DashboardRequest,
+    form: URLSearchParams,
+    again: SignInForm,
+  ): Promise<Login | PageResponse> {
+    const { incoming } = request;
+    const [name, password] = [form.get('name') ?? '', form.get('password') ?? ''];
+    const candidate = await this.#passwords.candidate(name, cookieOf(incoming, this.#browserCookie));
+    const { browser } = candidate;
+    const attempt: LoginAttempt = { name, address: this.#setup.addressOf(incoming), browser };
+    const wait_ms = this.#throttle.wait_ms(attempt);
+    const outcome = wait_ms > 0 ? 'throttled' : await this.#tried(attempt, candidate, password);
+    if (typeof outcome === 'object') {
+      // Gives no access by itself.
+      if (browser === undefined)
+        this.#setup.setCookie(
+          request,
+          this.#browserCookie,
+          knownBrowserCookie(name, outcome.hash),
+          browser_cookie_s,
+        );
+      return outcome;
+    }
+    this.#setup.refused({ name: name.slice(0, 128), address: attempt.address, outcome, wait_ms });
+    if (outcome === 'refused') {
+      const fault = 'That name and password do not belong together.';
+      return this.form(request, { ...again, name, fault }, 401);
+    }
+    const seconds = Math.max(1, Math.ceil(wait_ms / 1000));
+    const fault = `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+    const answer = this.form(request, { ...again, name, fault }, 429);
+    return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } };
+  }
+
+  get #browserCookie(): string {
+    return `${this.#setup.cookies}_browser`;
+  }
+
+  async #tried(attempt: LoginAttempt, candidate: Parameters<Passwords['check']>[0], password: string) {
+    // Counted in advance; otherwise parallel attempts would bypass the limit.
+    this.#throttle.failed(attempt);
+    const outcome = await this.#passwords.check(candidate, password);
+    if (outcome === 'busy') this.#throttle.undone(attempt);
+    if (typeof outcome === 'object') this.#throttle.succeeded(attempt);
+    return outcome;
+  }
+}

@@ -1,0 +1,70 @@
+import { Condition, type Database, insertRows } from './database.ts';
+
+/** A session of a person at the dashboard or the portal. */
+export interface SessionRecord {
+  /** Hash of its token, which only the browser has. */
+  readonly digest: string;
+  readonly actor: string;
+  readonly role: string;
+  /** The customer's account; empty for all others. */
+  readonly account: string;
+  /** Proof of what the person signed in with, keyed by the token; empty if others vouch for the person with every request. */
+  readonly proof: string;
+  readonly started_ms: number;
+  readonly seen_ms: number;
+}
+
+/** Before these times sessions have ended: those that began, and those that were last used. */
+export interface SessionEnds {
+  readonly started_ms: number;
+  readonly seen_ms: number;
+}
+
+/** Sessions of one person above which the one that was used longest ago ends. */
+const max_of_actor = 20;
+
+const columns = 'digest, actor, role, account, proof, started_ms, seen_ms';
+
+/** The sessions of all instances. */
+export const sessionRecords = (database: Database) => ({
+  /** Writes a new session, and deletes what has ended. */
+  start: (session: SessionRecord, ended: SessionEnds) =>
+    database.transaction(async connection => {
+      const { actor, role } = session;
+      await connection.run('DELETE FROM sluice.sessions WHERE started_ms <= ? OR seen_ms <= ?', [
+        ended.started_ms,
+        ended.seen_ms,
+      ]);
+      await insertRows(connection, 'sluice.sessions', [{ ...session }]);
+      await connection.run(
+        `DELETE FROM sluice.sessions WHERE actor = ? AND role = ? AND digest NOT IN
+        (SELECT digest FROM sluice.sessions WHERE actor = ? AND role = ? ORDER BY seen_ms DESC, started_ms DESC LIMIT ?)`,
+        [actor, role, actor, role, max_of_actor],
+      );
+    }),
+
+  async find(digest: string): Promise<SessionRecord | undefined> {
+    const sql = `SELECT ${columns} FROM sluice.sessions WHERE digest = ?`;
+    return (await database.run<SessionRecord>(sql, [digest]))[0];
+  },
+
+  /** Notes that a session is used; never sets its time back. */
+  seen: (digest: string, at_ms: number) =>
+    database.run('UPDATE sluice.sessions SET seen_ms = ? WHERE digest = ? AND seen_ms < ?', [
+      at_ms,
+      digest,
+      at_ms,
+    ]),
+
+  /** Ends one session, or those of a customer's account. */
+  end: (which: { readonly digest?: string; readonly actor?: string; readonly account?: string }) => {
+    const where = new Condition()
+      .and('digest = ?', which.digest)
+      .and('actor = ?', which.actor)
+      .and('account = ?', which.account);
+    if (where.values.length === 0) return Promise.resolve([]);
+    return database.run(`DELETE FROM sluice.sessions ${where.sql}`, where.values);
+  },
+});
+
+export type SessionRecords = ReturnType<typeof sessionRecords>;
