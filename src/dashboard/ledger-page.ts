@@ -1,4 +1,5 @@
-import type { LedgerQuery, ListedRow } from '../stores/records/ledger-records.ts';
+import type { LedgerQuery } from '../stores/records/ledger-query.ts';
+import type { ListedRow } from '../stores/records/ledger-records.ts';
 import type { PageRequest } from './page-request.ts';
 import { linkOf } from './view/format.ts';
 import type { Html } from './view/html.ts';

@@ -599,6 +599,51 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.ledger.list(between)).toMatchObject([{ request_id: 'r2' }]);
   });
 
+  it('lists requests by their error, by what they lack, and by a provider of which an attempt failed', async () => {
+    const attempt = (provider: string, outcome: 'completed' | 'failed') => ({
+      ...row().attempts_made[0]!,
+      provider,
+      outcome,
+    });
+    const made = (request_id: string, at_ms: number, more: Partial<LedgerRow>) =>
+      row({
+        account: 'why',
+        request_id,
+        started_ms: now_ms + at_ms,
+        id: timeOrderedUuid(now_ms + at_ms),
+        ...more,
+      });
+    const covered = {
+      attempts_made: [attempt('odd', 'failed'), attempt('odd', 'failed'), attempt('local', 'completed')],
+    };
+    await store.ledger.insert([
+      made('covered', 1, covered),
+      made('lost', 2, {
+        provider: 'odd',
+        error_type: 'provider_error',
+        code: 'upstream_timeout',
+        attempts_made: [attempt('odd', 'failed')],
+      }),
+      made('own', 3, { provider: null, model: null, status: 503, attempts_made: [] }),
+      made('covered-again', 4, covered),
+      made('well', 5, {}),
+    ]);
+    const ids = async (query: object) =>
+      (await store.ledger.list({ account: 'why', limit: 9, ...query })).map(({ request_id }) => request_id);
+    expect(await ids({ error_type: 'provider_error' })).toEqual(['lost']);
+    expect(await ids({ error_type: '503' })).toEqual(['own']);
+    expect(await ids({ code: 'upstream_timeout' })).toEqual(['lost']);
+    expect(await ids({ provider: null })).toEqual(['own']);
+    expect(await ids({ model: null })).toEqual(['own']);
+    // Each once, however often it was tried there.
+    expect(await ids({ failed_at: 'odd' })).toEqual(['covered-again', 'lost', 'covered']);
+    expect(await ids({ failed_at: 'odd', provider: 'local' })).toEqual(['covered-again', 'covered']);
+    expect(await ids({ failed_at: 'odd', from_ms: now_ms + 2, until_ms: now_ms + 4 })).toEqual(['lost']);
+    const [first, second] = await store.ledger.list({ failed_at: 'odd', account: 'why', limit: 2 });
+    expect(await ids({ failed_at: 'odd', after: second! })).toEqual(['covered']);
+    expect(await ids({ failed_at: 'odd', before: second! })).toEqual([first!.request_id]);
+  });
+
   it('rejects rows that it can never hold and writes nothing of their batch', async () => {
     const good = row({ account: 'refused' });
     const bad = row({ account: 'refused', cost_usd: '99999999999' });

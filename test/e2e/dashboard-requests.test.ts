@@ -179,7 +179,16 @@ describe('the list of requests', () => {
     ['model=aion-labs%2Faion-3.5&since=hour', 50],
     ['model=no%2Fsuch', 0],
     ['key=key_none', 0],
-    ['end=nonsense&since=nonsense', 50],
+    ['end=nonsense&since=nonsense&until=nonsense', 50],
+    ['error_type=rate_limit_error', 1],
+    ['error_type=none_such', 0],
+    ['code=rate_limited', 1],
+    ['failed_at=upstream', 0],
+    ['failed_at=broken&provider=broken', 1],
+    ['provider=(none)', 1],
+    ['model=(none)', 1],
+    ['since=2001-01-01T00:00Z&until=2001-01-02T00:00Z', 0],
+    ['since=2001-01-01T00:00Z&end=failed', 2],
   ])('is filtered by the address: %s', async (query, expected) => {
     expect(tableRows((await visitor.get(`requests?${query}`)).text)).toHaveLength(expected);
   });
@@ -188,6 +197,15 @@ describe('the list of requests', () => {
     const { text } = await visitor.get('requests?provider=upstream&since=hour');
     expect(text).toMatch(/href="requests\?provider=upstream&amp;since=hour&amp;after=[^"]*" rel="next"/);
     expect(text).toMatch(/<option value="hour" selected>/);
+  });
+
+  it('can be of any time, which stays in the form', async () => {
+    const { text } = await visitor.get(
+      'requests?since=2001-01-01T00:00Z&until=2001-01-02T00:00Z&account=tester',
+    );
+    expect(text).toContain('No request matches in 2001-01-01 00:00 to 2001-01-02 00:00.');
+    expect(text).toMatch(/<option value="2001-01-01T00:00Z" selected>2001-01-01 00:00 to 2001-01-02 00:00</);
+    expect(text).toContain('<input type="hidden" name="until" value="2001-01-02T00:00Z">');
   });
 
   it('can be of one account', async () => {

@@ -1,8 +1,19 @@
-import type { EndReason } from '../../exchange/exchange-end.ts';
-import type { LedgerQuery, ListedRow } from '../../stores/records/ledger-records.ts';
+import { errorCatalogue } from '../../errors.ts';
+import type { ListedRow } from '../../stores/records/ledger-records.ts';
+import { no_model as none } from '../../stores/records/usage-columns.ts';
 import { ledgerPage } from '../ledger-page.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
+import {
+  ends,
+  filtersOf,
+  isTime,
+  queryOf,
+  type RequestFilters,
+  spans,
+  texts,
+  timeOfList,
+} from '../request-filters.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { endOf } from '../view/request-end.ts';
@@ -12,69 +23,6 @@ import { dollars } from '../view/usage-table.ts';
 
 /** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };
-
-/** How far back the list goes, by its name in the address; the first is the default. */
-const spans: Readonly<Record<string, { readonly title: string; readonly ms: number }>> = {
-  day: { title: '24 hours', ms: 86_400_000 },
-  quarter: { title: '15 minutes', ms: 900_000 },
-  hour: { title: '1 hour', ms: 3_600_000 },
-  week: { title: '7 days', ms: 604_800_000 },
-  month: { title: '30 days', ms: 2_592_000_000 },
-  all: { title: 'all times', ms: Number.POSITIVE_INFINITY },
-};
-
-/** What a request can have ended as, beside any failure. */
-const ends = [
-  'completed',
-  'upstream_failed',
-  'refused',
-  'client_gone',
-  'slow_client',
-  'time_limit',
-  'background_aborted',
-  'internal_error',
-  'shutdown',
-] as const satisfies readonly EndReason[];
-
-/** The filters of the list, as they stand in the address. */
-interface Filters {
-  readonly account: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly key: string;
-  /** An end reason, `failed` for all with an error, or empty. */
-  readonly end: string;
-  readonly since: string;
-}
-
-function filtersOf(query: URLSearchParams): Filters {
-  const given = (name: string) => (query.get(name) ?? '').trim();
-  const [first] = Object.keys(spans);
-  return {
-    account: given('account'),
-    model: given('model'),
-    provider: given('provider'),
-    key: given('key'),
-    end: ['failed', ...ends].find(end => end === given('end')) ?? '',
-    since: Object.hasOwn(spans, given('since')) ? given('since') : first!,
-  };
-}
-
-function queryOf(
-  { account, model, provider, key, end, since }: Filters,
-  now_ms: number,
-): Omit<LedgerQuery, 'limit'> {
-  const from_ms = now_ms - spans[since]!.ms;
-  return {
-    account: account || undefined,
-    model: model || undefined,
-    provider: provider || undefined,
-    key_id: key || undefined,
-    failed: end === 'failed',
-    end_reason: end === 'failed' ? undefined : end || undefined,
-    from_ms: Number.isFinite(from_ms) ? from_ms : undefined,
-  };
-}
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
@@ -89,7 +37,7 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     body: html`${inMemoryNotice(context)}
 ${filterForm(context, filters)}
 <section class="panel" aria-label="List of requests">
-${isFirst && liveSwitch}
+${isFirst && !filters.until && liveSwitch}
 <div id="requests">
 ${tableOf('Requests, newest first', columns, rows, nothing(filters))}
 ${pager}
@@ -107,23 +55,44 @@ const findForm = html`<form method="get" action="request" class="row" role="sear
 <button>Find</button>
 </form>`;
 
-function filterForm({ catalog, settings }: DashboardContext, filters: Filters): Html {
-  const { account, model, provider, key, end, since } = filters;
-  const text = (label: string, name: string, value: string, list?: string) =>
-    html`<label>${label} <input name="${name}" value="${value}" placeholder="any" ${list && html`list="${list}"`} autocomplete="off" spellcheck="false"></label>`;
+/** Filters that are always shown; the others are opened, and are open where they are used. */
+const shown_texts = ['account', 'model', 'provider'] as const;
+const more_texts = ['error_type', 'code', 'failed_at', 'key'] as const;
+/** Lists of what is known, by filter. */
+const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
+  model: 'models',
+  provider: 'providers',
+  failed_at: 'providers',
+  error_type: 'error-types',
+  code: 'codes',
+};
+
+function filterForm({ catalog, settings }: DashboardContext, filters: RequestFilters): Html {
+  const { end, since, until } = filters;
+  const text = (name: keyof typeof texts) =>
+    html`<label>${texts[name]} <input name="${name}" value="${filters[name]}" placeholder="any" ${lists[name] && html`list="${lists[name]}"`} autocomplete="off" spellcheck="false"></label>`;
   const option = (value: string, title: string, chosen: string) =>
     html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>`;
-  return html`<form method="get" action="requests" class="row panel" role="search" aria-label="Filter requests">
-<label>Time <select name="since">${Object.entries(spans).map(([name, { title }]) => option(name, title, since))}</select></label>
-${text('Account', 'account', account)}
-${text('Model', 'model', model, 'models')}
-${text('Provider', 'provider', provider, 'providers')}
-${text('Key id', 'key', key)}
+  const list = (id: string, values: readonly string[]) =>
+    html`<datalist id="${id}">${values.map(value => html`<option value="${value}"></option>`)}</datalist>`;
+  const isMore = more_texts.some(name => filters[name] !== '');
+  return html`<form method="get" action="requests" class="panel" role="search" aria-label="Filter requests">
+<div class="row">
+<label>Time <select name="since">${isTime(since) && option(since, timeOfList(filters), since)}${Object.entries(spans).map(([name, { title }]) => option(name, title, since))}</select></label>
+${until && html`<input type="hidden" name="until" value="${until}">`}
+${shown_texts.map(text)}
 <label>End <select name="end">${option('', 'any', end)}${option('failed', 'any error', end)}${ends.map(name => option(name, name, end))}</select></label>
-<datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
-<datalist id="providers">${settings.providers.map(({ name }) => html`<option value="${name}"></option>`)}</datalist>
 <input type="hidden" name="live" value="yes" id="keep-live" disabled>
 <button class="primary">Show</button>
+</div>
+<details class="more" ${isMore && html`open`}><summary>More filters</summary><div class="row">${more_texts.map(text)}</div></details>
+${list('models', [...catalog.models.map(({ id }) => id), none])}
+${list(
+  'providers',
+  settings.providers.map(({ name }) => name),
+)}
+${list('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
+${list('codes', Object.keys(errorCatalogue))}
 </form>`;
 }
 
@@ -152,13 +121,13 @@ const columns: readonly Column<ListedRow>[] = [
   { title: 'Cost', cell: ({ cost_usd }) => dollars(cost_usd), isNumber: true },
 ];
 
-function nothing(filters: Filters): Html {
-  const { since, ...others } = filters;
+function nothing(filters: RequestFilters): Html {
+  const { since, until: _, ...others } = filters;
   const isFiltered = Object.values(others).some(value => value !== '');
-  const why = `No request${isFiltered ? ' matches' : ''} in ${spans[since]!.title === 'all times' ? 'all times' : `the last ${spans[since]!.title}`}.`;
+  const why = `No request${isFiltered ? ' matches' : ''} in ${timeOfList(filters)}.`;
   const longer =
     since === 'all'
       ? ''
-      : html` <a href="${linkOf('requests', { ...filters, since: 'all' })}">Look at all times</a>`;
+      : html` <a href="${linkOf('requests', { ...others, since: 'all' })}">Look at all times</a>`;
   return emptyState(why, html`Requests appear here seconds after they end.${longer}`);
 }

@@ -1,13 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
-import {
-  Condition,
-  type Connection,
-  type Database,
-  insertRows as insertAll,
-  insertOnce,
-  type Row,
-} from './database.ts';
+import { type Connection, type Database, insertRows as insertAll, insertOnce, type Row } from './database.ts';
 import {
   type AttemptRow,
   attemptColumns,
@@ -18,26 +11,8 @@ import {
   rowSchema,
   type StageRow,
 } from './ledger-entry.ts';
+import { conditionOf, failedAt, type LedgerQuery } from './ledger-query.ts';
 import { countOnce, rollUp } from './roll-up.ts';
-
-export interface LedgerQuery {
-  readonly account?: string | undefined;
-  readonly key_id?: string | undefined;
-  readonly model?: string | undefined;
-  /** Of the last attempt. */
-  readonly provider?: string | undefined;
-  readonly end_reason?: string | undefined;
-  /** Only those whose client got an error, if true. */
-  readonly failed?: boolean | undefined;
-  readonly from_ms?: number | undefined;
-  /** Exclusive. */
-  readonly until_ms?: number;
-  /** The last row of the page before. */
-  readonly after?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
-  /** The first row of the page after: the `limit` rows that are next newer are listed, if given. */
-  readonly before?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
-  readonly limit: number;
-}
 
 /** A row as lists have it. */
 export type ListedRow = Omit<LedgerRow, 'attempts_made' | 'stages'>;
@@ -53,9 +28,6 @@ const columns = [
   ...rowSchema.keyof().exclude(['cost_usd', 'attempts_made', 'stages']).options,
   'cost_pico_usd',
 ] as const;
-
-/** Columns that a list can be narrowed by. */
-const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as const;
 
 const rows_per_step = 50;
 /** A queue on disk may hold many batches; one statement has at most 32 766 values. */
@@ -90,26 +62,18 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   },
 
   /** A page of rows, newest first. */
-  async list({
-    from_ms,
-    until_ms,
-    after,
-    before,
-    failed,
-    limit,
-    ...equal
-  }: LedgerQuery): Promise<ListedRow[]> {
-    const where = new Condition();
-    for (const name of filters) where.and(`${name} = ?`, equal[name]);
-    if (failed) where.and('error_type IS NOT NULL');
-    where
-      .and('started_ms >= ?', from_ms)
-      .and('started_ms < ?', until_ms)
-      .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id)
-      .and('(started_ms, id) > (?, ?)', before?.started_ms, before?.id);
-    const order = before ? 'started_ms, id' : 'started_ms DESC, id DESC';
+  async list({ after, before, failed_at, limit, ...asked }: LedgerQuery): Promise<ListedRow[]> {
+    const where = conditionOf(asked);
+    if (failed_at === undefined)
+      where
+        .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id)
+        .and('(started_ms, id) > (?, ?)', before?.started_ms, before?.id);
+    else failedAt(where, failed_at, asked).and('ledger_id < ?', after?.id).and('ledger_id > ?', before?.id);
+    const from = failed_at === undefined ? '' : 'JOIN sluice.attempts AS failure ON failure.ledger_id = id';
+    const order = failed_at === undefined ? ['started_ms', 'id'] : ['ledger_id'];
     const rows = await database.run<StoredRow>(
-      `SELECT ${columns.join(', ')} FROM sluice.ledger ${where.sql} ORDER BY ${order} LIMIT ?`,
+      `SELECT ${columns.map(name => `ledger.${name}`).join(', ')} FROM sluice.ledger ${from} ${where.sql}
+      ORDER BY ${order.map(column => `${column} ${before ? 'ASC' : 'DESC'}`).join(', ')} LIMIT ?`,
       [...where.values, limit],
     );
     const listed = rows.map(listedRow);

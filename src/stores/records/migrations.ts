@@ -233,6 +233,7 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (${attemptKeys})
       )`),
       sumPastTraffic,
+      "CREATE INDEX attempts_failed ON sluice.attempts (provider, ledger_id) WHERE outcome = 'failed'",
       "ALTER TABLE sluice.accounts ADD COLUMN display_name TEXT NOT NULL DEFAULT ''",
       'ALTER TABLE sluice.accounts ADD COLUMN disabled_ms BIGINT',
       // The id in lower case, which is what was searched so far. Not unique: earlier accounts may differ in case only.
