@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { extname } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import type { PageResponse } from './page-response.ts';
 
 const types: Readonly<Record<string, string>> = {
@@ -9,13 +9,31 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+/** The library of charts: in a built package a copy among the assets, otherwise in the development dependency. */
+const chart_library = 'chart.umd.min.js';
+
 /** Loads styles and scripts, by their paths below the dashboard: `assets/style.css`. Read once; no other file can be requested. */
 export function loadAssets(): ReadonlyMap<string, PageResponse> {
   const folder = new URL('./assets/', import.meta.url);
-  const files = readdirSync(folder).filter(name => extname(name) in types);
+  const files = readdirSync(folder)
+    .filter(name => extname(name) in types)
+    .map(name => new URL(name, folder));
+  if (!existsSync(new URL(chart_library, folder))) files.push(...installedLibrary());
   return new Map(
-    files.map(name => [`assets/${name}`, assetResponse(types[extname(name)]!, new URL(name, folder))]),
+    files.map(file => {
+      const name = basename(file.pathname);
+      return [`assets/${name}`, assetResponse(types[extname(name)]!, file)];
+    }),
   );
+}
+
+/** Nothing where sources run without development dependencies: pages then keep the charts that they have without scripts. */
+function installedLibrary(): URL[] {
+  try {
+    return [new URL(chart_library, import.meta.resolve('chart.js'))].filter(file => existsSync(file));
+  } catch {
+    return [];
+  }
 }
 
 /** A static file; browsers ask each time whether it has changed. */

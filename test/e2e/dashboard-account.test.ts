@@ -233,12 +233,12 @@ describe('the spend of an account', () => {
     const row = { account: 'spender', started_ms: Date.now(), cost_usd: '5' };
     await place.look(store => store.ledger.insert([sampleRow(row), sampleRow({ ...row, model: 'v/two' })]));
     const { text } = await visitor.get(page);
-    expect(text).toMatch(/\$10\.0000<\/data><\/strong> <span class="muted">of \$50\.00, 20\.0 %/);
+    expect(text).toMatch(/\$10\.00<\/data><\/strong> <span class="muted">of \$50\.00, 20\.0 %/);
     expect(text).toContain('aria-label="Cost by day; the table by day has the figures"');
     expect(text).toContain('aria-label="Requests by day; the table by day has the figures"');
     expect(text).toContain('href="requests?account=spender"');
     expect(text).toMatch(/href="usage\?account=spender&amp;from=\d{4}-\d\d-\d\d&amp;to=/);
     const today = new Date().toISOString().slice(0, 10);
-    expect(text).toContain(`<title>${today}\nv/one: $5.0000\nv/two: $5.0000</title>`);
+    expect(text).toContain(`<title>${today}\nv/one: $5.00\nv/two: $5.00</title>`);
   });
 });

@@ -7,6 +7,7 @@ import { faultsInEveryLook, signIn, startBrowser, watchedPage } from '../support
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let place: RecordsPlace;
@@ -182,8 +183,9 @@ describe('the usage page', () => {
     await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
     await signIn(page);
     await page.getByRole('heading', { name: 'By model' }).waitFor();
-    expect(await page.locator('.bars g').count()).toBe(30);
-    expect(await page.locator('figcaption .key').count()).toBe(4);
+    await page.locator('.plot canvas').waitFor();
+    expect(await page.locator('.bars').count()).toBe(0);
+    expect(await page.locator('figcaption .key').count()).toBe(6);
     expect(await faultsInEveryLook(page)).toEqual([]);
 
     await page.getByRole('link', { name: 'acme' }).click();
@@ -191,7 +193,6 @@ describe('the usage page', () => {
     await page.locator('input[name=to]').fill('2026-02-28');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByRole('heading', { name: 'Cost by month' }).waitFor();
-    expect(await page.locator('.bars g').count()).toBe(6);
     expect(await page.getByRole('heading', { name: 'By account' }).count()).toBe(0);
     expect(await faultsInEveryLook(page)).toEqual([]);
 
@@ -203,6 +204,45 @@ describe('the usage page', () => {
     await page.getByText('nothing of the account “nobody”').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
     expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('reads its bars out to pointers and to keys, and opens what they stand for', async () => {
+    const { page, context, faults } = await watchedPage(browser);
+    await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-02&show=requests`);
+    await signIn(page);
+    const plot = page.getByRole('application', { name: 'Requests by day' });
+    const said = page.locator('.chart [role=status]');
+    await plot.focus();
+    const heard: (string | null)[] = [];
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Home', 'End', 'ArrowLeft', 'Escape']) {
+      await page.keyboard.press(key);
+      heard.push(await said.textContent());
+    }
+    const days = ['2025-09-01: 3, ', '2025-09-02: 2, '].map(start => expect.stringMatching(`^${start}`));
+    expect(heard).toEqual([days[0], days[1], days[1], days[0], days[1], days[0], '']);
+    expect(heard[0]).toContain('aion-labs/aion-3.5 1');
+
+    const before = await plot.screenshot();
+    const { x, y, width, height } = (await plot.boundingBox())!;
+    await page.mouse.move(x + width * 0.75, y + height / 2);
+    await until(async () => !(await plot.screenshot()).equals(before));
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it.each([
+    ['runs no scripts', { javaScriptEnabled: false }],
+    ['cannot load the library of charts', {}],
+  ])('has its bars in a browser that %s', async (_, options) => {
+    const context = await browser.newContext(options);
+    await context.route('**/chart.umd.min.js', route => route.abort());
+    const page = await context.newPage();
+    await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
+    await signIn(page);
+    await page.getByRole('heading', { name: 'By model' }).waitFor();
+    expect(await page.locator('.bars g').count()).toBe(30);
+    expect(await page.locator('.bars .series-1').count()).toBe(30);
     await context.close();
   });
 });

@@ -5,9 +5,10 @@ import type { DashboardContext } from '../page-request.ts';
 import { toMonthEnd } from '../usage-question.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
+import { dollars, dollarText } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { dollars, type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
+import { type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
 import { measures, usageChart } from './usage-chart.ts';
 
 /** Days that are shown, with today. */
@@ -31,7 +32,7 @@ export async function spendPanel(context: DashboardContext, account: AccountView
     'spend',
     'Last 30 days',
     html`${figures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account))}
-${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(sums, span)}
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, span)}
 <p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
 <a class="button" href="${linkOf('usage', { account: id, from: span.from_day, to: span.to_day })}">Usage of this account</a></p>`,
   );
@@ -50,7 +51,7 @@ function figures(total: Totals, month: Totals, limit: number | undefined): Html 
   const share =
     limit === undefined
       ? 'no limit per month'
-      : html`of $${limit.toFixed(2)}, ${((Number(month.cost_usd) / limit) * 100).toFixed(1)} %`;
+      : html`of ${dollarText(limit)}, ${((Number(month.cost_usd) / limit) * 100).toFixed(1)} %`;
   return html`<dl class="figures">
 ${figure('Cost this month', dollars(month.cost_usd), share)}
 ${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}
@@ -58,10 +59,15 @@ ${figure('Requests in 30 days', numberOf(total.requests), `${numberOf(total.fail
 </dl>`;
 }
 
-function charts(sums: readonly UsageSum[], span: { from_day: string; to_day: string }): Html {
+function charts(
+  { catalog }: DashboardContext,
+  sums: readonly UsageSum[],
+  span: { from_day: string; to_day: string },
+): Html {
+  const models = catalog.models.map(({ id }) => id);
   const chart = (name: string) => {
     const measure = measures.get(name)!;
-    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure)}</div>`;
+    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models)}</div>`;
   };
   const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
   return html`<div class="columns">${chart('cost')}${chart('requests')}</div>

@@ -54,6 +54,7 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
   return pageResponse(request, {
     title: account.display_name ? `${id} · ${account.display_name}` : id,
     section: 'accounts',
+    scripts: ['charts.js'],
     fault: refused?.fault,
     body: html`${inMemoryNotice(context)}${disabledNotice(account)}
 <div class="columns">

@@ -6,10 +6,10 @@ import { jsonResponse } from '../page-response.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { limitBar } from '../view/limit-bars.ts';
+import { dollars } from '../view/money.ts';
 import { providerTable } from '../view/provider-table.ts';
 import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
-import { dollars } from '../view/usage-table.ts';
 
 /** State of this instance, kept up to date by its script. */
 export const overviewPage: Page = {

@@ -3,11 +3,11 @@ import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
+import { dollars } from '../view/money.ts';
 import { endOf } from '../view/request-end.ts';
 import { pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { timelineTable } from '../view/timeline.ts';
-import { dollars } from '../view/usage-table.ts';
 
 /** One request, found by its `x-request-id`: how it ended, what it used, and every attempt. */
 export const requestPage: Page = { name: 'request', get: shown };

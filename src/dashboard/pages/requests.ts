@@ -16,10 +16,10 @@ import {
 } from '../request-filters.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { dollars } from '../view/money.ts';
 import { endOf } from '../view/request-end.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { dollars } from '../view/usage-table.ts';
 
 /** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };

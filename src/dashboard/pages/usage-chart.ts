@@ -4,9 +4,14 @@ import type { UsageSum } from '../../stores/records/usage-query.ts';
 import { barChart, max_series } from '../view/bar-chart.ts';
 import { numberOf } from '../view/format.ts';
 import type { Html } from '../view/html.ts';
+import { dollarText } from '../view/money.ts';
+import { looksOf } from '../view/series-looks.ts';
 
 interface Measure {
   readonly title: string;
+  /** With the unit, for the axis. */
+  readonly axis: string;
+  readonly isMoney?: boolean;
   readonly of: (sum: UsageSum) => number;
   readonly amount: (value: number) => string;
 }
@@ -17,15 +22,22 @@ export const measures: ReadonlyMap<string, Measure> = new Map([
     'tokens',
     {
       title: 'Tokens',
+      axis: 'Tokens',
       of: ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens,
       amount: numberOf,
     },
   ],
   [
     'cost',
-    { title: 'Cost', of: ({ cost_usd }) => Number(cost_usd), amount: value => `$${value.toFixed(4)}` },
+    {
+      title: 'Cost',
+      axis: 'US dollars',
+      isMoney: true,
+      of: ({ cost_usd }) => Number(cost_usd),
+      amount: dollarText,
+    },
   ],
-  ['requests', { title: 'Requests', of: ({ requests }) => requests, amount: numberOf }],
+  ['requests', { title: 'Requests', axis: 'Requests', of: ({ requests }) => requests, amount: numberOf }],
 ]);
 
 interface Span {
@@ -35,8 +47,16 @@ interface Span {
   readonly unit: 'day' | 'month';
 }
 
-/** Bars for the days or months of `span`, with the largest models apart. Months begin and end with the ledger's first and last entry. */
-export function usageChart(sums: readonly UsageSum[], span: Span, { title, of, amount }: Measure): Html {
+/**
+ * Bars for the days or months of `span`, with the largest models apart, in the order of the catalog's `models` for their looks. Months
+ * begin and end with the ledger's first and last entry.
+ */
+export function usageChart(
+  sums: readonly UsageSum[],
+  span: Span,
+  { title, axis, isMoney, of, amount }: Measure,
+  models: readonly string[],
+): Html {
   const { unit } = span;
   const sizes = [...Map.groupBy(sums, ({ model }) => model!)]
     .map(([model, members]) => ({ model, size: members.reduce((size, sum) => size + of(sum), 0) }))
@@ -45,18 +65,21 @@ export function usageChart(sums: readonly UsageSum[], span: Span, { title, of, a
   const apart = (sizes.length > max_series ? sizes.slice(0, max_series - 1) : sizes).map(
     ({ model }) => model,
   );
-  const series = apart.map(model => model || no_model);
-  if (sizes.length > apart.length) series.push(`${sizes.length - apart.length} other models`);
-  const bars = new Map(labelsOf(sums, span).map(label => [label, series.map(() => 0)]));
+  const looks = looksOf(apart, models);
+  const series = apart.map((model, at) => ({ name: model || no_model, look: looks[at] }));
+  if (sizes.length > apart.length)
+    series.push({ name: `${sizes.length - apart.length} other models`, look: undefined });
+  const parts = new Map(labelsOf(sums, span).map(label => [label, series.map(() => 0)]));
   for (const sum of sums) {
     const at = apart.indexOf(sum.model!);
-    const bar = bars.get(sum[unit]!);
+    const bar = parts.get(sum[unit]!);
     if (bar) bar[at === -1 ? apart.length : at]! += of(sum);
   }
   return barChart({
     label: `${title} by ${unit}; the table by ${unit} has the figures`,
+    axes: { x: unit === 'day' ? 'Day' : 'Month', y: axis, isMoney },
     series,
-    bars,
+    bars: [...parts].map(([label, ofLabel]) => ({ label, parts: ofLabel })),
     amount,
   });
 }

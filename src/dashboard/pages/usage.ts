@@ -5,9 +5,10 @@ import type { PageResponse } from '../page-response.ts';
 import { queryOf, toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
 import { linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
+import { dollars } from '../view/money.ts';
 import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { dollars, totalOf, totalsBy, type UsageLine, usageTable } from '../view/usage-table.ts';
+import { totalOf, totalsBy, type UsageLine, usageTable } from '../view/usage-table.ts';
 import { measures, usageChart } from './usage-chart.ts';
 
 /** Accounts that are listed; the export has all. */
@@ -43,13 +44,23 @@ async function shown(request: PageRequest): Promise<PageResponse> {
     sums.length === 0
       ? html`<section class="panel" aria-label="Usage">${nothing(question)}</section>`
       : html`${totals(sums)}
-${panel('chart', `${measure.title} by ${unit}`, usageChart(sums, { ...question, unit }, measure))}
+${panel(
+  'chart',
+  `${measure.title} by ${unit}`,
+  usageChart(
+    sums,
+    { ...question, unit },
+    measure,
+    context.catalog.models.map(({ id }) => id),
+  ),
+)}
 ${question.model === undefined && byModel(sums, question)}
 ${accounts.length > 0 && byAccount(accounts, question)}
 ${byPeriod(sums, question)}`;
   return pageResponse(request, {
     title: 'Usage',
     section: 'usage',
+    scripts: ['charts.js'],
     fault,
     beside: sums.length > 0 && exportLink(question, ['day', 'account', 'model'], 'Export all as CSV'),
     body: html`${keptNotice(context)}${filters(context, question, measureName)}${body}`,

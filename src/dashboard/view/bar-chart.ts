@@ -1,41 +1,95 @@
 import { type Html, html } from './html.ts';
+import type { SeriesLook } from './series-looks.ts';
 
-interface BarChart {
+/** A series, and how it is drawn; what is left over has no look. */
+export interface ChartSeries {
+  readonly name: string;
+  readonly look: SeriesLook | undefined;
+}
+
+/** One bar: its parts from the bottom up, in the order of the series. */
+export interface ChartBar {
+  readonly label: string;
+  readonly parts: readonly number[];
+  /** The whole bar of the time before, if that is shown. */
+  readonly before?: number | undefined;
+  /** The page that shows what it is made of. */
+  readonly link?: string | undefined;
+}
+
+/** A chart of stacked bars. */
+export interface BarChart {
   /** The accessible name. */
   readonly label: string;
-  readonly series: readonly string[];
-  /** The parts of each bar from the bottom up, in the order of the series, by the bar's label. */
-  readonly bars: ReadonlyMap<string, readonly number[]>;
+  /** What the two axes show, with the unit. */
+  readonly axes: { readonly x: string; readonly y: string; readonly isMoney?: boolean | undefined };
+  readonly series: readonly ChartSeries[];
+  readonly bars: readonly ChartBar[];
+  /** What `before` is. */
+  readonly before?: string | undefined;
   readonly amount: (value: number) => string;
 }
 
 const height = 100;
 const gap = 0.2;
 
-/** Number of series with a colour of their own. */
-export const max_series = 4;
+/** Most series with a look of their own. */
+export const max_series = 7;
 
-/** Stacked bars with a legend. The same figures must be in a table, since bars cannot be read without sight or a pointer. */
-export function barChart({ label, series, bars, amount }: BarChart): Html {
-  const labels = [...bars.keys()];
-  const sums = [...bars.values()].map(parts => parts.reduce((sum, part) => sum + part, 0));
-  const highest = Math.max(0, ...sums);
-  const bar = ([name, parts]: readonly [string, readonly number[]], index: number): Html => {
-    let top = height;
-    const rects = parts.map((part, at) => {
-      const tall = highest === 0 ? 0 : (part / highest) * height;
-      top -= tall;
-      return html`<rect class="series-${at + 1}" x="${index + gap / 2}" y="${top.toFixed(3)}" width="${1 - gap}" height="${tall.toFixed(3)}"/>`;
-    });
-    const amounts = parts.map((part, at) => `${series[at]}: ${amount(part)}`);
-    return html`<g><title>${[name, ...amounts].join('\n')}</title><rect class="ground" x="${index}" y="0" width="1" height="${height}"/>${rects}</g>\n`;
-  };
-  return html`<figure class="chart">
-<figcaption>${series.map((name, index) => html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="series-${index + 1}" width="1" height="1"/></svg> ${name}</span>\n`)}<span class="muted">highest: ${amount(highest)} on ${labels[sums.indexOf(highest)]}</span></figcaption>
-<svg class="bars" role="img" aria-label="${label}" viewBox="0 0 ${labels.length} ${height}" preserveAspectRatio="none">
-${[0.25, 0.5, 0.75].map(share => html`<line class="grid" x1="0" x2="${labels.length}" y1="${height * share}" y2="${height * share}"/>`)}
-${[...bars].map(bar)}
+/**
+ * Stacked bars with a legend. The same figures must be in a table, since bars cannot be read without sight or a pointer. The script
+ * `charts.js` draws them anew, with axes and a read-out, from the attribute `data-chart`.
+ */
+export function barChart(chart: BarChart): Html {
+  const { label, series, bars, before, amount } = chart;
+  const sums = bars.map(sumOf);
+  const highest = Math.max(0, ...sums, ...bars.map(bar => bar.before ?? 0));
+  const most = Math.max(0, ...sums);
+  return html`<figure class="chart" data-chart="${JSON.stringify(scriptData(chart))}">
+<figcaption>${series.map(({ name, look }) => html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="${classOf(look)}" width="1" height="1"/></svg> ${name}</span>\n`)}${before !== undefined && html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><line class="before" x1="0" x2="1" y1="0.5" y2="0.5"/></svg> ${before}</span>\n`}<span class="muted">highest: ${amount(most)} on ${bars[sums.indexOf(most)]?.label}</span></figcaption>
+<svg class="bars" role="img" aria-label="${label}" viewBox="0 0 ${bars.length} ${height}" preserveAspectRatio="none">
+${[0.25, 0.5, 0.75].map(share => html`<line class="grid" x1="0" x2="${bars.length}" y1="${height * share}" y2="${height * share}"/>`)}
+${bars.map((bar, at) => barOf(chart, bar, at, highest))}
 </svg>
-<div class="axis muted"><span>${labels[0]}</span><span>${labels.length > 1 && labels.at(-1)}</span></div>
+<div class="axis muted"><span>${bars[0]?.label}</span><span>${bars.length > 1 && bars.at(-1)?.label}</span></div>
 </figure>`;
 }
+
+const sumOf = ({ parts }: ChartBar): number => parts.reduce((sum, part) => sum + part, 0);
+
+const classOf = (look: SeriesLook | undefined): string =>
+  look ? `series-${look.colour} ${look.pattern}` : 'series-other';
+
+function barOf({ series, amount }: BarChart, bar: ChartBar, index: number, highest: number): Html {
+  const { label, parts, before } = bar;
+  const tallOf = (value: number) => (highest === 0 ? 0 : (value / highest) * height);
+  let top = height;
+  const rects = parts.map((part, at) => {
+    const tall = tallOf(part);
+    top -= tall;
+    return html`<rect class="${classOf(series[at]!.look)}" x="${index + gap / 2}" y="${top.toFixed(3)}" width="${1 - gap}" height="${tall.toFixed(3)}"/>`;
+  });
+  const line = (value: number) => {
+    const y = (height - tallOf(value)).toFixed(3);
+    return html`<line class="before" x1="${index}" x2="${index + 1}" y1="${y}" y2="${y}"/>`;
+  };
+  const amounts = parts.map((part, at) => `${series[at]!.name}: ${amount(part)}`);
+  return html`<g><title>${[label, ...amounts].join('\n')}</title><rect class="ground" x="${index}" y="0" width="1" height="${height}"/>${rects}${before !== undefined && line(before)}</g>\n`;
+}
+
+/** What the script needs, with amounts as they are read. */
+const scriptData = ({ label, axes, series, bars, before: beforeName, amount }: BarChart) => ({
+  label,
+  axes,
+  before: beforeName,
+  series,
+  bars: bars.map(bar => ({
+    label: bar.label,
+    link: bar.link,
+    parts: bar.parts,
+    amounts: bar.parts.map(part => (part === 0 ? '' : amount(part))),
+    total: amount(sumOf(bar)),
+    before: bar.before,
+    before_amount: bar.before === undefined ? undefined : amount(bar.before),
+  })),
+});

@@ -4,8 +4,8 @@ import type { KeyUse } from '../../stores/records/usage-records.ts';
 import type { PageRequest } from '../page-request.ts';
 import { linkOf, muted, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import { dollars } from './money.ts';
 import { type Column, tableOf } from './table.ts';
-import { dollars } from './usage-table.ts';
 
 /** Table of keys with their actions; `columns` is for lists of several accounts, and `uses` from `usesOfKeys`. */
 export function keyTable(

@@ -2,6 +2,7 @@ import { type Limit, rowOf } from '../../stores/limits/limit-table.ts';
 import type { Use, Uses } from '../account-view.ts';
 import { durationOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
+import { dollarText } from './money.ts';
 
 const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   'no stage': 'The chain has no stage rate-limit: nothing is limited.',
@@ -30,5 +31,5 @@ export function limitBar({ limit, used, reset_ms }: Use): Html {
 }
 
 function amountOf(limit: Limit, amount: number): string {
-  return rowOf(limit).unit === 'nano_usd' ? `$${(amount / 1e9).toFixed(2)}` : numberOf(amount);
+  return rowOf(limit).unit === 'nano_usd' ? dollarText(amount / 1e9) : numberOf(amount);
 }

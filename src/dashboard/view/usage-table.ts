@@ -2,6 +2,7 @@ import { picoUsd, usdOf } from '../../money.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
 import { numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
+import { dollars } from './money.ts';
 import { type Column, tableOf } from './table.ts';
 
 /** What exchanges add up to. */
@@ -35,12 +36,6 @@ export interface UsageLine {
   readonly name: string;
   readonly link?: string;
   readonly total: Totals;
-}
-
-/** Dollars to a hundredth of a cent, with the exact sum as its tooltip. */
-export function dollars(cost_usd: string): Html {
-  const [whole = '0', decimals = ''] = Number(cost_usd).toFixed(4).split('.');
-  return html`<data value="${cost_usd}" title="exactly ${cost_usd} USD">$${numberOf(Number(whole))}.${decimals}</data>`;
 }
 
 const nameOf = ({ name, link }: UsageLine) =>
