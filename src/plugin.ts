@@ -79,6 +79,7 @@ export {
   type Limit,
   type LimitName,
   type LimitWindow,
+  limitLabel,
   rowOf,
   unitOf,
   windowOf,
@@ -86,6 +87,8 @@ export {
 export type { Charge } from './stores/limits/limit-units.ts';
 export {
   AccountLimits,
+  type KeyLimits,
+  type LimitedKey,
   type LimitSet,
   type Plan,
   type Plans,

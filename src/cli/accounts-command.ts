@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
 import { limitOverridesSchema } from '../stores/limits/plan-limits.ts';
 import {
@@ -13,6 +12,7 @@ import {
   sameName,
 } from '../stores/records/account-records.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 
 /** `sluice accounts …`. */
@@ -172,20 +172,10 @@ function planOf({ settings }: CommandContext, name: string): string | null {
 }
 
 function limitsOf({ settings }: CommandContext, json: string): Record<string, unknown> {
-  let given: unknown;
-  try {
-    given = JSON.parse(json);
-  } catch {
-    throw new CommandMistake(`limits must be JSON, such as '{"requests_per_minute": 5}'; not '${json}'`);
-  }
-  const checked = limitOverridesSchema.safeParse(given);
-  if (!checked.success) {
-    const [issue] = issuesOf(checked.error, limitOverridesSchema, given);
-    throw new CommandMistake(`limits: ${shownIssue(issue!)}`);
-  }
-  for (const model of Object.keys(checked.data.models ?? {})) {
+  const limits = parsedLimits(json, limitOverridesSchema);
+  for (const model of Object.keys(limits.models ?? {})) {
     if (!settings.models.includes(model))
       throw new CommandMistake(`limits: ${noSuchName('model', model, settings.models)}`);
   }
-  return checked.data;
+  return limits;
 }

@@ -1,16 +1,21 @@
 import { Command } from 'commander';
 import { suggested } from '../diagnostics/suggestion.ts';
+import { keyLimitsSchema } from '../stores/limits/plan-limits.ts';
 import { NotThere } from '../stores/records/account-records.ts';
-import { isDay } from '../stores/records/calendar-day.ts';
-import { KeyEnded, type KeyRecord } from '../stores/records/key-records.ts';
+import { KeyEnded, type KeyRecord, max_key_name } from '../stores/records/key-record.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import { expiryOf, overlapOf, units_ms } from './key-times.ts';
+import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 
 /** `sluice keys …`. */
 export function keysCommand(voice: Voice): Command {
-  const keys = new Command('keys')
-    .description('API keys of the records store')
-    .addHelpText('after', '\nKeys of the configuration are not listed here.');
+  const keys = new Command('keys').description('API keys of the records store').addHelpText(
+    'after',
+    `
+Changes reach every running instance within 5 seconds; what a key has used stays counted.
+Keys of the configuration are not listed here.`,
+  );
   withConfig(keys.command('create'))
     .description('make a key and print it, once: only its SHA-256 is kept')
     .requiredOption(
@@ -18,8 +23,21 @@ export function keysCommand(voice: Voice): Command {
       'its account, of the configuration or made with: sluice accounts create',
     )
     .option('-n, --name <NAME>', 'who or what uses it', nameOf)
-    .option('--expires <TIME>', '12h, 30d, 8w, 2027-01-31 or an ISO time', expiryOf)
+    .option('--expires <TIME>', '12h, 30d, 8w, 2027-01-31 or an ISO time', text =>
+      expiryOf('--expires', text),
+    )
+    .option(
+      '--limits <JSON>',
+      'limits of this key beside those of its account, such as \'{"requests_per_minute": 5}\'',
+      limitsOf,
+    )
     .action(inStore(create, voice));
+  withConfig(keys.command('set-limits <ID> <JSON>'))
+    .description("change its own limits, which hold beside those of its account; '{}' for none")
+    .action(inStore(setLimits, voice));
+  withConfig(keys.command('set-expiry <ID> <TIME>'))
+    .description('change when it ends: 12h, 30d, 8w, 2027-01-31, an ISO time, or never')
+    .action(inStore(setExpiry, voice));
   withList(withConfig(keys.command('list')))
     .description(
       'list active keys, newest first; "used" is the time of the last use, to within half a minute',
@@ -47,43 +65,11 @@ export function keysCommand(voice: Voice): Command {
 }
 
 function nameOf(text: string): string {
-  if (text.length <= 200) return text;
-  throw new CommandMistake('--name: at most 200 characters');
+  if (text.length <= max_key_name) return text;
+  throw new CommandMistake(`--name: at most ${max_key_name} characters`);
 }
 
-const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-
-/** Milliseconds of `12h`, `30d` or `8w`; undefined for anything else. */
-function durationOf(text: string): number | undefined {
-  const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
-  return amount === undefined ? undefined : Number(amount) * units_ms[unit as keyof typeof units_ms];
-}
-
-function overlapOf(text: string): number {
-  const overlap_ms = text === '0' ? 0 : durationOf(text);
-  if (overlap_ms !== undefined) return overlap_ms;
-  throw new CommandMistake(`--overlap: '${text}' is no time; use 0, 30m, 1h, 7d or 2w`);
-}
-
-/** Parses `12h`, `30d` or `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time, into milliseconds since 1970. */
-function expiryOf(text: string): number {
-  const now_ms = Date.now();
-  const lasts_ms = durationOf(text);
-  const at_ms = lasts_ms === undefined ? dateOf(text) : now_ms + lasts_ms;
-  if (at_ms === undefined)
-    throw new CommandMistake(
-      `--expires: '${text}' is no time; use 12h, 30d, 8w, 2027-01-31 or 2027-01-31T18:00Z`,
-    );
-  if (at_ms <= now_ms) throw new CommandMistake(`--expires: ${text} has passed already`);
-  return at_ms;
-}
-
-function dateOf(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
-  const at_ms = Date.parse(text);
-  // Date.parse takes 2027-02-31 for a day in March.
-  return Number.isNaN(at_ms) || (text.length === 10 && !isDay(text)) ? undefined : at_ms;
-}
+const limitsOf = (json: string): Record<string, unknown> => parsedLimits(json, keyLimitsSchema);
 
 interface CreateOptions {
   readonly config: string;
@@ -91,18 +77,22 @@ interface CreateOptions {
   readonly name?: string;
   /** In milliseconds since 1970. */
   readonly expires?: number;
+  readonly limits?: Record<string, unknown>;
 }
 
 async function create(
   { store, settings, operator, print, remark }: CommandContext,
-  { account, name = '', expires, config }: CreateOptions,
+  { account, name = '', expires, limits = {}, config }: CreateOptions,
 ): Promise<void> {
   const configured = settings.configured.map(({ id }) => id);
   if (!configured.includes(account) && !(await store.accounts.find(account)))
     throw new CommandMistake(
       `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
     );
-  const { key, record } = await store.keys.create({ account, name, expires_ms: expires ?? null }, operator);
+  const { key, record } = await store.keys.create(
+    { account, name, expires_ms: expires ?? null, limits },
+    operator,
+  );
   print(key);
   remark(
     `${record.id} of account ${account}; ${endOf(record)}. The key is shown this once and cannot be shown again.`,
@@ -117,6 +107,10 @@ const columns = (now_ms: number): readonly Column<KeyRecord>[] => [
   { title: 'created', value: ({ created_ms }) => shownTime(created_ms) },
   { title: 'used', value: ({ last_used_ms }) => shownTime(last_used_ms) },
   { title: 'expires', value: ({ expires_ms }) => shownTime(expires_ms) },
+  {
+    title: 'limits',
+    value: ({ limits }) => (Object.keys(limits).length === 0 ? '' : JSON.stringify(limits)),
+  },
   { title: 'state', value: key => stateOf(key, now_ms) },
 ];
 
@@ -141,6 +135,26 @@ async function list(
   print(shownRows(rows, columns(now_ms), options));
   if (hasMore) remark(`${await store.keys.count(query)} keys in all; --limit N shows more`);
   if (rows.length === 0) remark(all ? 'no keys' : 'no usable keys; --all shows revoked and expired ones');
+}
+
+async function setLimits(
+  { store, operator, print }: CommandContext,
+  id: string,
+  json: string,
+): Promise<void> {
+  const limits = limitsOf(json);
+  const { account } = await store.keys.change(idOf(id, 'set-limits'), { limits }, operator).catch(mistakenId);
+  print(`key ${id} of account ${account} has the limits ${JSON.stringify(limits)}`);
+}
+
+async function setExpiry(
+  { store, operator, print }: CommandContext,
+  id: string,
+  text: string,
+): Promise<void> {
+  const expires_ms = text === 'never' ? null : expiryOf('set-expiry', text);
+  const key = await store.keys.change(idOf(id, 'set-expiry'), { expires_ms }, operator).catch(mistakenId);
+  print(`key ${id} of account ${key.account} ${endOf(key)}`);
 }
 
 async function rotate(

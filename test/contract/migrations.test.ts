@@ -64,7 +64,7 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
         await connection.run(
           `INSERT INTO sluice.ledger (id, request_id, account, key_id, endpoint, started_ms, duration_ms, status, end_reason, attempts,
           prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated, cost_pico_usd)
-          VALUES (?, 'r', 'acme', ?, 'chat', ?, 1, 200, 'completed', 1, 0, 0, 0, 0, 0, 7000000000000)`,
+          VALUES (?, 'r', 'acme', ?, 'chat', ?, 1, 200, 'completed', 1, 7, 5, 0, 0, 0, 7000000000000)`,
           [key_id, key_id, started_ms],
         );
       await connection.run(
@@ -73,8 +73,22 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     });
     await migrate(database, isPostgres, 0);
     expect(await database.run('SELECT * FROM sluice.key_sums ORDER BY key_id')).toEqual([
-      { key_id: 'key_a', day: '2026-11-20', requests: 5, cost_pico_usd: 7_000_000_000_000 },
-      { key_id: 'key_b', day: '2026-10-20', requests: 1, cost_pico_usd: 7_000_000_000_000 },
+      {
+        key_id: 'key_a',
+        day: '2026-11-20',
+        requests: 5,
+        failed_requests: 4,
+        tokens: 12,
+        cost_pico_usd: 7_000_000_000_000,
+      },
+      {
+        key_id: 'key_b',
+        day: '2026-10-20',
+        requests: 1,
+        failed_requests: 0,
+        tokens: 12,
+        cost_pico_usd: 7_000_000_000_000,
+      },
     ]);
     await database.close();
   });

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
 import { RecordRefused } from '../../src/stores/records/database.ts';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
-import { KeyEnded } from '../../src/stores/records/key-records.ts';
+import { KeyEnded, KeyExists } from '../../src/stores/records/key-record.ts';
 import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
@@ -149,6 +149,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       account: 'acme',
       name: 'laptop',
       hint: key.slice(-4),
+      limits: {},
       created_ms: now_ms,
       expires_ms: now_ms + day_ms,
       revoked_ms: null,
@@ -162,6 +163,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         account: 'acme',
         expires_ms: now_ms + day_ms,
         revoked_ms: null,
+        limits: {},
         stored: { plan: 'paid', limits: {}, disabled_ms: null },
       },
     ]);
@@ -257,6 +259,63 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect((await store.keys.rotate(old.id, 99 * day_ms, later)).old.expires_ms).toBe(
       later.at_ms + 7 * day_ms,
     );
+  });
+
+  it('changes name, expiry and limits of a key, with what was there before, and finds it by them', async () => {
+    const named = { account: 'changing', name: 'old name', expires_ms: null };
+    const { key, record } = await store.keys.create({ ...named, limits: { requests_per_minute: 3 } }, alice);
+    const { change } = await store.changes.since(undefined);
+    const later = { ...alice, at_ms: now_ms + 1000 };
+    const set = { name: 'new name', expires_ms: now_ms + day_ms, limits: { tokens_per_day: 9 } };
+    expect(await store.keys.change(record.id, set, later)).toEqual({ ...record, ...set });
+    expect(await store.keys.change(record.id, set, later)).toEqual({ ...record, ...set });
+    expect(await store.keys.find(record.id)).toEqual({ ...record, ...set });
+    expect(await store.keys.count({ search: 'old name' })).toBe(0);
+    expect(await store.keys.lookUp([sha256(key)])).toMatchObject([{ id: record.id, limits: set.limits }]);
+    expect((await store.changes.since(change)).of).toEqual({ digests: [sha256(key)], accounts: [] });
+    const entries = await store.audit.list({ target: record.id, limit: 9 });
+    expect(entries.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
+      [
+        'key.change',
+        { ...set, before: { name: 'old name', expires_ms: null, limits: { requests_per_minute: 3 } } },
+      ],
+      ['key.create', { ...named, limits: { requests_per_minute: 3 } }],
+    ]);
+  });
+
+  it('gives the limits of a rotated key to the one in its place', async () => {
+    const limits = { usd_per_month: '0.50' };
+    const { record } = await store.keys.create({ account: 'ro', name: '', expires_ms: null, limits }, alice);
+    expect((await store.keys.rotate(record.id, day_ms, alice)).record.limits).toEqual(limits);
+  });
+
+  it('changes no key that has ended', async () => {
+    const { record } = await store.keys.create(
+      { account: 'over', name: '', expires_ms: now_ms + 1000 },
+      alice,
+    );
+    const late = { ...alice, at_ms: now_ms + 1000 };
+    await expect(store.keys.change(record.id, { expires_ms: null }, late)).rejects.toThrow(KeyEnded);
+    await store.keys.revoke(record.id, alice);
+    await expect(store.keys.change(record.id, { name: 'x' }, alice)).rejects.toThrow(KeyEnded);
+    await expect(store.keys.change('key_none', { name: 'x' }, alice)).rejects.toThrow(NotThere);
+  });
+
+  it('makes one key for a nonce, however often and wherever it is asked', async () => {
+    const detail = { account: 'once', name: '', expires_ms: null };
+    const asked = await Promise.allSettled(
+      Array.from({ length: 4 }, () => store.keys.create({ ...detail, nonce: 'form-1' }, alice)),
+    );
+    const made = asked.flatMap(each => (each.status === 'fulfilled' ? [each.value.record.id] : []));
+    const refused = asked.flatMap(each => (each.status === 'rejected' ? [each.reason] : []));
+    expect([made.length, refused.length]).toEqual([1, 3]);
+    for (const fault of refused) expect([fault instanceof KeyExists, fault.id]).toEqual([true, made[0]]);
+    const rotated = await store.keys.rotate(made[0]!, day_ms, alice, { nonce: 'form-2' });
+    await expect(store.keys.rotate(made[0]!, 0, alice, { nonce: 'form-2' })).rejects.toMatchObject({
+      id: rotated.record.id,
+    });
+    expect(await store.keys.find(made[0]!)).toMatchObject({ expires_ms: now_ms + day_ms });
+    expect(await store.keys.count({ account: 'once' })).toBe(2);
   });
 
   it('rotates no key that has ended, and writes nothing of it', async () => {
@@ -563,7 +622,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       of('budget-3', {}),
     ]);
     const told = await store.usage.budgets(['budget', 'budget-2', 'nobody'], '2026-11-20');
-    const byModel = Map.groupBy(told, ({ account, model }) => `${account} ${model}`);
+    const byModel = Map.groupBy(told, ({ owner, model }) => `${owner} ${model}`);
     const total = (sums: typeof told, unit: 'tokens' | 'nano_usd') =>
       sums.reduce((sum, { [unit]: used }) => sum + used, 0);
     const tokensOfDay = (sums: typeof told) =>
@@ -584,6 +643,24 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         'budget-2 v/one 0 1000',
       ].sort(),
     );
+  });
+
+  it('returns what keys have used of a day and of its month', async () => {
+    const of = (key_id: string, more: Partial<LedgerRow> = {}) =>
+      row({ account: 'keyed', key_id, cost_usd: '0.0000000011', ...more });
+    await store.ledger.insert([
+      of('key_budget'),
+      of('key_budget', { model: 'v/two', status: 500 }),
+      of('key_budget', { started_ms: Date.parse('2026-11-01T00:00:00Z') }),
+      of('key_budget', { started_ms: Date.parse('2026-10-31T23:59:59.999Z') }),
+      of('key_other'),
+    ]);
+    const told = await store.usage.budgetsOfKeys(['key_budget', 'key_none'], '2026-11-20');
+    const owner = 'key_budget';
+    expect(told.toSorted((one, other) => other.is_today - one.is_today)).toEqual([
+      { owner, model: '*', is_today: 1, requests: 1, tokens: 30, nano_usd: 3 },
+      { owner, model: '*', is_today: 0, requests: 1, tokens: 15, nano_usd: 2 },
+    ]);
   });
 
   it('lists the ledger in pages, newest first', async () => {

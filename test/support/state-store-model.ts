@@ -5,8 +5,8 @@ import type { Charge } from '../../src/stores/limits/limit-units.ts';
 import type { LimitStatus, Reservation } from '../../src/stores/limits/state-store.ts';
 import { charge, limit, type StoreSetting } from './state-store-setting.ts';
 
-/** The limits from which every take asks some. Small, so that they are often reached. */
-const limits: readonly Limit[] = [
+/** The limits of an account and of its key from which every take asks some. Small, so that they are often reached. */
+const limitsOf = (account: string): readonly Limit[] => [
   limit('requests_per_minute', 5),
   limit('tokens_per_minute', 1000),
   limit('tokens_per_day', 4000),
@@ -14,7 +14,11 @@ const limits: readonly Limit[] = [
   limit('usd_per_month', 9000),
   limit('requests_per_minute', 2, 'a/large'),
   limit('tokens_per_minute', 300, 'a/large'),
+  { ...limit('requests_per_minute', 4), key: `key-${account}` },
+  { ...limit('tokens_per_day', 2000), key: `key-${account}` },
+  { ...limit('concurrent_requests', 2), key: `key-${account}` },
 ];
+const limit_count = limitsOf('').length;
 
 type Step =
   | { do: 'reserve'; account: string; asked: number; tokens: number; nano_usd: number; force: boolean }
@@ -29,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('reserve' as const),
       account: fc.constantFrom('a', 'b'),
       /** A bit for each limit. */
-      asked: fc.integer({ min: 1, max: 2 ** limits.length - 1 }),
+      asked: fc.integer({ min: 1, max: 2 ** limit_count - 1 }),
       tokens: amount,
       nano_usd: amount,
       force: fc.integer({ min: 0, max: 9 }).map(number => number === 0),
@@ -146,14 +150,13 @@ class Model {
   async end(): Promise<void> {
     while (this.#open.length > 0) await this.#settle(0, charge(10, 10));
     this.#setting.clock.advance(61_000);
-    for (const account of ['a', 'b'])
-      this.#compare(account, await this.#setting.store.statuses(this.#idOf(account), limits));
+    for (const account of ['a', 'b']) this.#compare(account, await this.#statuses(account));
   }
 
   async #take({ account, asked, tokens, nano_usd, force }: Extract<Step, { do: 'reserve' }>): Promise<void> {
     const now_ms = this.#setting.clock.epoch_ms();
     const reserved = charge(tokens, nano_usd);
-    const wanted = limits.filter((_, at) => asked & (1 << at));
+    const wanted = limitsOf(this.#idOf(account)).filter((_, at) => asked & (1 << at));
     const before = wanted.map(limit => {
       const { least, most } = this.#book(account, limit).counted(now_ms);
       const need = Math.min(amountOf(limit, reserved), limit.max);
@@ -208,10 +211,15 @@ class Model {
   }
 
   #book(account: string, limit: Limit): Book {
-    const key = `${account} ${limit.name} ${limit.model}`;
+    const key = `${account} ${limit.name} ${limit.model} ${limit.key}`;
     const book = this.#books.get(key) ?? new Book(limit, this.#setting.lease_ms);
     this.#books.set(key, book);
     return book;
+  }
+
+  async #statuses(account: string): Promise<readonly LimitStatus[]> {
+    const id = this.#idOf(account);
+    return this.#setting.store.statuses(id, limitsOf(id));
   }
 
   #idOf(account: string): string {

@@ -12,6 +12,7 @@ import {
 export class AccountPlans {
   readonly #plans: Plans;
   readonly #catalog: Catalog;
+  readonly #unplanned: Plan | undefined;
   readonly #others: AccountLimits;
   readonly #byAccount = new WeakMap<Account, AccountLimits>();
 
@@ -22,6 +23,7 @@ export class AccountPlans {
   constructor(plans: Plans, others: Plan | undefined, catalog: Catalog) {
     this.#plans = plans;
     this.#catalog = catalog;
+    this.#unplanned = others;
     this.#others = new AccountLimits(others, undefined);
     this.#check('limits', this.#others);
     for (const [name, plan] of Object.entries(plans))
@@ -38,11 +40,14 @@ export class AccountPlans {
     return limits;
   }
 
-  #make({ id, plan: name, limits: own }: Account): AccountLimits {
-    if (name === undefined && Object.keys(own ?? {}).length === 0) return this.#others;
+  #make({ id, plan: name, limits: own, key_id, key_limits }: Account): AccountLimits {
+    const key = key_id !== undefined && key_limits ? { id: key_id, limits: key_limits } : undefined;
+    const hasNone = name === undefined && Object.keys(own ?? {}).length === 0;
+    if (hasNone && !key) return this.#others;
     if (name !== undefined && !Object.hasOwn(this.#plans, name))
       throw unusableAccount(`account '${id}' has the plan '${name}', which is not configured`);
-    const limits = new AccountLimits(name === undefined ? undefined : this.#plans[name], own);
+    const plan = name === undefined ? undefined : this.#plans[name];
+    const limits = new AccountLimits(hasNone ? this.#unplanned : plan, own, key);
     const problem = this.#problemOf(limits);
     if (problem) throw unusableAccount(`account '${id}': ${problem}`);
     return limits;

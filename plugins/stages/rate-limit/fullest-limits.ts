@@ -1,4 +1,4 @@
-import { type Limit, type LimitStatus, type StageSetup, windowOf } from '../../../src/plugin.ts';
+import { type Limit, type LimitStatus, limitLabel, type StageSetup, windowOf } from '../../../src/plugin.ts';
 
 /** Series at a scrape, and the least use that is shown. */
 const max_shown = 20;
@@ -47,8 +47,11 @@ export class FullestLimits {
     if (used < min_shown) return;
     const now_ms = this.#clock.elapsed_ms();
     const limits = this.#accounts.get(account) ?? this.#added(account);
-    const key = limit.model === undefined ? limit.name : `${limit.name}:${limit.model}`;
+    const label = limitLabel(limit);
+    // Of an account's keys, which may be many, the one that is fullest stands for all.
+    const key = limit.model === undefined ? label : `${label}:${limit.model}`;
     let full = limits.get(key);
+    if (full && full.limit.key !== limit.key && full.used > used) return;
     if (!full)
       limits.set(key, (full = { limit, used, seen_ms: now_ms, refused_ms: Number.NEGATIVE_INFINITY }));
     full.limit = limit;
@@ -78,7 +81,10 @@ export class FullestLimits {
         full.used = usedNow(full, statuses.get(full.limit), now_ms);
         if (full.used < min_shown) limits.delete(key);
         else
-          shown.push({ labels: { account: account || '_none', limit: full.limit.name }, value: full.used });
+          shown.push({
+            labels: { account: account || '_none', limit: limitLabel(full.limit) },
+            value: full.used,
+          });
       }
       if (limits.size === 0) this.#accounts.delete(account);
     }

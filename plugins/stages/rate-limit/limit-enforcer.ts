@@ -5,6 +5,7 @@ import {
   type Exchange,
   type Limit,
   type LimitStatus,
+  limitLabel,
   type Outcome,
   type Reservation,
   type ReservationResult,
@@ -36,8 +37,10 @@ interface Held {
 /** Reports in a header and in the log the limits that a dry run would have refused, including those before the body. */
 function reportOver(exchange: Exchange, reservations: readonly Reservation[]): void {
   const over = reservations.flatMap(reservation => reservation.over);
-  const names = over.map(({ name, model }) => (model === undefined ? name : `${name} of ${model}`));
-  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(({ name }) => name))].join(', ');
+  const names = over.map(limit =>
+    limit.model === undefined ? limitLabel(limit) : `${limitLabel(limit)} of ${limit.model}`,
+  );
+  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(limitLabel))].join(', ');
   if (exchange.isLogged('info'))
     exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, admitted by dry_run');
 }
@@ -49,7 +52,7 @@ const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
 /** One name for all models outside the catalog: clients must not be able to fill the memory with names. */
 const unlisted = '';
 
-/** Admits exchanges within the limits of their accounts, and settles what they have used. */
+/** Admits exchanges within the limits of their accounts and keys, and settles what they have used. */
 export class LimitEnforcer {
   readonly metrics: LimitMetrics;
   readonly #options: CheckedOptions;
@@ -151,7 +154,7 @@ export class LimitEnforcer {
     throw refusal('rate_limited', {
       message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
       headers: retryHeaders(retry_ms),
-      limit: refused_by.name,
+      limit: limitLabel(refused_by),
     });
   }
 

@@ -3,8 +3,8 @@ import { type Limit, type LimitStatus, rowOf, unitOf, windowOf } from '../../../
 type Headers = Record<string, string>;
 
 /**
- * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. Where several limits count the same unit, by minute and day or
- * of all models and of one, the one that refused gives all three values, or else the one with the least remaining share.
+ * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. Where several limits count the same unit, by minute and day, of
+ * all models and of one, or of the account and of the key, the one that refused gives all three values, or else the one with the least remaining share.
  */
 export function addRateHeaders(headers: Headers, statuses: readonly LimitStatus[], refused_by?: Limit): void {
   const shown = new Map<string, LimitStatus>();
@@ -55,7 +55,7 @@ export function retryHeaders(retry_ms: number): Headers {
 
 /**
  * Adds `RateLimit-Policy` and `RateLimit` as in the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10): all limits, with names that end
- * in `-model` for limits on the request's model alone. The draft has no unit for money.
+ * in `-model` for limits on the request's model alone, and in `-key` for those of the key. The draft has no unit for money.
  */
 export function addIetfHeaders(headers: Headers, statuses: readonly LimitStatus[]): void {
   const shown = statuses.filter(({ limit }) => rowOf(limit).ietf_name !== undefined);
@@ -65,7 +65,7 @@ export function addIetfHeaders(headers: Headers, statuses: readonly LimitStatus[
 }
 
 const nameOf = (limit: Limit): string =>
-  `"${rowOf(limit).ietf_name}${limit.model === undefined ? '' : '-model'}"`;
+  `"${rowOf(limit).ietf_name}${limit.model === undefined ? '' : '-model'}${limit.key === undefined ? '' : '-key'}"`;
 
 function policyOf(limit: Limit): string {
   const { ietf_unit } = unitOf(limit);

@@ -2,7 +2,7 @@ import { type Limit, unitOf, windowOf } from '../../../src/plugin.ts';
 
 /** Message for the client: which limit was exceeded, and when to retry. */
 export function refusalMessage(limit: Limit, retry_ms: number, now_epoch_ms: number): string {
-  const of = limit.model === undefined ? '' : ` for ${limit.model}`;
+  const of = `${limit.model === undefined ? '' : ` for ${limit.model}`}${limit.key === undefined ? '' : ' for this API key'}`;
   const { noun } = unitOf(limit);
   const window = windowOf(limit);
   switch (window.kind) {

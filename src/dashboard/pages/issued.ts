@@ -1,5 +1,5 @@
 import type { Operator } from '../../stores/records/audit-log.ts';
-import type { KeyRecord } from '../../stores/records/key-records.ts';
+import type { KeyRecord } from '../../stores/records/key-record.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';

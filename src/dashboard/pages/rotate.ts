@@ -1,4 +1,5 @@
-import { KeyEnded, rotatedExpiry } from '../../stores/records/key-records.ts';
+import { KeyEnded } from '../../stores/records/key-record.ts';
+import { rotatedExpiry } from '../../stores/records/key-records.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';

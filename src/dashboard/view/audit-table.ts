@@ -23,6 +23,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.disable': 'disabled the account',
   'account.enable': 'enabled the account',
   'key.create': 'issued the key',
+  'key.change': 'changed the key',
   'key.rotate': 'rotated the key',
   'key.revoke': 'revoked the key',
   'sign-in.accept': 'signed in',

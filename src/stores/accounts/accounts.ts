@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type GatewayError, refusal } from '../../errors.ts';
-import { type LimitOverrides, limitOverridesSchema } from '../limits/plan-limits.ts';
+import { type KeyLimits, type LimitOverrides, limitOverridesSchema } from '../limits/plan-limits.ts';
 import { hashKey } from './hash-key.ts';
 
-/** The account that a request is billed to. Limits are per account, not per key. */
+/** The account that a request is billed to. */
 export interface Account {
   /** Its name: in limits, metrics, spans and the ledger. */
   readonly id: string;
@@ -13,6 +13,8 @@ export interface Account {
   readonly limits?: LimitOverrides | undefined;
   /** The key that was used, if it is one of the records store. */
   readonly key_id?: string;
+  /** Limits of that key alone, which hold beside those of the account. Without `key_id` they have no effect. */
+  readonly key_limits?: KeyLimits | undefined;
 }
 
 /** Error for an account whose configuration is wrong. */

@@ -1,5 +1,5 @@
 import { refusal } from '../../errors.ts';
-import { limitOverridesSchema } from '../limits/plan-limits.ts';
+import { type KeyLimits, keyLimitsSchema, limitOverridesSchema } from '../limits/plan-limits.ts';
 import { type AccountRecord, type AccountRecords, isAccountName } from '../records/account-records.ts';
 import type { ChangeFeed, Changes } from '../records/change-feed.ts';
 import type { FoundKey, KeyRecords } from '../records/key-records.ts';
@@ -44,6 +44,13 @@ function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['store
   const checked = limitOverridesSchema.safeParse(limits);
   if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
   return { id, plan: plan ?? undefined, limits: checked.data };
+}
+
+/** The same of the limits of a key; undefined if it has none. */
+function keyLimits({ id, limits }: FoundKey): KeyLimits | undefined {
+  const checked = keyLimitsSchema.safeParse(limits);
+  if (!checked.success) throw unusableAccount(`the stored limits of key '${id}'`, checked.error);
+  return Object.keys(checked.data).length === 0 ? undefined : checked.data;
 }
 
 /**
@@ -121,7 +128,8 @@ export class StoredKeys implements AccountDirectory {
     await this.#uses.close();
   }
 
-  #knownOf({ id, account, expires_ms, revoked_ms, stored }: FoundKey): Known | undefined {
+  #knownOf(found: FoundKey): Known | undefined {
+    const { id, account, expires_ms, revoked_ms, stored } = found;
     if (revoked_ms !== null) return undefined;
     const configured = this.#setup.configured(account);
     const owner = configured ?? (stored && storedAccount(account, stored));
@@ -132,8 +140,9 @@ export class StoredKeys implements AccountDirectory {
       );
       return undefined;
     }
+    const key_limits = keyLimits(found);
     return {
-      account: Object.freeze({ ...owner, key_id: id }),
+      account: Object.freeze({ ...owner, key_id: id, ...(key_limits && { key_limits }) }),
       isDisabled: !configured && stored?.disabled_ms != null,
       expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
     };

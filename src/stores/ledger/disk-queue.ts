@@ -93,20 +93,23 @@ export class DiskQueue {
     if (this.rows === 0) this.oldest_ms = Number.POSITIVE_INFINITY;
   }
 
-  /** The sums of `budgetSums` over the rows of `accounts` that wait here: the month of `day` until then, the cost of each row rounded up. */
-  async budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
+  /**
+   * The sums of `budgets` over the rows of accounts, or of `budgetsOfKeys` over those of keys, that wait here: the month of `day` until
+   * then, the cost of each row rounded up.
+   */
+  async budgets(by: 'account' | 'key_id', owners: readonly string[], day: string): Promise<BudgetSum[]> {
     const database = await this.#database();
     const day_ms = Date.parse(`${day}T00:00:00Z`);
     const month_ms = Date.parse(`${day.slice(0, 8)}01T00:00:00Z`);
     const byModel = await database.run<BudgetSum>(
-      `SELECT ${of('account')} AS account, COALESCE(${of('model')}, '') AS model,
+      `SELECT ${of(by)} AS owner, COALESCE(${of('model')}, '') AS model,
       CASE WHEN ${of('started_ms')} >= ? THEN 1 ELSE 0 END AS is_today,
       SUM(CASE WHEN ${of('error_type')} IS NULL AND ${of('status')} < 400 THEN 1 ELSE 0 END) AS requests,
       SUM(${of('prompt_tokens')} + ${of('completion_tokens')}) AS tokens,
       SUM(CAST(ROUND(${of('cost_usd')} * 1e9 + 0.4999) AS INTEGER)) AS nano_usd
-      FROM waiting WHERE ${of('account')} IN ${rowMarks(1, accounts.length)} AND ${of('started_ms')} BETWEEN ? AND ?
+      FROM waiting WHERE ${of(by)} IN ${rowMarks(1, owners.length)} AND ${of('started_ms')} BETWEEN ? AND ?
       GROUP BY 1, 2, 3`,
-      [day_ms, ...accounts, month_ms, day_ms + 86_399_999],
+      [day_ms, ...owners, month_ms, day_ms + 86_399_999],
     );
     return byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
   }
@@ -153,6 +156,7 @@ export class DiskQueue {
       await database.transaction(async connection => {
         await connection.run('CREATE TABLE IF NOT EXISTS waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL)');
         await connection.run(`CREATE INDEX IF NOT EXISTS waiting_by_account ON waiting (${of('account')})`);
+        await connection.run(`CREATE INDEX IF NOT EXISTS waiting_by_key ON waiting (${of('key_id')})`);
         await this.#recount(connection);
       });
       return database;

@@ -10,31 +10,38 @@ import { all_models } from '../records/usage-slices.ts';
 import type { DiskQueue } from './disk-queue.ts';
 
 export interface PastUsageSetup {
-  readonly usage: Pick<UsageRecords, 'budgets'>;
+  readonly usage: Pick<UsageRecords, 'budgets' | 'budgetsOfKeys'>;
   /** Where rows of the ledger wait, if they do so on disk. */
   readonly disk: DiskQueue | undefined;
   readonly clock: Clock;
 }
 
 /** Each takes a millisecond with sums of a month in SQLite, where the ledger waits for it. */
-const accounts_per_query = 25;
+const owners_per_query = 25;
 
 /**
- * Use of the present day and month by the ledger: its sums, and its rows that wait on disk. One indexed query for all accounts that ask
- * meanwhile, when their first request comes: of a million accounts only those that come are read.
+ * Use of the present day and month by the ledger: its sums, and its rows that wait on disk. One indexed query for all accounts, or keys, that
+ * ask meanwhile, when their first request comes: of a million accounts only those that come are read.
  */
 export function pastUsage({ usage, disk, clock }: PastUsageSetup): PastUseSource {
-  return new BatchedLookups(async accounts => {
-    const now_ms = clock.epoch_ms();
-    const today = dayOf(now_ms);
-    const read = async () => {
-      const waiting = disk?.exists ? await disk.budgets(accounts, today) : [];
-      return [...waiting, ...(await usage.budgets(accounts, today))];
-    };
-    // A row that is moved meanwhile would be counted twice, or not at all.
-    const byAccount = Map.groupBy(await (disk ? disk.undisturbed(read) : read()), ({ account }) => account);
-    return accounts.map(account => pastUse(calendarDayOf(now_ms), byAccount.get(account) ?? []));
-  }, accounts_per_query);
+  const lookUps = (by: 'account' | 'key_id', stored: UsageRecords['budgets']) =>
+    new BatchedLookups(async owners => {
+      const now_ms = clock.epoch_ms();
+      const today = dayOf(now_ms);
+      const read = async () => {
+        const waiting = disk?.exists ? await disk.budgets(by, owners, today) : [];
+        return [...waiting, ...(await stored(owners, today))];
+      };
+      // A row that is moved meanwhile would be counted twice, or not at all.
+      const byOwner = Map.groupBy(await (disk ? disk.undisturbed(read) : read()), ({ owner }) => owner);
+      return owners.map(owner => pastUse(calendarDayOf(now_ms), byOwner.get(owner) ?? []));
+    }, owners_per_query);
+  const accounts = lookUps('account', usage.budgets);
+  const keys = lookUps('key_id', usage.budgetsOfKeys);
+  return {
+    find: account => accounts.find(account),
+    findKey: key => keys.find(key),
+  };
 }
 
 function pastUse({ day, month }: CalendarDay, sums: readonly BudgetSum[]): PastUse {

@@ -100,14 +100,16 @@ export type LimitName = keyof typeof limitTable;
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 
 /**
- * One limit of an account. What is counted under it is found by `name` and `model` alone, so that another `max` does not
- * reset what was used.
+ * One limit of an account, or of one of its keys. What is counted under it is found by `name`, `model` and `key` alone, so that another
+ * `max` does not reset what was used.
  */
 export interface Limit {
   /** Which of the limits. */
   readonly name: LimitName;
   /** The model that it limits; without one, all models together. */
   readonly model?: string | undefined;
+  /** Id of the stored key that it limits; without one, all keys of the account together. */
+  readonly key?: string | undefined;
   /** Maximum in the limit's unit: always an integer. */
   readonly max: number;
 }
@@ -125,8 +127,14 @@ export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindow
 export const isCalendar = (limit: Limit): boolean => windowOf(limit).kind === 'calendar';
 
 /** Name of the limit's counter within an account. */
-export const counterKey = ({ name, model }: Limit): string =>
-  model === undefined ? name : `${name}:${model}`;
+export function counterKey({ name, model, key }: Limit): string {
+  const ofModel = model === undefined ? name : `${name}:${model}`;
+  return key === undefined ? ofModel : `key:${key}:${ofModel}`;
+}
+
+/** What a limit is called in metrics, logs and the ledger: `requests_per_minute`, of a key `key.requests_per_minute`. */
+export const limitLabel = ({ name, key }: Pick<Limit, 'name' | 'key'>): string =>
+  key === undefined ? name : `key.${name}`;
 
 /** The part of a charge that counts under a limit. `leases` is 1 until the exchange is settled. */
 export function amountOf(limit: Limit, charge: Charge, leases: 0 | 1): number {

@@ -16,8 +16,11 @@ interface KnownStatus {
   readonly ends_ms: number;
 }
 
-/** Accounts whose last known status is kept: the 10,000 used last, and up to as many before them. */
-const known_accounts = { maxSize: 10_000 };
+/** Accounts, and keys, whose last known status is kept: the 10,000 used last, and up to as many before them. */
+const known_owners = { maxSize: 10_000 };
+
+/** Statuses by `counterKey`. */
+type KnownStatuses = Map<string, KnownStatus>;
 
 /**
  * One instance's share of the limits while the shared store is out. It counts at all times, so that an outage does not begin with an empty
@@ -31,7 +34,9 @@ export class LocalQuota {
   readonly #clock: Clock;
   readonly #own: MemoryStateStore;
   /** Limit by limit, since an exchange may reserve under some of an account's limits. */
-  readonly #known = new QuickLRU<string, Map<string, KnownStatus>>(known_accounts);
+  readonly #known = new QuickLRU<string, KnownStatuses>(known_owners);
+  /** Those of limits of keys, apart: an account may have many keys. */
+  readonly #knownOfKeys = new QuickLRU<string, KnownStatuses>(known_owners);
 
   /** Limits are divided by `min_instances` at least: an instance that started during the outage knows of no other. */
   constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
@@ -58,12 +63,13 @@ export class LocalQuota {
   note(account: string, statuses: readonly LimitStatus[]): void {
     const limits = statuses.map(({ limit }) => limit);
     const own = this.#own.statuses(account, limits);
-    const known = this.#known.get(account) ?? new Map<string, KnownStatus>();
     for (const [at, status] of statuses.entries()) {
       const ends_ms = this.#clock.elapsed_ms() + status.reset_ms;
-      known.set(counterKey(status.limit), { used: usedOf(status), own: usedOf(own[at]!), ends_ms });
+      const { limit } = status;
+      const known = { used: usedOf(status), own: usedOf(own[at]!), ends_ms };
+      if (limit.key === undefined) noteIn(this.#known, account, limit, known);
+      else noteIn(this.#knownOfKeys, limit.key, limit, known);
     }
-    this.#known.set(account, known);
   }
 
   /** The shared store's last answer, less the time since, for those limits whose window has not ended. */
@@ -112,7 +118,9 @@ export class LocalQuota {
 
   /** `undefined` without an answer, or when its window has ended. */
   #knownOf(account: string, limit: Limit): KnownStatus | undefined {
-    const known = this.#known.get(account)?.get(counterKey(limit));
+    const { key } = limit;
+    const statuses = key === undefined ? this.#known.get(account) : this.#knownOfKeys.get(key);
+    const known = statuses?.get(counterKey(limit));
     return known && this.#until(known) > 0 ? known : undefined;
   }
 
@@ -122,3 +130,14 @@ export class LocalQuota {
 }
 
 const usedOf = ({ limit, remaining }: LimitStatus): number => limit.max - remaining;
+
+function noteIn(
+  all: QuickLRU<string, KnownStatuses>,
+  owner: string,
+  limit: Limit,
+  status: KnownStatus,
+): void {
+  const known = all.get(owner);
+  if (known) known.set(counterKey(limit), status);
+  else all.set(owner, new Map([[counterKey(limit), status]]));
+}

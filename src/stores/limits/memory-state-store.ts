@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { Calendar } from './calendar.ts';
-import { Counter, type Now } from './counters.ts';
-import { amountOf, counterKey, isCalendar, type Limit, limitTable } from './limit-table.ts';
+import { CounterGroup, CounterGroups } from './counter-groups.ts';
+import type { Counter, Now } from './counters.ts';
+import { amountOf, isCalendar, type Limit, limitTable } from './limit-table.ts';
 import type {
   LimitStatus,
   Reservation,
@@ -10,14 +11,21 @@ import type {
   StateStore,
 } from './state-store.ts';
 
-/** How many accounts each reservation checks, to forget those whose counters are at zero: more than it can add. */
+/** How many accounts, and keys, each reservation checks, to forget those whose counters are at zero: more than it can add. */
 const swept_per_reservation = 2;
 
 /** How much of a limit is admitted. */
 export type MaxOf = (limit: Limit) => number;
 const ownMax: MaxOf = ({ max }) => max;
 
-/** An account's use of a day and of a month, by the ledger. */
+/** Whose use a counter counts: an account's, or that of one of its keys. */
+export interface CounterOwner {
+  readonly account: string;
+  /** The id of the key. */
+  readonly key?: string | undefined;
+}
+
+/** An account's or a key's use of a day and of a month, by the ledger. */
 export interface PastUse {
   /** The day since 1970, and the month since the year 0, as in `CalendarDay`. */
   readonly day: number;
@@ -26,42 +34,33 @@ export interface PastUse {
   of(limit: Limit): number;
 }
 
-/** What counts for one account, by `counterKey`. */
-type Counters = Map<string, Counter>;
-
-/** The counter of a limit, made at first use. */
-function counterOf(counters: Counters, limit: Limit): Counter {
-  const key = counterKey(limit);
-  let counter = counters.get(key);
-  if (!counter) counters.set(key, (counter = new Counter(limit)));
-  return counter;
-}
-
 /**
  * The state of one process, lost on exit. Answers without a promise. An account takes memory while one of its counters is above zero: for a
- * minute, or the rest of the day or month where it has such limits; then it is forgotten, a few accounts at every reservation.
+ * minute, or the rest of the day or month where it has such limits; then it is forgotten, a few accounts at every reservation. So does a
+ * key with limits, apart from its account: an account may have many.
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
-  readonly #accounts = new Map<string, Counters>();
-  #sweep = this.#accounts.entries();
+  readonly #accounts = new CounterGroups();
+  readonly #keys = new CounterGroups();
   readonly #calendar = new Calendar();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  /** How many accounts are remembered. */
+  /** How many accounts and keys are remembered. */
   get size(): number {
-    return this.#accounts.size;
+    return this.#accounts.size + this.#keys.size;
   }
 
   /** `maxOf` replaces the limits' own `max`. */
   reserve(request: ReservationRequest, maxOf = ownMax): ReservationResult {
     const { account: id, limits, charge, force } = request;
     const now = this.#now();
-    this.#forgetIdle(now);
-    const counters = this.#counters(id);
+    this.#accounts.forgetIdle(swept_per_reservation, now);
+    this.#keys.forgetIdle(swept_per_reservation, now);
+    const group = this.#accounts.of(id);
     const over: Limit[] = [];
     let refused_by: Limit | undefined;
     let retry_ms = 0;
@@ -69,7 +68,7 @@ export class MemoryStateStore implements StateStore {
       const max = maxOf(limit);
       // A charge above a whole limit is admitted while the limit is unused.
       const amount = Math.min(amountOf(limit, charge, 1), max);
-      const wait_ms = counterOf(counters, limit).wait_ms(amount, max, now);
+      const wait_ms = this.#counter(group, limit).wait_ms(amount, max, now);
       if (wait_ms > 0) over.push(limit);
       if (wait_ms > retry_ms) {
         refused_by = limit;
@@ -77,20 +76,27 @@ export class MemoryStateStore implements StateStore {
       }
     }
     if (refused_by && !force) {
-      const statuses = statusesOf(counters, limits, maxOf, now);
+      const statuses = this.#statuses(group, limits, maxOf, now);
       return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
     }
     const settle = this.#take(request, now);
     return {
       admitted: true,
-      statuses: statusesOf(counters, limits, maxOf, now),
+      statuses: this.#statuses(group, limits, maxOf, now),
       reservation: { over, settle },
     };
   }
 
   /** The use of `limits` by `account`; reserves nothing. */
   statuses(account: string, limits: readonly Limit[], maxOf = ownMax): readonly LimitStatus[] {
-    return statusesOf(this.#accounts.get(account) ?? new Map(), limits, maxOf, this.#now());
+    const now = this.#now();
+    // Asking about an account or a key does not make it known.
+    const group = this.#accounts.find(account) ?? new CounterGroup();
+    return limits.map(limit => {
+      const { key } = limit;
+      const counters = key === undefined ? group : (this.#keys.find(key) ?? new CounterGroup());
+      return statusOf(counters.of(limit), limit, maxOf, now);
+    });
   }
 
   /** The same. */
@@ -98,17 +104,24 @@ export class MemoryStateStore implements StateStore {
     return this.statuses(account, limits);
   }
 
-  /** Whether one of the limits on days and months has no counter yet. */
-  lacks(account: string, limits: readonly Limit[]): boolean {
-    const counters = this.#accounts.get(account);
-    return limits.some(limit => isCalendar(limit) && !counters?.has(counterKey(limit)));
+  /** Those of the limits on days and months that have no counter yet. */
+  lacking(account: string, limits: readonly Limit[]): readonly Limit[] {
+    const group = this.#accounts.find(account);
+    return limits.filter(limit => {
+      if (!isCalendar(limit)) return false;
+      return !(limit.key === undefined ? group : this.#keys.find(limit.key))?.has(limit);
+    });
   }
 
-  /** Raises counters of the present day and month to at least `past`: those of `limits`, which are made, or all that there are. */
-  raise(account: string, past: PastUse, limits?: readonly Limit[]): void {
+  /**
+   * Raises counters of the present day and month to at least `past`, which is the use of `owner`, an account or, with `key`, a key: those of
+   * its `limits`, which are made, or all that there are.
+   */
+  raise({ account, key }: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
     const now = this.#now();
-    const counters = this.#counters(account);
-    for (const counter of limits?.map(limit => counterOf(counters, limit)) ?? counters.values()) {
+    const group = key === undefined ? this.#accounts.of(account) : this.#keys.of(key);
+    const own = limits?.filter(limit => limit.key === key).map(limit => group.of(limit));
+    for (const counter of own ?? group.all) {
       const { window } = limitTable[counter.limit.name];
       if ((window === 'day' || window === 'month') && past[window] === now[window])
         counter.add(past.of(counter.limit) - counter.used(now), now);
@@ -120,17 +133,17 @@ export class MemoryStateStore implements StateStore {
 
   /** Counts the charge; returns what settles it. */
   #take({ account, limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
-    const counters = this.#counters(account);
-    for (const limit of limits) counterOf(counters, limit).add(amountOf(limit, charge, 1), taken);
+    const group = this.#accounts.of(account);
+    for (const limit of limits) this.#counter(group, limit).add(amountOf(limit, charge, 1), taken);
     let isSettled = false;
     return used => {
       if (isSettled) return;
       isSettled = true;
       const now = this.#now();
       // The account may have been forgotten meanwhile.
-      const counters = this.#counters(account);
+      const group = this.#accounts.of(account);
       for (const limit of limits) {
-        const counter = counterOf(counters, limit);
+        const counter = this.#counter(group, limit);
         const more = amountOf(limit, used, 0) - amountOf(limit, charge, 1);
         if (more > 0) counter.add(more, now);
         else if (more < 0) counter.giveBack(-more, taken, now);
@@ -138,10 +151,13 @@ export class MemoryStateStore implements StateStore {
     };
   }
 
-  #counters(account: string): Counters {
-    let counters = this.#accounts.get(account);
-    if (!counters) this.#accounts.set(account, (counters = new Map()));
-    return counters;
+  /** The counter of a limit of an account, or of its key. */
+  #counter(group: CounterGroup, limit: Limit): Counter {
+    return (limit.key === undefined ? group : this.#keys.of(limit.key)).of(limit);
+  }
+
+  #statuses(group: CounterGroup, limits: readonly Limit[], maxOf: MaxOf, now: Now): LimitStatus[] {
+    return limits.map(limit => statusOf(this.#counter(group, limit), limit, maxOf, now));
   }
 
   #now(): Now {
@@ -150,28 +166,10 @@ export class MemoryStateStore implements StateStore {
     const { day, day_ends_ms, month, month_ends_ms } = this.#calendar.at(epoch_ms, elapsed_ms);
     return { elapsed_ms, epoch_ms, day, day_ends_ms, month, month_ends_ms };
   }
-
-  #forgetIdle(now: Now): void {
-    for (let checked = 0; checked < swept_per_reservation; checked++) {
-      const { done, value } = this.#sweep.next();
-      if (done) {
-        this.#sweep = this.#accounts.entries();
-        return;
-      }
-      const [account, counters] = value;
-      for (const [key, counter] of counters) if (counter.used(now) === 0) counters.delete(key);
-      if (counters.size === 0) this.#accounts.delete(account);
-    }
-  }
 }
 
-function statusesOf(counters: Counters, limits: readonly Limit[], maxOf: MaxOf, now: Now): LimitStatus[] {
-  return limits.map(limit => {
-    const counter = counterOf(counters, limit);
-    return {
-      limit,
-      remaining: Math.max(0, Math.min(limit.max, maxOf(limit)) - counter.used(now)),
-      reset_ms: Math.ceil(counter.reset_ms(now)),
-    };
-  });
-}
+const statusOf = (counter: Counter, limit: Limit, maxOf: MaxOf, now: Now): LimitStatus => ({
+  limit,
+  remaining: Math.max(0, Math.min(limit.max, maxOf(limit)) - counter.used(now)),
+  reset_ms: Math.ceil(counter.reset_ms(now)),
+});

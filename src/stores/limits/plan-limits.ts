@@ -43,6 +43,9 @@ export const limitOverridesSchema = amountsOfAccount.extend({
     .describe('The same for the limits on single models.'),
 });
 
+/** Limits of one key, which hold beside those of its account. */
+export const keyLimitsSchema = amountsOfPlan;
+
 /** Schema of limits by plan, for options of stages. */
 export const plansSchema = z.record(z.string(), planSchema);
 
@@ -51,6 +54,16 @@ export type Plan = PlanOptions;
 /** Limits by the name of the plan. */
 export type Plans = z.output<typeof plansSchema>;
 export type LimitOverrides = z.output<typeof limitOverridesSchema>;
+/** Limits of one key. */
+export type KeyLimits = z.output<typeof keyLimitsSchema>;
+
+/** A key with limits. */
+export interface LimitedKey {
+  /** Its id, under which is counted. */
+  readonly id: string;
+  /** Its limits. */
+  readonly limits: KeyLimits;
+}
 
 /** The limits under which an exchange counts. */
 export interface LimitSet {
@@ -66,15 +79,16 @@ export interface LimitSet {
   readonly countsMoney: boolean;
 }
 
-/** The limits of an account: those of its plan, each replaced or, by `null`, lifted by its own. */
+/** The limits of an account: those of its plan, each replaced or, by `null`, lifted by its own; and beside them those of the key that was used. */
 export class AccountLimits {
   /** The models that have limits of their own. */
   readonly models: readonly string[];
   readonly #overall: LimitSet;
   readonly #byModel: ReadonlyMap<string, LimitSet>;
 
-  constructor(plan: Plan | undefined, own: LimitOverrides | undefined) {
-    const overall = limitsOf({ ...plan, ...own });
+  constructor(plan: Plan | undefined, own: LimitOverrides | undefined, key?: LimitedKey) {
+    const ofKey = key ? limitsOf(key.limits).map(limit => ({ ...limit, key: key.id })) : [];
+    const overall = [...limitsOf({ ...plan, ...own }), ...ofKey];
     this.models = [...new Set([...Object.keys(plan?.models ?? {}), ...Object.keys(own?.models ?? {})])];
     this.#overall = setOf(overall);
     this.#byModel = new Map(

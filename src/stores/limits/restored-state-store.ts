@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { within } from '../within.ts';
 import type { Limit } from './limit-table.ts';
-import type { MemoryStateStore, PastUse } from './memory-state-store.ts';
+import type { CounterOwner, MemoryStateStore, PastUse } from './memory-state-store.ts';
 import type { LimitStatuses, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
 /** The longest that a request waits for its account's past use. */
@@ -11,10 +11,12 @@ const patience_ms = 2000;
 const retry_ms = 1000;
 const retried_at_once = 100;
 
-/** Finds an account's use of the present day and month before this process counted it. */
+/** Finds the use of the present day and month before this process counted it. Rejects while the ledger cannot be read. */
 export interface PastUseSource {
-  /** Rejects while the ledger cannot be read. */
+  /** Of an account. */
   find(account: string): Promise<PastUse>;
+  /** Of a stored key, by its id; without what it used of single models. */
+  findKey(key: string): Promise<PastUse>;
 }
 
 export interface RestoredStateSetup {
@@ -24,15 +26,19 @@ export interface RestoredStateSetup {
   readonly log: Pick<Log, 'warn'>;
 }
 
+/** One name for each account and each key. */
+const nameOf = ({ account, key }: CounterOwner): string =>
+  key === undefined ? `account ${account}` : `key ${key}`;
+
 /**
  * Counters of this process that begin with the ledger's use of the present day and month, so that a restart does not reset them. The first
- * request of an account waits for the ledger, two seconds at most; without its answer the account counts from zero until it comes. The
- * ledger includes other instances' use, as far as it was written before the account's first request here.
+ * request of an account, or of a key with limits, waits for the ledger, two seconds at most; without its answer it counts from zero until
+ * the answer comes. The ledger includes other instances' use, as far as it was written before that first request.
  */
 export class RestoredStateStore implements StateStore {
   readonly #setup: RestoredStateSetup;
-  /** Accounts whose past use is still unknown. */
-  readonly #late = new Set<string>();
+  /** Accounts and keys whose past use is still unknown, by their names. */
+  readonly #late = new Map<string, CounterOwner>();
   #failed_ms = Number.NEGATIVE_INFINITY;
   #retried_ms = 0;
 
@@ -50,8 +56,11 @@ export class RestoredStateStore implements StateStore {
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatuses {
-    const known = limits.filter(limit => !this.#isUnknown(account, [limit]));
-    return this.#setup.own.knownStatuses(account, known);
+    const unknown = this.#unknown(account, limits);
+    return this.#setup.own.knownStatuses(
+      account,
+      limits.filter(limit => !unknown.includes(limit)),
+    );
   }
 
   close(): Promise<void> {
@@ -59,27 +68,39 @@ export class RestoredStateStore implements StateStore {
   }
 
   #restored<T>(account: string, limits: readonly Limit[], decide: () => T): T | Promise<T> {
-    return this.#isUnknown(account, limits) ? this.#restore(account, limits).then(decide) : decide();
+    const unknown = this.#unknown(account, limits);
+    if (unknown.length === 0) return decide();
+    const keys = new Set(unknown.map(({ key }) => key));
+    return Promise.all([...keys].map(key => this.#restore({ account, key }, limits))).then(decide);
   }
 
   /** Requests without an account have no rows. */
-  #isUnknown(account: string, limits: readonly Limit[]): boolean {
-    return account !== '' && this.#setup.own.lacks(account, limits) && !this.#late.has(account);
+  #unknown(account: string, limits: readonly Limit[]): readonly Limit[] {
+    if (account === '') return [];
+    const lacking = this.#setup.own.lacking(account, limits);
+    return lacking.length === 0
+      ? lacking
+      : lacking.filter(({ key }) => !this.#late.has(nameOf({ account, key })));
+  }
+
+  #find({ account, key }: CounterOwner): Promise<PastUse> {
+    const { past } = this.#setup;
+    return key === undefined ? past.find(account) : past.findKey(key);
   }
 
   /** Never rejects. */
-  async #restore(account: string, limits: readonly Limit[]): Promise<void> {
-    const { own, past, clock } = this.#setup;
+  async #restore(owner: CounterOwner, limits: readonly Limit[]): Promise<void> {
+    const { own, clock } = this.#setup;
     try {
       const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
       const late = () => new Error(`no answer within ${wait_ms} ms`);
-      own.raise(account, await within(past.find(account), wait_ms, late), limits);
+      own.raise(owner, await within(this.#find(owner), wait_ms, late), limits);
     } catch (fault) {
-      this.#failed(account, fault);
+      this.#failed(owner, fault);
     }
   }
 
-  #failed(account: string, fault: unknown): void {
+  #failed(owner: CounterOwner, fault: unknown): void {
     const { clock, log } = this.#setup;
     this.#failed_ms = clock.elapsed_ms();
     if (this.#late.size === 0) {
@@ -89,20 +110,20 @@ export class RestoredStateStore implements StateStore {
         'past usage cannot be read from the ledger: limits on days and months count from 0 until it can',
       );
     }
-    this.#late.add(account);
+    this.#late.set(nameOf(owner), owner);
   }
 
-  /** Looks some of the late accounts up again; nothing waits for it. */
+  /** Looks some of the late ones up again; nothing waits for it. */
   #retryLate(): void {
-    const { own, past, clock } = this.#setup;
+    const { own, clock } = this.#setup;
     const now_ms = clock.elapsed_ms();
     if (now_ms - this.#retried_ms < retry_ms) return;
     this.#retried_ms = now_ms;
-    for (const account of [...this.#late].slice(0, retried_at_once))
-      past.find(account).then(
+    for (const [name, owner] of [...this.#late].slice(0, retried_at_once))
+      this.#find(owner).then(
         use => {
-          own.raise(account, use);
-          this.#late.delete(account);
+          own.raise(owner, use);
+          this.#late.delete(name);
           this.#failed_ms = Number.NEGATIVE_INFINITY;
         },
         () => {},

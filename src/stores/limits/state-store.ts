@@ -9,7 +9,7 @@ export interface ReservationRequest {
   readonly id: string;
   /** Id of the account. */
   readonly account: string;
-  /** The limits to reserve under. */
+  /** The limits to reserve under: those of the account, and of the key that was used. */
   readonly limits: readonly Limit[];
   /**
    * Reserved until settlement: the request, tokens of prompt and estimated completion, and their cost. A charge above a whole limit is

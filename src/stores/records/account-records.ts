@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type AuditEntry, type Operator, recordChange } from './audit-log.ts';
+import { changedFields, changesNothing } from './changed-fields.ts';
 import { Condition, type Database, insertRows, rowMarks, searchable } from './database.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
 
@@ -148,11 +148,14 @@ function changed(
     if (!row) throw new NotThere(`there is no account '${id}'`);
     const before = accountOf(row);
     const isDisabled = before.disabled_ms !== null;
-    if (set.disabled_ms === undefined ? isSame(before, set) : isDisabled === (set.disabled_ms !== null))
+    if (
+      set.disabled_ms === undefined ? changesNothing(before, set) : isDisabled === (set.disabled_ms !== null)
+    )
       return before;
     const after: AccountRecord = { ...before, ...set };
-    const change = await recordChange(connection, operator, action, id, detailOf(before, set));
     const { plan, limits, display_name, disabled_ms } = after;
+    const detail = set.disabled_ms === undefined ? changedFields(before, { plan, limits, display_name }) : {};
+    const change = await recordChange(connection, operator, action, id, detail);
     await connection.run(
       'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
       [plan, JSON.stringify(limits), display_name, searchable(id, display_name), disabled_ms, change, id],
@@ -160,28 +163,3 @@ function changed(
     return after;
   });
 }
-
-const isSame = (before: AccountRecord, set: Settings): boolean =>
-  isDeepStrictEqual({ ...before, ...set }, before);
-
-/** What is new, and under `before` what was there: of limits only those that differ, where one that is left out is the plan's. */
-function detailOf(before: AccountRecord, { plan, limits, display_name }: Settings): object {
-  const [now, then]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
-  const note = (name: string, to: unknown, from: unknown) => {
-    if (isDeepStrictEqual(to, from)) return;
-    now[name] = to;
-    then[name] = from;
-  };
-  if (plan !== undefined) note('plan', plan, before.plan);
-  if (display_name !== undefined) note('display_name', display_name, before.display_name);
-  if (limits) note('limits', unlike(limits, before.limits), unlike(before.limits, limits));
-  return Object.keys(now).length === 0 ? {} : { ...now, before: then };
-}
-
-type Limits = AccountRecord['limits'];
-
-/** Those of `limits` that differ from `others`. */
-const unlike = (limits: Limits, others: Limits): Limits =>
-  Object.fromEntries(
-    Object.entries(limits).filter(([name, value]) => !isDeepStrictEqual(value, others[name])),
-  );

@@ -16,6 +16,7 @@ export interface AuditEntry {
     | 'account.disable'
     | 'account.enable'
     | 'key.create'
+    | 'key.change'
     | 'key.rotate'
     | 'key.revoke'
     | 'sign-in.accept'

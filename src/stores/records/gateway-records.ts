@@ -55,8 +55,9 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
     findById: id => configured.findById(id) ?? keys.findById(id),
   };
-  const usage: Pick<RecordsStore['usage'], 'budgets'> = {
+  const usage: Pick<RecordsStore['usage'], 'budgets' | 'budgetsOfKeys'> = {
     budgets: (ids, day) => metrics.timed('past_usage', () => store.usage.budgets(ids, day)),
+    budgetsOfKeys: (ids, day) => metrics.timed('past_usage', () => store.usage.budgetsOfKeys(ids, day)),
   };
   ledger.start();
   keys.start();

@@ -1,22 +1,18 @@
-import { type AccountRecord, NotThere } from './account-records.ts';
+import type { AccountRecord } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
-import { Condition, type Connection, type Database, insertRows, rowMarks, searchable } from './database.ts';
-import { keyId } from './ids.ts';
-import { newSecret } from './key-secret.ts';
+import { changedFields, changesNothing } from './changed-fields.ts';
+import { Condition, type Connection, type Database, rowMarks, searchable } from './database.ts';
+import {
+  KeyEnded,
+  type KeyRecord,
+  keyColumns,
+  keyIn,
+  keyRecordOf,
+  type StoredKey,
+  usableKey,
+} from './key-record.ts';
+import { insertKey, type KeyOptions, type NewKey, newKey, refuseTwice } from './new-key.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
-
-/** A key of the store, without its text, of which only the last characters are stored. */
-export interface KeyRecord {
-  readonly id: string;
-  readonly account: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly created_ms: number;
-  readonly expires_ms: number | null;
-  readonly revoked_ms: number | null;
-  /** To within half a minute, since uses are written beside the requests. */
-  readonly last_used_ms: number | null;
-}
 
 /** `search` is a part of the id, name, account or hint. */
 export interface KeyQuery extends PageQuery {
@@ -35,22 +31,13 @@ const orders = {
 } as const;
 
 /** What a lookup finds of a key, with its account's row if the store has one. */
-export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms'> {
+export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms' | 'limits'> {
   readonly digest: string;
   readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms'> | undefined;
 }
 
-/** A key can no longer be used, and so not be changed. */
-export class KeyEnded extends Error {
-  override readonly name = 'KeyEnded';
-}
-
-type KeyDetail = Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>;
-
-/** SQL for a key that can be used; takes the present time. */
-const usable = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
-
-const columns = 'id, account, name, hint, created_ms, expires_ms, revoked_ms, last_used_ms';
+/** What can be changed of a key. */
+export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>>;
 
 /** End of a key that replaces `old` at this time: it lasts as long as that was to last. */
 export const rotatedExpiry = (
@@ -60,50 +47,71 @@ export const rotatedExpiry = (
 
 /** The keys of the store; lists begin with the newest unless sorted otherwise. */
 export const keyRecords = (database: Database) => ({
-  ...pagedRecords<KeyRecord, KeyQuery, KeyRecord>(database, {
+  ...pagedRecords<KeyRecord, KeyQuery, StoredKey>(database, {
     name: 'sluice.api_keys',
-    columns,
+    columns: keyColumns,
     orderOf: ({ sort = 'newest' }) => orders[sort],
-    recordOf: row => row,
+    recordOf: keyRecordOf,
     conditionOf: ({ id, account, search, usable_at_ms }) =>
       new Condition()
         .and('id = ?', id)
         .and('account = ?', account)
         .containing(search)
-        .and(usable, usable_at_ms),
+        .and(usableKey, usable_at_ms),
   }),
 
-  /** Makes a key; `key` is its text, which is not stored. */
-  create: (detail: KeyDetail, operator: Operator) =>
+  /** Makes a key; `key` is its text, which is not stored. Throws KeyExists. */
+  create: ({ nonce, limits = {}, ...named }: NewKey, operator: Operator) =>
     database.transaction(async connection => {
-      const { account, name, expires_ms } = detail;
       const made = newKey(operator);
-      const set = { account, name, expires_ms };
-      const change = await recordChange(connection, operator, 'key.create', made.id, set);
-      return insertKey(connection, made, set, change);
+      const detail = { ...named, ...(Object.keys(limits).length > 0 && { limits }) };
+      const change = await recordChange(connection, operator, 'key.create', made.id, detail);
+      await refuseTwice(connection, nonce);
+      return insertKey(connection, made, { ...named, limits, nonce, change });
     }),
 
   /**
-   * Makes a key in place of a usable one, for its account and by its name. The old one expires after `overlap_ms`, or at its own time if
-   * that is earlier. The new one lasts as long as the old one was to last, unless `expires_ms` is given. Throws NotThere and KeyEnded.
+   * Makes a key in place of a usable one, for its account, by its name and with its limits. The old one expires after `overlap_ms`, or at
+   * its own time if that is earlier. The new one lasts as long as the old one was to last. Throws NotThere, KeyEnded and KeyExists.
    */
-  rotate: (id: string, overlap_ms: number, operator: Operator) =>
+  rotate: (id: string, overlap_ms: number, operator: Operator, { nonce }: KeyOptions = {}) =>
     database.transaction(async connection => {
       const { at_ms } = operator;
       const old = await keyIn(connection, id);
-      const { account, name } = old;
+      const { account, name, limits } = old;
       const set = { account, name, expires_ms: rotatedExpiry(old, at_ms) };
       const made = newKey(operator);
       const end_ms = Math.min(at_ms + overlap_ms, old.expires_ms ?? Number.POSITIVE_INFINITY);
       const detail = { ...set, new_id: made.id, old_expires_ms: end_ms };
       const change = await recordChange(connection, operator, 'key.rotate', id, detail);
-      const [ended] = await connection.run<KeyRecord>(
+      await refuseTwice(connection, nonce);
+      const [ended] = await connection.run<StoredKey>(
         `UPDATE sluice.api_keys SET expires_ms = CASE WHEN expires_ms < ? THEN expires_ms ELSE ? END, change = ?
-        WHERE id = ? AND ${usable} RETURNING ${columns}`,
+        WHERE id = ? AND ${usableKey} RETURNING ${keyColumns}`,
         [end_ms, end_ms, change, id, at_ms],
       );
-      if (!ended) throw new KeyEnded(`the key '${id}' has expired or is revoked`);
-      return { ...(await insertKey(connection, made, set, change)), old: ended };
+      if (!ended) throw new KeyEnded(id);
+      const inserted = await insertKey(connection, made, { ...set, limits, nonce, change });
+      return { ...inserted, old: keyRecordOf(ended) };
+    }),
+
+  /** Sets what is given of a usable key and leaves the rest; writes nothing if it is so already. Throws NotThere and KeyEnded. */
+  change: (id: string, set: KeyChange, operator: Operator) =>
+    database.transaction(async connection => {
+      // An update that changes nothing keeps others from changing the row, in every database.
+      await connection.run('UPDATE sluice.api_keys SET id = id WHERE id = ?', [id]);
+      const before = await keyIn(connection, id);
+      const { revoked_ms, expires_ms: ended_ms, account, hint } = before;
+      if (revoked_ms !== null || (ended_ms !== null && ended_ms <= operator.at_ms)) throw new KeyEnded(id);
+      if (changesNothing(before, set)) return before;
+      const after: KeyRecord = { ...before, ...set };
+      const change = await recordChange(connection, operator, 'key.change', id, changedFields(before, set));
+      const { name, expires_ms, limits } = after;
+      await connection.run(
+        'UPDATE sluice.api_keys SET name = ?, expires_ms = ?, limits = ?, search = ?, change = ? WHERE id = ?',
+        [name, expires_ms, JSON.stringify(limits), searchable(id, account, name, hint), change, id],
+      );
+      return after;
     }),
 
   /** Revokes a key; one that is revoked already stays as it is. Throws NotThere. */
@@ -121,19 +129,21 @@ export const keyRecords = (database: Database) => ({
   /** The keys that have these digests, revoked ones included. */
   async lookUp(digests: readonly string[]): Promise<FoundKey[]> {
     const rows = await database.run<
-      Omit<FoundKey, 'stored'> & {
+      Omit<FoundKey, 'stored' | 'limits'> & {
+        key_limits: string;
         stored_id: string | null;
         plan: string | null;
         limits: string;
         disabled_ms: number | null;
       }
     >(
-      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, a.id AS stored_id, a.plan, a.limits, a.disabled_ms
+      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, k.limits AS key_limits, a.id AS stored_id, a.plan, a.limits, a.disabled_ms
       FROM sluice.api_keys k LEFT JOIN sluice.accounts a ON a.id = k.account WHERE k.digest IN ${rowMarks(1, digests.length)}`,
       digests,
     );
-    return rows.map(({ stored_id, plan, limits, disabled_ms, ...key }) => ({
+    return rows.map(({ stored_id, plan, limits, key_limits, disabled_ms, ...key }) => ({
       ...key,
+      limits: JSON.parse(key_limits),
       stored: stored_id === null ? undefined : { plan, limits: JSON.parse(limits), disabled_ms },
     }));
   },
@@ -151,13 +161,6 @@ export const keyRecords = (database: Database) => ({
 
 export type KeyRecords = ReturnType<typeof keyRecords>;
 
-async function keyIn(connection: Connection, id: string): Promise<KeyRecord> {
-  const sql = `SELECT ${columns} FROM sluice.api_keys WHERE id = ?`;
-  const [known] = await connection.run<KeyRecord>(sql, [id]);
-  if (!known) throw new NotThere(`there is no key '${id}'`);
-  return known;
-}
-
 async function revokeIn(connection: Connection, id: string, operator: Operator): Promise<KeyRecord> {
   const known = await keyIn(connection, id);
   if (known.revoked_ms !== null) return known;
@@ -167,19 +170,4 @@ async function revokeIn(connection: Connection, id: string, operator: Operator):
   const sql = 'UPDATE sluice.api_keys SET revoked_ms = ?, change = ? WHERE id = ?';
   await connection.run(sql, [revoked_ms, change, id]);
   return { ...known, revoked_ms };
-}
-
-const newKey = ({ at_ms }: Operator) => ({ id: keyId(at_ms), created_ms: at_ms, ...newSecret() });
-
-async function insertKey(
-  connection: Connection,
-  { key, ...made }: ReturnType<typeof newKey>,
-  set: KeyDetail,
-  change: number,
-): Promise<{ readonly key: string; readonly record: KeyRecord }> {
-  const search = searchable(made.id, set.account, set.name, made.hint);
-  const stored = { ...made, ...set, search, change };
-  const end = `RETURNING ${columns}`;
-  const [record] = await insertRows<KeyRecord>(connection, 'sluice.api_keys', [stored], end);
-  return { key, record: record! };
 }

@@ -29,11 +29,12 @@ const sumPastUseOfKeys: MigrationWork = (connection, isPostgres) => {
   const day = isPostgres
     ? "to_char(to_timestamp(started_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
     : "strftime('%Y-%m-%d', started_ms / 1000, 'unixepoch')";
-  return connection.run(`INSERT INTO sluice.key_sums (key_id, day, requests, cost_pico_usd)
-    SELECT key_id, day, SUM(requests), SUM(cost_pico_usd) FROM (
-      SELECT key_id, ${day} AS day, 1 AS requests, cost_pico_usd FROM sluice.ledger
+  return connection.run(`INSERT INTO sluice.key_sums (key_id, day, requests, failed_requests, tokens, cost_pico_usd)
+    SELECT key_id, day, SUM(requests), SUM(failed), SUM(tokens), SUM(cost_pico_usd) FROM (
+      SELECT key_id, ${day} AS day, 1 AS requests, CASE WHEN error_type IS NULL AND status < 400 THEN 0 ELSE 1 END AS failed,
+        prompt_tokens + completion_tokens AS tokens, cost_pico_usd FROM sluice.ledger
       WHERE key_id IS NOT NULL AND started_ms >= (SELECT MAX(started_ms) FROM sluice.ledger) - ${31 * day_ms}
-      UNION ALL SELECT key_id, day, requests, 0 FROM sluice.refusal_sums WHERE key_id <> ''
+      UNION ALL SELECT key_id, day, requests, CASE WHEN error_type = '' AND status < 400 THEN 0 ELSE requests END, 0, 0 FROM sluice.refusal_sums WHERE key_id <> ''
     ) AS past GROUP BY key_id, day`);
 };
 
@@ -204,6 +205,8 @@ export const migrations: readonly Migration[] = [
         key_id TEXT NOT NULL,
         day TEXT NOT NULL,
         requests BIGINT NOT NULL,
+        failed_requests BIGINT NOT NULL,
+        tokens BIGINT NOT NULL,
         cost_pico_usd BIGINT NOT NULL,
         PRIMARY KEY (key_id, day)
       )`),
@@ -240,6 +243,10 @@ export const migrations: readonly Migration[] = [
       'ALTER TABLE sluice.accounts ADD COLUMN folded TEXT',
       'UPDATE sluice.accounts SET folded = search',
       'CREATE INDEX accounts_by_folded ON sluice.accounts (folded)',
+      // JSON, as the limits of accounts; `nonce` names the form that made the key.
+      "ALTER TABLE sluice.api_keys ADD COLUMN limits TEXT NOT NULL DEFAULT '{}'",
+      'ALTER TABLE sluice.api_keys ADD COLUMN nonce TEXT',
+      'CREATE UNIQUE INDEX api_keys_by_nonce ON sluice.api_keys (nonce) WHERE nonce IS NOT NULL',
       'CREATE INDEX audit_log_by_target ON sluice.audit_log (target, id)',
       "ALTER TABLE sluice.audit_log ADD COLUMN address TEXT NOT NULL DEFAULT ''",
       'CREATE INDEX audit_log_by_actor ON sluice.audit_log (actor, id)',

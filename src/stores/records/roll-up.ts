@@ -50,11 +50,14 @@ export async function rollUp(
 /** Sums of the stored keys; keys of the configuration have no id. */
 function useOfKeys(rows: readonly LedgerRow[], refusals: readonly RefusalCount[]): KeptSums {
   const sums = new KeptSums();
-  const add = ({ key_id, started_ms }: LedgerRow | RefusalCount, requests: number, cost_pico_usd: bigint) => {
-    if (key_id !== null) sums.add({ key_id, day: dayOf(started_ms) }, { requests, cost_pico_usd });
+  const add = (of: LedgerRow | RefusalCount, requests: number, tokens: number, cost_pico_usd: bigint) => {
+    const { key_id, started_ms } = of;
+    const failed_requests = isFailed(of) ? requests : 0;
+    if (key_id !== null)
+      sums.add({ key_id, day: dayOf(started_ms) }, { requests, failed_requests, tokens, cost_pico_usd });
   };
-  for (const row of rows) add(row, 1, picoUsd(row.cost_usd));
-  for (const refusal of refusals) add(refusal, refusal.requests, 0n);
+  for (const row of rows) add(row, 1, row.prompt_tokens + row.completion_tokens, picoUsd(row.cost_usd));
+  for (const refusal of refusals) add(refusal, refusal.requests, 0, 0n);
   return sums;
 }
 

@@ -9,11 +9,12 @@ import {
   type UsageQuery,
   type UsageSum,
 } from './usage-query.ts';
-import { columnsOf, slicesFor } from './usage-slices.ts';
+import { all_models, columnsOf, slicesFor } from './usage-slices.ts';
 
-/** Use of one model by an account, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
+/** Use of one model by an account or a key, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
 export interface BudgetSum extends Charge {
-  readonly account: string;
+  /** The id of the account or of the key. */
+  readonly owner: string;
   readonly model: string;
   readonly is_today: 0 | 1;
 }
@@ -58,10 +59,20 @@ export const usageRecords = (database: Database) => ({
   /** What `accounts` have used of `day` and, until then, of its month, from at most 31 sums for each model. Failed requests are left out. */
   budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
     return database.run<BudgetSum>(
-      `SELECT account, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
+      `SELECT account AS owner, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
       SUM(prompt_tokens + completion_tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
       FROM sluice.daily_sums WHERE account IN ${rowMarks(1, accounts.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
       [day, ...accounts, `${day.slice(0, 8)}01`, day],
+    );
+  },
+
+  /** The same of keys of the store, of all models together. */
+  budgetsOfKeys(keys: readonly string[], day: string): Promise<BudgetSum[]> {
+    return database.run<BudgetSum>(
+      `SELECT key_id AS owner, '${all_models}' AS model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today,
+      SUM(requests - failed_requests) AS requests, SUM(tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
+      FROM sluice.key_sums WHERE key_id IN ${rowMarks(1, keys.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
+      [day, ...keys, `${day.slice(0, 8)}01`, day],
     );
   },
 

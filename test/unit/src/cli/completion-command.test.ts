@@ -22,7 +22,7 @@ describe('sluice completion', () => {
     [['ke'], ['keys']],
     [
       ['keys', ''],
-      ['create', 'list', 'rotate', 'revoke', '--help'],
+      ['create', 'set-limits', 'set-expiry', 'list', 'rotate', 'revoke', '--help'],
     ],
     [['keys', 'create', '--ac'], ['--account']],
     [['keys', 'create', '--account', 'x', '--ex'], ['--expires']],

@@ -32,6 +32,19 @@ describe('the gauge of the fullest limits', () => {
     expect(await used()).toEqual({});
   });
 
+  it('shows of all keys of an account the fullest one, under a name of its own', async () => {
+    const limited = limitedBy({ requests_per_minute: 100 });
+    const keyed = (key_id: string) => ({
+      id: 'a',
+      plan: 'tested',
+      key_id,
+      key_limits: { requests_per_minute: 4 },
+    });
+    const [one, other] = [keyed('key_one'), keyed('key_other')];
+    for (const account of [one, one, one, other, other]) await limited.admitted({}, account);
+    expect(await used()).toEqual({ 'a key.requests_per_minute': 0.75 });
+  });
+
   it('shows 1 for a minute after a refusal, though the rest would be enough for others', async () => {
     const limited = limitedBy({ tokens_per_day: 1000 });
     limited.settle(await limited.admitted(), 600, 100);

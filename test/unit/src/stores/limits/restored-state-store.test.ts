@@ -21,7 +21,8 @@ const pastAt = (clock: FakeClock, use: Pick<PastUse, 'of'>): PastUse => ({
 
 describeStateStore('restored', clock => {
   const own = new MemoryStateStore(clock);
-  const past = { find: async () => pastAt(clock, nothing) };
+  const find = async () => pastAt(clock, nothing);
+  const past = { find, findKey: find };
   return { store: new RestoredStateStore({ own, past, clock, log: { warn() {} } }) };
 });
 
@@ -36,6 +37,10 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
       find: account => {
         asked.push(account);
         return find(account, clock);
+      },
+      findKey: key => {
+        asked.push(key);
+        return find(key, clock);
       },
     },
     clock,
@@ -67,6 +72,20 @@ describe('counters restored from the ledger', () => {
     expect(take(4)).toMatchObject({ admitted: false, refused_by: day });
     expect(await remaining()).toEqual([1, 291, 21]);
     expect(asked).toEqual(['a']);
+  });
+
+  it('include the earlier usage of a key under its own limits, beside those of the account', async () => {
+    const { take, asked, store } = open(async (name, clock) =>
+      pastAt(clock, name === 'key_a' ? { of: () => 40 } : used),
+    );
+    const ofKey: Limit = { ...day, max: 50, key: 'key_a' };
+    expect(await take(5, 'a', [day, ofKey])).toMatchObject({ admitted: true });
+    expect(asked.sort()).toEqual(['a', 'key_a']);
+    // 40 of the ledger and 5 now; another key has not used anything.
+    expect(take(6, 'a', [ofKey])).toMatchObject({ admitted: false, refused_by: ofKey });
+    const statuses = await store.statuses('a', [day, ofKey]);
+    expect(statuses.map(({ remaining }) => remaining)).toEqual([day.max - 95, 5]);
+    expect(asked).toHaveLength(2);
   });
 
   it('include earlier usage once when several first requests come together', async () => {
