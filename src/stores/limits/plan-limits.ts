@@ -55,7 +55,7 @@ export type Plan = PlanOptions;
 export type Plans = z.output<typeof plansSchema>;
 export type LimitOverrides = z.output<typeof limitOverridesSchema>;
 /** Limits of one key. */
-export type KeyLimits = z.output<typeof keyLimitsSchema>;
+export type KeyLimits = Omit<Plan, 'models'>;
 
 /** A key with limits. */
 export interface LimitedKey {
