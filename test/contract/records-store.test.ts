@@ -65,6 +65,18 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await expect(store.accounts.change('nobody', { plan: 'paid' }, alice)).rejects.toThrow(NotThere);
   });
 
+  it('keeps sessions with their last use until they end, and sign-ins in the audit log', async () => {
+    const digest = sha256('a session');
+    const session = { digest, actor: 'olga', role: 'admin', account: '', proof: 'x', started_ms: now_ms };
+    await store.sessions.start({ ...session, seen_ms: now_ms }, { started_ms: 0, seen_ms: 0 });
+    await store.sessions.seen(digest, now_ms + 5);
+    expect(await store.sessions.find(digest)).toEqual({ ...session, seen_ms: now_ms + 5 });
+    await store.sessions.end({ digest });
+    expect(await store.sessions.find(digest)).toBeUndefined();
+    await store.audit.signIn(alice, 'sign-in.end', 'dashboard');
+    expect(await store.audit.list({ limit: 1 })).toMatchObject([{ action: 'sign-in.end' }]);
+  });
+
   it('finds accounts by any part of their name, special characters included', async () => {
     const ids = async (search: string) =>
       (await store.accounts.list({ search, limit: 9 })).map(({ id }) => id);

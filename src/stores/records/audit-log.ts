@@ -78,5 +78,5 @@ export const auditLog = (database: Database) => ({
     action: Extract<AuditEntry['action'], `sign-in.${string}`>,
     target: 'dashboard' | 'portal',
     detail: object = {},
-  ) => record(database, who, { action, target, detail }),
+  ) => database.transaction(connection => record(connection, who, { action, target, detail })),
 });

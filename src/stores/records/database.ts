@@ -9,7 +9,7 @@ export interface Connection {
   run<R extends object = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
 }
 
-/** A database of records. Rejects with StoreUnavailable when it is down, busy or slow, and with RecordRefused for values that it never takes. */
+/** A database of records; outside of a transaction it may be read only. Rejects with StoreUnavailable when it is down, busy or slow, and with RecordRefused for values that it never takes. */
 export interface Database extends Connection {
   /** Does all of `work` or nothing. Writing transactions run one after the other wherever they could conflict. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;

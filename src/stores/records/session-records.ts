@@ -50,11 +50,13 @@ export const sessionRecords = (database: Database) => ({
 
   /** Notes that a session is used; never sets its time back. */
   seen: (digest: string, at_ms: number) =>
-    database.run('UPDATE sluice.sessions SET seen_ms = ? WHERE digest = ? AND seen_ms < ?', [
-      at_ms,
-      digest,
-      at_ms,
-    ]),
+    database.transaction(connection =>
+      connection.run('UPDATE sluice.sessions SET seen_ms = ? WHERE digest = ? AND seen_ms < ?', [
+        at_ms,
+        digest,
+        at_ms,
+      ]),
+    ),
 
   /** Ends one session, or those of a customer's account. */
   end: (which: { readonly digest?: string; readonly actor?: string; readonly account?: string }) => {
@@ -63,7 +65,9 @@ export const sessionRecords = (database: Database) => ({
       .and('actor = ?', which.actor)
       .and('account = ?', which.account);
     if (where.values.length === 0) return Promise.resolve([]);
-    return database.run(`DELETE FROM sluice.sessions ${where.sql}`, where.values);
+    return database.transaction(connection =>
+      connection.run(`DELETE FROM sluice.sessions ${where.sql}`, where.values),
+    );
   },
 });
 
