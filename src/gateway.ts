@@ -7,6 +7,8 @@ import { createSite } from './dashboard/dashboard.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import { operatorsSite } from './dashboard/operators-site.ts';
 import type { DashboardContext } from './dashboard/page-request.ts';
+import { portalListener } from './dashboard/portal-listener.ts';
+import { portalSite } from './dashboard/portal-site.ts';
 import { InFlightSet } from './exchange/in-flight-set.ts';
 import { ExchangeRun, type RunnerParts } from './exchange/runner.ts';
 import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
@@ -42,6 +44,11 @@ export type Gateway = {
   readonly inFlight: number;
   /** The operators' dashboard, for `app.use('/ops', gateway.dashboard)`. Calls `next` if no way to sign in is configured. */
   readonly dashboard: RequestHandler;
+  /**
+   * The customers' portal, for `app.use('/portal', gateway.portal)`: `portal.path` of the configuration must be the same path. Calls `next`
+   * unless `portal.enabled` is true.
+   */
+  readonly portal: RequestHandler;
   /**
    * For `app.use` behind the gateway, at the same path: answers errors of the application's body parser, such as `express.json()`, on the
    * gateway's paths as the gateway would have, a missing key before a broken body. All other errors go to `next`.
@@ -90,6 +97,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     // Answered by the parent already.
     if (response.headersSent) return next?.();
     if (!route && !parts.terminal && next) return next();
+    if (!route && parts.terminal && servePortal(request, response)) return;
     serve(request, response, path, route);
   };
 
@@ -166,6 +174,8 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     }),
     publicUrl: () => settings.server.public_url ?? options.publicUrl?.(),
   };
+  const portal = createSite(dashboardContext, portalSite(dashboardContext));
+  const servePortal = portalListener(portal, settings.portal, () => phase === 'closing');
   return Object.defineProperties(handler, {
     settings: { value: settings },
     registry: { value: parts.metrics.registry },
@@ -176,6 +186,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     inFlight: { get: () => running.size },
     errorHandler: { value: errorHandler },
     dashboard: { value: createSite(dashboardContext, operatorsSite(parts, options.operatorOf)) },
+    portal: { value: portal },
     markUnready: { value: markUnready },
     close: { value: close },
   }) as Gateway;

@@ -204,6 +204,64 @@ export interface AdminOptions {
   trust_proxy?: boolean | undefined;
 }
 
+/** The portal, where customers see their own account. */
+export interface PortalOptions {
+  /**
+   * Serve the portal, where customers see their own account and issue its keys: below `path` of the public
+   * listener, or as `gateway.portal` in an application.
+   *
+   * @defaultValue `false`
+   */
+  enabled?: boolean | undefined;
+  /**
+   * Where the portal is: on the public listener, or where the application has mounted it. Paths of the API win.
+   *
+   * @defaultValue `"/portal"`
+   */
+  path?: string | undefined;
+  /**
+   * Who may sign in, by name, beside those who are invited in the dashboard: `{ password_hash, account }`, or `{
+   * password: "${NAME}", account }`.
+   */
+  users?: Record<string, {
+    /** The password itself, of at least 12 characters; usually `${ENV}`. */
+    password: string;
+    /** The id of the account that they see. */
+    account: string;
+  } | {
+    /** What `sluice hash-password` prints. */
+    password_hash: string;
+    /** The id of the account that they see. */
+    account: string;
+  }> | undefined;
+  /**
+   * A session at the portal ends when it has not been used for this time. In milliseconds.
+   *
+   * @defaultValue `1800000`
+   */
+  session_idle_ms?: number | undefined;
+  /**
+   * A session at the portal ends after this time in any case. In milliseconds.
+   *
+   * @defaultValue `43200000`
+   */
+  session_max_ms?: number | undefined;
+  /**
+   * Keys of an account that work at the same time, beside those of the configuration; above it customers issue
+   * none.
+   *
+   * @defaultValue `20`
+   */
+  max_keys?: number | undefined;
+  /**
+   * Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no
+   * other way to this listener.
+   *
+   * @defaultValue `false`
+   */
+  trust_proxy?: boolean | undefined;
+}
+
 /** The log of the sidecar. */
 export interface LogOptions {
   /**

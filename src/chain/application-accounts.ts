@@ -36,12 +36,15 @@ export type AccountOf<R extends IncomingMessage = IncomingMessage> = (
   request: R,
 ) => AccountAnswer | PromiseLike<AccountAnswer>;
 
+/** A request, and where faults of the application are logged. */
+type Asked = Pick<ExchangeView, 'incoming' | 'log'>;
+
 /**
  * Finds the account that the application names for a request; `undefined` if it names none. Ids are looked up in `accounts`, by default those
  * of the gateway. Throws a GatewayError, or rejects with one. Synchronous if the application and the directory are.
  */
 export type FindAccount = (
-  exchange: ExchangeView,
+  exchange: Asked,
   accounts?: AccountDirectory,
 ) => Account | undefined | Promise<Account | undefined>;
 
@@ -102,7 +105,7 @@ export class ApplicationAccounts {
   }
 
   async #settled(
-    exchange: ExchangeView,
+    exchange: Asked,
     pending: PromiseLike<AccountAnswer>,
     accounts: AccountDirectory,
   ): Promise<Account | undefined> {
@@ -113,7 +116,7 @@ export class ApplicationAccounts {
     return this.#account(exchange, answer, accounts);
   }
 
-  #account(exchange: ExchangeView, answer: unknown, accounts: AccountDirectory) {
+  #account(exchange: Asked, answer: unknown, accounts: AccountDirectory) {
     if (answer === undefined) return undefined;
     if (typeof answer === 'object' && answer !== null) return this.#accountGiven(exchange, answer);
     if (typeof answer !== 'string' || answer === '')
@@ -125,7 +128,7 @@ export class ApplicationAccounts {
   }
 
   /** The account that the application keeps itself. */
-  #accountGiven(exchange: ExchangeView, answer: object): Account {
+  #accountGiven(exchange: Asked, answer: object): Account {
     let parsed: ReturnType<typeof accountSchema.safeParse>;
     try {
       parsed = accountSchema.safeParse(answer);
@@ -158,20 +161,20 @@ export class ApplicationAccounts {
     return account;
   }
 
-  #unknown(exchange: ExchangeView, id: string): never {
+  #unknown(exchange: Asked, id: string): never {
     const fault = `accountOf returned ${shown(id)}, and there is no such account; create it in the dashboard or the configuration, or return { id, plan, limits }`;
     this.#log.write('unknown', exchange.log, 'warn', {}, fault);
     throw refusal('unknown_account', { cause: fault });
   }
 
-  #unusable(exchange: ExchangeView, fault: string, accepts: string): GatewayError {
+  #unusable(exchange: Asked, fault: string, accepts: string): GatewayError {
     const message = `accountOf ${fault}; ${accepts}`;
     this.#log.write('unusable', exchange.log, 'error', {}, message);
     return unusableAccount(message);
   }
 
   /** The GatewayError that was thrown; `server_error` for anything else, which is logged with its stack now and then, and else shortly. */
-  #failed(exchange: ExchangeView, thrown: unknown): GatewayError {
+  #failed(exchange: Asked, thrown: unknown): GatewayError {
     if (GatewayError.is(thrown)) return thrown;
     this.#log.write('failed', exchange.log, 'error', { err: thrown }, 'accountOf failed');
     const why = thrown instanceof Error ? String(thrown.message) : shown(thrown);

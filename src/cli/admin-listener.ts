@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { mountAt } from '../dashboard/mount.ts';
 import type { Gateway } from '../gateway.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../telemetry/open-metrics.ts';
-
-const mount = '/dashboard';
 
 /** Handler of the admin listener: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. For operators only; never make its address public. */
 export function adminHandler(gateway: Gateway) {
@@ -14,28 +13,15 @@ export function adminHandler(gateway: Gateway) {
     });
   const allowed = new AllowedHosts(gateway.settings.admin);
   return (request: IncomingMessage, response: ServerResponse): void => {
-    const { url = '/' } = request;
+    const { url } = request;
     if (!allowed.has(request))
       return send(response, 421, 'text/plain', 'this Host is not allowed; add it to admin.hosts\n');
-    if (!isBelowMount(url)) return void others(request, response);
-    gateway.dashboard(mounted(request, url), response, () => {
+    if (!mountAt('/dashboard', request)) return void others(request, response);
+    gateway.dashboard(request, response, () => {
       request.url = url;
       void others(request, response);
     });
   };
-}
-
-const isBelowMount = (url: string): boolean =>
-  url.startsWith(mount) && ['/', '?', undefined].includes(url[mount.length]);
-
-/** Sets `url`, `originalUrl` and `baseUrl` as Express does for a mounted handler. */
-function mounted(request: IncomingMessage, url: string): IncomingMessage {
-  const below = url.slice(mount.length);
-  return Object.assign(request, {
-    url: below.startsWith('/') ? below : `/${below}`,
-    originalUrl: url,
-    baseUrl: mount,
-  });
 }
 
 async function answer(gateway: Gateway, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -104,6 +104,50 @@ export const adminSchema = z.strictObject({
   ),
 });
 
+const account = z.string().min(1).describe('The id of the account that they see.');
+
+const customerSchema = z.union(
+  [
+    z.strictObject({ password: passwordSchema, account }),
+    z.strictObject({ password_hash: passwordHashSchema, account }),
+  ],
+  'must be an object with password_hash or password, and the account',
+);
+
+export const portalSchema = z.strictObject({
+  enabled: off(
+    'Serve the portal, where customers see their own account and issue its keys: below `path` of the public listener, or as `gateway.portal` in an application.',
+  ),
+  path: z
+    .string()
+    .max(128)
+    .regex(/^(\/[\w.~-]*[\w~-])+$/, 'must be a path such as /portal, without a slash at its end')
+    .default('/portal')
+    .describe(
+      'Where the portal is: on the public listener, or where the application has mounted it. Paths of the API win.',
+    ),
+  users: z
+    .record(z.string().min(1).max(128), customerSchema)
+    .default({})
+    .describe(
+      'Who may sign in, by name, beside those who are invited in the dashboard: `{ password_hash, account }`, or `{ password: "${NAME}", account }`.',
+    ),
+  session_idle_ms: ms(1_800_000).describe(
+    'A session at the portal ends when it has not been used for this time.',
+  ),
+  session_max_ms: ms(43_200_000).describe('A session at the portal ends after this time in any case.'),
+  max_keys: z
+    .int()
+    .positive()
+    .default(20)
+    .describe(
+      'Keys of an account that work at the same time, beside those of the configuration; above it customers issue none.',
+    ),
+  trust_proxy: off(
+    'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
+  ),
+});
+
 export const logSchema = z.strictObject({
   level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
@@ -180,6 +224,7 @@ const stageEntrySchema = z.custom<string | Record<string, unknown>>(() => true);
 export const configSchema = z.strictObject({
   server: serverSchema.prefault({}),
   admin: adminSchema.prefault({}),
+  portal: portalSchema.prefault({}),
   log: logSchema.prefault({}),
   metrics: metricsSchema.prefault({}),
   tracing: tracingSchema.prefault({}),

@@ -74,7 +74,7 @@ function* limitWarnings(
 
 /** Options that another option of their section leaves without effect. */
 function* sectionWarnings(config: CheckedConfig): Generator<string> {
-  const { server, admin, tracing, stores } = config;
+  const { server, admin, portal, tracing, stores } = config;
   if (stores.state === 'memory')
     yield* changed(config, 'stores', Object.keys(stateOptions), 'state is kept in memory');
   if (stores.records === 'memory') {
@@ -85,6 +85,11 @@ function* sectionWarnings(config: CheckedConfig): Generator<string> {
     yield* changed(config, 'admin', ['session_idle_ms', 'session_max_ms'], 'admin.users is empty');
   else if (admin.session_idle_ms > admin.session_max_ms)
     yield 'admin.session_idle_ms: has no effect: session_max_ms is over before';
+  if (!portal.enabled) {
+    const names = ['users', 'session_idle_ms', 'session_max_ms', 'max_keys', 'trust_proxy'];
+    yield* changed(config, 'portal', names, 'portal.enabled is false');
+  } else if (portal.session_idle_ms > portal.session_max_ms)
+    yield 'portal.session_idle_ms: has no effect: session_max_ms is over before';
   if (!tracing.capture_content)
     yield* changed(config, 'tracing', ['max_content_characters'], 'capture_content is false');
   if (server.max_background === 0)
@@ -109,7 +114,7 @@ function* routingWarnings(config: CheckedConfig): Generator<string> {
 /** A warning for each of `names` that is not as it is by default. */
 function* changed(
   config: CheckedConfig,
-  section: 'stores' | 'admin' | 'tracing' | 'server' | 'routing',
+  section: 'stores' | 'admin' | 'portal' | 'tracing' | 'server' | 'routing',
   names: readonly string[],
   why: string,
 ): Generator<string> {

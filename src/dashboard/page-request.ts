@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Parts } from '../assemble.ts';
 import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { Operator } from '../stores/records/audit-log.ts';
-import type { Role } from './access/roles.ts';
+import { customerName, type Role } from './access/roles.ts';
 import type { SealedCookies } from './access/sealed-cookies.ts';
 import type { Session } from './access/sessions.ts';
 import type { GatewayCalls } from './gateway-calls.ts';
@@ -83,7 +83,7 @@ export interface Page {
 
 /** Who makes a change, from where and when, for the audit log. */
 export const operatorOf = ({ session, address, context }: PageRequest): Operator => ({
-  actor: session.actor,
+  actor: session.role === 'customer' ? customerName(session.actor) : session.actor,
   address,
   at_ms: context.clock.epoch_ms(),
 });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isOutage } from '../stores/records/database.ts';
 import { addressOf, isSecure } from './access/connection.ts';
@@ -9,10 +10,11 @@ import {
   setCookie,
   token_field,
 } from './access/cookies.ts';
+import type { Door, Entrance } from './access/entrance.ts';
 import { nonce_field } from './access/issued-keys.ts';
 import { PasswordSignIn } from './access/password-sign-in.ts';
-import type { FindLogin } from './access/passwords.ts';
-import type { Person } from './access/roles.ts';
+import type { FindLogin, Login } from './access/passwords.ts';
+import { customerName, type Person } from './access/roles.ts';
 import { SealedCookies } from './access/sealed-cookies.ts';
 import { type Session, Sessions } from './access/sessions.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
@@ -31,6 +33,8 @@ export interface Area {
   readonly named?: ((incoming: IncomingMessage) => Promise<Person | undefined>) | undefined;
   /** Finds who may sign in by name and password. */
   readonly findLogin?: FindLogin | undefined;
+  /** Pages for those who are not signed in. */
+  readonly entrances?: readonly Entrance[] | undefined;
 }
 
 /** Pages that ask by themselves, which must not keep an unused session alive. */
@@ -47,18 +51,20 @@ interface Found {
 }
 
 /** Checks sessions and the origin of forms, and signs in and out. */
-export class SessionGuard {
+export class SessionGuard implements Door {
   readonly #context: DashboardContext;
   readonly #area: Area;
   readonly #sessions: Sessions;
   readonly #byPassword: PasswordSignIn | undefined;
+  readonly #entrances: ReadonlyMap<string, Entrance>;
   #refusals = { minute: 0, count: 0 };
 
   constructor(context: DashboardContext, area: Area) {
     const { clock, records } = context;
-    const { name, limits, findLogin, trust_proxy } = area;
+    const { name, limits, findLogin, trust_proxy, entrances = [] } = area;
     this.#context = context;
     this.#area = area;
+    this.#entrances = new Map(entrances.map(entrance => [entrance.name, entrance]));
     this.#sessions = new Sessions({ records: records.store.sessions, clock, limits, area: name });
     this.#byPassword =
       findLogin &&
@@ -66,6 +72,7 @@ export class SessionGuard {
         findLogin,
         clock,
         cookies: this.#cookies,
+        formToken: request => this.formToken(request),
         addressOf: incoming => addressOf(incoming, trust_proxy),
         setCookie: (request, cookie, value, max_age_s) => this.#setCookie(request, cookie, value, max_age_s),
         refused: refusal => this.#refused(refusal),
@@ -73,10 +80,13 @@ export class SessionGuard {
   }
 
   has(path: string): boolean {
+    if (this.#entrances.has(path)) return true;
     return path === 'sign-out' || (path === 'sign-in' && this.#byPassword !== undefined);
   }
 
   async answer(request: DashboardRequest): Promise<PageResponse> {
+    const entrance = this.#entrances.get(request.path);
+    if (entrance) return entrance.answer(request, this);
     const isSignIn = request.path === 'sign-in';
     if (request.incoming.method === 'POST') return isSignIn ? this.#signIn(request) : this.#signOut(request);
     if (!isSignIn) return redirect('.');
@@ -102,6 +112,34 @@ export class SessionGuard {
       cookies: new SealedCookies(token, incoming, response, isSecure(incoming, trust_proxy)),
       isOpen: async () => (await this.#ofToken(token, true)) !== undefined,
     };
+  }
+
+  formToken(request: DashboardRequest): string {
+    const name = `${this.#cookies}_sign_in`;
+    const known = cookieOf(request.incoming, name);
+    if (known !== undefined) return formTokenOf(known);
+    const cookie = randomBytes(32).toString('base64url');
+    this.#setCookie(request, name, cookie);
+    return formTokenOf(cookie);
+  }
+
+  readForm({ incoming }: DashboardRequest): Promise<URLSearchParams> {
+    return this.#formOf(incoming, cookieOf(incoming, `${this.#cookies}_sign_in`) ?? '');
+  }
+
+  async signIn(
+    request: DashboardRequest,
+    { person, credential }: Pick<Login, 'person' | 'credential'>,
+  ): Promise<string> {
+    const before = cookieOf(request.incoming, `${this.#cookies}_session`);
+    if (before) await this.#sessions.end(before);
+    const { token } = await this.#start(request, person, credential);
+    await this.#record('sign-in.accept', request, person.actor);
+    return token;
+  }
+
+  addressOf({ incoming }: DashboardRequest): string {
+    return addressOf(incoming, this.#area.trust_proxy);
   }
 
   async #withoutSession(request: DashboardRequest): Promise<PageResponse> {
@@ -160,15 +198,12 @@ export class SessionGuard {
 
   async #signIn(request: DashboardRequest): Promise<PageResponse> {
     const byPassword = this.#byPassword!;
-    const form = await this.#formOf(request.incoming, byPassword.formCookieOf(request.incoming) ?? '');
+    const form = await this.readForm(request);
     const next = localPage(form.get('next'));
     const typed = form.get('typed') ?? '';
     const login = await byPassword.signIn(request, form, { next, typed });
     if ('status' in login) return login;
-    const before = cookieOf(request.incoming, `${this.#cookies}_session`);
-    if (before) await this.#sessions.end(before);
-    const { token } = await this.#start(request, login.person, login.credential);
-    await this.#record('sign-in.accept', request, login.person.actor);
+    const token = await this.signIn(request, login);
     if (typed === '') return redirect(next);
     return htmlResponse(200, resumeDocument(next, new URLSearchParams(typed), formTokenOf(token)));
   }
@@ -186,22 +221,31 @@ export class SessionGuard {
   }
 
   #refused({ name, ...refusal }: { name: string; address: string; outcome: string; wait_ms: number }): void {
-    this.#context.log.warn({ operator: name, ...refusal }, 'sign-in refused');
+    this.#context.log.warn({ ...this.#logged(name), ...refusal }, 'sign-in refused');
     const at_ms = this.#context.clock.epoch_ms();
     const minute = Math.floor(at_ms / 60_000);
     if (this.#refusals.minute !== minute) this.#refusals = { minute, count: 0 };
     if (++this.#refusals.count > max_recorded_refusals) return;
     const { address, outcome } = refusal;
-    void this.#write('sign-in.refuse', { actor: name, address, at_ms }, { outcome });
+    void this.#write('sign-in.refuse', { actor: this.#audited(name), address, at_ms }, { outcome });
   }
 
   async #record(action: 'sign-in.accept' | 'sign-in.end', { incoming }: DashboardRequest, actor: string) {
     const address = addressOf(incoming, this.#area.trust_proxy);
     this.#context.log.info(
-      { operator: actor, address },
+      { ...this.#logged(actor), address },
       action === 'sign-in.end' ? 'signed out' : 'signed in',
     );
-    await this.#write(action, { actor, address, at_ms: this.#context.clock.epoch_ms() });
+    const at_ms = this.#context.clock.epoch_ms();
+    await this.#write(action, { actor: this.#audited(actor), address, at_ms });
+  }
+
+  #audited(name: string): string {
+    return this.#area.name === 'portal' ? customerName(name) : name;
+  }
+
+  #logged(name: string): object {
+    return this.#area.name === 'portal' ? { customer: name } : { operator: name };
   }
 
   /** Never rejects: nobody is kept out because the log cannot be written. */

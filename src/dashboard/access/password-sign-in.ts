@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { signInDocument } from '../view/document.ts';
-import { cookieOf, formTokenOf } from './cookies.ts';
+import { cookieOf } from './cookies.ts';
 import { type LoginAttempt, LoginThrottle } from './login-throttle.ts';
 import { type FindLogin, knownBrowserCookie, type Login, Passwords } from './passwords.ts';
 
@@ -23,6 +22,8 @@ interface PasswordSignInSetup {
   readonly clock: Clock;
   /** Begins the names of its cookies. */
   readonly cookies: string;
+  /** Token for a form that is shown to somebody who is not signed in. */
+  readonly formToken: (request: DashboardRequest) => string;
   readonly addressOf: (request: IncomingMessage) => string;
   readonly setCookie: (request: DashboardRequest, name: string, value: string, max_age_s?: number) => void;
   /** Told of each refusal. */
@@ -48,18 +49,9 @@ export class PasswordSignIn {
     return this.#passwords.find(name);
   }
 
-  /** Cookie of the sign-in form; separate from the session, so that showing the form ends no session. */
-  formCookieOf(incoming: IncomingMessage): string | undefined {
-    return cookieOf(incoming, `${this.#setup.cookies}_sign_in`);
-  }
-
   form(request: DashboardRequest, given: SignInForm, status = 200): PageResponse {
-    let token = this.formCookieOf(request.incoming);
-    if (token === undefined) {
-      token = randomBytes(32).toString('base64url');
-      this.#setup.setCookie(request, `${this.#setup.cookies}_sign_in`, token);
-    }
-    return htmlResponse(status, signInDocument({ ...given, form_token: formTokenOf(token) }));
+    const form_token = this.#setup.formToken(request);
+    return htmlResponse(status, signInDocument({ ...given, form_token }));
   }
 
   /** The login that a form proves, or the form again. */

@@ -21,3 +21,6 @@ export const seesMoney = (role: Role): boolean => role !== 'operator';
 
 /** Whether people with this role may change accounts and keys. */
 export const mayChange = (role: Role): boolean => role !== 'viewer';
+
+/** The name in the audit log of somebody who uses the portal: no operator is taken for a customer. */
+export const customerName = (name: string): string => `portal:${name}`;

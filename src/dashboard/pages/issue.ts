@@ -10,7 +10,7 @@ const day_ms = 86_400_000;
 const max_name = 200;
 
 /** Lifetimes of a key that the form offers. */
-const lifetimes = new Map([
+export const lifetimes = new Map([
   ['never', { label: 'never', ms: undefined }],
   ['day', { label: 'in 24 hours', ms: day_ms }],
   ['week', { label: 'in 7 days', ms: 7 * day_ms }],

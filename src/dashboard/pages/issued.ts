@@ -47,16 +47,21 @@ export async function issueOnce(
 /** Begins the name of the cookie that takes the text of a key to the page which shows it. */
 const key_cookie = 'sluice_key_';
 
+/** The text of the key that was issued for this page, once. */
+export function takeKey({ cookies, incoming, query }: PageRequest): string | undefined {
+  // HEAD shows nothing, so that it must not use up the one time.
+  if (incoming.method !== 'GET') return undefined;
+  return cookies.take(`${key_cookie}${query.get('show') ?? ''}`);
+}
+
 /** Shows a newly issued key, once. */
 export const issuedPage: Page = { name: 'issued', get: issued };
 
 async function issued(request: PageRequest): Promise<PageResponse> {
-  const { context, cookies, incoming, query } = request;
+  const { context } = request;
   const { id, account, name, expires_ms } = await keyOf(request);
   const back = html`<p><a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
-  // HEAD shows nothing, so that it must not use up the one time.
-  const show = query.get('show') ?? '';
-  const key = incoming.method === 'GET' && cookies.take(`${key_cookie}${show}`);
+  const key = takeKey(request);
   if (!key)
     return pageResponse(request, {
       title: name || id,

@@ -11,7 +11,7 @@ import { keyOf } from './revoke.ts';
 const hour_ms = 3_600_000;
 
 /** Times for which the old key goes on working. */
-const overlaps = new Map([
+export const overlaps = new Map([
   ['now', { label: 'at once', ms: 0 }],
   ['hour', { label: 'in 1 hour', ms: hour_ms }],
   ['day', { label: 'in 24 hours', ms: 24 * hour_ms }],

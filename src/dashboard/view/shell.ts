@@ -3,7 +3,8 @@ import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf, tokenInput } from './document.ts';
 import { type Html, html, type Part } from './html.ts';
 
-interface PageParts {
+/** What a page has beside the shell. */
+export interface PageParts {
   readonly title: string;
   /** The section of the navigation that it belongs to. */
   readonly section: string;

@@ -60,21 +60,22 @@ export const keyRecords = (database: Database) => ({
         .and(usableKey, usable_at_ms),
   }),
 
-  /** Makes a key; `key` is its text, which is not stored. Throws KeyExists. */
-  create: ({ nonce, limits = {}, ...named }: NewKey, operator: Operator) =>
+  /** Makes a key; `key` is its text, which is not stored. Throws KeyExists and TooManyKeys. */
+  create: ({ nonce, max_usable, limits = {}, ...named }: NewKey, operator: Operator) =>
     database.transaction(async connection => {
       const made = newKey(operator);
       const detail = { ...named, ...(Object.keys(limits).length > 0 && { limits }) };
       const change = await recordChange(connection, operator, 'key.create', made.id, detail);
       await refuseTwice(connection, nonce);
-      return insertKey(connection, made, { ...named, limits, nonce, change });
+      return insertKey(connection, made, { ...named, limits, nonce, max_usable, change });
     }),
 
   /**
    * Makes a key in place of a usable one, for its account, by its name and with its limits. The old one expires after `overlap_ms`, or at
-   * its own time if that is earlier. The new one lasts as long as the old one was to last. Throws NotThere, KeyEnded and KeyExists.
+   * its own time if that is earlier. The new one lasts as long as the old one was to last. Throws NotThere, KeyEnded, KeyExists
+   * and TooManyKeys.
    */
-  rotate: (id: string, overlap_ms: number, operator: Operator, { nonce }: KeyOptions = {}) =>
+  rotate: (id: string, overlap_ms: number, operator: Operator, { nonce, max_usable }: KeyOptions = {}) =>
     database.transaction(async connection => {
       const { at_ms } = operator;
       const old = await keyIn(connection, id);
@@ -91,7 +92,7 @@ export const keyRecords = (database: Database) => ({
         [end_ms, end_ms, change, id, at_ms],
       );
       if (!ended) throw new KeyEnded(id);
-      const inserted = await insertKey(connection, made, { ...set, limits, nonce, change });
+      const inserted = await insertKey(connection, made, { ...set, limits, nonce, max_usable, change });
       return { ...inserted, old: keyRecordOf(ended) };
     }),
 

@@ -1,7 +1,14 @@
 import type { Operator } from './audit-log.ts';
 import { type Connection, insertRows, searchable } from './database.ts';
 import { keyId } from './ids.ts';
-import { KeyExists, type KeyRecord, keyColumns, keyRecordOf, type StoredKey } from './key-record.ts';
+import {
+  KeyExists,
+  type KeyRecord,
+  keyColumns,
+  keyRecordOf,
+  type StoredKey,
+  usableKey,
+} from './key-record.ts';
 import { newSecret } from './key-secret.ts';
 
 /** A new key. */
@@ -12,6 +19,13 @@ export interface NewKey extends Pick<KeyRecord, 'account' | 'name' | 'expires_ms
 export interface KeyOptions {
   /** Names the form that makes the key: a second key with the same nonce is refused with KeyExists, at every instance. */
   readonly nonce?: string | undefined;
+  /** Keys of the account that may be usable at the same time, this one included: more are refused with TooManyKeys. */
+  readonly max_usable?: number | undefined;
+}
+
+/** The account has as many keys as it may. */
+export class TooManyKeys extends Error {
+  override readonly name = 'TooManyKeys';
 }
 
 /** Id, secret and time of a key to be made. */
@@ -25,15 +39,21 @@ export async function refuseTwice(connection: Connection, nonce: string | undefi
   if (known) throw new KeyExists(known.id);
 }
 
-/** Inserts a key; `key` is its text, which is not stored. */
+/** Inserts a key; `key` is its text, which is not stored. Throws TooManyKeys; as changes are made one after the other, no other adds one meanwhile. */
 export async function insertKey(
   connection: Connection,
   { key, ...made }: ReturnType<typeof newKey>,
-  { limits = {}, nonce, ...set }: NewKey & { readonly change: number },
+  { limits = {}, nonce, max_usable, ...set }: NewKey & { readonly change: number },
 ): Promise<{ readonly key: string; readonly record: KeyRecord }> {
   const search = searchable(made.id, set.account, set.name, made.hint);
   const stored = { ...made, ...set, limits: JSON.stringify(limits), nonce: nonce ?? null, search };
   const end = `RETURNING ${keyColumns}`;
   const [record] = await insertRows<StoredKey>(connection, 'sluice.api_keys', [stored], end);
+  if (max_usable !== undefined) {
+    const sql = `SELECT COUNT(*) AS count FROM sluice.api_keys WHERE account = ? AND ${usableKey}`;
+    const [usable] = await connection.run<{ count: number }>(sql, [set.account, made.created_ms]);
+    if (usable!.count > max_usable)
+      throw new TooManyKeys(`the account '${set.account}' has ${max_usable} keys`);
+  }
   return { key, record: keyRecordOf(record!) };
 }

@@ -6,6 +6,7 @@ import {
   adminSchema,
   logSchema,
   metricsSchema,
+  portalSchema,
   serverSchema,
   storesSchema,
   tracingSchema,
@@ -37,6 +38,7 @@ export const shapeOf = (schema: z.ZodType) => definitionOf(schema).shape!;
 export const parts: readonly OptionType[] = [
   named('ServerOptions', 'The listener for clients, and how requests and replies are bounded.', serverSchema),
   named('AdminOptions', 'The listener for operators: metrics, health and the dashboard.', adminSchema),
+  named('PortalOptions', 'The portal, where customers see their own account.', portalSchema),
   named('LogOptions', 'The log of the sidecar.', logSchema),
   named('MetricsOptions', 'What is measured beside the usual.', metricsSchema),
   named('TracingOptions', 'What spans contain.', tracingSchema),

@@ -1,0 +1,34 @@
+import type { Page } from '../page-request.ts';
+import { takeKey } from '../pages/issued.ts';
+import { timeOf } from '../view/format.ts';
+import { html } from '../view/html.ts';
+import { ownKey, portalPage, portalResponse } from './portal-page.ts';
+
+const back = html`<p><a href="keys">To your keys</a></p>`;
+
+/** Shows a newly issued key, once. */
+export const issuedPage: Page = portalPage({
+  name: 'issued',
+  get: async request => {
+    const { id, name, expires_ms } = await ownKey(request);
+    const key = takeKey(request);
+    if (!key)
+      return portalResponse(request, {
+        title: name || id,
+        section: 'keys',
+        body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been. If it was lost, revoke it and issue another.</p>${back}`,
+      });
+    return portalResponse(request, {
+      title: 'Your new key',
+      section: 'keys',
+      scripts: ['copy.js'],
+      body: html`<section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
+<p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
+<p><code class="secret" id="secret">${key}</code></p>
+<p><button class="primary" data-copy="secret" hidden>Copy key</button></p>
+<dl><dt>Id</dt><dd><code>${id}</code></dd><dt>Expires</dt><dd>${timeOf(expires_ms)}</dd></dl>
+${back}
+</section>`,
+    });
+  },
+});
