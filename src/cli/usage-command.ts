@@ -30,7 +30,8 @@ export const usageCommand = (voice: Voice): Command =>
     .addHelpText(
       'after',
       `
-An exchange belongs to the day on which it began. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
+An exchange belongs to the hour and day in which it began, and to the provider that was asked last. Sums by
+hour and key are kept for 92 days, as those of one account by provider. They begin with schema version 6 of the store. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
     )
     .action(inStore(showUsage, voice));
 

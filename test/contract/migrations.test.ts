@@ -50,7 +50,7 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
     await database.close();
   });
 
-  it('add up the past use of keys, from rows and from refusals', async () => {
+  it('add up the past use of keys and providers, from rows and from refusals', async () => {
     const database = await open(await newPlace());
     await migrate(database, isPostgres, 0, { steps: migrations.filter(({ version }) => version < 6) });
     const noon_ms = Date.parse('2026-11-20T23:59:59.999Z');
@@ -89,6 +89,9 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
         tokens: 12,
         cost_pico_usd: 7_000_000_000_000,
       },
+    ]);
+    expect(await usageRecords(database).sum({ by: ['provider', 'day'] })).toMatchObject([
+      { provider: '', day: '2026-11-20', requests: 14, failed_requests: 13, cost_usd: '7' },
     ]);
     await database.close();
   });

@@ -46,7 +46,7 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     return new Retention({
       pruning: store.pruning,
       times: { rows_ms: never, sums_ms: never, ...times },
-      rows_per_step: 10,
+      rows_per_step: 200,
       clock: new FakeClock(now_ms),
       log,
       metrics: new RecordsMetrics(registry),
@@ -76,7 +76,7 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     await store.ledger.insert(rows);
     const before = await sums();
     const total = await store.usage.sum({ by: ['account'] });
-    await retention({ rows_ms: 90 * day_ms }).run();
+    await retention({ rows_ms: 90 * day_ms }, { rows_per_step: 10 }).run();
     const left = await store.ledger.list({ limit: 500 });
     expect(left).toHaveLength(91);
     expect(left.at(-1)!.started_ms).toBe(now_ms - 90 * day_ms);
@@ -124,6 +124,16 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     expect(await store.usage.refusals({ limit: 9 })).toMatchObject([{ day: '2026-11-20', requests: 5 }]);
     expect(await store.ledger.list({ limit: 500 })).toHaveLength(120);
     expect(await pruned('sums')).toBeGreaterThan(100);
+  });
+
+  it('deletes sums by the hour after 92 days, and sums by provider with the others', async () => {
+    await store.ledger.insert(history(120));
+    await retention({}).run();
+    const hours = await store.usage.sum({ by: ['hour'] });
+    expect([hours[0]!.hour, hours.length]).toEqual(['2026-08-20 12:00', 93]);
+    expect(await store.usage.sum({ by: ['provider', 'day'] })).toHaveLength(120);
+    await retention({ sums_ms: 32 * day_ms }).run();
+    expect(await store.usage.detailedSince()).toEqual({ providers: '2026-10-01', hours: '2026-10-19' });
   });
 
   it('deletes nothing when nothing has expired', async () => {

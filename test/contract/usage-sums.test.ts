@@ -21,6 +21,8 @@ const first_ms = Date.parse('2025-11-17T00:00:00Z');
 const days = 130;
 const accounts = ['acme', 'Zeta', 'o’neil & sons', 'a b', '+x'];
 const models = ['v/one', 'v/two', 'x/three', null];
+const providers = ['local', 'cloud', null];
+const keys = ['key_1', 'key_2', null];
 
 /** The same rows in every run, from November to March, with costs that floating point would lose. */
 const rows: readonly LedgerRow[] = fc
@@ -28,6 +30,8 @@ const rows: readonly LedgerRow[] = fc
     fc.record({
       account: fc.constantFrom(...accounts),
       model: fc.constantFrom(...models),
+      provider: fc.constantFrom(...providers),
+      key_id: fc.constantFrom(...keys),
       at_ms: fc.nat({ max: days * day_ms - 1 }),
       failed: fc.nat({ max: 3 }),
       tokens: fc.nat({ max: 9000 }),
@@ -36,13 +40,13 @@ const rows: readonly LedgerRow[] = fc
     }),
     { numRuns: 700, seed: 8 },
   )
-  .map(({ account, model, at_ms, failed, tokens, estimated, cost }, at) => ({
+  .map(({ account, model, provider, key_id, at_ms, failed, tokens, estimated, cost }, at) => ({
     id: `row-${at}`,
     request_id: `request-${at}`,
     account,
-    key_id: null,
+    key_id,
     model,
-    provider: 'local',
+    provider,
     endpoint: 'chat.completions',
     stream: null,
     trace_id: null,
@@ -70,18 +74,24 @@ const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().sli
 const groupOf: Record<UsageGroup, (row: LedgerRow) => string> = {
   account: ({ account }) => account,
   model: ({ model }) => model ?? '',
+  provider: ({ provider }) => provider ?? '',
+  key: ({ key_id }) => key_id ?? '',
+  hour: ({ started_ms }) => `${new Date(started_ms).toISOString().slice(0, 13).replace('T', ' ')}:00`,
   day: ({ started_ms }) => dayOf(started_ms),
   month: ({ started_ms }) => dayOf(started_ms).slice(0, 7),
 };
 
 /** What is true, added up from the rows themselves. */
 function summed(query: UsageQuery): UsageSum[] {
-  const { account, model, from_day = '', to_day = '9', by } = query;
+  const { account, model, provider, key, from_day = '', to_day = '9', by, among } = query;
   const asked = rows.filter(row => {
     const day = groupOf.day(row);
     return (
       (account === undefined || row.account === account) &&
       (model === undefined || (row.model ?? '') === model) &&
+      (provider === undefined || (row.provider ?? '') === provider) &&
+      (key === undefined || (row.key_id ?? '') === key) &&
+      (among === undefined || among.names.includes(groupOf[among.group](row))) &&
       from_day <= day &&
       day <= to_day
     );
@@ -103,7 +113,7 @@ function summed(query: UsageQuery): UsageSum[] {
   });
 }
 
-const nameOf = (sum: UsageSum): string => [sum.account, sum.model, sum.day, sum.month].join('\n');
+const nameOf = (sum: UsageSum): string => usageGroups.map(group => sum[group]).join('\n');
 const sorted = (sums: readonly UsageSum[]): UsageSum[] =>
   sums.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 
@@ -120,9 +130,18 @@ const queries: fc.Arbitrary<UsageQuery> = fc
       nil: undefined,
       freq: 2,
     }),
+    provider: fc.option(fc.constantFrom(...providers.map(provider => provider ?? ''), 'none'), {
+      nil: undefined,
+      freq: 1,
+    }),
+    key: fc.option(fc.constantFrom(...keys.map(key => key ?? '')), { nil: undefined, freq: 1 }),
     from_day: someDay,
     to_day: someDay,
     by: fc.shuffledSubarray([...usageGroups]),
+    among: fc.option(fc.constant({ group: 'account' as const, names: ['acme', '+x'] }), {
+      nil: undefined,
+      freq: 1,
+    }),
   })
   .map(
     ({ by, ...rest }) =>
@@ -130,7 +149,9 @@ const queries: fc.Arbitrary<UsageQuery> = fc
         by,
         ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
       }) as UsageQuery,
-  );
+  )
+  // Names are chosen from a group that is shown.
+  .map(({ among, ...query }) => (among && query.by.includes(among.group) ? { ...query, among } : query));
 
 const targets = recordsTargets();
 
@@ -167,7 +188,8 @@ describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
     const usage = usageRecords(database);
     await fc.assert(
       fc.asyncProperty(queries, fc.integer({ min: 1, max: 6 }), async (query, limit) => {
-        const asked: UsageQuery = { ...query, by: ['account'], order: 'cost', limit };
+        const { among: _, ...rest } = query;
+        const asked: UsageQuery = { ...rest, by: ['account'], order: 'cost', limit };
         const expected = summed(asked).toSorted((a, b) =>
           picoUsd(b.cost_usd) > picoUsd(a.cost_usd) ? 1 : -1,
         );
@@ -175,5 +197,25 @@ describe.each(kinds)('the usage sums in %s', (_, isPostgres, numRuns, open) => {
       }),
       { numRuns: Math.ceil(numRuns / 4) },
     );
+  });
+
+  it.each(['account', 'model', 'provider', 'key'] as const)(
+    'list %ss by tokens and by requests',
+    async group => {
+      const usage = usageRecords(database);
+      for (const [order, of] of [
+        ['tokens', (sum: UsageSum) => sum.prompt_tokens + sum.completion_tokens],
+        ['requests', (sum: UsageSum) => sum.requests],
+      ] as const) {
+        const found = await usage.sum({ by: [group], order });
+        expect(sorted(found)).toEqual(sorted(summed({ by: [group] })));
+        expect(found.map(of)).toEqual(found.map(of).toSorted((a, b) => b - a));
+      }
+    },
+  );
+
+  it('tell since when there are sums by provider, and by the hour', async () => {
+    const first = dayOf(Math.min(...rows.map(({ started_ms }) => started_ms)));
+    expect(await usageRecords(database).detailedSince()).toEqual({ providers: first, hours: first });
   });
 });

@@ -16,7 +16,15 @@ async function exported({ context, query }: PageRequest): Promise<PageResponse> 
   const { question, fault } = usageQuestion(query, now_ms);
   if (fault !== undefined) throw new PageError(422, fault);
   const by: readonly UsageGroup[] = query.has('by') ? query.getAll('by').map(groupOf) : ['model'];
-  const asked = by.includes('day') ? question : toMonthEnd(question, now_ms);
+  if (by.includes('key') && question.account === undefined)
+    throw new PageError(
+      422,
+      'Usage by key is exported for one account.',
+      'Choose an account, or use the command sluice usage --csv.',
+    );
+  const asked = by.some(group => group === 'day' || group === 'hour')
+    ? question
+    : toMonthEnd(question, now_ms);
   const rows = await context.records.store.usage.sum({ ...asked, by, limit: max_rows + 1 });
   if (rows.length > max_rows)
     throw new PageError(

@@ -1,12 +1,12 @@
 import { picoUsd, usdOf } from '../../money.ts';
-import type { UsageSum } from '../../stores/records/usage-query.ts';
+import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
 import { numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { dollars } from './money.ts';
 import { type Column, tableOf } from './table.ts';
 
 /** What exchanges add up to. */
-export type Totals = Omit<UsageSum, 'account' | 'model' | 'day' | 'month'>;
+export type Totals = Omit<UsageSum, UsageGroup>;
 
 /** Exact total of `sums`. */
 export function totalOf(sums: readonly UsageSum[]): Totals {

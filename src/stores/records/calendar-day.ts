@@ -1,4 +1,4 @@
-/** Days as `2026-11-20` and months as `2026-11`, all in UTC. */
+/** Days as `2026-11-20`, months as `2026-11` and hours as `2026-11-20 12:00`, all in UTC. */
 
 export const day_ms = 86_400_000;
 
@@ -11,6 +11,9 @@ export function isDay(text: string): boolean {
 
 export const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
 export const monthOf = (epoch_ms: number): string => dayOf(epoch_ms).slice(0, 7);
+/** `2026-11-20 12:00`: the hour of a time. */
+export const hourOf = (epoch_ms: number): string =>
+  `${new Date(epoch_ms).toISOString().slice(0, 13).replace('T', ' ')}:00`;
 /** The beginning of a day. */
 const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 

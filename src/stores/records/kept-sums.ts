@@ -1,7 +1,8 @@
 import { type Connection, insertRows } from './database.ts';
 
 type Key = Readonly<Record<string, string | number>>;
-type Counts = Readonly<Record<string, number | bigint>>;
+/** Columns that are added up. */
+export type Counts = Readonly<Record<string, number | bigint>>;
 
 const rows_per_statement = 1000;
 

@@ -1,5 +1,6 @@
 import { day_ms } from './calendar-day.ts';
 import type { Connection } from './database.ts';
+import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import {
   attemptKeys,
   first_token_bounds_ms,
@@ -52,14 +53,33 @@ const sumPastTraffic: MigrationWork = async connection => {
       FROM sluice.ledger WHERE started_ms >= (SELECT MAX(started_ms) FROM sluice.ledger) - ${kept_ms} GROUP BY 1, 2, 3, 4, 5, 6`);
 };
 
-const counters = `requests BIGINT NOT NULL,
-        failed_requests BIGINT NOT NULL,
-        estimated_requests BIGINT NOT NULL,
-        prompt_tokens BIGINT NOT NULL,
-        completion_tokens BIGINT NOT NULL,
-        cached_tokens BIGINT NOT NULL,
-        reasoning_tokens BIGINT NOT NULL,
-        cost_pico_usd BIGINT NOT NULL`;
+/** Sums by provider of the newest 31 days. Those by the hour begin with the upgrade: past refusals have no hour. */
+const sumPastProviders: MigrationWork = (connection, isPostgres) => {
+  const day = isPostgres
+    ? "to_char(to_timestamp(started_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+    : "strftime('%Y-%m-%d', started_ms / 1000, 'unixepoch')";
+  const from_ms = `(SELECT MAX(started_ms) - MAX(started_ms) % ${day_ms} - ${30 * day_ms} FROM sluice.ledger)`;
+  return connection.run(`INSERT INTO sluice.provider_sums (${providerSumKeys}, ${counterNames.join(', ')})
+    SELECT ${providerSumKeys}, ${counterNames.map(name => `SUM(${name})`).join(', ')} FROM (
+      SELECT ${day} AS day, COALESCE(model, '') AS model, COALESCE(provider, '') AS provider, 1 AS requests,
+      CASE WHEN error_type IS NOT NULL OR status >= 400 THEN 1 ELSE 0 END AS failed_requests, estimated AS estimated_requests,
+      prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_pico_usd FROM sluice.ledger WHERE started_ms >= ${from_ms}
+      UNION ALL SELECT day, model, '', requests, CASE WHEN error_type <> '' OR status >= 400 THEN requests ELSE 0 END, 0, 0, 0, 0, 0, 0
+      FROM sluice.refusal_sums WHERE day >= (SELECT MIN(${day}) FROM sluice.ledger WHERE started_ms >= ${from_ms})
+    ) AS past GROUP BY ${providerSumKeys}`);
+};
+
+const counterNames = [
+  'requests',
+  'failed_requests',
+  'estimated_requests',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'reasoning_tokens',
+  'cost_pico_usd',
+];
+const counters = counterNames.map(name => `${name} BIGINT NOT NULL`).join(', ');
 
 /**
  * The schema. Times are milliseconds since 1970, days are `2026-11-20` in UTC, costs are millionths of a millionth of a US dollar, since
@@ -214,6 +234,24 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX api_keys_by_name ON sluice.api_keys ((LOWER(name)), id)',
       'CREATE INDEX key_sums_by_day ON sluice.key_sums (day)',
       sumPastUseOfKeys,
+      // What requests add up to by the hour, and by provider: see detailed-sums.ts.
+      clustered(`CREATE TABLE sluice.hourly_sums (
+        hour TEXT NOT NULL,
+        account TEXT NOT NULL,
+        model TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        ${counters},
+        PRIMARY KEY (${hourlySumKeys})
+      )`),
+      clustered(`CREATE TABLE sluice.provider_sums (
+        day TEXT NOT NULL,
+        model TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        ${counters},
+        PRIMARY KEY (${providerSumKeys})
+      )`),
+      sumPastProviders,
       // What all requests, and all attempts, add up to over time: see traffic-sums.ts. `provider` is that of the last attempt.
       clustered(`CREATE TABLE sluice.traffic_sums (
         step_ms BIGINT NOT NULL,

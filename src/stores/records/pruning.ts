@@ -1,5 +1,6 @@
-import { monthOf } from './calendar-day.ts';
+import { hourOf, monthOf } from './calendar-day.ts';
 import { Condition, type Connection, type Database } from './database.ts';
+import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import { timeOrderedUuid } from './ids.ts';
 import { attemptKeys, trafficKeys, trafficSteps } from './traffic-sums.ts';
 import { refusalKeys } from './usage-query.ts';
@@ -14,6 +15,8 @@ const keysOf = {
   monthly_sums: 'month, account',
   refusal_sums: refusalKeys,
   key_sums: 'key_id, day',
+  provider_sums: providerSumKeys,
+  hourly_sums: hourlySumKeys,
   traffic_sums: trafficKeys,
   attempt_sums: attemptKeys,
 } as const;
@@ -61,7 +64,7 @@ export function pruning(database: Database, isPostgres: boolean) {
       const monthly = await prune('monthly_sums', ofMonths, 'month, account', limit);
       if (monthly !== 0) return monthly;
       const ofDays = () => new Condition().and('day < ?', `${month}-01`);
-      for (const table of ['refusal_sums', 'key_sums'] as const) {
+      for (const table of ['refusal_sums', 'key_sums', 'provider_sums'] as const) {
         const pruned = await prune(table, ofDays(), 'day', limit);
         if (pruned !== 0) return pruned;
       }
@@ -72,6 +75,10 @@ export function pruning(database: Database, isPostgres: boolean) {
       }
       return 0;
     },
+
+    /** Sums of the hours that had ended by then. */
+    hours: (before_ms: number, limit: number): Promise<Pruned> =>
+      prune('hourly_sums', new Condition().and('hour < ?', hourOf(before_ms)), 'hour', limit),
 
     /** Sums over time that are not shown any longer at `now_ms`. */
     async traffic(now_ms: number, limit: number): Promise<Pruned> {

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { day_ms } from './calendar-day.ts';
+import { hours_ms } from './detailed-sums.ts';
 import type { Pruned, Pruning } from './pruning.ts';
 
 /** How long records are kept; `Infinity` for ever. */
@@ -73,6 +74,7 @@ export class Retention {
         });
       await this.#repeat(pruning.batches, now_ms - batches_ms, () => {});
       await this.#repeat(pruning.traffic, now_ms, () => {});
+      await this.#repeat(pruning.hours, now_ms - Math.min(hours_ms, times.sums_ms), () => {});
       const elapsed_ms = Math.round(performance.now() - began_ms);
       if (pruned.rows + pruned.sums > 0) log.info({ ...pruned, elapsed_ms }, 'pruned the records store');
       else log.debug({ elapsed_ms }, 'nothing to prune in the records store');

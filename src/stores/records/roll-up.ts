@@ -1,6 +1,7 @@
 import { picoUsd } from '../../money.ts';
 import { dayOf } from './calendar-day.ts';
 import { type Connection, insertOnce } from './database.ts';
+import { DetailedSums } from './detailed-sums.ts';
 import { KeptSums } from './kept-sums.ts';
 import type { LedgerRow, RefusalBatch, RefusalCount } from './ledger-entry.ts';
 import { addTraffic } from './traffic-sums.ts';
@@ -28,11 +29,18 @@ export async function rollUp(
   refusals: readonly RefusalCount[],
 ): Promise<void> {
   const finest = new KeptSums<FinestKey>();
-  for (const row of rows) finest.add(finestOf(row), countsOf(row));
+  const detailed = new DetailedSums();
+  for (const row of rows) {
+    const counts = countsOf(row);
+    finest.add(finestOf(row), counts);
+    detailed.add(row, counts);
+  }
   for (const refusal of refusals) {
     const { requests } = refusal;
     const failed_requests = isFailed(refusal) ? requests : 0;
-    finest.add(finestOf(refusal), { ...zero, requests, failed_requests });
+    const counts = { ...zero, requests, failed_requests };
+    finest.add(finestOf(refusal), counts);
+    detailed.add({ ...refusal, provider: null }, counts);
   }
   const daily = new KeptSums();
   const monthly = new KeptSums();
@@ -43,6 +51,7 @@ export async function rollUp(
   }
   await daily.write(connection, 'sluice.daily_sums');
   await monthly.write(connection, 'sluice.monthly_sums');
+  await detailed.write(connection);
   await useOfKeys(rows, refusals).write(connection, 'sluice.key_sums');
   await addTraffic(connection, rows, refusals);
 }

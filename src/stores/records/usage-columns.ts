@@ -22,10 +22,12 @@ const numbers: Readonly<Record<string, UsageColumn['value']>> = {
   cost_usd: sum => sum.cost_usd,
 };
 
-/** The groups, then what was counted, then the exact cost. */
-export const usageColumns = (by: readonly UsageGroup[]): UsageColumn[] => [
+/** The groups, then what was counted, then the exact cost unless left out. */
+export const usageColumns = (by: readonly UsageGroup[], hasCost = true): UsageColumn[] => [
   ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
-  ...Object.entries(numbers).map(([title, value]) => ({ title, value, isNumber: true })),
+  ...Object.entries(numbers)
+    .filter(([title]) => hasCost || title !== 'cost_usd')
+    .map(([title, value]) => ({ title, value, isNumber: true })),
 ];
 
 /** A sum of all has no groups; a request that named no model has none. */

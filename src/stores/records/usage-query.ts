@@ -1,21 +1,30 @@
-/** What usage is grouped by. Days and months are those in which exchanges began, in UTC. */
-export const usageGroups = ['account', 'model', 'day', 'month'] as const;
+/** What usage is grouped by. Hours, days and months are those in which exchanges began, in UTC; the provider is the one that was asked last. */
+export const usageGroups = ['account', 'model', 'provider', 'key', 'hour', 'day', 'month'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
   readonly account?: string | undefined;
   readonly model?: string | undefined;
+  /** Empty for requests that reached none. */
+  readonly provider?: string | undefined;
+  /** The id of a key of the store; empty for others. */
+  readonly key?: string | undefined;
   /** `2026-11-20`; both inclusive. */
   readonly from_day?: string;
   readonly to_day?: string;
   /** One sum for each combination; a single sum of all without. */
   readonly by: readonly UsageGroup[];
-  /** By group, or the most expensive first. */
-  readonly order?: 'group' | 'cost';
+  /** Only these names of a group, one at least, if given. */
+  readonly among?: { readonly group: UsageGroup; readonly names: readonly string[] };
+  /** By group, or the largest first. */
+  readonly order?: 'group' | 'cost' | 'tokens' | 'requests';
   readonly limit?: number;
 }
 
-/** What exchanges add up to, with the groups of the query. `model` is empty for requests that named none; `month` is as `2026-11`. */
+/**
+ * What exchanges add up to, with the groups of the query. `model`, `provider` and `key` are empty where there is none; `month` is as
+ * `2026-11`, `hour` as `2026-11-20 12:00`.
+ */
 export interface UsageSum extends Readonly<Partial<Record<UsageGroup, string>>> {
   readonly requests: number;
   /** Answered with an error, the client's or the gateway's. */

@@ -30,6 +30,11 @@ const sums = [
 ];
 /** Exact in SQLite, which divides integers, and in Postgres, which divides any number. */
 const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
+const orders = {
+  cost: by_cost,
+  tokens: 'SUM(prompt_tokens + completion_tokens) DESC',
+  requests: 'SUM(requests) DESC',
+};
 
 interface StoredCost {
   readonly cost_micro_usd: number;
@@ -87,18 +92,31 @@ export const usageRecords = (database: Database) => ({
     return new Map(rows.map(row => [row.key_id, { requests: row.requests, cost_usd: costOf(row) }]));
   },
 
+  /** The first days of which there are sums by provider, and those by the hour and by key; undefined without any. */
+  async detailedSince(): Promise<{
+    readonly providers: string | undefined;
+    readonly hours: string | undefined;
+  }> {
+    const [first] = await database.run<{ providers: string | null; hours: string | null }>(
+      'SELECT (SELECT MIN(day) FROM sluice.provider_sums) AS providers, (SELECT MIN(hour) FROM sluice.hourly_sums) AS hours',
+    );
+    return { providers: first?.providers ?? undefined, hours: first?.hours?.slice(0, 10) };
+  },
+
   async sum(query: UsageQuery): Promise<UsageSum[]> {
-    const { by, order, limit } = query;
+    const { by, order = 'group', limit, among } = query;
     const slices = slicesFor(query);
     // Named apart from the columns.
     const groups = by.map(group => `${group}_group`).join(', ');
     const named = by.map(group => `${group}_group AS ${JSON.stringify(group)}`);
     const kept = slices.map(({ table, where }) => {
+      if (among)
+        where.and(`${columnsOf[table][among.group]} IN ${rowMarks(1, among.names.length)}`, ...among.names);
       const ofTable = by.map(group => `${columnsOf[table][group]} AS ${group}_group`);
       return `SELECT ${[...ofTable, ...usageColumnNames].join(', ')} FROM sluice.${table} ${where.sql}`;
     });
-    // Groups of equal cost are in the order of their names, at every instance.
-    const ordered = order === 'cost' ? `${by_cost}, ${groups}` : groups;
+    // Equal groups are in the order of their names, at every instance.
+    const ordered = order === 'group' ? groups : `${orders[order]}, ${groups}`;
     const values = slices.flatMap(({ where }) => where.values);
     const rows = await database.run<StoredSum>(
       `SELECT ${[...named, ...sums].join(', ')} FROM (${kept.join(' UNION ALL ')}) AS kept
