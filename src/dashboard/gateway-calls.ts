@@ -3,8 +3,9 @@ import { type Duplex, duplexPair } from 'node:stream';
 import type { RequestHandler } from '../chain/stage-plan.ts';
 import { PageError } from './page-response.ts';
 
-/** Calls that may run at the same time. */
-const max_running = 16;
+/** Calls that may run at the same time, in total and of one caller. */
+const max_running = 64;
+const max_running_of_caller = 8;
 
 /** A client's request for a chat completion. */
 interface GatewayCall {
@@ -12,6 +13,8 @@ interface GatewayCall {
   readonly body: string;
   /** API key; if empty, no header is sent. */
   readonly key: string;
+  /** Whose call it is: the person, or the account of customers. */
+  readonly caller: string;
   /** Aborts the call, as a client does that leaves. */
   readonly signal: AbortSignal;
 }
@@ -24,6 +27,7 @@ interface GatewayCall {
 export class GatewayCalls {
   readonly #server;
   #running = 0;
+  readonly #byCaller = new Map<string, number>();
 
   constructor(gateway: RequestHandler) {
     // Never listens: connections are injected.
@@ -38,7 +42,10 @@ export class GatewayCalls {
    * Resolves with the reply once its headers are there; the call counts as running until the reply ends. Rejects with a PageError if too
    * many are running, or when `signal` aborts.
    */
-  async chat({ body, key, signal }: GatewayCall): Promise<IncomingMessage> {
+  async chat({ body, key, caller, signal }: GatewayCall): Promise<IncomingMessage> {
+    const own = this.#byCaller.get(caller) ?? 0;
+    if (own >= max_running_of_caller)
+      throw new PageError(429, `${own} answers are being streamed to you already.`, 'Wait for one.');
     if (this.#running >= max_running)
       throw new PageError(429, `${max_running} answers are being streamed already.`, 'Wait for one.');
     return new Promise((resolve, reject) => {
@@ -55,11 +62,18 @@ export class GatewayCalls {
         createConnection: () => this.#connected(),
         signal,
       });
-      this.#running++;
-      call.once('close', () => this.#running--);
+      this.#count(caller, 1);
+      call.once('close', () => this.#count(caller, -1));
       call.on('response', resolve).on('error', reject);
       call.end(body);
     });
+  }
+
+  #count(caller: string, change: 1 | -1): void {
+    this.#running += change;
+    const own = (this.#byCaller.get(caller) ?? 0) + change;
+    if (own > 0) this.#byCaller.set(caller, own);
+    else this.#byCaller.delete(caller);
   }
 
   /** Client side of a new connection. */

@@ -96,11 +96,9 @@ describe('a playground run', () => {
       streaming('Something confidential', { stream_options: { include_usage: true } }),
     );
     expect(answered[0]).toEqual(['reply', { status: 200, request_id: expect.stringMatching(/^req_/) }]);
-    expect(answered.slice(1, -1).every(([event]) => event === 'chunk')).toBe(true);
-    expect(answered.at(-2)![1]).toMatchObject({
-      usage: { total_tokens: expect.any(Number) },
-      cost_usd: expect.stringMatching(/^0\.\d+$/),
-    });
+    expect(answered.slice(1, -2).every(([event]) => event === 'chunk')).toBe(true);
+    expect(answered.at(-3)![1]).toMatchObject({ usage: { total_tokens: expect.any(Number) } });
+    expect(answered.at(-2)).toEqual(['cost', { cost_usd: expect.stringMatching(/^0\.\d+$/) }]);
     expect(answered.at(-1)).toEqual(['done', {}]);
     const refused = await run(streaming('Once more'));
     expect(refused).toEqual([
@@ -110,7 +108,7 @@ describe('a playground run', () => {
           status: 429,
           request_id: expect.any(String),
           retry_after_s: expect.any(String),
-          body: { error: expect.objectContaining({ type: 'rate_limit_error' }) },
+          body: expect.stringContaining('"type":"rate_limit_error"'),
         },
       ],
     ]);
@@ -129,9 +127,9 @@ describe('a playground run', () => {
   ])('is rejected by the gateway with the key %j', async (key, status, message) => {
     const upstream = await scripted(hello);
     const { run } = await opened(upstream);
-    const [[event, reply]] = (await run(streaming('Hello?'), key)) as [[string, object]];
+    const [[event, reply]] = (await run(streaming('Hello?'), key)) as [[string, { body: string }]];
     expect([event, reply]).toEqual(['reply', expect.objectContaining({ status })]);
-    expect((reply as { body: { error: { message: string } } }).body.error.message).toMatch(message);
+    expect(JSON.parse(reply.body).error.message).toMatch(message);
     expect(upstream.requests).toEqual([]);
   });
 
@@ -194,7 +192,7 @@ describe('a playground run', () => {
     const prompt = 'A long story, π. '.repeat(40_000);
     expect((await run(streaming(prompt))).at(-1)![0]).toBe('done');
     expect(upstream.last.body.messages).toEqual([{ role: 'user', content: prompt }]);
-    const tooLarge = await begin(streaming('x'.repeat(5_000_000))).then(
+    const tooLarge = await begin(streaming('x'.repeat(9_000_000))).then(
       ({ status }) => status,
       // Who is still sending may not read why the connection ended.
       () => 413,
@@ -215,7 +213,7 @@ describe('a playground run', () => {
         'reply',
         expect.objectContaining({
           status: 400,
-          body: { error: expect.objectContaining({ type: 'invalid_request_error' }) },
+          body: expect.stringContaining('"type":"invalid_request_error"'),
         }),
       ],
     ]);
@@ -223,9 +221,9 @@ describe('a playground run', () => {
 
   it('returns a whole reply when the request asks for one', async () => {
     const { run } = await opened(await simulated());
-    const [[event, reply]] = (await run(ask('Hello?'))) as [[string, object]];
-    expect(event).toBe('reply');
-    expect(reply).toMatchObject({ status: 200, body: { object: 'chat.completion' } });
+    const [[event, reply]] = (await run(ask('Hello?'))) as [[string, { body: string }]];
+    expect([event, reply]).toEqual(['reply', expect.objectContaining({ status: 200 })]);
+    expect(JSON.parse(reply.body)).toMatchObject({ object: 'chat.completion' });
   });
 
   it('streams chunk by chunk through compression and behind a form parser', async () => {
@@ -245,18 +243,18 @@ describe('a playground run', () => {
 });
 
 describe('concurrent playground runs', () => {
-  it('are limited to 16, and each releases its permit', async () => {
+  it('are limited to 8 of one person, and each releases its permit', async () => {
     const upstream = await scripted(beginning);
     const { begin, run, gateway } = await opened(upstream);
     const left = new AbortController();
     const running = await Promise.all(
-      Array.from({ length: 16 }, () => begin(streaming('Hello?'), { signal: left.signal })),
+      Array.from({ length: 8 }, () => begin(streaming('Hello?'), { signal: left.signal })),
     );
     expect(running.map(({ status }) => status)).toEqual(running.map(() => 200));
     const refused = await begin(streaming('One more'));
     expect([refused.status, await refused.text()]).toEqual([
       429,
-      expect.stringContaining('16 answers are being streamed already.'),
+      expect.stringContaining('8 answers are being streamed to you already.'),
     ]);
     left.abort();
     await until(() => gateway.inFlight === 0);
@@ -306,7 +304,7 @@ describe('a gateway that shuts down', () => {
     const response = await begin(streaming('[[sim:tokens=endless tps=50]]'));
     const closed = gateway.close(300);
     const refused = (await run(streaming('Hello?')))[0]![1];
-    expect(refused).toMatchObject({ status: 502, body: { error: { type: 'server_error' } } });
+    expect(refused).toMatchObject({ status: 502, body: expect.stringContaining('"type":"server_error"') });
     const told = eventsOf(await response.text());
     expect(told.slice(-2).map(({ event, json }) => [event, json])).toEqual([
       ['fault', { error: expect.objectContaining({ type: 'server_error' }) }],
@@ -326,7 +324,7 @@ describe('the playground page', () => {
       await signIn(page);
       await page.getByLabel('API key').fill(clientKey);
       await page
-        .getByRole('textbox', { name: 'Prompt' })
+        .getByRole('textbox', { name: 'Prompt', exact: true })
         .fill('Hello? [[sim:reasoning=none tokens=5 tps=200]]');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('In the ledger: account tester, answered by upstream, completed.').waitFor();
@@ -348,7 +346,7 @@ describe('the playground page', () => {
       name: 'for trying',
       expires: 'day',
     });
-    expect((await none.visitor.get(location!)).text).toContain('<a href="playground">');
+    expect((await none.visitor.get(location!)).text).toContain('href="playground"');
     expect((await none.visitor.get('playground')).text).not.toContain('No key has been issued yet');
     const open = await opened(upstream, {
       server: { port: 0, open: true },

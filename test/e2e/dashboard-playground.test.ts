@@ -15,6 +15,7 @@ import {
 } from '../support/browser.ts';
 import { dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { answer, ask, promptOf, said, textOf, used } from '../support/playground-page.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
 
@@ -64,17 +65,9 @@ async function otherPlayground(): Promise<WatchedPage> {
   return other;
 }
 
-async function ask({ page }: WatchedPage, prompt: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'Prompt' }).fill(prompt);
-  await page.getByRole('button', { name: 'Send' }).click();
-}
-
-const said = ({ page }: WatchedPage, text: string) => page.getByRole('status').getByText(text).waitFor();
-const used = ({ page }: WatchedPage, name: string) => page.locator(`[data-used="${name}"]`).textContent();
-
 /** What the ledger says of the request that the page has made. */
-async function recordOf({ page }: WatchedPage): Promise<ListedRow> {
-  const request_id = (await page.locator('#request-id').textContent())!.replace('Request ', '');
+async function recordOf(watched: WatchedPage): Promise<ListedRow> {
+  const request_id = await requestIdOf(watched);
   let found: ListedRow | undefined;
   await until(async () => {
     const rows = await place.look(store => store.ledger.list({ limit: 20 }));
@@ -83,6 +76,9 @@ async function recordOf({ page }: WatchedPage): Promise<ListedRow> {
   });
   return found!;
 }
+
+const requestIdOf = async (watched: WatchedPage) =>
+  /req_[\w-]+/.exec((await answer(watched).locator('.request-id').textContent())!)![0];
 
 /** What a program prints that has the key in its environment. Throws where it fails. */
 async function run(program: string, args: readonly string[]): Promise<string> {
@@ -94,11 +90,11 @@ describe('the playground', () => {
   it('streams an answer with its reasoning apart, and shows the usage and cost of the ledger', async () => {
     const { page, faults } = watched;
     await ask(watched, 'Why do rivers bend? [[sim:tps=80 reasoning_tokens=90 tokens=60]]');
-    await page.locator('#reasoning-text').filter({ hasText: /\w/ }).waitFor();
+    await answer(watched).locator('.reasoning').filter({ hasText: /\w/ }).waitFor();
     const running = Number(await used(watched, 'completion'));
     await said(watched, 'Complete.');
     const [reasoning, text] = await Promise.all(
-      ['#reasoning-text', '#text'].map(id => page.locator(id).textContent()),
+      ['.reasoning', '.text'].map(part => answer(watched).locator(part).textContent()),
     );
     expect([reasoning!.length > 50, text!.length > 50, text!.includes(reasoning!)]).toEqual([
       true,
@@ -122,20 +118,26 @@ describe('the playground', () => {
     ] as const)
       expect([name, await used(watched, name)]).toEqual([name, String(value)]);
     expect(await used(watched, 'first-token')).toMatch(/^\d+\sms$/);
+    expect(await used(watched, 'total')).toMatch(/^\d+\.\d\d\ss$/);
     expect(Number(await used(watched, 'speed'))).toBeGreaterThan(5);
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await page.getByRole('status').textContent()).toMatch(
+      /^Answer of aion-labs\/aion-3\.5: Complete\. 150 tokens in \d+\.\d s\.$/,
+    );
+    await page.getByRole('link', { name: 'Open the record' }).click();
+    await page.getByText(row.request_id).waitFor();
+    await openPlayground(watched);
     expect(faults).toEqual([]);
   });
 
   it.each(['button', 'Escape'])(
-    'cancels by %s, which aborts the upstream and settles what has arrived',
+    'stops by %s, which aborts the upstream and settles what has arrived',
     async how => {
       const { page } = watched;
       await ask(watched, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
       await said(watched, 'Answering…');
-      if (how === 'button') await page.getByRole('button', { name: 'Cancel' }).click();
+      if (how === 'button') await page.getByRole('button', { name: 'Stop' }).click();
       else await page.keyboard.press('Escape');
-      await said(watched, 'Cancelled.');
+      await said(watched, 'Stopped.');
       const row = await recordOf(watched);
       expect(row).toMatchObject({ end_reason: 'client_gone', status: 200 });
       expect(gateway.gateway.inFlight).toBe(0);
@@ -155,14 +157,15 @@ describe('the playground', () => {
     const { page, faults } = watched;
     await page.getByLabel('API key').fill('sk-of-nobody');
     await ask(watched, 'Hello?');
-    await page.getByRole('alert').getByText('Invalid API key. (401 · authentication_error)').waitFor();
+    const fault = page.getByRole('alert').getByText('Invalid API key. (401 · authentication_error)');
+    await fault.waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await said(watched, 'Not answered.');
-    expect(await page.locator('#request-id').textContent()).toMatch(/^Request req_/);
+    expect(await requestIdOf(watched)).toMatch(/^req_/);
     await page.getByLabel('API key').fill(` ${clientKey} `);
-    await page.getByRole('textbox', { name: 'Prompt' }).press('Control+Enter');
+    await page.getByRole('button', { name: 'Retry' }).click();
     await said(watched, 'Complete.');
-    expect(await page.getByRole('alert').textContent()).toBe('');
+    expect(await fault.isVisible()).toBe(false);
     expect(faults).toEqual([]);
   });
 
@@ -171,7 +174,7 @@ describe('the playground', () => {
     const message = 'The upstream provider closed the stream unexpectedly. (provider_error)';
     await watched.page.getByRole('alert').getByText(message).waitFor();
     await said(watched, 'Broken off.');
-    expect((await watched.page.locator('#text').textContent())!.length).toBeGreaterThan(5);
+    expect((await textOf(watched))!.length).toBeGreaterThan(5);
     expect(await recordOf(watched)).toMatchObject({ end_reason: 'upstream_failed' });
     expect(watched.faults).toEqual([]);
   });
@@ -181,18 +184,22 @@ describe('the playground', () => {
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script><b>bold</b> &amp; π`;
     await ask(watched, `[[sim:reasoning=tags say=<think>${hostile}</think>${hostile}]]`);
     await said(watched, 'Complete.');
-    for (const id of ['#reasoning-text', '#text']) {
-      expect(await page.locator(id).textContent()).toContain(hostile);
-      expect(await page.locator(`${id} *`).count()).toBe(0);
+    for (const part of ['.reasoning', '.text']) {
+      expect(await answer(watched).locator(part).textContent()).toContain(hostile);
+      expect(await answer(watched).locator(`${part} :is(img, script, b)`).count()).toBe(0);
     }
     expect(await page.title()).toBe('Playground · sluice');
     expect(watched.faults).toEqual([]);
   });
 
-  it('keeps the key out of the page, its address and browser storage', async () => {
-    const { page, context } = watched;
-    await ask(watched, 'Hello?');
-    await said(watched, 'Complete.');
+  it('keeps the key in the tab until signing out, and out of the page, its address and other storage', async () => {
+    const other = await watchedPage(browser);
+    const { page, context } = other;
+    await page.goto(`${gateway.adminUrl}/dashboard/playground`);
+    await signIn(page);
+    await page.getByLabel('API key').fill(clientKey);
+    await ask(other, 'Hello?');
+    await said(other, 'Complete.');
     const stored = JSON.stringify([
       await context.storageState(),
       await page.content(),
@@ -201,7 +208,14 @@ describe('the playground', () => {
     ]);
     expect(stored).not.toContain(clientKey);
     await page.reload();
+    expect(await page.getByLabel('API key').inputValue()).toBe(clientKey);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await page.evaluate<string>('JSON.stringify(sessionStorage)')).toBe('{}');
+    await signIn(page);
+    await page.goto(`${gateway.adminUrl}/dashboard/playground`);
     expect(await page.getByLabel('API key').inputValue()).toBe('');
+    await context.close();
   });
 
   it('reports an expired session and keeps the prompt', async () => {
@@ -210,7 +224,7 @@ describe('the playground', () => {
     await context.clearCookies();
     await ask(other, 'A prompt that took long to write');
     await page.getByRole('alert').getByText('You are signed out. Load the page again to sign in.').waitFor();
-    expect(await page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe(
+    expect(await page.getByRole('article', { name: 'Prompt' }).textContent()).toContain(
       'A prompt that took long to write',
     );
     expect(faults).toEqual([expect.stringContaining('401')]);
@@ -227,29 +241,25 @@ describe('the playground', () => {
       'max',
     ]);
     await effort.selectOption('low');
-    await page.getByLabel('Model').selectOption('aion-labs/aion-2.0');
+    await page.getByLabel('Model', { exact: true }).selectOption('aion-labs/aion-2.0');
     expect(await effort.inputValue()).toBe('low');
     await effort.selectOption('none');
-    await page.getByLabel('Model').selectOption('aion-labs/aion-rp-llama-3.1-8b');
+    await page.getByLabel('Model', { exact: true }).selectOption('aion-labs/aion-rp-llama-3.1-8b');
     expect([await effort.inputValue(), await effort.isDisabled()]).toEqual(['', true]);
     await page.goto(`${gateway.adminUrl}/dashboard/playground?model=aion-labs/aion-3.0`);
-    expect(await page.getByLabel('Model').inputValue()).toBe('aion-labs/aion-3.0');
+    expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe('aion-labs/aion-3.0');
   });
 
   it('generates code that sends the same request as the form', async () => {
     const other = await otherPlayground();
     const { page } = other;
     await page.clock.install();
-    const prompt = `It's "quoted",\nwith $HOME and \`id\` and \\ 日本語.`;
-    await page.getByRole('textbox', { name: 'Prompt' }).fill(prompt);
+    await promptOf(other).fill(`It's "quoted",\nwith $HOME and \`id\` and \\ 日本語.`);
     await page.getByLabel('Temperature').fill('0.5');
     await page.getByLabel('Reasoning effort').selectOption('low');
     await page.getByLabel('Max tokens').fill('300');
-    await page.getByText('System message').click();
-    await page.getByLabel('System message').fill(`Don't.`);
-    await page.getByRole('button', { name: 'Send' }).click();
-    await said(other, 'Complete.');
-    const { prompt_tokens, completion_tokens } = await recordOf(other);
+    await page.getByText('System prompt').click();
+    await page.getByLabel('System prompt').fill(`Don't.`);
     const codes: Record<string, string> = {};
     for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
       await page.getByRole('button', { name, exact: true }).click();
@@ -262,7 +272,11 @@ describe('the playground', () => {
       await page.clock.fastForward(2000);
       await page.getByRole('button', { name: 'Copy' }).waitFor();
     }
-    const text = (await page.locator('#text').textContent())!;
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.clock.runFor(2000);
+    await said(other, 'Complete.');
+    const { prompt_tokens, completion_tokens } = await recordOf(other);
+    const text = (await textOf(other))!;
     const [byCurl, bySdk] = await Promise.all([
       run('sh', ['-c', codes.curl!.replace('curl', 'curl -sS')]),
       run(process.execPath, ['--input-type=module', '-e', codes['openai for JavaScript']!]),
@@ -281,7 +295,7 @@ describe('the playground', () => {
     );
     await Promise.all(both.map(window => said(window, 'Complete.')));
     for (const [at, { page }] of both.entries())
-      expect(await page.locator('#text').textContent()).toBe(`answer-${at}-end`);
+      expect(await page.locator('.text').last().textContent()).toBe(`answer-${at}-end`);
     await both[1]!.context.close();
   });
 
@@ -289,7 +303,7 @@ describe('the playground', () => {
     const other = await otherPlayground();
     await ask(other, 'Tell me a very long story. [[sim:tokens=endless tps=50 reasoning_tokens=5]]');
     await said(other, 'Answering…');
-    const request_id = (await other.page.locator('#request-id').textContent())!.replace('Request ', '');
+    const request_id = await requestIdOf(other);
     await other.page.close();
     await until(() => gateway.gateway.inFlight === 0);
     await until(async () => {
@@ -307,14 +321,14 @@ describe('the playground', () => {
     const seen: string[] = [];
     while (!seen.includes('Send')) {
       seen.push(await focused());
-      expect(seen.length).toBeLessThan(12);
+      expect(seen.length).toBeLessThan(24);
       await page.keyboard.press(seen.at(-1) === 'Send' ? 'Enter' : 'Tab');
     }
     expect(seen).toEqual(
       expect.arrayContaining(['prompt', 'reasoning_effort', 'temperature', 'max_tokens', 'Send']),
     );
     await said(watched, 'Complete.');
-    expect(await focused()).toBe('Send');
+    expect(await focused()).toBe('prompt');
   });
 });
 
@@ -322,12 +336,12 @@ describe('the playground in every look', () => {
   it('passes the accessibility checks, empty and while it is answered', async () => {
     const { page, faults } = watched;
     expect(await faultsInEveryLook(page)).toEqual([]);
-    await page.getByText('System message').click();
+    await page.getByText('System prompt').click();
     await ask(watched, `${'unbroken'.repeat(40)} [[sim:tokens=endless tps=20 reasoning_tokens=20]]`);
     await said(watched, 'Answering…');
     expect(await faultsInEveryLook(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    await said(watched, 'Cancelled.');
+    await said(watched, 'Stopped.');
     expect(faults).toEqual([]);
   });
 

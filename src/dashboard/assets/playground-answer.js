@@ -6,149 +6,151 @@ const ends = {
   content_filter: 'Ended by a content filter.',
 };
 
-/** How often, and how long apart, the ledger is asked for what has just ended. */
-const most_askings = 25;
-const pause_ms = 400;
-
-const element = id => document.getElementById(id);
-
-/** One answer as it comes. All of it is text: nothing that a model writes is ever taken for markup. */
+/** One answer as it comes: what the events of a run add up to. Shows nothing itself. */
 export class Answer {
+  text = '';
+  reasoning = '';
+  /** Calls of tools, each with the `result` that is sent back. */
+  calls = [];
+  /** The events as they came. */
+  raw = [];
+  /** What went wrong, as the gateway or the dashboard says it. */
+  fault;
+  /** What is going on, in words. */
+  state = 'Waiting for the first token…';
+  usage;
+  cost_usd;
+  request_id;
+  /** Beside the request id: parameters that were ignored, when to ask again. */
+  notes = [];
+  first_ms;
+  total_ms;
   #sent_ms = performance.now();
-  #first_ms;
   #end;
   #isDone = false;
-  #isFaulty = false;
-  #request_id;
-
-  constructor() {
-    for (const id of ['fault', 'reasoning-text', 'text', 'request-id', 'record'])
-      element(id).replaceChildren();
-    for (const figure of document.querySelectorAll('[data-used]')) figure.textContent = '–';
-    element('reasoning').hidden = true;
-    this.#say('Waiting for the first token…');
-    // In a narrow window it stands below the form.
-    element('state').scrollIntoView({ block: 'nearest' });
-  }
 
   /** What the gateway sends, by the name of its event. */
   take(event, data) {
-    if (event === 'reply') this.#reply(data);
-    else if (event === 'chunk') this.#chunk(data);
-    else if (event === 'fault') this.#fault(data.error);
+    if (event === 'cost') this.cost_usd = JSON.parse(data).cost_usd;
+    else if (event === 'reply') this.#reply(JSON.parse(data));
+    else this.raw.push(`data: ${data}`);
+    if (event === 'chunk') this.#chunk(JSON.parse(data));
+    else if (event === 'fault') this.#fault(JSON.parse(data).error);
     else if (event === 'done') this.#isDone = true;
   }
 
   /** Nothing more comes. */
   end() {
-    if (this.#isFaulty) return;
-    if (!this.#isDone) return this.brokeOff();
-    this.#say(ends[this.#end] ?? `Ended: ${this.#end ?? 'without a reason'}.`);
+    if (!this.fault && !this.#isDone) return this.brokeOff();
+    this.total_ms = this.#passed_ms();
+    if (!this.fault) this.state = ends[this.#end] ?? `Ended: ${this.#end ?? 'without a reason'}.`;
   }
 
-  cancelled() {
-    this.#say('Cancelled.');
-  }
-
-  /** The dashboard itself did not pass the request on. Its pages say why. */
-  refusedHere(status, text) {
-    const page = new DOMParser().parseFromString(text, 'text/html');
-    const words = [...page.querySelectorAll('main h1, main h1 + p:not(:has(a))')].map(
-      ({ textContent }) => textContent,
-    );
-    const advice = status === 401 ? 'Load the page again to sign in.' : '';
-    this.#fault({ message: [words.join(' ') || `The dashboard answered ${status}.`, advice].join(' ') });
+  stopped() {
+    this.total_ms = this.#passed_ms();
+    this.state = 'Stopped.';
   }
 
   brokeOff() {
+    this.total_ms = this.#passed_ms();
     this.#fault({ message: 'The connection broke off before the answer was complete.' });
   }
 
-  /** Shows what is billed in place of what was seen last, once the ledger has it. Requests without an account have no record. */
-  async settled(signal) {
-    if (this.#request_id === undefined) return;
-    const id = encodeURIComponent(this.#request_id);
-    for (let askings = 0; askings < most_askings; askings++) {
-      await new Promise(resolve => setTimeout(resolve, pause_ms));
-      const response = await fetch(`playground-record?id=${id}`, { signal });
-      const row = response.ok ? await response.json() : null;
-      if (row && !signal.aborted) return this.#billed(row);
-    }
+  /** The dashboard itself did not pass the request on. */
+  refusedHere(status, words) {
+    const advice = status === 401 ? 'Load the page again to sign in.' : '';
+    this.#fault({
+      message: [words || `The dashboard answered ${status}.`, advice].filter(Boolean).join(' '),
+    });
   }
 
-  #billed({ account, provider, end_reason, cost_usd, ...tokens }) {
-    // Of reasoning it has none also where the provider has told of none.
-    const told = ['prompt', 'cached', 'completion', ...(tokens.reasoning_tokens > 0 ? ['reasoning'] : [])];
-    for (const name of told) show(name, tokens[`${name}_tokens`]);
-    show('cost', `$${cost_usd}`);
-    const by = provider === null ? '' : `, answered by ${provider}`;
-    element('record').textContent =
-      `In the ledger: account ${account}${by}, ${end_reason.replaceAll('_', ' ')}.`;
+  /** What it says and calls, as messages of the conversation; none if there is nothing to go on with. */
+  messages() {
+    const { text, reasoning } = this;
+    // Arguments may have been cut off.
+    const calls = this.#end === 'tool_calls' ? this.calls : [];
+    if (text === '' && calls.length === 0) return [];
+    const message = { role: 'assistant', content: text === '' ? null : text };
+    if (calls.length === 0) return [message];
+    // Within a loop of tools some models go on with their own reasoning.
+    if (reasoning !== '') message.reasoning = reasoning;
+    message.tool_calls = calls.map(({ id, name, args }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: args },
+    }));
+    return [message, ...calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result }))];
+  }
+
+  /** Tokens per second since the first one; undefined before there is a speed. */
+  speed() {
+    const streamed_ms = (this.total_ms ?? this.#passed_ms()) - this.first_ms;
+    // Of a single moment there is none.
+    return streamed_ms > 100 && this.usage ? (this.usage.completion_tokens / streamed_ms) * 1000 : undefined;
+  }
+
+  #passed_ms() {
+    return performance.now() - this.#sent_ms;
   }
 
   #reply({ status, request_id, retry_after_s, ignored_parameters, body }) {
-    this.#request_id = request_id;
-    const notes = [
-      request_id && `Request ${request_id}`,
-      ignored_parameters && `ignored: ${ignored_parameters}`,
-      retry_after_s && `to be tried again after ${retry_after_s} s`,
-    ];
-    element('request-id').textContent = notes.filter(Boolean).join(', ');
-    if (body?.error) this.#fault({ ...body.error, status });
+    this.request_id = request_id;
+    this.raw.push(`HTTP ${status}`, '');
+    if (ignored_parameters) this.notes.push(`ignored: ${ignored_parameters}`);
+    if (retry_after_s) this.notes.push(`to be tried again after ${retry_after_s} s`);
+    if (body === undefined) return;
+    this.raw.push(body);
+    this.#isDone = true;
+    this.#whole(status, body);
   }
 
-  #chunk({ choices, usage, cost_usd }) {
+  /** A reply that is no stream: an error, or a completion. */
+  #whole(status, body) {
+    let parsed;
+    try {
+      parsed = JSON.parse(body);
+    } catch {
+      // Not written by the gateway.
+      return this.#fault({ message: body.slice(0, 500), status });
+    }
+    const { error, choices, usage } = parsed;
+    if (error || !choices) return this.#fault({ ...(error ?? { message: body.slice(0, 500) }), status });
+    const calls = choices.map(({ message: { tool_calls, ...message }, finish_reason }) => ({
+      delta: { ...message, tool_calls: tool_calls?.map((call, index) => ({ ...call, index })) },
+      finish_reason,
+    }));
+    this.#chunk({ choices: calls, usage });
+  }
+
+  #chunk({ choices, usage }) {
     for (const { delta = {}, finish_reason } of choices) {
-      this.#append('reasoning-text', delta.reasoning ?? delta.reasoning_content);
-      this.#append('text', delta.content ?? delta.refusal);
+      this.#add('reasoning', delta.reasoning ?? delta.reasoning_content);
+      this.#add('text', delta.content ?? delta.refusal);
+      for (const piece of delta.tool_calls ?? []) this.#call(piece);
       this.#end = finish_reason ?? this.#end;
     }
-    if (usage) this.#used(usage, cost_usd);
+    if (usage) this.usage = usage;
   }
 
-  #append(id, text) {
+  #add(name, text) {
     if (!text) return;
-    const place = element(id);
-    if (this.#first_ms === undefined) {
-      this.#first_ms = performance.now();
-      show('first-token', `${Math.round(this.#first_ms - this.#sent_ms)}\u00a0ms`);
-    }
-    if (id === 'reasoning-text') element('reasoning').hidden = false;
-    this.#say(id === 'text' ? 'Answering…' : 'Reasoning…');
-    // Only the reasoning scrolls by itself, unless the reader has scrolled up.
-    const follows = id === 'reasoning-text' && place.scrollHeight - place.scrollTop - place.clientHeight < 24;
-    if (place.firstChild) place.firstChild.appendData(text);
-    else place.append(text);
-    if (follows) place.scrollTop = place.scrollHeight;
+    this.first_ms ??= this.#passed_ms();
+    this.state = name === 'text' ? 'Answering…' : 'Reasoning…';
+    this[name] += text;
   }
 
-  #used({ prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details }, cost_usd) {
-    show('prompt', prompt_tokens);
-    show('cached', prompt_tokens_details?.cached_tokens);
-    show('completion', completion_tokens);
-    show('reasoning', completion_tokens_details?.reasoning_tokens);
-    show('cost', cost_usd === undefined ? undefined : `$${cost_usd}`);
-    const streamed_ms = performance.now() - this.#first_ms;
-    // Of a single moment there is no speed.
-    if (streamed_ms > 100) show('speed', ((completion_tokens / streamed_ms) * 1000).toFixed(1));
+  #call({ index, id, function: { name = '', arguments: args = '' } = {} }) {
+    this.first_ms ??= this.#passed_ms();
+    this.state = 'Calling a tool…';
+    this.calls[index] ??= { id: '', name: '', args: '', result: '' };
+    const call = this.calls[index];
+    if (id) call.id = id;
+    call.name += name;
+    call.args += args;
   }
 
-  #fault({ message, type, code, status }) {
-    this.#isFaulty = true;
-    const words = document.createElement('p');
-    words.className = 'notice bad';
-    const kind = [status, type, code].filter(Boolean).join(' · ');
-    words.textContent = kind ? `${message} (${kind})` : message;
-    element('fault').replaceChildren(words);
-    this.#say(this.#first_ms === undefined ? 'Not answered.' : 'Broken off.');
+  #fault(error) {
+    this.fault = error;
+    this.state = this.first_ms === undefined ? 'Not answered.' : 'Broken off.';
   }
-
-  #say(text) {
-    const state = element('state');
-    if (state.textContent !== text) state.textContent = text;
-  }
-}
-
-function show(name, value) {
-  document.querySelector(`[data-used="${name}"]`).textContent = value ?? '–';
 }

@@ -1,108 +1,141 @@
-import { Answer } from './playground-answer.js';
-import { eventsOf } from './playground-events.js';
-import { codeOf, requestOf } from './playground-request.js';
+import { codePanel } from './playground-code-panel.js';
+import { Conversation } from './playground-conversation.js';
+import { Images } from './playground-images.js';
+import { keepKey, keptKey } from './playground-key.js';
+import { requestOf } from './playground-request.js';
+import { Settings } from './playground-settings.js';
 
-const form = document.querySelector('form.ask');
+const form = document.querySelector('form.playground');
 const { elements: fields } = form;
-const [send, cancel, publicUrl] = ['send', 'cancel', 'public-url'].map(id => document.getElementById(id));
-const languages = [...document.querySelectorAll('button[data-language]')];
+const options = JSON.parse(form.dataset.options);
+const [send, clear, announce, refusal] = ['send', 'clear', 'announce', 'refusal'].map(id =>
+  document.getElementById(id),
+);
 
-/** Of the request that runs, if one does; and of what is still asked about the one before. */
-let running;
-let settling = new AbortController();
+const settings = new Settings(fields, changed);
+const images = new Images({ max_image_bytes: options.max_image_bytes, refuse, onChange: changed });
+const conversation = new Conversation(options, { start, ask, changed, ended, proceed });
+const writeCode = codePanel(() => requestTo(0, messagesWithDraft()));
 
-const factsOf = () => JSON.parse(fields.model.selectedOptions[0].dataset.model);
-
-function asked() {
-  const values = Object.fromEntries(
-    ['model', 'system', 'prompt', 'reasoning_effort', 'temperature', 'max_tokens'].map(name => [
-      name,
-      fields[name].value,
-    ]),
-  );
-  return requestOf({ ...values, facts: factsOf() });
+/** The request to one of the models with these turns. */
+function requestTo(slot, turns) {
+  const messages = [...settings.system(), ...turns];
+  const takesImages = settings.facts(slot).images;
+  return requestOf({
+    ...settings.request(slot),
+    messages: takesImages ? messages : messages.map(withoutImages),
+  });
 }
 
-/** What the chosen model takes. */
-function offer() {
-  const { levels, usual, max_tokens } = factsOf();
-  const effort = fields.reasoning_effort;
-  const before = effort.value;
-  effort.replaceChildren(
-    new Option(usual === null ? 'not offered' : `default (${usual})`, ''),
-    ...levels.map(level => new Option(level, level)),
-  );
-  effort.value = levels.includes(before) ? before : '';
-  effort.disabled = levels.length === 0;
-  fields.max_tokens.max = max_tokens;
+/** What the model is not sent of these turns, in words. */
+function leftOut(slot, turns) {
+  const facts = settings.facts(slot);
+  const hasImages = turns.some(({ content }) => Array.isArray(content));
+  return [
+    !facts.images && hasImages && 'without the images, which this model does not take',
+    !facts.tools && settings.tools()?.length > 0 && 'without the tools, which this model does not take',
+  ].filter(Boolean);
 }
 
-function writeCode() {
-  const language = languages.find(button => button.ariaPressed === 'true').dataset.language;
-  document.getElementById('code').textContent = codeOf(language, asked(), publicUrl.value);
+/** The turns may have been written for another model. */
+function withoutImages(message) {
+  if (!Array.isArray(message.content)) return message;
+  const texts = message.content.filter(({ type }) => type === 'text');
+  return { ...message, content: texts.map(({ text }) => text).join('\n') };
 }
 
-async function run() {
-  settling.abort();
-  settling = new AbortController();
-  const answer = new Answer();
-  running = new AbortController();
-  setRunning(true);
-  try {
-    const body = new URLSearchParams({
-      form_token: fields.form_token.value,
-      key: fields.key?.value ?? '',
-      request: JSON.stringify(asked()),
-    });
-    const response = await fetch(form.action, { method: 'POST', body, signal: running.signal });
-    if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
-      answer.refusedHere(response.status, await response.text());
-    else for await (const { event, data } of eventsOf(response)) answer.take(event, data);
-    answer.end();
-  } catch {
-    if (running.signal.aborted) answer.cancelled();
-    else answer.brokeOff();
-  } finally {
-    running = undefined;
-    setRunning(false);
-  }
-  // The figures that were seen last stay where the ledger cannot be asked.
-  answer.settled(settling.signal).catch(() => {});
+/** The conversation with the prompt that is being written, as it would be sent. */
+function messagesWithDraft() {
+  const turns = conversation.messages();
+  const text = fields.prompt.value;
+  const pictures = images.urls.map(url => ({ type: 'image_url', image_url: { url } }));
+  if (pictures.length > 0)
+    return [...turns, { role: 'user', content: [{ type: 'text', text }, ...pictures] }];
+  return text === '' && turns.length > 0 ? turns : [...turns, { role: 'user', content: text }];
 }
 
-/** The button that has nothing to do any longer does not keep the keyboard. */
-function setRunning(isRunning) {
-  const [on, off] = isRunning ? [cancel, send] : [send, cancel];
-  const isHeld = document.activeElement === off;
-  on.disabled = false;
-  if (isHeld) on.focus();
-  off.disabled = true;
-  document.getElementById('answer-panel').ariaBusy = String(isRunning);
+/** Says why nothing is sent; `undefined` takes it back. */
+function refuse(why) {
+  refusal.hidden = why === undefined;
+  refusal.textContent = why ?? '';
+}
+
+/** Sends the prompt, or the results of tools where there is no prompt. */
+function submit() {
+  if (conversation.isRunning) return;
+  const text = fields.prompt.value;
+  if (settings.tools() === undefined) return refuse('The tools are no list in JSON.');
+  if (conversation.isUndecided)
+    return refuse('Two answers stand beside each other: continue with one of them.');
+  if (text.trim() === '' && images.urls.length === 0 && !conversation.hasResults)
+    return refuse('Write a prompt.');
+  if (text.trim() !== '' || images.urls.length > 0) conversation.addPrompt(text, images.take());
+  fields.prompt.value = '';
+  ask();
+  fields.prompt.focus();
+}
+
+/** Asks for the next answer to the conversation as it is. */
+function ask() {
+  refuse(undefined);
+  conversation.answer(settings.slots);
+  changed();
+}
+
+function start(card, turns) {
+  const key = fields.key?.value.trim() ?? '';
+  const form_token = fields.form_token.value;
+  if (key !== '') keepKey(form_token, key);
+  const slot = Math.min(card.slot, settings.slots - 1);
+  const notes = leftOut(slot, turns);
+  card.start(requestTo(slot, turns), { action: form.action, form_token, key, notes });
+  changed();
+}
+
+/** One line at the end of an answer, for those who do not see it grow. */
+function ended(card) {
+  const { answer, element } = card;
+  const { usage, total_ms = 0 } = answer;
+  const used = usage ? ` ${usage.completion_tokens} tokens in ${(total_ms / 1000).toFixed(1)} s.` : '';
+  announce.textContent = `${element.ariaLabel}: ${answer.state}${used}`;
+  changed();
+  if (document.activeElement === fields.prompt && fields.prompt.value === '') proceed(card);
+}
+
+/** Gives the keyboard to what is to be filled in next. */
+function proceed(card) {
+  if (!card?.focusResult()) fields.prompt.focus();
+}
+
+/** Everything that follows from the fields and the turns. */
+function changed() {
+  settings.offer();
+  const all = Array.from({ length: settings.slots }, (_, slot) => settings.facts(slot));
+  images.offer(all.some(facts => facts.images));
+  const { isRunning, isEmpty, hasResults } = conversation;
+  send.disabled = isRunning;
+  clear.disabled = isEmpty;
+  send.textContent = hasResults && fields.prompt.value === '' ? 'Send results' : 'Send';
+  writeCode();
 }
 
 form.addEventListener('submit', event => {
   event.preventDefault();
-  if (!running) run();
+  submit();
 });
-form.addEventListener('input', event => {
-  if (event.target === fields.model) offer();
-  writeCode();
-});
+form.addEventListener('input', changed);
 fields.prompt.addEventListener('keydown', event => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
 });
-cancel.addEventListener('click', () => running?.abort());
 document.addEventListener('keydown', event => {
-  if (event.key === 'Escape' && !event.isComposing) running?.abort();
+  if (event.key === 'Escape' && !event.isComposing) conversation.stop();
 });
-publicUrl.addEventListener('input', writeCode);
-for (const button of languages)
-  button.addEventListener('click', () => {
-    for (const other of languages) other.ariaPressed = String(other === button);
-    writeCode();
-  });
+clear.addEventListener('click', () => {
+  conversation.clear();
+  fields.prompt.focus();
+});
+// A page that is kept for the way back would go on reading.
+addEventListener('pagehide', () => conversation.stop());
 
-publicUrl.value ||= location.origin;
-offer();
-writeCode();
-setRunning(false);
+if (fields.key) fields.key.value ||= keptKey(fields.form_token.value) ?? '';
+changed();

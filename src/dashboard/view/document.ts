@@ -67,6 +67,7 @@ ${typed && html`<input type="hidden" name="typed" value="${typed}">`}
 <label>Password <input name="password" type="password" autocomplete="current-password" required ${fault && html`aria-describedby="fault"`} ${name && html`autofocus`}></label>
 <button class="primary">Sign in</button>
 </form>`,
+    html`<script type="module" src="assets/signed-out.js"></script>\n`,
   );
 
 /** Shows a form that was sent after its session had ended, to be sent again. */

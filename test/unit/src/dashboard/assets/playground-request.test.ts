@@ -1,129 +1,55 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 
 /** What the playground's script has; browsers are given it as it is, so it has no types of its own. */
 interface Asset {
   requestOf(form: object): Readonly<Record<string, unknown>>;
-  codeOf(language: string, request: object, public_url: string): string;
 }
 const file = '../../../../../src/dashboard/assets/playground-request.js';
-const { requestOf, codeOf } = (await import(file)) as Asset;
+const { requestOf } = (await import(file)) as Asset;
 
-const form = {
-  model: 'aion-labs/aion-3.5',
-  facts: { reasoning: true, levels: ['low', 'high'], usual: 'high', max_tokens: 100 },
-  system: '',
-  prompt: 'Why?',
-  reasoning_effort: '',
-  temperature: '',
-  max_tokens: '',
-};
-const stream_options = { include_usage: true, continuous_usage_stats: true };
-const url = 'http://127.0.0.1:8080';
+const facts = { reasoning: true, levels: ['low', 'high'], usual: 'high', max_tokens: 100, tools: true };
+const messages = [{ role: 'user', content: 'Why?' }];
+const empty = { reasoning_effort: '', temperature: '', max_tokens: '', top_p: '', stop: '', seed: '' };
+const form = { model: 'aion-labs/aion-3.5', facts, messages, parameters: empty };
+const tools = [{ type: 'function', function: { name: 'get_weather' } }];
 
 describe('the request of the playground form', () => {
   it('omits empty fields', () => {
     expect(requestOf(form)).toEqual({
       model: 'aion-labs/aion-3.5',
-      messages: [{ role: 'user', content: 'Why?' }],
+      messages,
       reasoning_split: true,
       stream: true,
-      stream_options,
+      stream_options: { include_usage: true, continuous_usage_stats: true },
     });
   });
 
-  it('has numbers where the API has numbers', () => {
-    const filled = {
-      ...form,
-      system: 'Be brief.',
+  it('has numbers where the API has numbers, and a list of texts to stop at', () => {
+    const parameters = {
       reasoning_effort: 'low',
       temperature: '0',
       max_tokens: '50',
+      top_p: '0.5',
+      stop: '2',
+      seed: '7',
     };
-    expect(requestOf(filled)).toMatchObject({
-      messages: [
-        { role: 'system', content: 'Be brief.' },
-        { role: 'user', content: 'Why?' },
-      ],
+    expect(requestOf({ ...form, parameters, tools })).toMatchObject({
+      messages,
       reasoning_effort: 'low',
       temperature: 0,
       max_tokens: 50,
+      top_p: 0.5,
+      stop: ['2'],
+      seed: 7,
+      tools,
     });
   });
 
-  it('asks for no reasoning when the model does not reason', () => {
-    const request = requestOf({ ...form, facts: { ...form.facts, reasoning: false } });
-    expect(request).not.toHaveProperty('reasoning_split');
-  });
-});
-
-/** What would end a string, a line, or the command, if it were not quoted. */
-const nasty = [
-  `it's "quoted" and \\escaped\\`,
-  `'; touch /tmp/owned; echo '`,
-  'line one\nline two\r\n\ttabbed',
-  '$(id) `id` $HOME !! %s \\n ${process.exit(1)}',
-  '</script><!-- \u2028\u2029 \u0000 \u001b[31m',
-  'π 日本語 😀 \u{1F468}\u200D\u{1F469} \ud800',
-  '\'\'\' """ `${1}` #{2}',
-];
-
-describe.each(nasty)('a prompt %j', prompt => {
-  const request = requestOf({ ...form, prompt, system: prompt });
-
-  it('stays literal text in a shell', () => {
-    // In place of curl: prints what it is given, each with a NUL behind it.
-    const code = `curl() { for one in "$@"; do printf '%s\\0' "$one"; done; }\n${codeOf('curl', request, url)}`;
-    const { stdout, stderr } = spawnSync('sh', ['-c', code], {
-      encoding: 'utf8',
-      env: { SLUICE_API_KEY: 'sk-1' },
-    });
-    const given = stdout.split('\0').slice(0, -1);
-    expect(stderr).toBe('');
-    expect(given.slice(0, -1)).toEqual([
-      '-N',
-      `${url}/v1/chat/completions`,
-      '-H',
-      'Authorization: Bearer sk-1',
-      '-H',
-      'Content-Type: application/json',
-      '-d',
-    ]);
-    expect(JSON.parse(given.at(-1)!)).toEqual(request);
-  });
-
-  it('stays literal text in JavaScript', () => {
-    const code = codeOf('javascript', request, url);
-    const literal = code.slice(code.indexOf('create(') + 'create('.length, code.indexOf(');\nfor await'));
-    const { stdout } = spawnSync(process.execPath, ['-p', `JSON.stringify(${literal})`], {
-      encoding: 'utf8',
-    });
-    expect(JSON.parse(stdout)).toEqual(request);
-  });
-
-  it('stays literal text in Python', () => {
-    const code = codeOf('python', request, url);
-    const literals = [...code.matchAll(/"content": (".*"),$/gm)].map(([, literal]) => literal!);
-    // What JSON and Python read alike: no escape but these, no quote within, no line ended.
-    for (const literal of literals) {
-      expect(literal).toMatch(/^"(?:[^"\\\n\r]|\\(?:["\\bfnrt]|u[\da-f]{4}))*"$/);
-      expect(JSON.parse(literal)).toBe(prompt);
-    }
-    expect(literals).toHaveLength(2);
-  });
-});
-
-describe('the code sample of the playground', () => {
-  it.each([`${url}`, `${url}/`, `${url}/v1`, `${url}/v1/`])('uses the same base URL for %s', given => {
-    for (const language of ['curl', 'javascript', 'python'])
-      expect(codeOf(language, requestOf(form), given)).toMatch(/http:\/\/127\.0\.0\.1:8080\/v1(?!\/v1)/);
-  });
-
-  it('passes fields unknown to the Python SDK in extra_body', () => {
-    const code = codeOf('python', requestOf({ ...form, reasoning_effort: 'low' }), url);
-    expect(code).toContain(
-      '    reasoning_effort="low",\n    stream=True,\n    stream_options={\n        "include_usage": True,',
-    );
-    expect(code).toContain('    extra_body={\n        "reasoning_split": True,\n    },\n)');
+  it('leaves out what the model does not take', () => {
+    const parameters = { ...empty, reasoning_effort: 'low' };
+    const plain = { ...facts, reasoning: false, levels: [], tools: false };
+    const request = requestOf({ ...form, facts: plain, parameters, tools });
+    for (const name of ['reasoning_split', 'reasoning_effort', 'tools'])
+      expect(request).not.toHaveProperty(name);
   });
 });
