@@ -5,6 +5,7 @@ import type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { createSite } from './dashboard/dashboard.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
+import { LiveStreams } from './dashboard/live-streams.ts';
 import { operatorsSite } from './dashboard/operators-site.ts';
 import type { DashboardContext } from './dashboard/page-request.ts';
 import { portalListener } from './dashboard/portal-listener.ts';
@@ -133,8 +134,11 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     running.start(new ExchangeRun(runnerParts, prepared));
   };
 
+  const live = new LiveStreams();
   const markUnready = () => {
     if (phase === 'serving') phase = 'unready';
+    // Open pages connect to another instance, or load again.
+    live.close();
   };
   const abortRunning = () => {
     for (const { exchange } of running.runs()) exchange.abort('shutdown');
@@ -157,6 +161,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   let closed: Promise<void> | undefined;
   const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
     phase = 'closing';
+    live.close();
     const timers = [
       setTimeout(abortRunning, drain_ms),
       setTimeout(abandonRunning, drain_ms + closing_patience_ms),
@@ -172,6 +177,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
       ownRequests.add(request);
       handler(request, response, next);
     }),
+    live,
     publicUrl: () => settings.server.public_url ?? options.publicUrl?.(),
   };
   const portal = createSite(dashboardContext, portalSite(dashboardContext));

@@ -1,6 +1,6 @@
 import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits/plan-limits.ts';
 import type { LimitStatus } from '../stores/limits/state-store.ts';
-import { dayOf } from '../stores/records/calendar-day.ts';
+import { samplesOf } from './live-figures.ts';
 import type { DashboardContext } from './page-request.ts';
 
 /** An account as shown in the dashboard. */
@@ -84,10 +84,8 @@ export async function usesOf(context: DashboardContext, { id, plan, limits }: Ac
   }
 }
 
-/** Newest exchanges searched for active accounts; then accounts looked up, limits shown. */
-const newest_rows = 200;
-const max_accounts = 20;
-const max_shown = 8;
+/** Share of a limit from which on it is near exhaustion. */
+const near = 0.8;
 
 /** A limit of an account, in use. */
 export interface NearLimit {
@@ -95,22 +93,19 @@ export interface NearLimit {
   readonly use: Use;
 }
 
-/** Limits of recently active accounts that are nearest to being reached, nearest first; or why not, if the state store is unavailable. */
+/**
+ * Limits of which at least 80 % are used, fullest first; or why they are unknown, if the state store is unavailable. The stage `rate-limit`
+ * knows the fullest accounts that this instance has served; what they have used of them at all instances the state store says.
+ */
 export async function nearLimits(context: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
   if (context.state.outage) return 'out';
-  const { ledger, usage } = context.records.store;
-  const [rows, refused] = await Promise.all([
-    ledger.list({ limit: newest_rows }),
-    // Refused exchanges have no rows, and an account at its limit has no others.
-    usage.refusals({ from_day: dayOf(context.clock.epoch_ms()), limit: max_accounts / 2 }),
-  ]);
-  const active = [...new Set([...refused, ...rows].map(({ account }) => account))].slice(0, max_accounts);
-  const all = await Promise.all(active.map(account => limitsOf(context, account)));
+  const fullest = await samplesOf(context.metrics.registry, 'sluice_limit_used_ratio');
+  const accounts = new Set(fullest.filter(({ value }) => value >= near).map(({ labels }) => labels.account));
+  const all = await Promise.all([...accounts].map(account => limitsOf(context, String(account))));
   return all
     .flat()
-    .filter(({ use }) => use.used > 0)
-    .sort((a, b) => shareOf(b) - shareOf(a))
-    .slice(0, max_shown);
+    .filter(limit => shareOf(limit) >= near)
+    .sort((a, b) => shareOf(b) - shareOf(a));
 }
 
 const shareOf = ({ use }: NearLimit): number => use.used / use.limit.max;

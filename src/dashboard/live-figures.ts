@@ -49,7 +49,8 @@ function firstTokens(samples: readonly Sample[]): LiveFigures['first_tokens'] {
     .sort((a, b) => (a.within_s ?? Number.POSITIVE_INFINITY) - (b.within_s ?? Number.POSITIVE_INFINITY));
 }
 
-async function samplesOf(registry: Registry, name: string): Promise<readonly Sample[]> {
+/** The present samples of a metric; none if there is no such metric. */
+export async function samplesOf(registry: Registry, name: string): Promise<readonly Sample[]> {
   const metric = registry.getSingleMetric(name) as unknown as
     | { get(): Promise<{ readonly values: readonly Sample[] }> }
     | undefined;

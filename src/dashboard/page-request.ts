@@ -6,6 +6,7 @@ import { customerName, type Role } from './access/roles.ts';
 import type { SealedCookies } from './access/sealed-cookies.ts';
 import type { Session } from './access/sessions.ts';
 import type { GatewayCalls } from './gateway-calls.ts';
+import type { LiveStreams } from './live-streams.ts';
 import { type PageResponse, redirect } from './page-response.ts';
 
 /** Data and actions for the pages. */
@@ -14,6 +15,8 @@ export interface DashboardContext extends Parts {
   inFlight(): number;
   /** Calls the gateway as a client. */
   readonly calls: GatewayCalls;
+  /** Streams of open pages. */
+  readonly live: LiveStreams;
   /** URL for clients, if known. */
   publicUrl(): string | undefined;
 }

@@ -8,6 +8,7 @@ export const spans: Readonly<Record<string, { readonly title: string; readonly m
   day: { title: '24 hours', ms: 86_400_000 },
   quarter: { title: '15 minutes', ms: 900_000 },
   hour: { title: '1 hour', ms: 3_600_000 },
+  'six-hours': { title: '6 hours', ms: 21_600_000 },
   week: { title: '7 days', ms: 604_800_000 },
   month: { title: '30 days', ms: 2_592_000_000 },
   all: { title: 'all times', ms: Number.POSITIVE_INFINITY },
@@ -72,7 +73,7 @@ function timeIn(text: string): number | undefined {
 
 /** What of the ledger a list with these filters shows. */
 export function queryOf(filters: RequestFilters, now_ms: number): Omit<LedgerQuery, 'limit'> {
-  const { account, key, end, since, error_type, code, failed_at } = filters;
+  const { account, key, end, since, code, failed_at } = filters;
   const from_ms = timeIn(since) ?? now_ms - spans[since]!.ms;
   const orNone = (text: string) => (text === none ? null : text || undefined);
   return {
@@ -80,7 +81,7 @@ export function queryOf(filters: RequestFilters, now_ms: number): Omit<LedgerQue
     model: orNone(filters.model),
     provider: orNone(filters.provider),
     key_id: key || undefined,
-    error_type: error_type || undefined,
+    error_type: orNone(filters.error_type),
     code: code || undefined,
     failed_at: failed_at || undefined,
     failed: end === 'failed',

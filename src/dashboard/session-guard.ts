@@ -38,7 +38,7 @@ export interface Area {
 }
 
 /** Pages that ask by themselves, which must not keep an unused session alive. */
-const byThemselves: ReadonlySet<string> = new Set(['overview-figures']);
+const byThemselves: ReadonlySet<string> = new Set(['overview-live', 'requests-live']);
 
 /** Longest content of a form that is kept while its sender signs in again. */
 const max_typed_characters = 8192;

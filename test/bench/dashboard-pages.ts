@@ -23,7 +23,11 @@ export function pagesOf(
   ];
   return [
     ['Overview', ''],
-    ['Overview, what its script asks for', 'overview-figures?full=yes'],
+    ['Overview, 24 hours by model', '?since=day&by=model'],
+    ['Overview, 30 days by type of error', '?since=month&by=error_type'],
+    ['Overview, 30 days as a table', '?since=month&as=table'],
+    ['Requests with an error', 'requests?end=failed&since=month'],
+    ['Requests with a failed attempt', 'requests?failed_at=upstream&since=month'],
     ['Accounts', 'accounts'],
     ['Accounts, last page', `accounts?after=${last.account}`],
     ['Accounts, search that finds one', `accounts?search=${accountName(4711).toUpperCase()}`],

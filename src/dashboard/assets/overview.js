@@ -1,9 +1,9 @@
-/** Keeps the overview up to date: asks for its figures every few seconds while it is looked at, and draws what they were. */
-const every_ms = 3000;
-/** What costs more is asked for only every so many times. */
-const full_every = 4;
+import { follow } from './live-stream.js';
+
+/** Keeps the overview up to date while it is looked at, and draws what its figures were. */
+
 /** Five minutes of them. */
-const max_samples = 100;
+const max_samples = 150;
 /** Figures that stand still are of so many samples, so that they do not flicker. */
 const calm_samples = 5;
 
@@ -11,26 +11,6 @@ const calm_samples = 5;
 const min_steps = 10;
 
 const samples = [];
-let asked = 0;
-/** Aborted as soon as a form takes the reader away: after a sign-out these figures would be refused. */
-let leaving = new AbortController();
-
-async function ask() {
-  const { signal } = leaving;
-  if (document.hidden || signal.aborted) return;
-  const query = asked++ % full_every === 0 ? '?full=yes' : '';
-  try {
-    const response = await fetch(`overview-figures${query}`, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]),
-    });
-    if (response.status === 401) return location.reload();
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    show(await response.json());
-    say('live, this instance');
-  } catch {
-    if (!signal.aborted) say('no answer; tried again');
-  }
-}
 
 function show({ html, ...sample }) {
   const last = samples.at(-1);
@@ -122,11 +102,7 @@ function draw(name, series) {
   );
 }
 
-document.addEventListener('submit', () => leaving.abort());
-// A page that the browser kept is shown again when the reader goes back.
-addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) leaving = new AbortController();
+follow(() => `overview-live${location.search}`, {
+  onEvent: show,
+  onState: works => say(works ? 'live, this instance' : 'no answer; tried again'),
 });
-document.addEventListener('visibilitychange', ask);
-setInterval(ask, every_ms);
-ask();

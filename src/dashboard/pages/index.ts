@@ -6,11 +6,11 @@ import { issuePage } from './issue.ts';
 import { issuedPage } from './issued.ts';
 import { keysPage } from './keys.ts';
 import { modelsPage } from './models.ts';
-import { overviewFiguresPage, overviewPage } from './overview.ts';
+import { overviewLivePage, overviewPage } from './overview.ts';
 import { playgroundPage } from './playground.ts';
 import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
 import { requestPage } from './request.ts';
-import { requestsPage } from './requests.ts';
+import { requestsLivePage, requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
 import { rotatePage } from './rotate.ts';
 import { usagePage } from './usage.ts';
@@ -19,7 +19,7 @@ import { usageExportPage } from './usage-export.ts';
 /** All pages; the one with an empty name is the start page. */
 export const pages: readonly Page[] = [
   overviewPage,
-  overviewFiguresPage,
+  overviewLivePage,
   accountsPage,
   accountPage,
   keysPage,
@@ -28,6 +28,7 @@ export const pages: readonly Page[] = [
   revokePage,
   rotatePage,
   requestsPage,
+  requestsLivePage,
   requestPage,
   usagePage,
   usageExportPage,

@@ -1,27 +1,20 @@
-import { dayOf } from '../../stores/records/calendar-day.ts';
-import { type NearLimit, nearLimits } from '../account-view.ts';
-import { type LiveFigures, liveFigures } from '../live-figures.ts';
-import type { DashboardContext, Page } from '../page-request.ts';
-import { jsonResponse } from '../page-response.ts';
-import { linkOf, numberOf } from '../view/format.ts';
+import { trafficSplits } from '../../stores/records/traffic-records.ts';
+import { seesMoney } from '../access/roles.ts';
+import { liveFigures } from '../live-figures.ts';
+import { type OverviewParts, overviewParts } from '../overview-parts.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import { overviewLink, ranges, type TrafficQuestion, trafficQuestionOf } from '../traffic-range.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { limitBar } from '../view/limit-bars.ts';
-import { dollars } from '../view/money.ts';
-import { providerTable } from '../view/provider-table.ts';
 import { pageResponse, panel } from '../view/shell.ts';
-import { emptyState, tableOf } from '../view/table.ts';
 
-/** State of this instance, kept up to date by its script. */
+/** What happens now and what has happened in a range of time, kept up to date by its script. */
 export const overviewPage: Page = {
   name: '',
   get: async request => {
-    const { context } = request;
-    const [figures, { cost, limits }] = await Promise.all([
-      liveFigures(context.metrics.registry),
-      storedParts(context),
-    ]);
-    const part = (name: string, title: string, body: Html) =>
-      panel(name, title, html`<div data-part="${name}">${body}</div>`);
+    const question = trafficQuestionOf(request.query);
+    const parts = await partsFor(request, question);
+    const { title } = ranges[question.since];
+    const part = (name: keyof OverviewParts) => html`<div data-part="${name}">${parts[name]}</div>`;
     return pageResponse(request, {
       title: 'Overview',
       section: '',
@@ -31,78 +24,69 @@ export const overviewPage: Page = {
 ${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
 ${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
 ${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
-${tile('In flight', 'in-flight', 'requests', context.inFlight(), 'requests in flight')}
-<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${cost}</strong> <span class="muted">of all instances, in UTC</span></dd></div>
+${tile('In flight', 'in-flight', 'requests', request.context.inFlight(), 'requests in flight')}
+${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${parts.cost}</strong> <span class="muted">of all instances, in UTC</span></dd></div>`}
 </dl>
-<div class="columns">
-${part('limits', 'Limits near exhaustion', limits)}
-${part('errors', 'Errors by type', errorTable(figures))}
-</div>
-${part('providers', 'Providers', providerTable(context))}`,
+<section class="panel" aria-labelledby="traffic">
+<div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
+${part('traffic')}
+<p class="muted">Of all instances, in UTC. Every bar, dot and number leads to its requests. Of the first token p50 is dashed.</p>
+</section>
+${panel('failures', 'Why requests failed', part('failures'))}
+${panel('providers', 'Providers', part('providers'))}
+${panel('limits', 'Limits near exhaustion', part('limits'))}`,
     });
   },
 };
 
-/** Polled by the overview's script; `full=yes` adds what needs the state and records stores. */
-export const overviewFiguresPage: Page = {
-  name: 'overview-figures',
-  get: async ({ context, query }) => {
-    const { errors, ...figures } = await liveFigures(context.metrics.registry);
-    const stored = query.get('full') === 'yes' ? await storedParts(context) : {};
-    const parts = {
-      errors: errorTable({ errors, ...figures }),
-      providers: providerTable(context),
-      ...stored,
-    };
-    return jsonResponse({
-      at_ms: context.clock.elapsed_ms(),
-      in_flight: context.inFlight(),
-      ...figures,
-      errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
-      html: Object.fromEntries(Object.entries(parts).map(([name, { text }]) => [name, text])),
+const partsFor = (request: PageRequest, question: TrafficQuestion): Promise<OverviewParts> =>
+  overviewParts(request.context, question, seesMoney(request.session.role));
+
+/** Pause between the figures of this instance; what needs the stores comes every third time. */
+const every_ms = 2000;
+const parts_every = 3;
+
+/** The stream of the overview's script: the counters of this instance, and the parts that have changed as HTML. */
+export const overviewLivePage: Page = {
+  name: 'overview-live',
+  get: request => {
+    const { context, query } = request;
+    const question = trafficQuestionOf(query);
+    const sent = new Map<string, string>();
+    let asked = 0;
+    return context.live.serve(request, {
+      every_ms,
+      async next() {
+        const { errors, ...figures } = await liveFigures(context.metrics.registry);
+        const parts: Partial<OverviewParts> =
+          asked++ % parts_every === 0 ? await partsFor(request, question) : {};
+        const changed = Object.entries(parts).filter(([name, { text }]) => sent.get(name) !== text);
+        for (const [name, { text }] of changed) sent.set(name, text);
+        return {
+          at_ms: context.clock.elapsed_ms(),
+          in_flight: context.inFlight(),
+          ...figures,
+          errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
+          html: Object.fromEntries(changed.map(([name, { text }]) => [name, text])),
+        };
+      },
     });
   },
 };
-
-/** Parts that need the state and records stores. */
-async function storedParts(context: DashboardContext) {
-  const day = dayOf(context.clock.epoch_ms());
-  const [[sum], near] = await Promise.all([
-    context.records.store.usage.sum({ from_day: day, to_day: day, by: [] }),
-    nearLimits(context),
-  ]);
-  return { cost: dollars(sum?.cost_usd ?? '0'), limits: nearLimitList(near) };
-}
 
 const tile = (title: string, name: string, unit: string, value: Part, drawn: string): Html =>
   html`<div class="figure panel"><dt>${title}</dt><dd><strong data-figure="${name}">${value}</strong> <span class="muted">${unit}</span>
 <svg class="lines" data-lines="${name}" role="img" aria-label="The last minutes of ${drawn}" viewBox="0 0 100 30" preserveAspectRatio="none"></svg></dd></div>`;
 
-function errorTable({ errors, requests }: LiveFigures): Html {
-  const rows = Object.entries(errors);
-  if (rows.length === 0)
-    return html`<p class="muted">${requests === 0 ? 'No request has ended yet.' : 'No request has failed since this process began.'}</p>`;
-  const share = (count: number) => `${((count / requests) * 100).toFixed(1)} %`;
-  return tableOf(
-    'Errors since the start, by type',
-    [
-      { title: 'Type', cell: ([type]) => html`<code>${type}</code>`, isName: true },
-      { title: 'Since start', cell: ([, count]) => numberOf(count), isNumber: true },
-      { title: 'Of all requests', cell: ([, count]) => share(count), isNumber: true },
-    ],
-    rows,
-  );
-}
+const splitNames = { provider: 'Provider', model: 'Model', error_type: 'Error type' } as const;
 
-function nearLimitList(near: readonly NearLimit[] | 'out'): Html {
-  if (near === 'out') return html`<p class="notice warn">Unknown: the state store does not answer.</p>`;
-  if (near.length === 0)
-    return emptyState(
-      'No active account has used any of its limits.',
-      html`Only recently active accounts are listed. Give them plans under <a href="accounts">Accounts</a>.`,
-    );
-  return html`<ul class="limits">${near.map(
-    ({ account, use }) =>
-      html`<li><a href="${linkOf('account', { id: account })}">${account}</a><ul class="limits">${limitBar(use)}</ul></li>\n`,
-  )}</ul>`;
+/** Links to the other ranges, splits and forms. */
+function choices(question: TrafficQuestion): Html {
+  const choice = (title: string, isChosen: boolean, link: string) =>
+    html`<a href="${link}" ${isChosen && html`aria-current="true"`}>${title}</a>`;
+  const spans = Object.entries(ranges) as [TrafficQuestion['since'], { readonly short: string }][];
+  const { since, by, isTable } = question;
+  return html`<nav class="segments" aria-label="Time">${spans.map(([name, { short }]) => choice(short, name === since, overviewLink({ ...question, since: name })))}</nav>
+<nav class="segments" aria-label="Split by">${trafficSplits.map(name => choice(splitNames[name], name === by, overviewLink({ ...question, by: name })))}</nav>
+<nav class="segments" aria-label="View">${choice('Charts', !isTable, overviewLink({ ...question, isTable: false }))}${choice('Table', isTable, overviewLink({ ...question, isTable: true }))}</nav>`;
 }

@@ -1,6 +1,7 @@
 import { errorCatalogue } from '../../errors.ts';
 import type { ListedRow } from '../../stores/records/ledger-records.ts';
 import { no_model as none } from '../../stores/records/usage-columns.ts';
+import { seesMoney } from '../access/roles.ts';
 import { ledgerPage } from '../ledger-page.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
@@ -24,11 +25,39 @@ import { type Column, emptyState, tableOf } from '../view/table.ts';
 /** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };
 
+/** Pause between two looks at the ledger for an open list. */
+const every_ms = 2000;
+
+/** The stream of the list's script: the list as HTML, whenever it has changed. */
+export const requestsLivePage: Page = {
+  name: 'requests-live',
+  get: request => {
+    let sent: string | undefined;
+    return request.context.live.serve(request, {
+      every_ms,
+      async next() {
+        const { text } = (await listOf({ ...request, path: requestsPage.name })).list;
+        if (text === sent) return undefined;
+        sent = text;
+        return { html: text };
+      },
+    });
+  },
+};
+
+/** The list that the address asks for. */
+async function listOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
+  const filters = filtersOf(request.query);
+  const asked = queryOf(filters, request.context.clock.epoch_ms());
+  const { rows, pager, isFirst } = await ledgerPage(request, asked);
+  const shown = seesMoney(request.session.role) ? [...columns, cost] : columns;
+  return { list: html`${tableOf('Requests, newest first', shown, rows, nothing(filters))}${pager}`, isFirst };
+}
+
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
   const filters = filtersOf(query);
-  const asked = queryOf(filters, context.clock.epoch_ms());
-  const { rows, pager, isFirst } = await ledgerPage(request, asked);
+  const { list, isFirst } = await listOf(request);
   return pageResponse(request, {
     title: 'Requests',
     section: 'requests',
@@ -38,16 +67,13 @@ async function listed(request: PageRequest): Promise<PageResponse> {
 ${filterForm(context, filters)}
 <section class="panel" aria-label="List of requests">
 ${isFirst && !filters.until && liveSwitch}
-<div id="requests">
-${tableOf('Requests, newest first', columns, rows, nothing(filters))}
-${pager}
-</div>
+<div id="requests">${list}</div>
 </section>
 <p class="muted">Of requests that were refused before an upstream was asked only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
   });
 }
 
-/** Shown by its script, which reloads the list. */
+/** Shown by its script, which keeps the list up to date. */
 const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
 
 const findForm = html`<form method="get" action="request" class="row" role="search" aria-label="Find one request">
@@ -118,8 +144,14 @@ const columns: readonly Column<ListedRow>[] = [
       html`<span class="nowrap">${numberOf(prompt_tokens)}, ${numberOf(completion_tokens)}</span>`,
     isNumber: true,
   },
-  { title: 'Cost', cell: ({ cost_usd }) => dollars(cost_usd), isNumber: true },
 ];
+
+/** For those who see money. */
+const cost: Column<ListedRow> = {
+  title: 'Cost',
+  cell: ({ cost_usd }) => dollars(cost_usd),
+  isNumber: true,
+};
 
 function nothing(filters: RequestFilters): Html {
   const { since, until: _, ...others } = filters;

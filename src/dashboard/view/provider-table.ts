@@ -1,8 +1,11 @@
+import type { AttemptSum, TrafficRange } from '../../stores/records/traffic-records.ts';
 import type { Provider } from '../../upstream/http/provider.ts';
 import type { DashboardContext } from '../page-request.ts';
+import { samplesLink } from '../traffic-range.ts';
 import { durationOf, muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { tableOf } from './table.ts';
+import { type Column, tableOf } from './table.ts';
+import { percentOf } from './traffic.ts';
 
 /** The state of a provider or an upstream: a short label and its severity. */
 export interface State {
@@ -24,23 +27,36 @@ export function providerState({ healthy, breaker, bulkhead }: Provider): State {
 /** A state's label in its colour. */
 export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
 
-/** Every provider and its state at this instance. */
-export function providerTable({ providers, settings, catalog }: DashboardContext): Html {
+/** How the attempts of each provider ended in a range. */
+export interface AttemptsInRange {
+  readonly range: TrafficRange;
+  readonly sums: readonly AttemptSum[];
+}
+
+/** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
+export function providerTable(
+  { providers, settings, catalog }: DashboardContext,
+  attempts?: AttemptsInRange,
+): Html {
   const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
+  const details: readonly Column<Provider>[] = [
+    { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
+    { title: 'Adapter', cell: ({ name }) => adapters.get(name) },
+    { title: 'Address', cell: ({ address }) => `${address.host}:${address.port}`, isName: true },
+  ];
   return tableOf(
     'Providers and their states',
     [
       { title: 'Provider', cell: ({ name }) => name, isName: true },
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
+      ...(attempts ? attemptColumns(attempts) : []),
       { title: 'Circuit breaker', cell: ({ breaker }) => breaker.state.replace('_', ' ') },
-      { title: 'Health check', cell: healthOf },
+      ...(attempts ? [] : [{ title: 'Health check', cell: healthOf }]),
       { title: 'In flight', cell: inFlightOf, isNumber: true },
       { title: 'Waiting', cell: ({ bulkhead }) => numberOf(bulkhead.queued), isNumber: true },
-      { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
-      { title: 'Adapter', cell: ({ name }) => adapters.get(name) },
-      { title: 'Address', cell: ({ address }) => `${address.host}:${address.port}`, isName: true },
+      ...(attempts ? [] : details),
     ],
     providers,
   );
@@ -54,4 +70,30 @@ function healthOf({ config, healthy }: Provider): Html | string {
 function inFlightOf({ bulkhead, config }: Provider): string {
   const { max_concurrent } = config;
   return `${numberOf(bulkhead.in_flight)}${max_concurrent === undefined ? '' : ` of ${numberOf(max_concurrent)}`}`;
+}
+
+/** Kinds of failures that are named; the others are in the count of attempts. */
+const max_kinds = 3;
+
+function attemptColumns({ range, sums }: AttemptsInRange): readonly Column<Provider>[] {
+  const byProvider = Map.groupBy(sums, ({ provider }) => provider);
+  const count = (all: readonly AttemptSum[], outcome: string) =>
+    all.filter(sum => sum.outcome === outcome).reduce((total, sum) => total + sum.attempts, 0);
+  const of = (name: string) => byProvider.get(name) ?? [];
+  const success = ({ name }: Provider) => {
+    const [completed, failed] = [count(of(name), 'completed'), count(of(name), 'failed')];
+    if (completed + failed === 0) return muted('no attempt');
+    return html`<span class="nowrap">${percentOf(completed / (completed + failed))} ${muted(`of ${numberOf(completed + failed)}`)}</span>`;
+  };
+  const failures = ({ name }: Provider) => {
+    const kinds = of(name).filter(({ outcome }) => outcome === 'failed');
+    if (kinds.length === 0) return muted('none');
+    const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);
+    const link = samplesLink(range.from_ms, range.until_ms, { failed_at: name });
+    return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
+  };
+  return [
+    { title: 'Attempts that succeeded', cell: success, isNumber: true },
+    { title: 'Failed attempts', cell: failures },
+  ];
 }

@@ -13,8 +13,8 @@ export interface LedgerQuery {
   /** A provider of which an attempt failed, whatever came of the request. Those that ended last are listed first. */
   readonly failed_at?: string | undefined;
   readonly end_reason?: string | undefined;
-  /** Type of the error, or the status of an error without a type. */
-  readonly error_type?: string | undefined;
+  /** Type of the error, or the status of an error without a type; `null` for those without an error. */
+  readonly error_type?: string | null | undefined;
   /** Name of the error in the catalogue. */
   readonly code?: string | undefined;
   /** Only those whose client got an error, if true. */
@@ -40,7 +40,8 @@ export function conditionOf(asked: Omit<LedgerQuery, 'after' | 'before' | 'faile
     if (equal[name] === null) where.and(`ledger.${name} IS NULL`);
     else where.and(`ledger.${name} = ?`, equal[name]);
   if (failed) where.and('error_type IS NOT NULL');
-  if (error_type !== undefined && /^\d{3}$/.test(error_type))
+  if (error_type === null) where.and('error_type IS NULL AND ledger.status < 400');
+  else if (error_type !== undefined && /^\d{3}$/.test(error_type))
     where.and('error_type IS NULL AND ledger.status = ?', Number(error_type));
   // The second term lets the index of failures be used.
   else where.and('error_type = ? AND error_type IS NOT NULL', error_type);
