@@ -1,3 +1,4 @@
+import type { Limit } from '../stores/limits/limit-table.ts';
 import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits/plan-limits.ts';
 import type { LimitStatus } from '../stores/limits/state-store.ts';
 import { samplesOf } from './live-figures.ts';
@@ -49,7 +50,8 @@ interface RateLimits {
   readonly limits?: Plan;
 }
 
-const rateLimitsOf = ({ settings }: DashboardContext): RateLimits | undefined =>
+/** Its options, if the chain has it. */
+export const rateLimitsOf = ({ settings }: DashboardContext): RateLimits | undefined =>
   settings.stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
 
 /** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
@@ -74,9 +76,17 @@ export async function usesOf(context: DashboardContext, { id, plan, limits }: Ac
   const { all } = hasOwn
     ? new AccountLimits(planLimits, own.data)
     : new AccountLimits(stage.limits, undefined);
-  if (all.length === 0) return 'no limits';
+  return all.length === 0 ? 'no limits' : readUses(context, id, all);
+}
+
+/** Current usage of some limits of an account. */
+export async function readUses(
+  context: DashboardContext,
+  account: string,
+  limits: readonly Limit[],
+): Promise<Uses> {
   try {
-    const statuses = await context.state.statuses(id, all);
+    const statuses = await context.state.statuses(account, limits);
     return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));
   } catch (fault) {
     context.log.warn({ err: fault }, 'failed to read the usage of an account');

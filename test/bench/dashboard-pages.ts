@@ -35,6 +35,7 @@ export function pagesOf(
     ['Accounts, search that finds none', 'accounts?search=nothing-of-this-name'],
     ['Account', `account?id=${account}`],
     ['Keys', 'keys'],
+    ['Key', `key?id=${last.key}`],
     ['Keys, with expired and revoked ones', 'keys?all=yes'],
     ['Keys, last page', `keys?all=yes&after=${last.key}`],
     ['Keys, search that finds one', 'keys?search=KEY+47111'],

@@ -614,10 +614,14 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await store.ledger.insert([batch]);
     expect(await store.usage.ofKeys(['key_a', 'key_b', 'key_none'], '2026-10-22')).toEqual(
       new Map([
-        ['key_a', { requests: 42, cost_usd: '2.000000000001' }],
-        ['key_b', { requests: 1, cost_usd: '1' }],
+        ['key_a', { requests: 42, failed_requests: 40, tokens: 30, cost_usd: '2.000000000001' }],
+        ['key_b', { requests: 1, failed_requests: 0, tokens: 15, cost_usd: '1' }],
       ]),
     );
+    expect([...(await store.usage.ofKeyByDay('key_a', '2026-10-22'))]).toEqual([
+      ['2026-10-22', { requests: 1, failed_requests: 0, tokens: 15, cost_usd: '2' }],
+      ['2026-11-20', { requests: 41, failed_requests: 40, tokens: 15, cost_usd: '0.000000000001' }],
+    ]);
     expect(await store.usage.ofKeys(['key_b'], '2026-11-20')).toEqual(new Map());
     expect(await store.usage.ofKeys([], '2026-11-20')).toEqual(new Map());
   });

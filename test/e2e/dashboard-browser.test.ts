@@ -219,6 +219,7 @@ describe('every page', () => {
     'audit?target=nKEY',
     'keys',
     'keys?search=nobody',
+    'key?id=KEY',
     'revoke?id=KEY',
     'rotate?id=KEY',
     'issued?id=KEY',

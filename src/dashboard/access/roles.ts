@@ -24,3 +24,6 @@ export const mayChange = (role: Role): boolean => role !== 'viewer';
 
 /** The name in the audit log of somebody who uses the portal: no operator is taken for a customer. */
 export const customerName = (name: string): string => `portal:${name}`;
+
+/** The roles among `roles` that may. */
+export const changers: readonly Role[] = roles.filter(mayChange);

@@ -1,20 +1,17 @@
 import { type AccountChange, isDisplayName, max_display_name } from '../../stores/records/account-records.ts';
+import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, hasLimitsWithoutPlan, planLimitsOf } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import {
-  overridesFields,
-  overridesList,
-  overridesOf,
-  type RefusedOverrides,
-} from '../view/overrides-form.ts';
+import { limitFields, overridesFrom, type RefusedLimits, withoutMoney } from '../view/limit-fields.ts';
+import { overridesList } from '../view/overrides-list.ts';
 import { panel, postForm } from '../view/shell.ts';
 
 /** A form that was refused. */
 export interface Refused {
   readonly fault: string;
-  readonly overrides?: RefusedOverrides;
+  readonly overrides?: RefusedLimits;
   readonly display_name?: string;
 }
 
@@ -61,11 +58,20 @@ ${fault && html`<span class="fault" id="display-name-fault">${displayNameRule}</
 
 /** The overrides: in a form for an account of the store, otherwise as a list. */
 export function overridesPanel(request: PageRequest, account: AccountView, refused?: Refused): Part {
-  const { id, plan, limits, source } = account;
-  const list = overridesList(limits, source !== 'store');
-  if (source !== 'store') return list && panel('overrides', 'Overrides', list);
+  const { id, plan, source } = account;
+  const isMoneySeen = seesMoney(request.session.role);
+  const limits = isMoneySeen ? account.limits : withoutMoney(account.limits);
+  const isFixed = source !== 'store' || !mayChange(request.session.role);
+  const list = overridesList(limits, isFixed);
+  if (isFixed) return list && panel('overrides', 'Overrides', list);
   const { context } = request;
-  const fields = html`${overridesFields(limits, planLimitsOf(context, plan), refused?.overrides)}
+  const fields = html`${limitFields({
+    id: 'limit',
+    limits,
+    seesMoney: isMoneySeen,
+    otherwise: planLimitsOf(context, plan),
+    refused: refused?.overrides,
+  })}
 <button name="change" value="limits">Save overrides</button>`;
   return panel(
     'overrides',
@@ -127,8 +133,8 @@ function newPlan(request: PageRequest): Wanted | Refused {
     : { fault };
 }
 
-function newLimits({ form }: PageRequest, account: AccountView): Wanted | Refused {
-  const read = overridesOf(form, account.limits);
+function newLimits({ form, session }: PageRequest, account: AccountView): Wanted | Refused {
+  const read = overridesFrom(form, account.limits, seesMoney(session.role));
   if ('faults' in read) {
     const { faults } = read;
     const fault = faults.get('') ?? 'The overrides were not saved: see the fields below.';

@@ -1,9 +1,10 @@
 import { digestOfKey } from '../../stores/accounts/accounts.ts';
 import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, findAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { accountAuditTable } from '../view/audit-table.ts';
+import { auditTableOfOne } from '../view/audit-table.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
@@ -40,8 +41,10 @@ async function accountOf({ context, query }: PageRequest): Promise<AccountView> 
 }
 
 async function shown(request: PageRequest, account: AccountView, refused?: Refused): Promise<PageResponse> {
-  const { context } = request;
+  const { context, session } = request;
   const { id } = account;
+  const isMoneySeen = seesMoney(session.role);
+  const canChange = mayChange(session.role);
   const usable_at_ms = context.clock.epoch_ms();
   const { keys: keyRecords, audit } = context.records.store;
   const [uses, keys, spend, changes] = await Promise.all([
@@ -58,26 +61,33 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
     fault: refused?.fault,
     body: html`${inMemoryNotice(context)}${disabledNotice(account)}
 <div class="columns">
-${panel('limits', 'Current usage', limitBars(uses))}
-${panel('account', 'Account', html`${facts(account)}${planForm(request, account)}${nameForm(request, account, refused)}`)}
+${panel('limits', 'Current usage', limitBars(uses, isMoneySeen))}
+${panel('account', 'Account', html`${facts(account)}${canChange && planForm(request, account)}${canChange && nameForm(request, account, refused)}`)}
 </div>
 ${overridesPanel(request, account, refused)}
 ${spend}
+${canChange && account.source !== 'application' && issueForm(request, id)}
 <section class="panel" aria-labelledby="keys"><h2 id="keys">Active keys</h2>
 ${
   keys.length === 0
     ? emptyState(
         'This account has no active key.',
-        account.source === 'application' ? 'The application names it without one.' : 'Issue one below.',
+        account.source === 'application' ? 'The application names it without one.' : 'Issue one above.',
       )
-    : keyTable('Active keys of this account', keys, usable_at_ms, 'of one account', keyUses)
+    : keyTable('Active keys of this account', keys, {
+        now_ms: usable_at_ms,
+        columns: 'of one account',
+        uses: keyUses,
+        seesMoney: isMoneySeen,
+        mayChange: canChange,
+        hasPages: true,
+      })
 }
 <p><a href="${linkOf('keys', { account: id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
 ${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
-${account.source !== 'application' && issueForm(request, id)}
-${account.source === 'store' && historyPanel(id, changes)}
-${stateForm(request, account)}`,
+${isMoneySeen && account.source === 'store' && historyPanel(id, changes)}
+${canChange && stateForm(request, account)}`,
   });
 }
 
@@ -112,7 +122,7 @@ const historyPanel = (id: string, changes: readonly AuditEntry[]): Html =>
   panel(
     'history',
     'Changes',
-    html`${accountAuditTable('Changes of this account, newest first', changes, emptyState('No change of this account is recorded.', 'Changes that are made here appear with who made them.'))}
+    html`${auditTableOfOne('Changes of this account, newest first', changes, emptyState('No change of this account is recorded.', 'Changes that are made here appear with who made them.'))}
 <p><a href="${linkOf('audit', { target: id })}">All changes of this account in the audit log</a></p>`,
   );
 

@@ -4,6 +4,7 @@ import { accountsPage } from './accounts.ts';
 import { auditPage } from './audit.ts';
 import { issuePage } from './issue.ts';
 import { issuedPage } from './issued.ts';
+import { keyPage } from './key.ts';
 import { keysPage } from './keys.ts';
 import { modelsPage } from './models.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
@@ -23,6 +24,7 @@ export const pages: readonly Page[] = [
   accountsPage,
   accountPage,
   keysPage,
+  keyPage,
   issuePage,
   issuedPage,
   revokePage,

@@ -1,5 +1,5 @@
 import type { Operator } from '../../stores/records/audit-log.ts';
-import type { KeyRecord } from '../../stores/records/key-record.ts';
+import { KeyExists, type KeyRecord } from '../../stores/records/key-record.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
@@ -17,12 +17,12 @@ interface NewKey {
 }
 
 /**
- * Issues the key of a form once, however often the form is sent, and leads to the page that shows it, with `notice`. Returns undefined if the form has
+ * Issues the key of a form once, however often and to whatever instance the form is sent, and leads to the page that shows it, with `notice`. Returns undefined if the form has
  * issued a key with other content before.
  */
 export async function issueOnce(
   request: PageRequest,
-  issue: (operator: Operator) => Promise<NewKey>,
+  issue: (operator: Operator, nonce: string) => Promise<NewKey>,
   notice?: string,
 ): Promise<PageResponse | undefined> {
   const { cookies, form, path, query, session } = request;
@@ -33,15 +33,23 @@ export async function issueOnce(
       'This form is incomplete.',
       'Go back, load the page again, and send it once more.',
     );
-  const issued = await session.issued.submit(nonce, `${path}?${query} ${form}`, async () => {
-    const { key, record } = await issue(operatorOf(request));
+  const submitted = session.issued.submit(nonce, `${path}?${query} ${form}`, async () => {
+    const { key, record } = await issue(operatorOf(request), nonce);
     return { id: record.id, key };
   });
+  const issued = await submitted.catch(issuedElsewhere);
   if (issued === 'changed') return undefined;
+  if (issued.key === undefined) return changed(request, linkOf('issued', { id: issued.id }), notice);
   const { id, key } = issued;
   const show = newNonce();
   cookies.put(`${key_cookie}${show}`, key);
   return changed(request, linkOf('issued', { id, show }), notice);
+}
+
+/** Another instance has issued the key of the form, and shows it. */
+function issuedElsewhere(thrown: unknown): { readonly id: string; readonly key?: undefined } {
+  if (thrown instanceof KeyExists) return { id: thrown.id };
+  throw thrown;
 }
 
 /** Begins the name of the cookie that takes the text of a key to the page which shows it. */
@@ -60,13 +68,13 @@ export const issuedPage: Page = { name: 'issued', get: issued };
 async function issued(request: PageRequest): Promise<PageResponse> {
   const { context } = request;
   const { id, account, name, expires_ms } = await keyOf(request);
-  const back = html`<p><a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
+  const back = html`<p><a href="${linkOf('key', { id })}">Limits, expiry and use of this key</a> · <a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
   const key = takeKey(request);
   if (!key)
     return pageResponse(request, {
       title: name || id,
       section: 'keys',
-      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been. If it was lost, revoke it and issue another.</p>${back}`,
+      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been. If it was lost, <a href="${linkOf('rotate', { id })}">rotate it</a>.</p>${back}`,
     });
   return pageResponse(request, {
     title: 'The new key',

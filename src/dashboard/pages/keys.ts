@@ -1,3 +1,4 @@
+import { mayChange, seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { countOf } from '../view/format.ts';
@@ -30,13 +31,22 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     keys.count(asked),
   ]);
   const uses = await usesOfKeys(request, rows);
+  const { role } = request.session;
+  const table = keyTable('Keys', rows, {
+    now_ms,
+    columns: 'all',
+    uses,
+    seesMoney: seesMoney(role),
+    mayChange: mayChange(role),
+    hasPages: true,
+  });
   return pageResponse(request, {
     title: 'Keys',
     section: 'keys',
     body: html`${inMemoryNotice(context)}
 ${searchForm(search, account, all, sort)}
 <section class="panel" aria-label="List of keys">
-${rows.length === 0 ? nothing(Boolean(search || account), all) : chooseForm(keyTable('Keys', rows, now_ms, 'all', uses))}
+${rows.length === 0 ? nothing(Boolean(search || account), all) : mayChange(role) ? chooseForm(table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
 <p class="muted">Keys of the configuration file are listed with their accounts.</p>`,

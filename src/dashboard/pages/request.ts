@@ -52,7 +52,7 @@ function facts(row: LedgerRow): Html {
 <dt>End</dt><dd>${endOf(row)} ${code && html`<code>${code}</code>`}</dd>
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 <dt>Account</dt><dd><a href="${linkOf('account', { id: account })}">${account}</a></dd>
-<dt>Key</dt><dd>${key_id === null ? muted('of the configuration or the application') : html`<a href="${linkOf('keys', { search: key_id, all: 'yes' })}"><code>${key_id}</code></a>`}</dd>
+<dt>Key</dt><dd>${key_id === null ? muted('of the configuration or the application') : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>
 <dt>Model</dt><dd>${model ?? muted('none')}</dd>
 <dt>Endpoint</dt><dd>${endpoint}${stream !== null && (stream ? ', streamed' : ', not streamed')}</dd>
 <dt>Trace</dt><dd>${trace_id === null ? muted('not recorded') : html`<code>${trace_id}</code>`}</dd>

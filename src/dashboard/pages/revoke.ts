@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../../stores/records/key-record.ts';
+import { changers } from '../access/roles.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { countOf, linkOf, timeOf } from '../view/format.ts';
@@ -9,7 +10,12 @@ import { pageResponse, postForm } from '../view/shell.ts';
 import { tableOf } from '../view/table.ts';
 
 /** Asks for confirmation and revokes one key, or several at once. */
-export const revokePage: Page = { name: 'revoke', get: confirm, post: revoke };
+export const revokePage: Page = {
+  name: 'revoke',
+  get: confirm,
+  post: revoke,
+  readers: changers,
+};
 
 async function confirm(request: PageRequest): Promise<PageResponse> {
   const keys = await keysOf(request);

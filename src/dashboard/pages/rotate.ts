@@ -1,5 +1,6 @@
 import { KeyEnded } from '../../stores/records/key-record.ts';
 import { rotatedExpiry } from '../../stores/records/key-records.ts';
+import { changers } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
@@ -19,7 +20,12 @@ export const overlaps = new Map([
 ]);
 
 /** Issues a key in place of another, which goes on working for a while. */
-export const rotatePage: Page = { name: 'rotate', get: request => confirm(request), post: rotate };
+export const rotatePage: Page = {
+  name: 'rotate',
+  get: request => confirm(request),
+  post: rotate,
+  readers: changers,
+};
 
 async function confirm(request: PageRequest, fault?: string, chosen = 'day'): Promise<PageResponse> {
   const { id, account, name, hint, created_ms, expires_ms, last_used_ms } = await keyOf(request);
@@ -29,7 +35,7 @@ async function confirm(request: PageRequest, fault?: string, chosen = 'day'): Pr
       html`<option value="${value}" ${value === chosen && html`selected`}>${label}</option>\n`,
   )}</select></label>
 ${nonceInput()}
-<button class="primary">Rotate key</button> <a class="button" href="${linkOf('account', { id: account })}">Keep it</a>`;
+<button class="primary">Rotate key</button> <a class="button" href="${linkOf('key', { id })}">Keep it</a>`;
   return pageResponse(request, {
     title: `Rotate ${name || id}?`,
     section: 'keys',
@@ -38,7 +44,7 @@ ${nonceInput()}
 <dl><dt>Key</dt><dd><code>${id} …${hint}</code></dd><dt>Account</dt><dd>${account}</dd>
 <dt>Created</dt><dd>${timeOf(created_ms)}</dd><dt>Expires</dt><dd>${timeOf(expires_ms)}</dd><dt>Last used</dt><dd>${timeOf(last_used_ms)}</dd>
 <dt>The new key expires</dt><dd>${timeOf(rotatedExpiry({ created_ms, expires_ms }, now_ms))}</dd></dl>
-<p>A new key is issued for the same account, by the same name. Both keys work until the old one ends.</p>
+<p>A new key is issued for the same account, by the same name and with the same limits, of which it has used nothing. Both keys work until the old one ends.</p>
 ${postForm(request, linkOf('rotate', { id }), fields, 'row')}
 </section>`,
   });
@@ -52,7 +58,11 @@ async function rotate(request: PageRequest): Promise<PageResponse> {
   const { keys } = request.context.records.store;
   const notice = `The key ${id} ends ${overlap.label}, or earlier if it expires before.`;
   try {
-    const issued = await issueOnce(request, operator => keys.rotate(id, overlap.ms, operator), notice);
+    const issued = await issueOnce(
+      request,
+      (operator, nonce) => keys.rotate(id, overlap.ms, operator, { nonce }),
+      notice,
+    );
     return issued ?? confirm(request, 'This form has rotated the key already.', given);
   } catch (thrown) {
     if (!(thrown instanceof KeyEnded)) throw thrown;

@@ -4,10 +4,11 @@ import { PageError, type PageResponse } from '../page-response.ts';
 import { issueOnce } from '../pages/issued.ts';
 import { countOf, linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { type RefusedKey, readKeyFields } from '../view/key-fields.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
 import { listPage } from '../view/pager.ts';
 import { emptyState } from '../view/table.ts';
-import { issuePanel, type RefusedKey, wantedKey } from './issue.ts';
+import { issuePanel } from './issue.ts';
 import { mayHoldKeys, type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
 
 /** The account's keys, and the form that issues one. */
@@ -30,7 +31,7 @@ async function shown(request: PortalRequest, refused?: RefusedKey): Promise<Page
           all ? 'No key has been issued yet.' : 'There are no active keys.',
           'With a key your programs can send requests.',
         )
-      : keyTable('Keys', rows, now_ms, 'of one account', uses);
+      : keyTable('Keys', rows, { now_ms, uses, ...ofPortal });
   return portalResponse(request, {
     title: 'Keys',
     section: 'keys',
@@ -48,22 +49,28 @@ ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
   });
 }
 
+/** Keys as the portal shows them. */
+export const ofPortal = {
+  columns: 'of one account',
+  seesMoney: true,
+  mayChange: true,
+  hasPages: false,
+} as const;
+
 const noKeys: Html = html`<section class="panel" aria-labelledby="issue"><h2 id="issue">Issue a key</h2>
 <p>The application keeps your account itself and says with each request that it is yours. Such an account has no keys here.</p></section>`;
 
 async function issue(request: PortalRequest): Promise<PageResponse> {
   const { account, context } = request;
   if (!mayHoldKeys(account)) throw new PageError(403, 'Your account has no keys here.');
-  const wanted = wantedKey(request);
-  if ('fault' in wanted) return shown(request, wanted);
-  const { name, ms } = wanted;
-  const again = (fault: string) =>
-    shown(request, { fault, name, expires: request.form.get('expires') ?? 'never' });
+  const { form } = request;
+  const read = readKeyFields(form, context.clock.epoch_ms(), true);
+  if ('refused' in read) return shown(request, read.refused);
+  const again = (fault: string) => shown(request, { form, faults: new Map(), fault });
   const { max_keys: max_usable } = context.settings.portal;
   try {
-    const issued = await issueOnce(request, operator => {
-      const expires_ms = ms === undefined ? null : operator.at_ms + ms;
-      const set = { account: account.id, name, expires_ms, max_usable };
+    const issued = await issueOnce(request, (operator, nonce) => {
+      const set = { account: account.id, ...read.set, max_usable, nonce };
       return context.records.store.keys.create(set, operator);
     });
     return issued ?? again('This form has issued a key already. Send it again to issue another one.');

@@ -11,6 +11,7 @@ import { dollars } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
+import { ofPortal } from './keys.ts';
 import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
 
 /** Keys that are shown; their page has all. */
@@ -34,7 +35,7 @@ async function shown(request: PortalRequest): Promise<PageResponse> {
     section: '',
     scripts: ['charts.js'],
     body: html`${spend}
-${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${limitBars(uses)}`)}
+${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${limitBars(uses, true)}`)}
 ${panel(
   'keys',
   'Active keys',
@@ -44,7 +45,7 @@ ${panel(
           'There are no active keys.',
           html`<a href="keys">Issue one</a> to send your first request.`,
         )
-      : keyTable('Active keys, last used first', keys, now_ms, 'of one account', keyUses)
+      : keyTable('Active keys, last used first', keys, { now_ms, uses: keyUses, ...ofPortal })
   }
 <p class="pager"><a class="button" href="keys">All keys</a></p>`,
 )}`,

@@ -51,7 +51,7 @@ async function rotate(request: PortalRequest): Promise<PageResponse> {
   try {
     const issued = await issueOnce(
       request,
-      operator => records.store.keys.rotate(id, overlap.ms, operator, { max_usable }),
+      (operator, nonce) => records.store.keys.rotate(id, overlap.ms, operator, { max_usable, nonce }),
       notice,
     );
     return issued ?? confirm(request, 'This form has rotated the key already.', given);

@@ -8,8 +8,8 @@ import { type Column, tableOf } from './table.ts';
 export const auditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
   tableOf(label, columns, entries, empty);
 
-/** The same of one account, which no column names. */
-export const accountAuditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
+/** The same of one account or key, which no column names. */
+export const auditTableOfOne = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
   tableOf(
     label,
     columns.filter(({ title }) => title !== 'What'),
@@ -37,24 +37,26 @@ const columns: readonly Column<AuditEntry>[] = [
   { title: 'From', cell: ({ address }) => address, isName: true },
   { title: 'Change', cell: ({ action }) => actions[action] ?? action },
   { title: 'What', cell: targetOf, isName: true },
-  { title: 'Detail', cell: ({ detail }) => detailOf(detail), isName: true },
+  { title: 'Detail', cell: detailOf, isName: true },
 ];
 
 function targetOf({ action, target }: AuditEntry): Part {
   if (action.startsWith('sign-in.')) return target;
   const link = action.startsWith('account.')
     ? linkOf('account', { id: target })
-    : linkOf('keys', { search: target, all: 'yes' });
+    : linkOf('key', { id: target });
   return html`<a href="${link}">${target}</a>`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Lines of what was set, with the old value where the entry has one. */
-function detailOf(detail: string): Part {
+function detailOf({ action, detail }: AuditEntry): Part {
+  const missing = action.startsWith('key.') ? 'not limited' : 'as the plan';
   const { before, ...fields } = JSON.parse(detail) as Fields & { readonly before?: Fields };
   const lines = Object.entries(fields).flatMap(([name, value]) => {
-    if (name === 'limits') return limitLines(value as Fields, before && ((before[name] ?? {}) as Fields));
+    if (name === 'limits')
+      return limitLines(value as Fields, before && ((before[name] ?? {}) as Fields), missing);
     if (before && Object.hasOwn(before, name))
       return `${titleOf(name)}: ${shown(name, before[name])} → ${shown(name, value)}`;
     return value === '' ? [] : `${titleOf(name)}: ${shown(name, value)}`;
@@ -62,13 +64,12 @@ function detailOf(detail: string): Part {
   return lines.map((line, at) => html`${at > 0 && html`<br>`}${line}`);
 }
 
-/** Overrides of an account, or where `before` is known those that differ: one that is missing on a side is the plan's there. */
-function limitLines(limits: Fields, before: Fields | undefined): string[] {
+/** Limits, or where `before` is known those that differ; `missing` stands for one that is missing on a side. */
+function limitLines(limits: Fields, before: Fields | undefined, missing: string): string[] {
   const now = limitsByTitle(limits);
   if (!before) return [...now].map(([title, amount]) => `${title}: ${amount}`);
   const then = limitsByTitle(before);
-  const amountOf = (amounts: ReadonlyMap<string, string>, title: string) =>
-    amounts.get(title) ?? 'as the plan';
+  const amountOf = (amounts: ReadonlyMap<string, string>, title: string) => amounts.get(title) ?? missing;
   return [...new Set([...then.keys(), ...now.keys()])]
     .filter(title => then.get(title) !== now.get(title))
     .map(title => `${title}: ${amountOf(then, title)} → ${amountOf(now, title)}`);

@@ -7,29 +7,36 @@ import { type Html, html, type Part } from './html.ts';
 import { dollars } from './money.ts';
 import { type Column, tableOf } from './table.ts';
 
-/** Table of keys with their actions; `columns` is for lists of several accounts, and `uses` from `usesOfKeys`. */
-export function keyTable(
-  label: string,
-  keys: readonly KeyRecord[],
-  now_ms: number,
-  columns: 'all' | 'of one account',
-  uses: ReadonlyMap<string, KeyUse>,
-): Html {
+interface KeyTableSetup {
+  readonly now_ms: number;
+  /** Lists of one account name it nowhere. */
+  readonly columns: 'all' | 'of one account';
+  /** From `usesOfKeys`. */
+  readonly uses: ReadonlyMap<string, KeyUse>;
+  readonly seesMoney: boolean;
+  readonly mayChange: boolean;
+  /** Whether there is a page `key` to link to. */
+  readonly hasPages: boolean;
+}
+
+/** Table of keys with their actions. */
+export function keyTable(label: string, keys: readonly KeyRecord[], setup: KeyTableSetup): Html {
+  const { now_ms, columns, uses, seesMoney, mayChange, hasPages } = setup;
   const state: Column<KeyRecord> = { title: 'State', cell: key => stateOf(key, now_ms) };
   const table = tableOf(
     label,
     [
-      ...(columns === 'all' ? [chooseColumn] : []),
-      nameColumn,
+      ...(columns === 'all' && mayChange ? [chooseColumn] : []),
+      hasPages ? linkedNameColumn : nameColumn,
       ...(columns === 'all' ? [accountColumn] : []),
       ...timeColumns,
-      ...useColumns(uses),
+      ...useColumns(uses).slice(0, seesMoney ? 2 : 1),
       state,
-      actionColumn(now_ms),
+      ...(mayChange ? [actionColumn(now_ms)] : []),
     ],
     keys,
   );
-  return html`${table}<p class="muted">Requests and cost are those of the last ${use_days} days.</p>`;
+  return html`${table}<p class="muted">Requests${seesMoney && ' and cost'} are those of the last ${use_days} days.</p>`;
 }
 
 const chooseColumn: Column<KeyRecord> = {
@@ -39,12 +46,19 @@ const chooseColumn: Column<KeyRecord> = {
     html`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${name || id}">`,
 };
 
+const named = (name: Part, { id, hint }: KeyRecord): Html =>
+  html`${name} <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`;
+
 /** For any table of keys. */
 export const nameColumn: Column<KeyRecord> = {
   title: 'Key',
-  cell: ({ id, name, hint }) =>
-    html`${name || muted('no name')} <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
+  cell: key => named(key.name || muted('no name'), key),
   isName: true,
+};
+
+const linkedNameColumn: Column<KeyRecord> = {
+  ...nameColumn,
+  cell: key => named(html`<a href="${linkOf('key', { id: key.id })}">${key.name || 'no name'}</a>`, key),
 };
 
 /** For any table of keys. */
@@ -87,20 +101,25 @@ const useColumns = (uses: ReadonlyMap<string, KeyUse>): readonly Column<KeyRecor
   },
 ];
 
-function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {
+/** State of a key, as a badge. */
+export function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {
   if (revoked_ms !== null) return html`<span class="state bad">revoked</span>`;
   return expires_ms !== null && expires_ms <= now_ms
     ? html`<span class="state warn">expired</span>`
     : html`<span class="state good">active</span>`;
 }
 
+/** Whether a key can be used at this time. */
+export const isUsable = ({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): boolean =>
+  revoked_ms === null && (expires_ms === null || expires_ms > now_ms);
+
 const actionColumn = (now_ms: number): Column<KeyRecord> => ({
   title: 'Action',
-  cell: ({ id, name, revoked_ms, expires_ms }) => {
+  cell: key => {
+    const { id, name, revoked_ms } = key;
     if (revoked_ms !== null) return '';
-    const isUsable = expires_ms === null || expires_ms > now_ms;
     return html`<div class="actions">
-${isUsable && html`<a href="${linkOf('rotate', { id })}" aria-label="Rotate ${name || id}">Rotate…</a>`}
+${isUsable(key, now_ms) && html`<a href="${linkOf('rotate', { id })}" aria-label="Rotate ${name || id}">Rotate…</a>`}
 <a href="${linkOf('revoke', { id })}" aria-label="Revoke ${name || id}">Revoke…</a>
 </div>`;
   },

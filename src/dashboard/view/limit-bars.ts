@@ -11,11 +11,11 @@ const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   unknown: 'Unknown: the state store does not answer, or the stored limits are invalid. See the log.',
 };
 
-/** The usage of each limit of an account. */
-export function limitBars(uses: Uses): Html {
+/** The usage of each limit of an account or a key; without those in dollars unless `seesMoney`. */
+export function limitBars(uses: Uses, seesMoney: boolean): Html {
   if (typeof uses === 'string')
     return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${reasons[uses]}</p>`;
-  return html`<ul class="limits">${uses.map(limitBar)}</ul>`;
+  return html`<ul class="limits">${uses.filter(({ limit }) => seesMoney || !isMoney(limit)).map(limitBar)}</ul>`;
 }
 
 /** One limit: its usage as a bar and as text. */
@@ -30,6 +30,8 @@ export function limitBar({ limit, used, reset_ms }: Use): Html {
 </li>`;
 }
 
+const isMoney = (limit: Limit): boolean => rowOf(limit).unit === 'nano_usd';
+
 function amountOf(limit: Limit, amount: number): string {
-  return rowOf(limit).unit === 'nano_usd' ? dollarText(amount / 1e9) : numberOf(amount);
+  return isMoney(limit) ? dollarText(amount / 1e9) : numberOf(amount);
 }

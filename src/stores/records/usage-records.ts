@@ -44,8 +44,20 @@ type StoredSum = Omit<UsageSum, 'cost_usd'> & StoredCost;
 
 const costOf = (sum: StoredCost): string => usdOf(BigInt(sum.cost_micro_usd) * micro + BigInt(sum.cost_rest));
 
-/** What the requests of a key add up to; those that were refused count and cost nothing. */
-export type KeyUse = Pick<UsageSum, 'requests' | 'cost_usd'>;
+/** What the requests of a key add up to; those that were refused count, as failed, and cost nothing. */
+export interface KeyUse extends Pick<UsageSum, 'requests' | 'failed_requests' | 'cost_usd'> {
+  /** Of prompts and completions together. */
+  readonly tokens: number;
+}
+type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredCost;
+
+const keyCounts = ['requests', 'failed_requests', 'tokens'];
+const keySums = [...keyCounts.map(name => `SUM(${name}) AS ${name}`), ...costs].join(', ');
+
+const keyUseOf = ({ cost_micro_usd, cost_rest, ...counts }: StoredKeyUse): KeyUse => ({
+  ...counts,
+  cost_usd: costOf({ cost_micro_usd, cost_rest }),
+});
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
 export const usageRecords = (database: Database) => ({
@@ -84,12 +96,21 @@ export const usageRecords = (database: Database) => ({
   /** What these keys of the store have been used for since `from_day`; without those that were not used. */
   async ofKeys(ids: readonly string[], from_day: string): Promise<Map<string, KeyUse>> {
     if (ids.length === 0) return new Map();
-    const rows = await database.run<StoredCost & { key_id: string; requests: number }>(
-      `SELECT key_id, SUM(requests) AS requests, ${costs.join(', ')} FROM sluice.key_sums
+    const rows = await database.run<StoredKeyUse & { key_id: string }>(
+      `SELECT key_id, ${keySums} FROM sluice.key_sums
       WHERE key_id IN ${rowMarks(1, ids.length)} AND day >= ? GROUP BY key_id`,
       [...ids, from_day],
     );
-    return new Map(rows.map(row => [row.key_id, { requests: row.requests, cost_usd: costOf(row) }]));
+    return new Map(rows.map(({ key_id, ...use }) => [key_id, keyUseOf(use)]));
+  },
+
+  /** What a key of the store has been used for on each day since `from_day`, without those on which it was not used. */
+  async ofKeyByDay(id: string, from_day: string): Promise<Map<string, KeyUse>> {
+    const rows = await database.run<StoredKeyUse & { day: string }>(
+      `SELECT day, ${keySums} FROM sluice.key_sums WHERE key_id = ? AND day >= ? GROUP BY day ORDER BY day`,
+      [id, from_day],
+    );
+    return new Map(rows.map(({ day, ...use }) => [day, keyUseOf(use)]));
   },
 
   /** The first days of which there are sums by provider, and those by the hour and by key; undefined without any. */
