@@ -8,7 +8,7 @@ import {
   type WatchedPage,
   watchedPage,
 } from '../support/browser.ts';
-import { dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { said as chunkOf, delta, finished, used as usageChunk } from '../support/hostile-setting.ts';
 import { answer, ask, promptOf, said, textOf, used } from '../support/playground-page.ts';
@@ -20,7 +20,6 @@ import {
   startScriptedUpstream,
   streamed,
   streamHead,
-  whole,
 } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -38,7 +37,12 @@ beforeAll(async () => {
   const models = defaultModels('upstream').map(model =>
     model.id === seeing ? { ...model, architecture: { modality: 'text+image->text' } } : model,
   );
-  gateway = await startGateway({ upstream, config: { admin: dashboardAdmin(), models } });
+  const users = { [operator.name]: { password_hash }, otto: { password_hash, role: 'operator' } };
+  gateway = await startGateway({
+    upstream,
+    stages: [{ 'error-envelope': { openai_fields: true } }, 'auth', 'validation'],
+    config: { admin: dashboardAdmin({ users }), models },
+  });
   browser = await startBrowser();
   watched = await watchedPage(browser);
   await watched.page.goto(`${gateway.adminUrl}/dashboard/playground`);
@@ -203,21 +207,17 @@ describe('a conversation in the playground', () => {
   });
 
   it('shows the code and parameter of an error beside its request id', async () => {
-    const error = {
-      message: 'max_tokens is too large.',
-      type: 'BadRequestError',
-      param: 'max_tokens',
-      code: 400,
-    };
-    upstream.reply(whole(400, { error }));
+    await watched.page.getByText('Tools', { exact: true }).click();
+    await watched.page.getByLabel('Tools, as JSON').fill('[{ "type": "other" }]');
     await ask(watched, 'Hello?');
     await said(watched, 'Not answered.');
     expect(await answer(watched).getByRole('alert').textContent()).toMatch(
-      /max_tokens is too large\. \(400 · invalid_request_error/,
+      /^tools.* must be an object .* \(400 · invalid_request_error · invalid_request · param: tools.*\)$/,
     );
     expect(await answer(watched).locator('.request-id').textContent()).toMatch(/^Request req_/);
     // Nothing of it stays in the conversation.
     upstream.reply(stream('Yes.'));
+    await watched.page.getByLabel('Tools, as JSON').fill('');
     await ask(watched, 'Hello again?');
     await said(watched, 'Complete.');
     expect(sent().map(([role]) => role)).toEqual(['user', 'user']);
@@ -316,6 +316,33 @@ describe('two models side by side', () => {
     await page.keyboard.press('Enter');
     expect(await page.getByRole('article', { name: /^Answer/ }).count()).toBe(1);
     expect(await page.evaluate<string>('document.activeElement.name')).toBe('prompt');
+  });
+});
+
+describe('the playground of an operator without money', () => {
+  it('shows and sends no cost', async () => {
+    upstream.reply(stream('Yes.'));
+    const seen: boolean[] = [];
+    for (const name of ['otto', operator.name]) {
+      const visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+      await visitor.signIn(operator.password, name);
+      expect((await visitor.get('playground')).text).toContain(
+        `&quot;seesMoney&quot;:${name === operator.name}`,
+      );
+      const request = JSON.stringify({
+        model: seeing,
+        messages: [{ role: 'user', content: 'Hello?' }],
+        stream: true,
+      });
+      const { text } = await visitor.post('playground-run', { request, key: clientKey });
+      expect(text).toContain('"completion_tokens":3');
+      const id = /req_[\w-]+/.exec(text)![0];
+      let record = 'null';
+      await until(async () => (record = (await visitor.get(`playground-record?id=${id}`)).text) !== 'null');
+      expect(record).toContain('"completion_tokens":3');
+      seen.push(text.includes('cost_usd'), record.includes('cost_usd'));
+    }
+    expect(seen).toEqual([false, false, true, true]);
   });
 });
 

@@ -11,7 +11,7 @@ export interface PlaygroundSettings {
   /** Where the reader's API key comes from; undefined if the gateway asks for none. */
   readonly key_hint: Html | undefined;
   /** Shown above the fields, such as that there is no key yet. */
-  readonly notice?: Html | false;
+  readonly notice?: Html | false | undefined;
 }
 
 /** Panel with the key, the model and its parameters, the system prompt and the tools. */
