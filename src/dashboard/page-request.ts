@@ -42,6 +42,8 @@ export interface SignedIn {
   readonly address: string;
   /** Texts for the next page. */
   readonly cookies: SealedCookies;
+  /** Ends all sessions of this person and starts another for this browser, with a new credential. Returns its cookies. */
+  readonly renew: (credential: string) => Promise<SealedCookies>;
   /** Whether the session is still valid, for pages that stream. */
   readonly isOpen: () => Promise<boolean>;
 }

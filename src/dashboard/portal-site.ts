@@ -1,23 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import type { AccountDirectory } from '../stores/accounts/accounts.ts';
-import { configuredLogins } from './access/passwords.ts';
+import { isCustomerName } from '../stores/records/customer-logins.ts';
+import { configuredLogins, type FindLogin } from './access/passwords.ts';
 import type { Person } from './access/roles.ts';
 import { findAccount } from './account-view.ts';
 import type { SiteParts } from './dashboard.ts';
 import type { DashboardContext } from './page-request.ts';
 import { PageError } from './page-response.ts';
 import { portalPages } from './portal/index.ts';
+import { InvitationEntrance } from './portal/invitation.ts';
 
 /** The customers' portal: for those whom the application names with `accountOf`, those of `portal.users`, and those who were invited. */
 export function portalSite(context: DashboardContext): SiteParts {
-  const { enabled, users, session_idle_ms, session_max_ms, trust_proxy } = context.settings.portal;
+  const { enabled, session_idle_ms, session_max_ms, trust_proxy } = context.settings.portal;
   const { application } = context;
   return {
     title: 'Portal',
     sections: [
       { page: '', label: 'Overview' },
       { page: 'keys', label: 'Keys' },
+      { page: 'password', label: 'Sign-in' },
     ],
     pages: portalPages,
     area: {
@@ -25,10 +28,26 @@ export function portalSite(context: DashboardContext): SiteParts {
       limits: { idle_ms: session_idle_ms, max_ms: session_max_ms },
       trust_proxy,
       named: enabled && application ? incoming => customerNamedBy(context, incoming) : undefined,
-      findLogin: enabled
-        ? configuredLogins(users, (name, { account }) => ({ actor: name, role: 'customer', account }))
-        : undefined,
+      findLogin: enabled ? customerLogins(context) : undefined,
+      entrances: [new InvitationEntrance(context)],
     },
+  };
+}
+
+/** Finds customers of the configuration, then those who have accepted an invitation. */
+function customerLogins({ settings, records }: DashboardContext): FindLogin {
+  const configured = configuredLogins(settings.portal.users, (actor, { account }) => ({
+    actor,
+    role: 'customer',
+    account,
+  }));
+  return async given => {
+    const known = await configured(given);
+    if (known || !isCustomerName(given)) return known;
+    const { name, account, password_hash } = (await records.store.customers.find(given)) ?? {};
+    if (!name || !account || !password_hash) return undefined;
+    const person = { actor: name, role: 'customer' as const, account };
+    return { person, hash: password_hash, credential: password_hash };
   };
 }
 

@@ -95,7 +95,7 @@ export class SessionGuard implements Door {
 
   /** Returns the session of a request and its form, or a response that leads to the login. Throws a PageError for forms of other sites. */
   async enter(request: DashboardRequest, max_form_bytes?: number): Promise<SignedIn | PageResponse> {
-    const { incoming, response } = request;
+    const { incoming } = request;
     const found = await this.#sessionOf(request);
     if (!found) return this.#withoutSession(request);
     const { token, session } = found;
@@ -109,9 +109,17 @@ export class SessionGuard implements Door {
       form,
       form_token: formTokenOf(token),
       address: addressOf(incoming, trust_proxy),
-      cookies: new SealedCookies(token, incoming, response, isSecure(incoming, trust_proxy)),
+      cookies: this.#sealed(request, token),
+      renew: async credential => {
+        await this.#sessions.endAll(session);
+        return this.#sealed(request, (await this.#start(request, session, credential)).token);
+      },
       isOpen: async () => (await this.#ofToken(token, true)) !== undefined,
     };
+  }
+
+  #sealed({ incoming, response }: DashboardRequest, token: string): SealedCookies {
+    return new SealedCookies(token, incoming, response, isSecure(incoming, this.#area.trust_proxy));
   }
 
   formToken(request: DashboardRequest): string {

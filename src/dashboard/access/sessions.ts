@@ -106,6 +106,11 @@ export class Sessions {
     if (isWritten) await this.#setup.records.end({ digest });
   }
 
+  /** Ends all sessions of a customer at all instances. */
+  async endAll({ actor, account }: Person): Promise<void> {
+    if (account) await this.#setup.records.end({ actor, account });
+  }
+
   /** As the store has it; while that is down, as this process has seen it last. */
   async #read(digest: string): Promise<Known | undefined> {
     const before = this.#known.get(digest);

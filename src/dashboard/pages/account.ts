@@ -22,6 +22,7 @@ import {
 } from './account-forms.ts';
 import { spendPanel } from './account-spend.ts';
 import { issueForm } from './issue.ts';
+import { portalSignIns } from './portal-sign-ins.ts';
 
 /** One account: current usage of its limits, its keys, and what can be changed. */
 export const accountPage: Page = {
@@ -47,11 +48,12 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
   const canChange = mayChange(session.role);
   const usable_at_ms = context.clock.epoch_ms();
   const { keys: keyRecords, audit } = context.records.store;
-  const [uses, keys, spend, changes] = await Promise.all([
+  const [uses, keys, spend, changes, signIns] = await Promise.all([
     usesOf(context, account),
     keyRecords.list({ account: id, usable_at_ms, limit: page_rows }),
     spendPanel(context, account),
     audit.list({ target: id, limit: max_changes }),
+    portalSignIns(request, account),
   ]);
   const keyUses = await usesOfKeys(request, keys);
   return pageResponse(request, {
@@ -86,6 +88,7 @@ ${
 <p><a href="${linkOf('keys', { account: id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
 ${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
+${signIns}
 ${isMoneySeen && account.source === 'store' && historyPanel(id, changes)}
 ${canChange && stateForm(request, account)}`,
   });

@@ -10,6 +10,7 @@ import { modelsPage } from './models.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { playgroundPage } from './playground.ts';
 import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
+import { invitedPage, signInsPage } from './portal-sign-ins.ts';
 import { requestPage } from './request.ts';
 import { requestsLivePage, requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
@@ -39,4 +40,6 @@ export const pages: readonly Page[] = [
   playgroundRunPage,
   playgroundRecordPage,
   auditPage,
+  signInsPage,
+  invitedPage,
 ];

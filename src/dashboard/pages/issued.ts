@@ -24,6 +24,7 @@ export async function issueOnce(
   request: PageRequest,
   issue: (operator: Operator, nonce: string) => Promise<NewKey>,
   notice?: string,
+  shownAt = 'issued',
 ): Promise<PageResponse | undefined> {
   const { cookies, form, path, query, session } = request;
   const nonce = form.get(nonce_field) ?? '';
@@ -43,7 +44,7 @@ export async function issueOnce(
   const { id, key } = issued;
   const show = newNonce();
   cookies.put(`${key_cookie}${show}`, key);
-  return changed(request, linkOf('issued', { id, show }), notice);
+  return changed(request, linkOf(shownAt, { id, show }), notice);
 }
 
 /** Another instance has issued the key of the form, and shows it. */

@@ -26,6 +26,10 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'key.change': 'changed the key',
   'key.rotate': 'rotated the key',
   'key.revoke': 'revoked the key',
+  'customer.invite': 'invited a customer to the portal of',
+  'customer.accept': 'accepted an invitation to the portal of',
+  'customer.password': 'changed the own password at the portal of',
+  'customer.remove': 'removed a sign-in at the portal of',
   'sign-in.accept': 'signed in',
   'sign-in.refuse': 'was refused to sign in',
   'sign-in.end': 'signed out',
@@ -42,7 +46,7 @@ const columns: readonly Column<AuditEntry>[] = [
 
 function targetOf({ action, target }: AuditEntry): Part {
   if (action.startsWith('sign-in.')) return target;
-  const link = action.startsWith('account.')
+  const link = /^(account|customer)\./.test(action)
     ? linkOf('account', { id: target })
     : linkOf('key', { id: target });
   return html`<a href="${link}">${target}</a>`;

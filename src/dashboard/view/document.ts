@@ -21,7 +21,7 @@ ${body}
 }
 
 /** A document without navigation, for those who are not signed in. */
-const aloneDocument = (title: string, body: Html, head?: Part): Html =>
+export const aloneDocument = (title: string, body: Html, head?: Part): Html =>
   documentOf(title, html`<body class="alone">\n<main>\n${body}\n</main>\n</body>`, head);
 
 /** Says what went wrong and how to proceed. */
@@ -31,7 +31,7 @@ export const errorDocument = (status: number, message: string, advice: string): 
     html`<p class="muted">Error ${status}</p>
 <h1>${message}</h1>
 ${advice && html`<p>${advice}</p>`}
-<p><a href=".">To the dashboard</a></p>`,
+<p><a href=".">To the start page</a></p>`,
   );
 
 /** Requests itself again, so that the request comes from this site. */

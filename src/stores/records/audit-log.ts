@@ -19,10 +19,14 @@ export interface AuditEntry {
     | 'key.change'
     | 'key.rotate'
     | 'key.revoke'
+    | 'customer.invite'
+    | 'customer.accept'
+    | 'customer.password'
+    | 'customer.remove'
     | 'sign-in.accept'
     | 'sign-in.refuse'
     | 'sign-in.end';
-  /** The id of the account or key; of a sign-in `dashboard` or `portal`. */
+  /** The id of the account or key, for customers their account; of a sign-in `dashboard` or `portal`. */
   readonly target: string;
   /** What was set, as JSON, and under `before` what was there until then; never a key. */
   readonly detail: string;
@@ -31,8 +35,8 @@ export interface AuditEntry {
 /** Who changes something, and when. */
 export type Operator = Pick<AuditEntry, 'actor' | 'at_ms'> & Partial<Pick<AuditEntry, 'address'>>;
 
-/** Records something in the log. */
-async function record(
+/** Records something in the log, in the transaction that does it; `recordChange` is for keys and accounts. */
+export async function recordEntry(
   connection: Connection,
   { actor, at_ms, address = '' }: Operator,
   { action, target, detail }: { action: AuditEntry['action']; target: string; detail: object },
@@ -50,7 +54,7 @@ export async function recordChange(
   target: string,
   detail: object,
 ): Promise<number> {
-  await record(connection, operator, { action, target, detail });
+  await recordEntry(connection, operator, { action, target, detail });
   const [row] = await connection.run<{ value: number }>(
     'UPDATE sluice.change_counter SET value = value + 1 RETURNING value',
   );
@@ -78,5 +82,5 @@ export const auditLog = (database: Database) => ({
     action: Extract<AuditEntry['action'], `sign-in.${string}`>,
     target: 'dashboard' | 'portal',
     detail: object = {},
-  ) => database.transaction(connection => record(connection, who, { action, target, detail })),
+  ) => database.transaction(connection => recordEntry(connection, who, { action, target, detail })),
 });

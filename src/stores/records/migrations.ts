@@ -303,6 +303,17 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX sessions_by_account ON sluice.sessions (account)',
       'CREATE INDEX sessions_by_start ON sluice.sessions (started_ms)',
       'CREATE INDEX sessions_by_use ON sluice.sessions (seen_ms)',
+      // Sign-ins at the portal; `invitation` is the digest of the token that the customer has, until it is accepted.
+      `CREATE TABLE sluice.customers (
+        folded TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        account TEXT NOT NULL,
+        password_hash TEXT,
+        created_ms BIGINT NOT NULL,
+        invitation TEXT UNIQUE,
+        invited_until_ms BIGINT
+      )`,
+      'CREATE INDEX customers_by_account ON sluice.customers (account, folded)',
     ],
   },
 ];

@@ -1,6 +1,7 @@
 import { accountRecords } from './account-records.ts';
 import { auditLog } from './audit-log.ts';
 import { changeFeed } from './change-feed.ts';
+import { customerLogins } from './customer-logins.ts';
 import type { Database } from './database.ts';
 import { keyRecords } from './key-records.ts';
 import { ledgerRecords } from './ledger-records.ts';
@@ -33,6 +34,7 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
     traffic: trafficRecords(database),
     audit: auditLog(database),
     sessions: sessionRecords(database),
+    customers: customerLogins(database),
     changes: changeFeed(database),
     pruning: pruning(database, isPostgres(target)),
     /** Migrates the schema to the newest version and logs the progress. Call it before anything else; safe to call again. */

@@ -27,14 +27,16 @@ const columns = 'digest, actor, role, account, proof, started_ms, seen_ms';
 
 /** The sessions of all instances. */
 export const sessionRecords = (database: Database) => ({
-  /** Writes a new session, and deletes what has ended. */
+  /** Writes a new session, and deletes those of the same area that have ended. */
   start: (session: SessionRecord, ended: SessionEnds) =>
     database.transaction(async connection => {
       const { actor, role } = session;
-      await connection.run('DELETE FROM sluice.sessions WHERE started_ms <= ? OR seen_ms <= ?', [
-        ended.started_ms,
-        ended.seen_ms,
-      ]);
+      // The portal's sessions may end sooner than the dashboard's, or later.
+      const area = role === 'customer' ? "role = 'customer'" : "role <> 'customer'";
+      await connection.run(
+        `DELETE FROM sluice.sessions WHERE (started_ms <= ? OR seen_ms <= ?) AND ${area}`,
+        [ended.started_ms, ended.seen_ms],
+      );
       await insertRows(connection, 'sluice.sessions', [{ ...session }]);
       await connection.run(
         `DELETE FROM sluice.sessions WHERE actor = ? AND role = ? AND digest NOT IN

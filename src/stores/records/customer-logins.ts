@@ -1,0 +1,139 @@
+import { type Operator, recordEntry } from './audit-log.ts';
+import type { Database } from './database.ts';
+
+/** The sign-in of a customer at the portal. */
+export interface CustomerLogin {
+  /** Unique, whatever its upper and lower case. */
+  readonly name: string;
+  readonly account: string;
+  /** `null` until the invitation is accepted. */
+  readonly password_hash: string | null;
+  readonly created_ms: number;
+  /** The end of an invitation that has not been accepted. */
+  readonly invited_until_ms: number | null;
+}
+
+/** An invitation, by the hash of the token that only the customer has. */
+export interface Invitation extends Pick<CustomerLogin, 'name' | 'account'> {
+  readonly digest: string;
+  readonly until_ms: number;
+}
+
+/** The name is that of another customer. */
+export class NameTaken extends Error {
+  override readonly name = 'NameTaken';
+}
+
+/** Sign-ins of one account; more are refused. */
+export const max_customers = 100;
+
+/** Whether `text` may be the name of a sign-in: 1 to 128 characters, none of them a control character, without space around it. */
+export const isCustomerName = (text: string): boolean =>
+  text !== '' && text.length <= 128 && text.isWellFormed() && !/\p{Cc}/u.test(text) && text.trim() === text;
+
+const columns = 'name, account, password_hash, created_ms, invited_until_ms';
+const folded = (name: string): string => name.toLowerCase();
+
+/** The sign-ins of customers beside those of the configuration. */
+export const customerLogins = (database: Database) => {
+  const one = async (where: string, values: readonly (string | number)[]) =>
+    (await database.run<CustomerLogin>(`SELECT ${columns} FROM sluice.customers WHERE ${where}`, values))[0];
+  return {
+    /** Those of an account, by name. */
+    list: (account: string): Promise<CustomerLogin[]> =>
+      database.run<CustomerLogin>(
+        `SELECT ${columns} FROM sluice.customers WHERE account = ? ORDER BY folded LIMIT ?`,
+        [account, max_customers],
+      ),
+
+    /** In any case of the name. */
+    find: (name: string): Promise<CustomerLogin | undefined> => one('folded = ?', [folded(name)]),
+
+    /** Whom an invitation is for that can be accepted at this time. */
+    invited: (digest: string, at_ms: number): Promise<CustomerLogin | undefined> =>
+      one('invitation = ? AND invited_until_ms > ?', [digest, at_ms]),
+
+    /** Invites a customer, or the same one again: earlier invitations end, a password goes on working. Throws NameTaken. */
+    invite: ({ name, account, digest, until_ms }: Invitation, operator: Operator) =>
+      database.transaction(async connection => {
+        await recordEntry(connection, operator, {
+          action: 'customer.invite',
+          target: account,
+          detail: { customer: name, expires_ms: until_ms },
+        });
+        const values = [folded(name), name, account, operator.at_ms, digest, until_ms];
+        const [invited] = await connection.run(
+          `INSERT INTO sluice.customers (folded, name, account, created_ms, invitation, invited_until_ms) VALUES (?, ?, ?, ?, ?, ?)
+          ON CONFLICT (folded) DO UPDATE SET invitation = excluded.invitation, invited_until_ms = excluded.invited_until_ms
+          WHERE customers.account = excluded.account RETURNING name`,
+          values,
+        );
+        if (!invited) throw new NameTaken(`the name '${name}' is that of another customer`);
+      }),
+
+    /** Sets the password of the customer who has this invitation, once. Undefined if it was accepted, has ended or is not known. */
+    accept: (
+      digest: string,
+      password_hash: string,
+      from: Omit<Operator, 'actor'>,
+      actorOf: (name: string) => string,
+    ) =>
+      database.transaction(async connection => {
+        const [login] = await connection.run<CustomerLogin>(
+          `UPDATE sluice.customers SET password_hash = ?, invitation = NULL, invited_until_ms = NULL
+          WHERE invitation = ? AND invited_until_ms > ? RETURNING ${columns}`,
+          [password_hash, digest, from.at_ms],
+        );
+        if (!login) return undefined;
+        const { name, account } = login;
+        await recordEntry(
+          connection,
+          { ...from, actor: actorOf(name) },
+          { action: 'customer.accept', target: account, detail: { customer: name } },
+        );
+        return login;
+      }),
+
+    /** Changes a password; false if it was changed meanwhile. An invitation that is open ends. */
+    changePassword: (
+      { name, account, password_hash: before }: CustomerLogin,
+      password_hash: string,
+      operator: Operator,
+    ): Promise<boolean> =>
+      database.transaction(async connection => {
+        const changed = await connection.run(
+          `UPDATE sluice.customers SET password_hash = ?, invitation = NULL, invited_until_ms = NULL
+          WHERE folded = ? AND account = ? AND password_hash = ? RETURNING name`,
+          [password_hash, folded(name), account, before],
+        );
+        if (changed.length === 0) return false;
+        await recordEntry(connection, operator, {
+          action: 'customer.password',
+          target: account,
+          detail: { customer: name },
+        });
+        return true;
+      }),
+
+    /** Removes a sign-in of an account, with its sessions at all instances. */
+    remove: ({ name, account }: Pick<CustomerLogin, 'name' | 'account'>, operator: Operator) =>
+      database.transaction(async connection => {
+        const removed = await connection.run<{ name: string }>(
+          'DELETE FROM sluice.customers WHERE folded = ? AND account = ? RETURNING name',
+          [folded(name), account],
+        );
+        if (removed.length === 0) return;
+        await connection.run('DELETE FROM sluice.sessions WHERE account = ? AND actor = ?', [
+          account,
+          removed[0]!.name,
+        ]);
+        await recordEntry(connection, operator, {
+          action: 'customer.remove',
+          target: account,
+          detail: { customer: removed[0]!.name },
+        });
+      }),
+  };
+};
+
+export type CustomerLogins = ReturnType<typeof customerLogins>;
