@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
+import { NameTaken } from '../../src/stores/records/customer-logins.ts';
 import { RecordRefused } from '../../src/stores/records/database.ts';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { KeyEnded, KeyExists } from '../../src/stores/records/key-record.ts';
 import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import { TooManyKeys } from '../../src/stores/records/new-key.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
 import { recordsTargets } from '../support/records-targets.ts';
@@ -74,7 +76,56 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await store.sessions.end({ digest });
     expect(await store.sessions.find(digest)).toBeUndefined();
     await store.audit.signIn(alice, 'sign-in.end', 'dashboard');
-    expect(await store.audit.list({ limit: 1 })).toMatchObject([{ action: 'sign-in.end' }]);
+    expect(await store.audit.list({ target: 'dashboard', limit: 1 })).toMatchObject([
+      { action: 'sign-in.end' },
+    ]);
+  });
+
+  it('keeps sign-ins of customers, each with one invitation that is accepted once', async () => {
+    const { customers } = store;
+    const invite = (name: string, account: string, digest: string) =>
+      customers.invite({ name, account, digest, until_ms: now_ms + day_ms }, alice);
+    const from = { at_ms: now_ms + 1 };
+    await invite('Cora', 'acme', 'first');
+    await invite('cora', 'acme', 'second');
+    await expect(invite('CORA', 'other', 'third')).rejects.toThrow(NameTaken);
+    expect(await customers.accept('first', 'hash', from, String)).toBeUndefined();
+    expect(await customers.invited('second', now_ms + day_ms)).toBeUndefined();
+    expect(await customers.accept('second', 'hash', from, String)).toMatchObject({ name: 'Cora' });
+    expect(await customers.accept('second', 'other', from, String)).toBeUndefined();
+    const cora = (await customers.find('CORA'))!;
+    expect(cora).toEqual({
+      name: 'Cora',
+      account: 'acme',
+      password_hash: 'hash',
+      created_ms: now_ms,
+      invited_until_ms: null,
+    });
+    expect(await customers.changePassword(cora, 'next', alice)).toBe(true);
+    expect(await customers.changePassword(cora, 'lost', alice)).toBe(false);
+    await customers.remove({ name: 'Cora', account: 'other' }, alice);
+    expect((await customers.list('acme')).map(({ password_hash }) => password_hash)).toEqual(['next']);
+    await customers.remove({ name: 'cora', account: 'acme' }, alice);
+    expect(await customers.list('acme')).toEqual([]);
+    const entries = await store.audit.list({ target: 'acme', limit: 20 });
+    const actions = entries.map(({ action }) => action).filter(action => action.startsWith('customer.'));
+    expect(actions.sort()).toEqual([
+      'customer.accept',
+      'customer.invite',
+      'customer.invite',
+      'customer.password',
+      'customer.remove',
+    ]);
+  });
+
+  it('issues no more keys to an account than it may have', async () => {
+    const key = { account: 'few', name: '', expires_ms: null, max_usable: 2 };
+    const { record } = await store.keys.create(key, alice);
+    await store.keys.create(key, alice);
+    await expect(store.keys.create(key, alice)).rejects.toThrow(TooManyKeys);
+    await expect(store.keys.rotate(record.id, day_ms, alice, key)).rejects.toThrow(TooManyKeys);
+    await store.keys.rotate(record.id, 0, alice, key);
+    expect(await store.keys.count({ account: 'few', usable_at_ms: now_ms })).toBe(2);
   });
 
   it('finds accounts by any part of their name, special characters included', async () => {
