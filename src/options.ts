@@ -160,7 +160,8 @@ export interface AdminOptions {
   hosts?: string[] | undefined;
   /**
    * Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{
-   * password: "${NAME}" }` from the environment, with a `role`. Without any there is no dashboard.
+   * password: "${NAME}" }` from the environment, with a `role`. Without these, `oidc` and `proxy` there is no
+   * dashboard.
    */
   users?: Record<string, {
     /** The password itself, of at least 12 characters; usually `${ENV}`. */
@@ -183,6 +184,73 @@ export interface AdminOptions {
      */
     role?: 'admin' | 'operator' | 'viewer' | undefined;
   }> | undefined;
+  /**
+   * Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside
+   * sluice).
+   */
+  oidc?: {
+    /** Issuer of the OpenID provider; its `/.well-known/openid-configuration` is read at the first sign-in. */
+    issuer: string;
+    /** Id of the client that is registered there. */
+    client_id: string;
+    /** Its secret, usually `${ENV}`; a public client has none. PKCE is always used. */
+    client_secret?: string | undefined;
+    /**
+     * What is asked for.
+     *
+     * @defaultValue `["openid","email","profile"]`
+     */
+    scopes?: string[] | undefined;
+    /**
+     * Address of the page `sign-in-callback` as browsers see it, as it is registered at the provider. Without
+     * it, it is made from the `Host` of the request.
+     */
+    redirect_url?: string | undefined;
+    /**
+     * Text of the button on the sign-in page.
+     *
+     * @defaultValue `"Sign in with SSO"`
+     */
+    label?: string | undefined;
+    /**
+     * Claim with the name of a person. An `email` counts only with `email_verified`.
+     *
+     * @defaultValue `"email"`
+     */
+    name_claim?: string | undefined;
+    /** Who may sign in: `admin`, `operator` or `viewer` by name. Nobody else may. */
+    roles?: Record<string, 'admin' | 'operator' | 'viewer'> | undefined;
+    /** Claim with groups or roles of a person, a text or a list; `realm_access.roles` finds one inside another. */
+    role_claim?: string | undefined;
+    /**
+     * Who else may sign in: role by a value of `role_claim`. A name in `roles` wins; of several values the most
+     * powerful role.
+     */
+    claim_roles?: Record<string, 'admin' | 'operator' | 'viewer'> | undefined;
+  } | undefined;
+  /** Sign-in by a header of an authenticating proxy, beside the other ways. */
+  proxy?: {
+    /**
+     * Addresses and networks of the proxy. The header is believed on connections from these alone;
+     * `X-Forwarded-For` does not count.
+     */
+    addresses: string[];
+    /**
+     * Header with the name of the person. The proxy must remove it from what browsers send.
+     *
+     * @defaultValue `"x-forwarded-user"`
+     */
+    header?: string | undefined;
+    /** Who may enter: `admin`, `operator` or `viewer` by name. Nobody else may. */
+    roles?: Record<string, 'admin' | 'operator' | 'viewer'> | undefined;
+    /** Header with groups or roles of the person, separated by commas, from the same proxy. */
+    role_header?: string | undefined;
+    /**
+     * Who else may enter: role by a value of `role_header`. A name in `roles` wins; of several values the most
+     * powerful role.
+     */
+    header_roles?: Record<string, 'admin' | 'operator' | 'viewer'> | undefined;
+  } | undefined;
   /**
    * A session at the dashboard ends when it has not been used for this time. In milliseconds.
    *

@@ -14,6 +14,8 @@ export interface GivenPlugins {
   readonly dialects?: readonly (string | AnyDialectDefinition)[];
   /** Set if the application says whose requests they are, so that no key is needed. */
   readonly accountOf?: unknown;
+  /** Set if the application says who uses the dashboard, in place of the sign-in that is configured. */
+  readonly operatorOf?: unknown;
   /** The application's own database, in place of `stores.records`. */
   readonly records?: PostgresPool;
   /** Time in which the module of a plugin must load, 10 s by default. */

@@ -12,6 +12,7 @@ import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator
 import { type RecordsSettings, recordsSettings } from '../stores/records/records-options.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
+import { checkOidcPackage, checkSignIn } from './check-sign-in.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
@@ -107,7 +108,10 @@ export async function loadConfig(
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
   if (data && areStages) issues.push(...checkStageAccess(data, stages, given));
-  if (data) issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']));
+  if (data) {
+    issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']), ...checkSignIn(data));
+    issues.push(...(await checkOidcPackage(data)));
+  }
   const newCounter = await loadCounter(data?.usage.estimator, issues);
   if (issues.length > 0 || !data) throw written.error(given.stages ? issues.map(inOptions) : issues);
   const plans = stages.flatMap(({ plan }) => plan ?? []);
@@ -182,7 +186,7 @@ function settingsOf(
   const records = recordsSettings(config.stores, directory, given.records);
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
-  const warnings = [...warningsOf({ ...config, stores }, stages, given.accountOf !== undefined)];
+  const warnings = [...warningsOf({ ...config, stores }, stages, given)];
   return { ...rest, models, providers, records, warnings };
 }
 

@@ -15,6 +15,7 @@ import { recordsOptions } from '../stores/records/records-options.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
+import { adminOidcSchema, adminProxySchema, roleSchema } from './sign-in-schema.ts';
 
 /** A port, as a number or as the text of an environment variable. */
 const port = (value: number): z.ZodDefault<z.ZodType<number, number | string>> =>
@@ -65,8 +66,7 @@ const passwordHashSchema = z
   .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')
   .describe('What `sluice hash-password` prints.');
 
-const role = z
-  .enum(['admin', 'operator', 'viewer'])
+const role = roleSchema
   .default('admin')
   .describe(
     '`admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the audit log. `viewer` sees everything and changes nothing.',
@@ -93,8 +93,16 @@ export const adminSchema = z.strictObject({
     .record(z.string().min(1).max(128), operatorSchema)
     .default({})
     .describe(
-      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment, with a `role`. Without any there is no dashboard.',
+      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment, with a `role`. Without these, `oidc` and `proxy` there is no dashboard.',
     ),
+  oidc: adminOidcSchema
+    .optional()
+    .describe(
+      'Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside sluice).',
+    ),
+  proxy: adminProxySchema
+    .optional()
+    .describe('Sign-in by a header of an authenticating proxy, beside the other ways.'),
   session_idle_ms: ms(1_800_000).describe(
     'A session at the dashboard ends when it has not been used for this time.',
   ),

@@ -2,21 +2,25 @@ import { builtInStages } from '../../plugins/index.ts';
 import type { Json } from '../json-object.ts';
 import { AccountLimits } from '../stores/limits/plan-limits.ts';
 import { stateOptions } from '../stores/limits/state-options.ts';
+import { signInWarnings } from './check-sign-in.ts';
+import type { GivenPlugins } from './given-plugins.ts';
 import type { ListedStage } from './load-stages.ts';
 import { type CheckedConfig, configSchema } from './schema.ts';
 
 /**
- * A line, with its path, for each option that has no effect and for each setting under which every request is refused. `accountOf`: the
- * application names accounts.
+ * A line, with its path, for each option that has no effect and for each setting under which every request is refused. `given`: whether the
+ * application names accounts and operators.
  */
 export function* warningsOf(
   config: CheckedConfig,
   stages: readonly ListedStage[],
-  accountOf: boolean,
+  given: Pick<GivenPlugins, 'accountOf' | 'operatorOf'>,
 ): Generator<string> {
+  const accountOf = given.accountOf !== undefined;
   yield* accountWarnings(config, stages, accountOf);
   yield* limitWarnings(config, stages, accountOf);
   yield* sectionWarnings(config);
+  yield* signInWarnings(config, given.operatorOf !== undefined);
   yield* unusedProviders(config);
   yield* routingWarnings(config);
 }
@@ -51,7 +55,7 @@ function* limitWarnings(
 ): Generator<string> {
   const { plans, accounts, stores, admin, responses } = config;
   const rateLimit = stages.find(({ name }) => name === 'rate-limit')?.options;
-  const isComplete = !accountOf && stores.records === 'memory' && Object.keys(admin.users).length === 0;
+  const isComplete = !accountOf && stores.records === 'memory' && !hasSignIn(admin);
   if (!isComplete) {
     if (!rateLimit && stores.records !== 'memory')
       yield 'stages: does not list rate-limit: limits of accounts in the records store are not enforced';
@@ -72,6 +76,9 @@ function* limitWarnings(
     yield 'stages.rate-limit.dry_run: has no effect: no account has limits';
 }
 
+const hasSignIn = ({ users, oidc, proxy }: CheckedConfig['admin']): boolean =>
+  Object.keys(users).length > 0 || oidc !== undefined || proxy !== undefined;
+
 /** Options that another option of their section leaves without effect. */
 function* sectionWarnings(config: CheckedConfig): Generator<string> {
   const { server, admin, portal, tracing, stores } = config;
@@ -81,7 +88,7 @@ function* sectionWarnings(config: CheckedConfig): Generator<string> {
     const names = ['key_cache_ttl_ms', 'ledger_queue', 'ledger_queue_rows'];
     yield* changed(config, 'stores', names, 'records are in memory');
   }
-  if (Object.keys(admin.users).length === 0)
+  if (!hasSignIn(admin))
     yield* changed(config, 'admin', ['session_idle_ms', 'session_max_ms'], 'admin.users is empty');
   else if (admin.session_idle_ms > admin.session_max_ms)
     yield 'admin.session_idle_ms: has no effect: session_max_ms is over before';

@@ -18,8 +18,8 @@ export interface SiteParts extends Site {
 
 /** Creates the handler of a set of pages, to be mounted at a path. Without a way to sign in it calls `next`. */
 export function createSite(context: DashboardContext, parts: SiteParts): RequestHandler {
-  const { named, findLogin } = parts.area;
-  if (!named && !findLogin) return (_, __, next) => next();
+  const { named, proxy, findLogin, oidc } = parts.area;
+  if (!(named ?? proxy ?? findLogin ?? oidc)) return (_, __, next) => next();
   const dashboard = new Dashboard(context, parts);
   return (incoming, response, next) => {
     const { path, query } = placeOf(incoming);

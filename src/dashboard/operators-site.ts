@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import type { OperatorOf } from '../gateway-options.ts';
 import { within } from '../stores/within.ts';
+import { operatorsByClaims } from './access/claims.ts';
 import { configuredLogins } from './access/passwords.ts';
 import { type Person, roles } from './access/roles.ts';
 import type { SiteParts } from './dashboard.ts';
 import type { DashboardContext } from './page-request.ts';
 import { PageError } from './page-response.ts';
 import { pages } from './pages/index.ts';
+import type { Area } from './session-guard.ts';
 
 /** Time for a promise of `operatorOf`. */
 const operator_ms = 10_000;
 
-/** The operators' dashboard: for those of `admin.users`, or in their place those whom `operatorOf` names. */
+/** The operators' dashboard: for those who may sign in by `admin`, or in their place those whom `operatorOf` names. */
 export function operatorsSite(
-  { settings }: Pick<DashboardContext, 'settings'>,
+  { settings: { admin } }: Pick<DashboardContext, 'settings'>,
   operatorOf: OperatorOf | undefined,
 ): SiteParts {
-  const { users, session_idle_ms, session_max_ms, trust_proxy } = settings.admin;
-  const hasUsers = !operatorOf && Object.keys(users).length > 0;
   return {
     sections: [
       { page: '', label: 'Overview' },
@@ -32,11 +32,24 @@ export function operatorsSite(
     pages,
     area: {
       name: 'dashboard',
-      limits: { idle_ms: session_idle_ms, max_ms: session_max_ms },
-      trust_proxy,
-      named: operatorOf && (incoming => personNamedBy(operatorOf, incoming)),
-      findLogin: hasUsers ? configuredLogins(users, (name, { role }) => ({ actor: name, role })) : undefined,
+      limits: { idle_ms: admin.session_idle_ms, max_ms: admin.session_max_ms },
+      trust_proxy: admin.trust_proxy,
+      ...(operatorOf ? { named: incoming => personNamedBy(operatorOf, incoming) } : configuredWays(admin)),
     },
+  };
+}
+
+/** Who may sign in by the configuration. */
+function configuredWays({
+  users,
+  oidc,
+  proxy,
+}: DashboardContext['settings']['admin']): Pick<Area, 'proxy' | 'findLogin' | 'oidc'> {
+  const hasUsers = Object.keys(users).length > 0;
+  return {
+    proxy,
+    findLogin: hasUsers ? configuredLogins(users, (name, { role }) => ({ actor: name, role })) : undefined,
+    oidc: oidc && { settings: oidc, people: operatorsByClaims(oidc) },
   };
 }
 

@@ -56,6 +56,10 @@ export function redirect(to: string): PageResponse {
   return { status: 303, headers: { location: to, 'cache-control': 'no-store' }, body: '' };
 }
 
+/** The page that `next` names; the start page unless it is a page beside this one. */
+export const localPage = (next: string | null): string =>
+  next && /^[a-z][a-z-]*(\?[!"$-[\]-~]*)?$/.test(next) ? next : '.';
+
 /** Error for an operator's request, with the page that says it and what to do. */
 export class PageError extends Error {
   override readonly name = 'PageError';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isOutage } from '../stores/records/database.ts';
+import type { AdminProxySettings, OidcSettings } from '../config/sign-in-schema.ts';
+import type { OidcPeople } from './access/claims.ts';
 import { addressOf, isSecure } from './access/connection.ts';
 import {
   cookieOf,
@@ -12,15 +13,18 @@ import {
 } from './access/cookies.ts';
 import type { Door, Entrance } from './access/entrance.ts';
 import { nonce_field } from './access/issued-keys.ts';
-import { PasswordSignIn } from './access/password-sign-in.ts';
+import { OidcSignIn } from './access/oidc-sign-in.ts';
+import { PasswordSignIn, type SignInForm } from './access/password-sign-in.ts';
 import type { FindLogin, Login } from './access/passwords.ts';
-import { customerName, type Person } from './access/roles.ts';
+import { ProxyHeader } from './access/proxy-header.ts';
+import type { Person } from './access/roles.ts';
 import { SealedCookies } from './access/sealed-cookies.ts';
 import { type Session, Sessions } from './access/sessions.ts';
+import { type Refusal, SignInLog } from './access/sign-in-log.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
-import { htmlResponse, PageError, type PageResponse, redirect } from './page-response.ts';
+import { htmlResponse, localPage, PageError, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
-import { reloadDocument, resumeDocument } from './view/document.ts';
+import { reloadDocument, resumeDocument, signInDocument } from './view/document.ts';
 
 /** Who may use a set of pages, and how they are recognized. */
 export interface Area {
@@ -33,6 +37,10 @@ export interface Area {
   readonly named?: ((incoming: IncomingMessage) => Promise<Person | undefined>) | undefined;
   /** Finds who may sign in by name and password. */
   readonly findLogin?: FindLogin | undefined;
+  /** A proxy that names people by a header, beside `named`. */
+  readonly proxy?: AdminProxySettings | undefined;
+  /** The OpenID provider, and who of its people may sign in. */
+  readonly oidc?: { readonly settings: OidcSettings; readonly people: OidcPeople } | undefined;
   /** Pages for those who are not signed in. */
   readonly entrances?: readonly Entrance[] | undefined;
 }
@@ -42,9 +50,6 @@ const byThemselves: ReadonlySet<string> = new Set(['overview-live', 'requests-li
 
 /** Longest content of a form that is kept while its sender signs in again. */
 const max_typed_characters = 8192;
-/** Refusals that are recorded in the audit log, in each minute; all are in the log. */
-const max_recorded_refusals = 30;
-
 interface Found {
   readonly token: string;
   readonly session: Session;
@@ -52,45 +57,71 @@ interface Found {
 
 /** Checks sessions and the origin of forms, and signs in and out. */
 export class SessionGuard implements Door {
-  readonly #context: DashboardContext;
   readonly #area: Area;
   readonly #sessions: Sessions;
   readonly #byPassword: PasswordSignIn | undefined;
+  readonly #byOidc: OidcSignIn | undefined;
+  readonly #byProxy: ProxyHeader | undefined;
   readonly #entrances: ReadonlyMap<string, Entrance>;
-  #refusals = { minute: 0, count: 0 };
+  readonly #log: SignInLog;
 
   constructor(context: DashboardContext, area: Area) {
     const { clock, records } = context;
-    const { name, limits, findLogin, trust_proxy, entrances = [] } = area;
-    this.#context = context;
+    const { name, limits, findLogin, oidc, proxy, trust_proxy, entrances = [] } = area;
     this.#area = area;
     this.#entrances = new Map(entrances.map(entrance => [entrance.name, entrance]));
     this.#sessions = new Sessions({ records: records.store.sessions, clock, limits, area: name });
+    const ofRequest = {
+      cookies: this.#cookies,
+      addressOf: (incoming: IncomingMessage) => addressOf(incoming, trust_proxy),
+      isSecure: (incoming: IncomingMessage) => isSecure(incoming, trust_proxy),
+    };
+    const log = new SignInLog({ ...ofRequest, context, area: name });
+    const refused = (refusal: Refusal) => log.refused(refusal);
+    this.#log = log;
+    this.#byProxy = proxy && new ProxyHeader({ settings: proxy, clock, log: context.log, refused });
+    this.#byOidc = oidc && new OidcSignIn({ ...ofRequest, ...oidc, context, area: name, log });
     this.#byPassword =
       findLogin &&
       new PasswordSignIn({
+        ...ofRequest,
         findLogin,
         clock,
-        cookies: this.#cookies,
         formToken: request => this.formToken(request),
-        addressOf: incoming => addressOf(incoming, trust_proxy),
         setCookie: (request, cookie, value, max_age_s) => this.#setCookie(request, cookie, value, max_age_s),
-        refused: refusal => this.#refused(refusal),
+        refused,
+        otherWay: (request, form) => this.#byOidc?.offer(request, form),
       });
   }
 
   has(path: string): boolean {
-    if (this.#entrances.has(path)) return true;
-    return path === 'sign-out' || (path === 'sign-in' && this.#byPassword !== undefined);
+    if (path === 'sign-in') return this.#hasSignIn;
+    if (path === 'sign-in-oidc' || path === 'sign-in-callback') return this.#byOidc !== undefined;
+    return path === 'sign-out' || this.#entrances.has(path);
   }
 
   async answer(request: DashboardRequest): Promise<PageResponse> {
-    const entrance = this.#entrances.get(request.path);
+    const { path, incoming, query } = request;
+    const entrance = this.#entrances.get(path);
     if (entrance) return entrance.answer(request, this);
-    const isSignIn = request.path === 'sign-in';
-    if (request.incoming.method === 'POST') return isSignIn ? this.#signIn(request) : this.#signOut(request);
-    if (!isSignIn) return redirect('.');
-    return this.#byPassword!.form(request, { next: request.query.get('next') ?? '' });
+    if (incoming.method === 'POST' && path === 'sign-out') return this.#signOut(request);
+    if (incoming.method === 'POST' && path === 'sign-in' && this.#byPassword)
+      return this.#signIn(request, this.#byPassword);
+    if (incoming.method !== 'GET' || path === 'sign-out') return redirect('.');
+    if (path === 'sign-in-oidc') return this.#byOidc!.start(request);
+    if (path === 'sign-in-callback') return this.#comeBack(request, this.#byOidc!);
+    return this.#signInPage(request, { next: query.get('next') ?? '' });
+  }
+
+  get #hasSignIn(): boolean {
+    return this.#byPassword !== undefined || this.#byOidc !== undefined;
+  }
+
+  /** The page with every way to sign in. */
+  #signInPage(request: DashboardRequest, form: SignInForm, status = 200): PageResponse {
+    if (this.#byPassword) return this.#byPassword.form(request, form, status);
+    const otherWay = this.#byOidc?.offer(request, form);
+    return htmlResponse(status, signInDocument({ ...form, otherWay }));
   }
 
   /** Returns the session of a request and its form, or a response that leads to the login. Throws a PageError for forms of other sites. */
@@ -114,7 +145,7 @@ export class SessionGuard implements Door {
         await this.#sessions.endAll(session);
         return this.#sealed(request, (await this.#start(request, session, credential)).token);
       },
-      isOpen: async () => (await this.#ofToken(token, true)) !== undefined,
+      isOpen: () => this.#isOpen(incoming, token, session),
     };
   }
 
@@ -142,7 +173,7 @@ export class SessionGuard implements Door {
     const before = cookieOf(request.incoming, `${this.#cookies}_session`);
     if (before) await this.#sessions.end(before);
     const { token } = await this.#start(request, person, credential);
-    await this.#record('sign-in.accept', request, person.actor);
+    await this.#log.accepted(request.incoming, person.actor);
     return token;
   }
 
@@ -153,7 +184,7 @@ export class SessionGuard implements Door {
   async #withoutSession(request: DashboardRequest): Promise<PageResponse> {
     const { path, query, incoming } = request;
     const { method, headers } = incoming;
-    if (!this.#byPassword)
+    if (!this.#hasSignIn)
       throw new PageError(403, `You may not use this ${this.#area.name}.`, 'Sign in where it is mounted.');
     if (headers['sec-fetch-dest'] === 'empty') throw new PageError(401, 'You are signed out.');
     // After a link from another site the browser may still be signed in: only requests of this site carry its cookie.
@@ -163,16 +194,21 @@ export class SessionGuard implements Door {
     if (method === 'POST' && isSameOrigin(incoming)) {
       const fault = 'You were signed out. Sign in to go on where you were: nothing has been changed yet.';
       const typed = typedIn(await readForm(incoming));
-      return this.#byPassword.form(request, { next: here, typed, fault }, 401);
+      return this.#signInPage(request, { next: here, typed, fault }, 401);
     }
     if (path === '' || method !== 'GET') return redirect('sign-in');
     return redirect(`sign-in?${new URLSearchParams({ next: here })}`);
   }
 
+  /** The person whom others vouch for. */
+  async #named(incoming: IncomingMessage): Promise<Person | undefined> {
+    return (await this.#area.named?.(incoming)) ?? this.#byProxy?.personOf(incoming);
+  }
+
   async #sessionOf(request: DashboardRequest): Promise<Found | undefined> {
     const { path, incoming } = request;
     const token = cookieOf(incoming, `${this.#cookies}_session`);
-    const person = await this.#area.named?.(incoming);
+    const person = await this.#named(incoming);
     if (person) {
       const session = token && (await this.#sessions.find(token, byThemselves.has(path)));
       const isSame = session && isSamePerson(session, person);
@@ -184,9 +220,19 @@ export class SessionGuard implements Door {
   /** The session of a person who signed in here, as long as what was signed in with is valid; with the role that the person has now. */
   async #ofToken(token: string, byItself: boolean): Promise<Found | undefined> {
     const session = await this.#sessions.find(token, byItself);
-    const login = session && (await this.#byPassword?.find(session.actor));
-    if (!login || !this.#sessions.isStartedWith(token, login.credential)) return undefined;
-    return { token, session: { ...session, ...login.person } };
+    if (!session) return undefined;
+    const isStartedWith = (credential: string) => this.#sessions.isStartedWith(token, credential);
+    const login = await this.#byPassword?.find(session.actor);
+    const byPassword = login && isStartedWith(login.credential) ? login.person : undefined;
+    const person = byPassword ?? this.#byOidc?.personOf(session, isStartedWith);
+    return person && { token, session: { ...session, ...person } };
+  }
+
+  /** Whether `session` goes on, of the same person with the same role. */
+  async #isOpen(incoming: IncomingMessage, token: string, session: Session): Promise<boolean> {
+    const person = await this.#named(incoming);
+    const now = person ? await this.#sessions.find(token, true) : (await this.#ofToken(token, true))?.session;
+    return now !== undefined && isSamePerson(now, person ?? session);
   }
 
   async #start(request: DashboardRequest, person: Person, credential?: string): Promise<Found> {
@@ -204,8 +250,7 @@ export class SessionGuard implements Door {
     return form;
   }
 
-  async #signIn(request: DashboardRequest): Promise<PageResponse> {
-    const byPassword = this.#byPassword!;
+  async #signIn(request: DashboardRequest, byPassword: PasswordSignIn): Promise<PageResponse> {
     const form = await this.readForm(request);
     const next = localPage(form.get('next'));
     const typed = form.get('typed') ?? '';
@@ -216,53 +261,26 @@ export class SessionGuard implements Door {
     return htmlResponse(200, resumeDocument(next, new URLSearchParams(typed), formTokenOf(token)));
   }
 
+  /** From the OpenID provider. */
+  async #comeBack(request: DashboardRequest, byOidc: OidcSignIn): Promise<PageResponse> {
+    const login = await byOidc.finish(request);
+    const { next, typed } = login;
+    const token = await this.signIn(request, login);
+    // Not a redirect: to a page that another site has led to, the browser does not send the session's cookie.
+    if (typed === '') return htmlResponse(200, reloadDocument(next));
+    return htmlResponse(200, resumeDocument(next, new URLSearchParams(typed), formTokenOf(token)));
+  }
+
   async #signOut(request: DashboardRequest): Promise<PageResponse> {
     const token = cookieOf(request.incoming, `${this.#cookies}_session`) ?? '';
     const session = token && (await this.#sessions.find(token));
     if (session) {
       await this.#formOf(request.incoming, token);
       await this.#sessions.end(token);
-      await this.#record('sign-in.end', request, session.actor);
+      await this.#log.ended(request.incoming, session.actor);
     }
     this.#setCookie(request, `${this.#cookies}_session`, '', 0);
-    return redirect(this.#byPassword ? 'sign-in' : '.');
-  }
-
-  #refused({ name, ...refusal }: { name: string; address: string; outcome: string; wait_ms: number }): void {
-    this.#context.log.warn({ ...this.#logged(name), ...refusal }, 'sign-in refused');
-    const at_ms = this.#context.clock.epoch_ms();
-    const minute = Math.floor(at_ms / 60_000);
-    if (this.#refusals.minute !== minute) this.#refusals = { minute, count: 0 };
-    if (++this.#refusals.count > max_recorded_refusals) return;
-    const { address, outcome } = refusal;
-    void this.#write('sign-in.refuse', { actor: this.#audited(name), address, at_ms }, { outcome });
-  }
-
-  async #record(action: 'sign-in.accept' | 'sign-in.end', { incoming }: DashboardRequest, actor: string) {
-    const address = addressOf(incoming, this.#area.trust_proxy);
-    this.#context.log.info(
-      { ...this.#logged(actor), address },
-      action === 'sign-in.end' ? 'signed out' : 'signed in',
-    );
-    const at_ms = this.#context.clock.epoch_ms();
-    await this.#write(action, { actor: this.#audited(actor), address, at_ms });
-  }
-
-  #audited(name: string): string {
-    return this.#area.name === 'portal' ? customerName(name) : name;
-  }
-
-  #logged(name: string): object {
-    return this.#area.name === 'portal' ? { customer: name } : { operator: name };
-  }
-
-  /** Never rejects: nobody is kept out because the log cannot be written. */
-  async #write(...[action, who, detail]: SignInEntry): Promise<void> {
-    const { store } = this.#context.records;
-    await store.audit.signIn(who, action, this.#area.name, detail).catch(thrown => {
-      const message = 'a sign-in is not in the audit log';
-      this.#context.log[isOutage(thrown) ? 'warn' : 'error']({ err: thrown }, message);
-    });
+    return redirect(this.#hasSignIn ? 'sign-in' : '.');
   }
 
   /** `max_age_s` 0 removes the cookie. */
@@ -282,12 +300,6 @@ export class SessionGuard implements Door {
   }
 }
 
-type SignInEntry = [
-  action: 'sign-in.accept' | 'sign-in.refuse' | 'sign-in.end',
-  who: { actor: string; address: string; at_ms: number },
-  detail?: object,
-];
-
 const isSamePerson = (session: Session, { actor, role, account }: Person): boolean =>
   session.actor === actor && session.role === role && session.account === account;
 
@@ -299,7 +311,3 @@ function typedIn(form: URLSearchParams): string {
   const text = new URLSearchParams(fields).toString();
   return text.length <= max_typed_characters ? text : '';
 }
-
-/** Page to open after login: always one of the dashboard, never an external one. */
-const localPage = (next: string | null): string =>
-  next && /^[a-z][a-z-]*(\?[!"$-[\]-~]*)?$/.test(next) ? next : '.';

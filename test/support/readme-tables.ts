@@ -15,6 +15,7 @@ import {
   tracingSchema,
   usageSchema,
 } from '../../src/config/schema.ts';
+import { adminOidcSchema, adminProxySchema } from '../../src/config/sign-in-schema.ts';
 import { configurableDialects } from '../../src/dialects/built-in-dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
 import { accountSchema } from '../../src/stores/accounts/accounts.ts';
@@ -37,6 +38,8 @@ const tables: Record<string, () => string> = {
   clients: clientTable,
   server: () => optionTable(serverSchema),
   admin: () => optionTable(adminSchema),
+  'admin oidc': () => optionTable(adminOidcSchema),
+  'admin proxy': () => optionTable(adminProxySchema),
   portal: () => optionTable(portalSchema),
   log: () => optionTable(logSchema),
   metrics: () => optionTable(metricsSchema),

@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
-import { signInDocument } from '../view/document.ts';
+import { type SignInLink, signInDocument } from '../view/document.ts';
 import { cookieOf } from './cookies.ts';
 import { type LoginAttempt, LoginThrottle } from './login-throttle.ts';
 import { type FindLogin, knownBrowserCookie, type Login, Passwords } from './passwords.ts';
+import type { Refusal } from './sign-in-log.ts';
 
 /** What a sign-in form is shown with, again or for the first time. */
 export interface SignInForm {
@@ -27,7 +28,9 @@ interface PasswordSignInSetup {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly setCookie: (request: DashboardRequest, name: string, value: string, max_age_s?: number) => void;
   /** Told of each refusal. */
-  readonly refused: (refusal: { name: string; address: string; outcome: string; wait_ms: number }) => void;
+  readonly refused: (refusal: Refusal) => void;
+  /** The link to another way to sign in, if there is one. */
+  readonly otherWay: (request: DashboardRequest, form: SignInForm) => SignInLink | undefined;
 }
 
 const browser_cookie_s = 365 * 24 * 3600;
@@ -51,7 +54,8 @@ export class PasswordSignIn {
 
   form(request: DashboardRequest, given: SignInForm, status = 200): PageResponse {
     const form_token = this.#setup.formToken(request);
-    return htmlResponse(status, signInDocument({ ...given, form_token }));
+    const otherWay = this.#setup.otherWay(request, given);
+    return htmlResponse(status, signInDocument({ ...given, form_token, otherWay }));
   }
 
   /** The login that a form proves, or the form again. */

@@ -5,8 +5,15 @@ import { setCookie } from './cookies.ts';
 
 const iv_bytes = 12;
 const tag_bytes = 16;
-/** Lifetime: the time between a form and the page that it leads to. */
+/** The usual lifetime: the time between a form and the page that it leads to. */
 const lifetime_s = 120;
+
+interface Kept {
+  /** Lifetime in seconds. */
+  readonly maxAge: number;
+  /** `lax` also comes along when another site leads here. */
+  readonly sameSite: 'strict' | 'lax';
+}
 
 /**
  * Texts for the next page of the same browser, in cookies that only the session's token opens: no instance keeps them, and any can read
@@ -26,12 +33,12 @@ export class SealedCookies {
   }
 
   /** Leaves `text` of at most 2 kB under `name`. */
-  put(name: string, text: string): void {
+  put(name: string, text: string, kept: Kept = { maxAge: lifetime_s, sameSite: 'strict' }): void {
     const iv = randomBytes(iv_bytes);
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(name));
     const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final()]);
     const value = Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url');
-    setCookie(this.#response, { name, value, secure: this.#secure, maxAge: lifetime_s });
+    setCookie(this.#response, { name, value, secure: this.#secure, ...kept });
   }
 
   /** The text under `name`, once: the browser forgets it. Undefined if there is none, or another session's. */

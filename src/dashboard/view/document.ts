@@ -34,41 +34,56 @@ ${advice && html`<p>${advice}</p>`}
 <p><a href=".">To the start page</a></p>`,
   );
 
-/** Requests itself again, so that the request comes from this site. */
-export const reloadDocument = (): Html =>
+/** Requests itself, or the page `next`, so that the request comes from this site. */
+export const reloadDocument = (next?: string): Html =>
   aloneDocument(
     'One moment',
-    html`<h1>One moment</h1>\n<p>If nothing happens, load this page again.</p>`,
-    html`<meta http-equiv="refresh" content="0">\n`,
+    next === undefined
+      ? html`<h1>One moment</h1>\n<p>If nothing happens, load this page again.</p>`
+      : html`<h1>Signed in</h1>\n<p>If nothing happens, <a href="${next}">go on</a>.</p>`,
+    html`<meta http-equiv="refresh" content="${next === undefined ? '0' : `0; url=${next}`}">\n`,
   );
 
+/** A link to another way to sign in. */
+export interface SignInLink {
+  readonly label: string;
+  readonly href: string;
+}
+
 interface SignIn {
-  readonly form_token: string;
+  /** CSRF token of the form for name and password; without it there is none. */
+  readonly form_token?: string;
   /** The page to go to afterwards. */
   readonly next: string;
   readonly name?: string;
   readonly fault?: string;
   /** Fields of a form that was sent after the session had ended. */
   readonly typed?: string;
+  readonly otherWay?: SignInLink | undefined;
 }
 
-/** The login form; after a failure with the error. */
-export const signInDocument = ({ form_token, next, name, fault, typed }: SignIn): Html =>
+/** The ways to sign in; after a failure with the error. */
+export const signInDocument = ({ otherWay, ...form }: SignIn): Html =>
   aloneDocument(
     'Sign in',
     html`<p class="brand"><img src="assets/icon.svg" alt="" width="28" height="28"> sluice</p>
 <h1>Sign in</h1>
-${fault && html`<p class="notice bad" role="alert" id="fault">${fault}</p>`}
-<form method="post" action="sign-in" class="stack">
+${form.fault && html`<p class="notice bad" role="alert" id="fault">${form.fault}</p>`}
+${otherWay && html`<p class="stack"><a class="button ${form.form_token === undefined && 'primary'}" href="${otherWay.href}">${otherWay.label}</a></p>`}
+${otherWay && form.form_token !== undefined && html`<p class="or muted">or with a password</p>`}
+${form.form_token !== undefined && passwordForm(form, form.form_token)}`,
+    html`<script type="module" src="assets/signed-out.js"></script>\n`,
+  );
+
+const passwordForm = ({ next, name, fault, typed }: SignIn, form_token: string): Html =>
+  html`<form method="post" action="sign-in" class="stack">
 ${tokenInput(form_token)}
 <input type="hidden" name="next" value="${next}">
 ${typed && html`<input type="hidden" name="typed" value="${typed}">`}
 <label>Name <input name="name" value="${name ?? ''}" autocomplete="username" required ${name ? '' : html`autofocus`}></label>
 <label>Password <input name="password" type="password" autocomplete="current-password" required ${fault && html`aria-describedby="fault"`} ${name && html`autofocus`}></label>
 <button class="primary">Sign in</button>
-</form>`,
-    html`<script type="module" src="assets/signed-out.js"></script>\n`,
-  );
+</form>`;
 
 /** Shows a form that was sent after its session had ended, to be sent again. */
 export const resumeDocument = (action: string, fields: URLSearchParams, form_token: string): Html =>

@@ -1,0 +1,106 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+/** What an operator may do. */
+export const roleSchema = z.enum(['admin', 'operator', 'viewer']);
+
+const name = z.string().min(1).max(256);
+const rolesBy = (what: string) => z.record(name, roleSchema).default({}).describe(what);
+
+const isAllowedIssuer = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash } = new URL(text);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return (protocol === 'https:' || (protocol === 'http:' && isLocal)) && search === '' && hash === '';
+};
+
+/** How people are recognized by an OpenID provider, whatever they may do then. */
+export const oidcFields = {
+  issuer: z
+    .string()
+    .refine(isAllowedIssuer, 'must be the https address of a provider, such as https://login.example.com')
+    .describe(
+      'Issuer of the OpenID provider; its `/.well-known/openid-configuration` is read at the first sign-in.',
+    ),
+  client_id: z.string().min(1).describe('Id of the client that is registered there.'),
+  client_secret: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Its secret, usually `${ENV}`; a public client has none. PKCE is always used.'),
+  scopes: z
+    .array(z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope, without spaces'))
+    .default(['openid', 'email', 'profile'])
+    .refine(scopes => scopes.includes('openid'), 'must include openid')
+    .describe('What is asked for.'),
+  redirect_url: z
+    .url({
+      protocol: /^https?$/,
+      error: 'must be an address such as https://ops.example.com/sign-in-callback',
+    })
+    .refine(text => new URL(text).pathname.endsWith('/sign-in-callback'), 'must end with /sign-in-callback')
+    .optional()
+    .describe(
+      'Address of the page `sign-in-callback` as browsers see it, as it is registered at the provider. Without it, it is made from the `Host` of the request.',
+    ),
+  label: z
+    .string()
+    .min(1)
+    .max(60)
+    .default('Sign in with SSO')
+    .describe('Text of the button on the sign-in page.'),
+  name_claim: z
+    .string()
+    .min(1)
+    .default('email')
+    .describe('Claim with the name of a person. An `email` counts only with `email_verified`.'),
+};
+
+/** Sign-in at the dashboard by an OpenID provider. */
+export const adminOidcSchema = z.strictObject({
+  ...oidcFields,
+  roles: rolesBy('Who may sign in: `admin`, `operator` or `viewer` by name. Nobody else may.'),
+  role_claim: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Claim with groups or roles of a person, a text or a list; `realm_access.roles` finds one inside another.',
+    ),
+  claim_roles: rolesBy(
+    'Who else may sign in: role by a value of `role_claim`. A name in `roles` wins; of several values the most powerful role.',
+  ),
+});
+
+/** Whether `text` is an address or a network such as `10.0.0.0/8`. */
+const isNetwork = (text: string): boolean => ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+
+/** A header field name, in any case. */
+const headerName = z
+  .string()
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header')
+  .toLowerCase();
+
+/** Sign-in at the dashboard by a header that a proxy sets. */
+export const adminProxySchema = z.strictObject({
+  addresses: z
+    .array(z.string().refine(isNetwork, 'must be an address or a network such as 10.0.0.0/8'))
+    .min(1, 'must list the addresses of the proxy')
+    .describe(
+      'Addresses and networks of the proxy. The header is believed on connections from these alone; `X-Forwarded-For` does not count.',
+    ),
+  header: headerName
+    .default('x-forwarded-user')
+    .describe('Header with the name of the person. The proxy must remove it from what browsers send.'),
+  roles: rolesBy('Who may enter: `admin`, `operator` or `viewer` by name. Nobody else may.'),
+  role_header: headerName
+    .optional()
+    .describe('Header with groups or roles of the person, separated by commas, from the same proxy.'),
+  header_roles: rolesBy(
+    'Who else may enter: role by a value of `role_header`. A name in `roles` wins; of several values the most powerful role.',
+  ),
+});
+
+export type OidcSettings = z.output<z.ZodObject<typeof oidcFields>>;
+export type AdminOidcSettings = z.output<typeof adminOidcSchema>;
+export type AdminProxySettings = z.output<typeof adminProxySchema>;

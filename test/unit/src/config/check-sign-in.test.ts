@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../../../src/config/load.ts';
+import { mistakesOf, sampleConfig } from './sample-config.ts';
+
+const issuer = 'https://login.example.com';
+const oidc = { issuer, client_id: 'sluice', roles: { 'anna@example.com': 'admin' } };
+const proxy = { addresses: ['10.0.0.0/8'], roles: { anna: 'admin' } };
+
+const mistakesAt = (admin: object) => mistakesOf(sampleConfig({ admin }));
+const warningsOf = async (admin: object, operatorOf?: unknown) =>
+  (await loadConfig(sampleConfig({ admin }), {}, { operatorOf })).warnings.filter(line =>
+    line.startsWith('admin'),
+  );
+
+describe('the check of sign-in at the dashboard', () => {
+  it('accepts OpenID and a proxy, by names or by further roles', async () => {
+    expect(await warningsOf({ oidc, proxy })).toEqual([]);
+    const byRoles = {
+      oidc: { issuer, client_id: 'sluice', role_claim: 'groups', claim_roles: { ops: 'admin' } },
+      proxy: { addresses: ['::1'], role_header: 'X-Groups', header_roles: { ops: 'admin' } },
+    };
+    expect(await warningsOf(byRoles)).toEqual([]);
+  });
+
+  it.each<[object, string]>([
+    [{ oidc: { ...oidc, roles: {} } }, 'admin.oidc.roles: must say who may sign in'],
+    [{ oidc: { ...oidc, role_claim: 'groups' } }, 'admin.oidc.claim_roles: is needed with role_claim'],
+    [
+      { oidc: { ...oidc, claim_roles: { ops: 'admin' } } },
+      'admin.oidc.role_claim: is needed with claim_roles',
+    ],
+    [{ oidc: { ...oidc, issuer: 'http://login.example.com' } }, 'admin.oidc.issuer: must be the https'],
+    [{ oidc: { ...oidc, issuer: `${issuer}/?a=b` } }, 'admin.oidc.issuer: must be the https'],
+    [{ oidc: { ...oidc, scopes: ['email'] } }, 'admin.oidc.scopes: must include openid'],
+    [{ oidc: { ...oidc, redirect_url: 'https://ops.example.com/' } }, 'admin.oidc.redirect_url: must end'],
+    [{ oidc: { ...oidc, roles: { anna: 'customer' } } }, 'admin.oidc.roles.anna: '],
+    [{ proxy: { ...proxy, roles: {} } }, 'admin.proxy.roles: must say who may enter'],
+    [{ proxy: { ...proxy, addresses: [] } }, 'admin.proxy.addresses: must list the addresses'],
+    [{ proxy: { roles: { anna: 'admin' } } }, 'admin.proxy.addresses: '],
+    [{ proxy: { ...proxy, addresses: ['10.0.0.0/40'] } }, 'admin.proxy.addresses[0]: must be an address'],
+    [{ proxy: { ...proxy, header: 'a b' } }, 'admin.proxy.header: must be the name of a header'],
+  ])('rejects %j', async (admin, mistake) => {
+    expect(await mistakesAt(admin)).toEqual([expect.stringContaining(mistake)]);
+  });
+
+  it('warns where nobody can change anything', async () => {
+    const viewers = { roles: { 'vera@example.com': 'viewer' } };
+    const warning = expect.stringContaining('everybody who may sign in is a viewer');
+    expect(await warningsOf({ oidc: { ...oidc, ...viewers } })).toEqual([warning]);
+    expect(await warningsOf({ oidc: { ...oidc, ...viewers }, proxy })).toEqual([]);
+  });
+
+  it('warns of ways to sign in that the application replaces', async () => {
+    const users = { ann: { password: 'twelve letters' } };
+    expect(await warningsOf({ users, oidc, proxy }, () => undefined)).toEqual(
+      ['users', 'oidc', 'proxy'].map(name => expect.stringContaining(`admin.${name}: has no effect`)),
+    );
+  });
+});
+
+describe('OpenID sign-in without the package openid-client', () => {
+  it('keeps the gateway from starting, with one sentence that says what to install', async () => {
+    const program = `
+      import { registerHooks } from 'node:module';
+      registerHooks({
+        resolve(name, context, next) {
+          if (name === 'openid-client') throw new Error("Cannot find package 'openid-client'");
+          return next(name, context);
+        },
+      });
+      const { loadConfig } = await import('./src/config/load.ts');
+      await loadConfig(${JSON.stringify(sampleConfig({ admin: { oidc } }))}, {}).catch(thrown => console.log(thrown.message));`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--conditions=sluice-source', '--no-warnings', '--input-type=module', '--eval', program],
+      { cwd: fileURLToPath(new URL('../../../..', import.meta.url)) },
+    );
+    expect(stdout).toContain(
+      "admin.oidc: openid-client cannot be loaded; npm install openid-client (Cannot find package 'openid-client')",
+    );
+  });
+});
