@@ -74,7 +74,7 @@ async function readParts(
         ? nothing
         : html`${isTable ? '' : trafficCharts(shown)}${groupTable(shown)}${isTable && pointTable(shown)}`,
     failures: failureTable(failures, range),
-    providers: providerTable(context, { range, sums }),
+    providers: providerTable(context, { since, sums }),
     limits: nearLimitList(limits, withMoney),
     ...(cost && { cost }),
   };

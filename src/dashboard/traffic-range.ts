@@ -14,7 +14,7 @@ interface Range {
   readonly point_ms: number;
 }
 
-/** How far back the overview goes, by the name in the address. Each has at most 90 points. */
+/** How far back the overview goes, by the name in the address. Each has at most 60 points. */
 export const ranges = {
   quarter: {
     title: '15 minutes',
@@ -29,16 +29,16 @@ export const ranges = {
     short: '6 h',
     ms: 6 * hour_ms,
     step_ms: minute_ms,
-    point_ms: 5 * minute_ms,
+    point_ms: 10 * minute_ms,
   },
   day: {
     title: '24 hours',
     short: '24 h',
     ms: day_ms,
     step_ms: 10 * minute_ms,
-    point_ms: 20 * minute_ms,
+    point_ms: 30 * minute_ms,
   },
-  week: { title: '7 days', short: '7 days', ms: 7 * day_ms, step_ms: hour_ms, point_ms: 2 * hour_ms },
+  week: { title: '7 days', short: '7 days', ms: 7 * day_ms, step_ms: hour_ms, point_ms: 3 * hour_ms },
   month: { title: '30 days', short: '30 days', ms: 30 * day_ms, step_ms: hour_ms, point_ms: 12 * hour_ms },
 } as const satisfies Readonly<Record<string, Range>>;
 

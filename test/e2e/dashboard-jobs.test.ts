@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Locator } from 'playwright-core';
+import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { type Session, signIn, startBrowser, type WatchedPage, watchedPage } from '../support/browser.ts';
-import { dashboardAdmin } from '../support/dashboard-visitor.ts';
-import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { promptOf } from '../support/playground-page.ts';
+import { until } from '../support/until.ts';
 
 /** What people come to the dashboard for, from its start page, with the number of clicks that it takes. */
 
@@ -15,9 +17,53 @@ let session: Session;
 let watched: WatchedPage;
 let clicks: number;
 
+/** Served by a provider that is down, without another. */
+const lost_model = 'aion-labs/aion-3.0';
+/** Served by another provider where that one fails. */
+const covered_model = 'aion-labs/aion-3.5';
+
+const upstreamsOf = ({ id, upstreams }: ReturnType<typeof defaultModels>[number]) => {
+  const broken = { provider: 'broken', model: 'away' };
+  if (id === lost_model) return [broken];
+  return id === covered_model ? [broken, { ...upstreams[0]!, priority: 2 }] : upstreams;
+};
+
+const send = async (id: string, model: string): Promise<number> => {
+  const reply = await gateway.post(ask('Hello?', { model }), { headers: { 'x-request-id': id } });
+  await reply.text();
+  return reply.status;
+};
+
+/** Some requests go well, one of them after a failed attempt; then a model fails. */
+async function makeTraffic(): Promise<void> {
+  for (let at = 0; at < 5; at++) expect(await send(`well-${at}`, 'aion-labs/aion-2.0')).toBe(200);
+  expect(await send('made-good', covered_model)).toBe(200);
+  for (let at = 0; at < 3; at++) expect(await send(`lost-${at}`, lost_model)).toBe(502);
+  const visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+  await visitor.signIn();
+  await until(async () => (await visitor.get('request?id=lost-2')).status === 200);
+}
+
 beforeAll(async () => {
-  simulator = await startSimulator();
-  gateway = await startGateway({ upstream: simulator, config: { admin: dashboardAdmin() } });
+  simulator = await startSimulator({ api_key: null });
+  gateway = await startGateway({
+    upstream: simulator.url,
+    config: {
+      admin: dashboardAdmin(),
+      accounts: { tester: { keys: [{ value: clientKey }] } },
+      providers: {
+        upstream: { adapter: 'vllm', base_url: simulator.url },
+        // Its circuit breaker stays closed.
+        broken: {
+          adapter: 'openai',
+          base_url: 'http://127.0.0.1:9/v1',
+          breaker: { consecutive_failures: 0, failure_ratio: 1 },
+        },
+      },
+      models: defaultModels('upstream').map(model => ({ ...model, upstreams: upstreamsOf(model) })),
+    } as never,
+  });
+  await makeTraffic();
   browser = await startBrowser();
   const { page, context } = await watchedPage(browser);
   await page.goto(`${gateway.adminUrl}/dashboard/`);
@@ -63,6 +109,61 @@ describe('comparing two models', () => {
     await page.getByRole('article', { name: 'Answer of aion-labs/aion-3.5' }).waitFor({ state: 'detached' });
     expect(await second.locator('[data-used="cost"]').textContent()).toMatch(/^\$0\.\d+$/);
     expect(clicks).toBe(6);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('an operator', () => {
+  it('finds in two clicks why errors spiked, since when, and an example with its attempts', async () => {
+    const { page, faults } = watched;
+    // Read without a click: the type of the error, the provider, the model, how many, since when.
+    const cause = page.getByRole('region', { name: 'Failed requests by cause' }).getByRole('row').nth(1);
+    expect((await cause.locator('td').allInnerTexts()).slice(0, 4)).toEqual([
+      'provider_error upstream_failed',
+      'broken',
+      lost_model,
+      '3',
+    ]);
+    expect(await cause.locator('td').nth(5).textContent()).toMatch(/^\d\d:\d\d$/);
+    await click(cause.getByRole('link', { name: 'provider_error' }));
+    const samples = page.getByRole('region', { name: 'Requests, newest first' }).locator('tbody tr');
+    await samples.first().waitFor();
+    expect(await samples.count()).toBe(3);
+    await click(samples.first().getByRole('link').first());
+    const attempts = page.getByRole('region', { name: 'Attempts, in order' });
+    expect(await attempts.getByRole('row').nth(1).textContent()).toMatch(
+      /^\s*broken.*failed unreachable\s*$/s,
+    );
+    expect(clicks).toBe(2);
+    expect(faults).toEqual([]);
+  });
+
+  it('finds a request by its id in two clicks', async () => {
+    const { page, faults } = watched;
+    await click(page.getByRole('link', { name: 'Requests', exact: true }));
+    await page.getByLabel('Request id').fill('made-good');
+    await click(page.getByRole('button', { name: 'Find' }));
+    await page.getByRole('heading', { name: 'Request', exact: true }).waitFor();
+    expect(await page.locator('.title code').textContent()).toBe('made-good');
+    expect(clicks).toBe(2);
+    expect(faults).toEqual([]);
+  });
+
+  it('follows one failing provider live in two clicks, also where another one made good for it', async () => {
+    const { page, faults } = watched;
+    const provider = page
+      .getByRole('region', { name: 'Providers and their states' })
+      .getByRole('row', { name: 'broken' });
+    expect(await provider.textContent()).toMatch(/0\s%\sof\s\d+/);
+    await click(provider.getByRole('link', { name: /unreachable/ }));
+    const link = (id: string) => page.locator(`a[href="request?id=${id}"]`);
+    for (const id of ['lost-0', 'lost-1', 'lost-2', 'made-good']) await link(id).waitFor();
+    expect(await link('well-0').count()).toBe(0);
+    await click(page.getByRole('button', { name: 'Live' }));
+    await page.getByText('live', { exact: true }).waitFor();
+    await send('made-good-again', covered_model);
+    await link('made-good-again').waitFor();
+    expect(clicks).toBe(2);
     expect(faults).toEqual([]);
   });
 });

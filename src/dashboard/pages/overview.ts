@@ -52,7 +52,16 @@ export const overviewLivePage: Page = {
   get: request => {
     const { context, query } = request;
     const question = trafficQuestionOf(query);
-    const sent = new Map<string, string>();
+    const sent = new Map<string, { readonly text: string; readonly at_ms: number }>();
+    const isNew = (name: string, text: string): boolean => {
+      const at_ms = context.clock.elapsed_ms();
+      const last = sent.get(name);
+      // Pictures of long times hardly change, and are large.
+      const isEarly = name === 'traffic' && last && at_ms - last.at_ms < ranges[question.since].point_ms / 10;
+      if (isEarly || last?.text === text) return false;
+      sent.set(name, { text, at_ms });
+      return true;
+    };
     let asked = 0;
     return context.live.serve(request, {
       every_ms,
@@ -60,8 +69,7 @@ export const overviewLivePage: Page = {
         const { errors, ...figures } = await liveFigures(context.metrics.registry);
         const parts: Partial<OverviewParts> =
           asked++ % parts_every === 0 ? await partsFor(request, question) : {};
-        const changed = Object.entries(parts).filter(([name, { text }]) => sent.get(name) !== text);
-        for (const [name, { text }] of changed) sent.set(name, text);
+        const changed = Object.entries(parts).filter(([name, { text }]) => isNew(name, text));
         return {
           at_ms: context.clock.elapsed_ms(),
           in_flight: context.inFlight(),

@@ -1,8 +1,7 @@
-import type { AttemptSum, TrafficRange } from '../../stores/records/traffic-records.ts';
+import type { AttemptSum } from '../../stores/records/traffic-records.ts';
 import type { Provider } from '../../upstream/http/provider.ts';
 import type { DashboardContext } from '../page-request.ts';
-import { samplesLink } from '../traffic-range.ts';
-import { durationOf, muted, numberOf } from './format.ts';
+import { durationOf, linkOf, muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
 import { percentOf } from './traffic.ts';
@@ -29,7 +28,8 @@ export const stateMark = ({ label, tone }: State): Html => html`<span class="sta
 
 /** How the attempts of each provider ended in a range. */
 export interface AttemptsInRange {
-  readonly range: TrafficRange;
+  /** The name of the range in addresses. */
+  readonly since: string;
   readonly sums: readonly AttemptSum[];
 }
 
@@ -75,7 +75,7 @@ function inFlightOf({ bulkhead, config }: Provider): string {
 /** Kinds of failures that are named; the others are in the count of attempts. */
 const max_kinds = 3;
 
-function attemptColumns({ range, sums }: AttemptsInRange): readonly Column<Provider>[] {
+function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<Provider>[] {
   const byProvider = Map.groupBy(sums, ({ provider }) => provider);
   const count = (all: readonly AttemptSum[], outcome: string) =>
     all.filter(sum => sum.outcome === outcome).reduce((total, sum) => total + sum.attempts, 0);
@@ -89,7 +89,8 @@ function attemptColumns({ range, sums }: AttemptsInRange): readonly Column<Provi
     const kinds = of(name).filter(({ outcome }) => outcome === 'failed');
     if (kinds.length === 0) return muted('none');
     const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);
-    const link = samplesLink(range.from_ms, range.until_ms, { failed_at: name });
+    // Without an end, so that the list can go on by itself.
+    const link = linkOf('requests', { failed_at: name, since });
     return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
   };
   return [

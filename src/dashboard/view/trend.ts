@@ -39,8 +39,8 @@ export function trendChart(trend: Trend): Html {
   const middle = Math.floor(labels.length / 2);
   return html`<figure class="trend">
 <figcaption><span class="muted">${title}</span> <strong>${figure}</strong></figcaption>
-<div class="plot" aria-hidden="true">
-<div class="scale muted"><span>${amount(top)}</span><span>${amount(top / 2)}</span><span>${amount(0)}</span></div>
+<div class="trend-plot" aria-hidden="true">
+<div class="trend-scale muted"><span>${amount(top)}</span><span>${amount(top / 2)}</span><span>${amount(0)}</span></div>
 <svg viewBox="0 0 ${labels.length} ${height}" preserveAspectRatio="none">
 ${[0.02, 0.5].map(share => html`<line class="grid" x1="0" x2="${labels.length}" y1="${height * share}" y2="${height * share}"/>`)}
 ${ground}
@@ -84,7 +84,7 @@ function bars({ labels, series }: Trend, top: number): Html[] {
   });
 }
 
-/** A line with a gap where there is no value; each value is a dot that can be chosen. */
+/** A line with a gap where there is no value; each value is a dot that can be chosen, unless the line is dashed. */
 function lines({ series }: Trend, top: number): Html[] {
   const y = (value: number) => (height - (value / top) * (height - 2)).toFixed(2);
   return series.map(one => {
@@ -96,6 +96,7 @@ function lines({ series }: Trend, top: number): Html[] {
       (value, at) =>
         value !== undefined &&
         value > 0 &&
+        !isDashed &&
         link(one, at, html`<path class="dot group-${one.series}" d="M${at + 0.5} ${y(value)}h0"/>`),
     );
     return html`<path class="line group-${one.series} ${isDashed && 'dashed'}" d="${steps.join('')}"/>${dots}`;

@@ -1,0 +1,126 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type LiveSource, LiveStreams } from '../../../../src/dashboard/live-streams.ts';
+import { until } from '../../../support/until.ts';
+
+let server: Server | undefined;
+let live: LiveStreams | undefined;
+
+afterEach(() => {
+  live?.close();
+  server?.close();
+  server?.closeAllConnections();
+});
+
+interface Serving {
+  readonly url: string;
+  readonly warnings: string[];
+  /** How many requests were answered with an error of the page. */
+  readonly refused: number[];
+}
+
+/** Serves streams of `source` to everybody; the header `session` says whose they are. */
+async function serving(
+  options: ConstructorParameters<typeof LiveStreams>[0],
+  source: LiveSource,
+  isOpen = async () => true,
+): Promise<Serving> {
+  live = new LiveStreams(options);
+  const warnings: string[] = [];
+  const refused: number[] = [];
+  const log = { warn: (_: object, message: string) => void warnings.push(message) } as never;
+  server = createServer((incoming: IncomingMessage, response) => {
+    const form_token = String(incoming.headers.session ?? 'one');
+    live!
+      .serve({ path: 'live', form_token, incoming, response, isOpen, context: { log } }, source)
+      .catch(thrown => {
+        refused.push(thrown.status);
+        response.writeHead(thrown.status).end();
+      });
+  });
+  await new Promise<void>(resolve => server!.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, warnings, refused };
+}
+
+const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
+
+describe('streams of open pages', () => {
+  it('send what is new, and a comment while there is nothing', async () => {
+    let asked = 0;
+    const source = { every_ms: 1, next: async () => (++asked === 1 ? { asked } : undefined) };
+    const { url } = await serving({ heartbeat_ms: 5, max_ms: 40 }, source);
+    expect(await textOf(url)).toMatch(/^data: \{"asked":1\}\n\n(: alive\n\n)+$/);
+  });
+
+  it('end with the session, and say so', async () => {
+    let isOpen = true;
+    const source = {
+      every_ms: 1,
+      next: async () => {
+        isOpen = false;
+        return 1;
+      },
+    };
+    const { url } = await serving({}, source, async () => isOpen);
+    expect(await textOf(url)).toBe('data: 1\n\nevent: signed-out\ndata: \n\n');
+    expect(live!.size).toBe(0);
+  });
+
+  it('go on after a failure, which is logged once', async () => {
+    let asked = 0;
+    const next = async () => {
+      if (++asked < 4) throw new Error('the store is away');
+      return asked;
+    };
+    const { url, warnings } = await serving({ max_ms: 40 }, { every_ms: 1, next });
+    expect(await textOf(url)).toMatch(/^(event: trouble\ndata: \n\n){3}data: 4\n\n/);
+    expect(warnings).toEqual(['failed to update a live page']);
+  });
+
+  it('are bounded for a session and in all', async () => {
+    const source = { every_ms: 1000, next: async () => 1 };
+    const { url } = await serving({ max_per_session: 2, max_streams: 3 }, source);
+    const statusFor = async (session: string) => (await fetch(url, { headers: { session } })).status;
+    expect([await statusFor('a'), await statusFor('a'), await statusFor('a')]).toEqual([200, 200, 503]);
+    expect([await statusFor('b'), await statusFor('c')]).toEqual([200, 503]);
+  });
+
+  it('are cut off from a reader that takes nothing, without collecting what it does not take', async () => {
+    const large = 'x'.repeat(1_000_000);
+    let asked = 0;
+    const next = async () => {
+      asked++;
+      return large;
+    };
+    const { url } = await serving({ stalled_ms: 50 }, { every_ms: 1, next });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await until(() => live!.size === 1);
+    await until(() => live!.size === 0);
+    // What the kernel takes, and little more.
+    expect(asked).toBeLessThan(50);
+    socket.destroy();
+  });
+
+  it('end at once when they are closed, also while they wait', async () => {
+    const { url, refused } = await serving({}, { every_ms: 3_600_000, next: async () => 1 });
+    const response = await fetch(url);
+    const text = response.text();
+    await until(() => live!.size === 1);
+    live!.close();
+    expect(await text).toBe('data: 1\n\n');
+    expect((await fetch(url)).status).toBe(503);
+    expect(refused).toEqual([503]);
+  });
+
+  it('end when the reader leaves', async () => {
+    const { url } = await serving({}, { every_ms: 3_600_000, next: async () => 1 });
+    const leaving = new AbortController();
+    await fetch(url, { signal: leaving.signal });
+    leaving.abort();
+    await until(() => live!.size === 0);
+  });
+});
