@@ -18,7 +18,10 @@ const max_id_characters = 256;
 /** Accounts given by the application that are remembered: those used last, and up to as many before them. */
 const given_accounts = { maxSize: 5_000 };
 
-/** An account that the application keeps itself. It is the whole account: nothing is looked up under its id. */
+/**
+ * An account that the application keeps itself. It is the whole account: nothing is looked up under its id. Refused only if the records
+ * store has an account of this id that is disabled.
+ */
 export interface ApplicationAccount {
   /** Limits, ledger and metrics count for this id: 1 to 256 characters. */
   readonly id: string;
@@ -104,6 +107,17 @@ export class ApplicationAccounts {
     return this.#given.get(id);
   }
 
+  /** Accounts that the application gave last, with `part` in their ids in any case; at most `limit`, the last one first. */
+  given(part: string, limit: number): readonly Account[] {
+    const wanted = part.toLowerCase();
+    const found: Account[] = [];
+    for (const [id, account] of this.#given.entriesDescending()) {
+      if (found.length === limit) break;
+      if (id.toLowerCase().includes(wanted)) found.push(account);
+    }
+    return found;
+  }
+
   async #settled(
     exchange: Asked,
     pending: PromiseLike<AccountAnswer>,
@@ -118,7 +132,7 @@ export class ApplicationAccounts {
 
   #account(exchange: Asked, answer: unknown, accounts: AccountDirectory) {
     if (answer === undefined) return undefined;
-    if (typeof answer === 'object' && answer !== null) return this.#accountGiven(exchange, answer);
+    if (typeof answer === 'object' && answer !== null) return this.#accountGiven(exchange, answer, accounts);
     if (typeof answer !== 'string' || answer === '')
       throw this.#unusable(exchange, `returned ${shown(answer)}`, `it must return ${accepted}`);
     const found = accounts.findById(answer);
@@ -128,7 +142,7 @@ export class ApplicationAccounts {
   }
 
   /** The account that the application keeps itself. */
-  #accountGiven(exchange: Asked, answer: object): Account {
+  #accountGiven(exchange: Asked, answer: object, accounts: AccountDirectory): Account {
     let parsed: ReturnType<typeof accountSchema.safeParse>;
     try {
       parsed = accountSchema.safeParse(answer);
@@ -150,6 +164,9 @@ export class ApplicationAccounts {
       const fault = `returned account ${shown(id)} with limits`;
       throw this.#unusable(exchange, fault, 'nothing holds them: the chain must list rate-limit');
     }
+    // An operator has disabled an account of this name: the application may not know.
+    if (accounts.isDisabled?.(id))
+      throw refusal('account_disabled', { cause: `account ${shown(id)} is disabled` });
     return this.#same({ id, plan, limits });
   }
 

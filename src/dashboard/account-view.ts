@@ -1,3 +1,4 @@
+import type { Account } from '../stores/accounts/accounts.ts';
 import type { Limit } from '../stores/limits/limit-table.ts';
 import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits/plan-limits.ts';
 import type { LimitStatus } from '../stores/limits/state-store.ts';
@@ -28,8 +29,17 @@ export async function findAccount(context: DashboardContext, id: string): Promis
   const stored = await context.records.store.accounts.find(id);
   if (stored) return { ...stored, plan: stored.plan ?? undefined, source: 'store' };
   const given = context.application?.lastGiven(id);
-  return given && { ...given, limits: given.limits ?? {}, source: 'application', ...elsewhere };
+  return given && givenAccount(given);
 }
+
+/** An account that the application keeps itself. */
+export const givenAccount = ({ id, plan, limits = {} }: Account): AccountView => ({
+  id,
+  plan,
+  limits,
+  source: 'application',
+  ...elsewhere,
+});
 
 /** Finds an account of the configuration by name. */
 export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {

@@ -443,8 +443,13 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.changes.since(change)).toEqual({
       change: change + 3,
       of: { digests: [sha256(key)], accounts: ['acme'] },
+      disabled: [],
     });
-    expect((await store.changes.since(change + 99)).of).toBe('all');
+    await store.accounts.disable('acme', alice);
+    expect(await store.changes.since(change + 3)).toMatchObject({ disabled: ['acme'] });
+    expect(await store.changes.since(undefined)).toMatchObject({ disabled: ['acme'] });
+    expect(await store.changes.since(change + 99)).toMatchObject({ of: 'all', disabled: ['acme'] });
+    await store.accounts.enable('acme', alice);
   });
 
   it('audits who changed what, without storing any key', async () => {

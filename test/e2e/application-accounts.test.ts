@@ -217,6 +217,26 @@ describe('an account of the records store', () => {
   });
 });
 
+describe("an account of the application's own", () => {
+  it('is listed in the dashboard, and refused while the store has a disabled one of its name', async () => {
+    const { statusOf, dashboard } = await started(({ user }) => user && { id: user.team, plan: 'large' });
+    const panelOf = async () => (await dashboard.get('accounts')).text.split('From the application')[1];
+    expect(await panelOf()).toBeUndefined();
+    expect(await statusOf(ada)).toBe(200);
+    expect(await panelOf()).toContain('href="account?id=acme"');
+    expect((await dashboard.get('accounts?search=other')).text).not.toContain('From the application');
+
+    await dashboard.post('accounts', { id: 'acme' });
+    expect(await panelOf()).toBeUndefined();
+    expect(await statusOf(ada)).toBe(200);
+    await dashboard.get('account?id=acme');
+    await dashboard.post('account?id=acme', { change: 'disable' });
+    expect(await statusOf(ada)).toBe(403);
+    await dashboard.post('account?id=acme', { change: 'enable' });
+    expect(await statusOf(ada)).toBe(200);
+  });
+});
+
 describe('an answer of the application that is no account', () => {
   const configuration = [400, 'configuration_error'];
   it.each<[string, unknown, unknown[], RegExp]>([

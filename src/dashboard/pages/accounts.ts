@@ -6,7 +6,8 @@ import {
   max_display_name,
   sameName,
 } from '../../stores/records/account-records.ts';
-import { type AccountView, configuredAccount } from '../account-view.ts';
+import { mayChange } from '../access/roles.ts';
+import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { countOf, linkOf, muted, timeOf } from '../view/format.ts';
@@ -16,7 +17,7 @@ import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts'
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { noSuchPlan, planSelect } from './account-forms.ts';
 
-/** Configured accounts that are listed; the search finds the others. */
+/** Accounts that are listed of the configuration, and of the application; the search finds the others. */
 const max_configured = 50;
 
 /** All accounts, and the form that creates one. */
@@ -30,7 +31,7 @@ interface Given {
   readonly fault?: string;
 }
 
-async function listed(request: PageRequest, given: Given = {}): Promise<PageResponse> {
+async function listed(request: PageRequest, typed: Given = {}): Promise<PageResponse> {
   const { context, query } = request;
   const search = query.get('search') ?? '';
   const { accounts } = context.records.store;
@@ -38,26 +39,29 @@ async function listed(request: PageRequest, given: Given = {}): Promise<PageResp
     listPage(request, page => accounts.list({ search, ...page })),
     accounts.count({ search }),
   ]);
-  const configured = query.has('after') ? [] : configuredMatching(request, search);
+  const isFirst = !query.has('after') && !query.has('before');
+  const configured = isFirst ? configuredMatching(request, search) : [];
+  const given = isFirst ? await applicationMatching(request, search) : [];
   return pageResponse(request, {
     title: 'Accounts',
     section: 'accounts',
-    fault: given.fault,
+    fault: typed.fault,
     body: html`${inMemoryNotice(context)}
+${mayChange(request.session.role) && createForm(request, typed)}
 ${searchForm(search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
 ${tableOf('Accounts of the records store', storedColumns, rows, nothing(search))}
 ${pager(total > 0 ? countOf(total, 'account') : undefined)}
 </section>
 ${configured.length > 0 && configuredPanel(configured)}
-${createForm(request, given)}`,
+${given.length > 0 && applicationPanel(given)}`,
   });
 }
 
 const nothing = (search: string): Html =>
   search
     ? emptyState(`No account has “${search}” in its name.`, html`<a href="accounts">Show all accounts</a>`)
-    : emptyState('There are no accounts here yet.', 'Create the first one below, then issue a key for it.');
+    : emptyState('There are no accounts here yet.', 'Create the first one above, then issue a key for it.');
 
 const searchForm = (
   search: string,
@@ -99,6 +103,25 @@ const configuredPanel = (configured: readonly AccountView[]): Html =>
 <p class="muted">These are changed in the configuration file. Keys can be issued for them here.</p>
 ${tableOf('Accounts from the configuration', columns, configured.slice(0, max_configured))}
 ${configured.length > max_configured && html`<p class="muted">There are more: search for them by name.</p>`}
+`,
+  );
+
+/** Accounts that the application has named lately, but those that stand elsewhere as well. */
+async function applicationMatching({ context }: PageRequest, search: string): Promise<AccountView[]> {
+  const given = context.application?.given(search, max_configured) ?? [];
+  if (given.length === 0) return [];
+  const ids = given.map(({ id }) => id);
+  const stored = new Set((await context.records.store.accounts.lookUp(ids)).map(({ id }) => id));
+  return given.filter(({ id }) => !stored.has(id) && !configuredAccount(context, id)).map(givenAccount);
+}
+
+const applicationPanel = (given: readonly AccountView[]): Html =>
+  panel(
+    'application',
+    'From the application',
+    html`
+<p class="muted">Named in requests to this instance since it started, the last one first. The application keeps them itself.</p>
+${tableOf('Accounts from the application', columns, given)}
 `,
   );
 

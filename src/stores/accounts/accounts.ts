@@ -65,6 +65,8 @@ export interface AccountDirectory {
   find(key: string, digest?: string): Account | undefined | Promise<Account | undefined>;
   /** The account with this id, whatever its keys. Throws `server_error`, or rejects with it, if it cannot be looked up. */
   findById(id: string): Account | undefined | Promise<Account | undefined>;
+  /** Whether an account of this id is known to be disabled. Asks nothing. */
+  isDisabled?(id: string): boolean;
 }
 
 /** Digest of a configured key, written as text or as digest. */

@@ -7,6 +7,8 @@ import { RepeatingTask } from '../repeating-task.ts';
 /** Interval of polling for changes. */
 const sync_ms = 2000;
 
+type OnChange = (changes: Changes['of'], disabled: Changes['disabled']) => void;
+
 /** Polls the store for changes of keys and accounts. */
 export class StoreSync {
   /** Set while the store is unavailable. */
@@ -14,7 +16,7 @@ export class StoreSync {
   readonly #feed: Pick<ChangeFeed, 'since'>;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #onChange: (changes: Changes['of']) => void;
+  readonly #onChange: OnChange;
   #change: number | undefined;
   /** Time at which the last answered poll was sent. */
   #synced_ms = Number.NEGATIVE_INFINITY;
@@ -23,12 +25,7 @@ export class StoreSync {
     return sync_ms;
   });
 
-  constructor(
-    feed: Pick<ChangeFeed, 'since'>,
-    clock: Clock,
-    log: Log,
-    onChange: (changes: Changes['of']) => void,
-  ) {
+  constructor(feed: Pick<ChangeFeed, 'since'>, clock: Clock, log: Log, onChange: OnChange) {
     this.#feed = feed;
     this.#clock = clock;
     this.#log = log;
@@ -52,10 +49,11 @@ export class StoreSync {
   async refresh(): Promise<void> {
     const asked_ms = this.#clock.elapsed_ms();
     try {
-      const { change, of } = await this.#feed.since(this.#change);
+      const { change, of, disabled } = await this.#feed.since(this.#change);
       // Keys looked up before the first poll may have changed since.
       const changes = this.#change === undefined ? 'all' : of;
-      if (changes === 'all' || changes.digests.length + changes.accounts.length > 0) this.#onChange(changes);
+      if (changes === 'all' || changes.digests.length + changes.accounts.length > 0)
+        this.#onChange(changes, disabled);
       this.#change = change;
       this.#synced_ms = asked_ms;
       if (this.outage) this.#log.info('the records store answers again');

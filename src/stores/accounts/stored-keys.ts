@@ -64,12 +64,17 @@ export class StoredKeys implements AccountDirectory {
   readonly #sync: StoreSync;
   readonly #keys: CachedLookups<FoundKey, Known>;
   readonly #accounts: CachedLookups<AccountRecord, KnownAccount>;
+  /** As of the last change that was polled. */
+  #disabled: ReadonlySet<string> = new Set();
 
   constructor(setup: StoredKeysSetup) {
     const { keys, accounts, changes, clock, log, key_cache_ttl_ms: ttl_ms } = setup;
     this.#setup = setup;
     this.#uses = new KeyUses(keys, log);
-    this.#sync = new StoreSync(changes, clock, log, changed => this.#forget(changed));
+    this.#sync = new StoreSync(changes, clock, log, (changed, disabled) => {
+      this.#forget(changed);
+      if (disabled) this.#disabled = new Set(disabled);
+    });
     const age_ms = () => this.#sync.age_ms;
     this.#keys = new CachedLookups({
       lookUp: async digests => inOrder(digests, await keys.lookUp(digests), ({ digest }) => digest),
@@ -105,6 +110,11 @@ export class StoredKeys implements AccountDirectory {
     if (!isAccountName(id)) return undefined;
     const known = this.#accounts.find(id);
     return known instanceof Promise ? known.then(found => found && enabled(found)) : known && enabled(known);
+  }
+
+  /** Whether the store has an account of this id that is disabled, as far as it is known without asking. */
+  isDisabled(id: string): boolean {
+    return this.#disabled.has(id);
   }
 
   /** Set while the store is unavailable. */

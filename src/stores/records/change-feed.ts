@@ -6,6 +6,8 @@ export interface Changes {
   readonly change: number;
   /** Digests of keys and ids of accounts; `all` when they are too many to name, or the store was replaced by an older one. */
   readonly of: 'all' | { readonly digests: readonly string[]; readonly accounts: readonly string[] };
+  /** All accounts that are disabled; left out if none can have been disabled or enabled. */
+  readonly disabled?: readonly string[];
 }
 
 /** More changes than this at once are reported as `all`. */
@@ -17,15 +19,20 @@ export const changeFeed = (database: Database) => ({
   async since(since: number | undefined): Promise<Changes> {
     const [counter] = await database.run<{ value: number }>('SELECT value FROM sluice.change_counter');
     const change = counter?.value ?? 0;
-    if (since === undefined || change === since) return { change, of: { digests: [], accounts: [] } };
+    if (change === since) return { change, of: { digests: [], accounts: [] } };
+    const namesOf = async (sql: string, ...values: number[]) =>
+      (await database.run<{ name: string }>(sql, values)).map(({ name }) => name);
+    const disabled = () => namesOf('SELECT id AS name FROM sluice.accounts WHERE disabled_ms IS NOT NULL');
+    if (since === undefined) return { change, of: { digests: [], accounts: [] }, disabled: await disabled() };
     // A restored backup counts from an earlier number on.
-    if (change < since || change - since > max_named_changes) return { change, of: 'all' };
-    const changed = async (column: string, table: string) => {
-      const sql = `SELECT ${column} AS name FROM ${table} WHERE change > ?`;
-      return (await database.run<{ name: string }>(sql, [since])).map(({ name }) => name);
-    };
+    if (change < since || change - since > max_named_changes)
+      return { change, of: 'all', disabled: await disabled() };
+    const changed = (column: string, table: string) =>
+      namesOf(`SELECT ${column} AS name FROM ${table} WHERE change > ?`, since);
     const digests = await changed('digest', 'sluice.api_keys');
-    return { change, of: { digests, accounts: await changed('id', 'sluice.accounts') } };
+    const accounts = await changed('id', 'sluice.accounts');
+    const of = { digests, accounts };
+    return accounts.length === 0 ? { change, of } : { change, of, disabled: await disabled() };
   },
 });
 

@@ -54,6 +54,8 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const accounts: AccountDirectory = {
     find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
     findById: id => configured.findById(id) ?? keys.findById(id),
+    // One of the configuration cannot be disabled.
+    isDisabled: id => keys.isDisabled(id) && configured.findById(id) === undefined,
   };
   const usage: Pick<RecordsStore['usage'], 'budgets' | 'budgetsOfKeys'> = {
     budgets: (ids, day) => metrics.timed('past_usage', () => store.usage.budgets(ids, day)),

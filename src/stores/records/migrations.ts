@@ -277,6 +277,7 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX attempts_failed ON sluice.attempts (provider, ledger_id) WHERE outcome = 'failed'",
       "ALTER TABLE sluice.accounts ADD COLUMN display_name TEXT NOT NULL DEFAULT ''",
       'ALTER TABLE sluice.accounts ADD COLUMN disabled_ms BIGINT',
+      'CREATE INDEX accounts_disabled ON sluice.accounts (id) WHERE disabled_ms IS NOT NULL',
       // The id in lower case, which is what was searched so far. Not unique: earlier accounts may differ in case only.
       'ALTER TABLE sluice.accounts ADD COLUMN folded TEXT',
       'UPDATE sluice.accounts SET folded = search',
