@@ -20,10 +20,12 @@ export async function readForm(
 }
 
 function fieldsOf(body: object): URLSearchParams {
-  const fields = Object.entries(body).filter(
-    (field): field is [string, string] => typeof field[1] === 'string',
-  );
-  return new URLSearchParams(fields);
+  const fields = new URLSearchParams();
+  // Parsers collect repeated fields in a list, or, beyond some number, in an object with their places.
+  for (const [name, value] of Object.entries(body))
+    for (const text of typeof value === 'object' && value !== null ? Object.values(value) : [value])
+      if (typeof text === 'string') fields.append(name, text);
+  return fields;
 }
 
 async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
