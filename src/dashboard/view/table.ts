@@ -11,7 +11,10 @@ export interface Column<R> {
   readonly isWide?: boolean;
 }
 
-/** A table called `label`, which scrolls by itself where the window is narrow; `empty` in place of one without rows. */
+/**
+ * A table called `label`; `empty` in place of one without rows. Where the window is narrow its rows become cards, with titles beside the
+ * cells; one with pictures scrolls by itself.
+ */
 export function tableOf<R>(
   label: string,
   columns: readonly Column<R>[],
@@ -21,12 +24,13 @@ export function tableOf<R>(
   if (rows.length === 0 && empty) return empty;
   const style = ({ isNumber, isName, isWide }: Column<R>): string =>
     isNumber ? 'number' : isName ? 'name' : isWide ? 'picture' : '';
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
+  const hasPictures = columns.some(({ isWide }) => isWide);
+  return html`<div class="scroll ${!hasPictures && 'cards'}" role="region" aria-label="${label}" tabindex="0">
 <table>
 <thead><tr>${columns.map(column => html`<th scope="col" class="${style(column)}">${column.title}</th>`)}</tr></thead>
 <tbody>${rows.map(
     row =>
-      html`<tr>${columns.map(column => html`<td class="${style(column)}">${column.cell(row)}</td>`)}</tr>\n`,
+      html`<tr>${columns.map(column => html`<td data-label="${column.title}" class="${style(column)}">${column.cell(row)}</td>`)}</tr>\n`,
   )}</tbody>
 </table>
 </div>`;
