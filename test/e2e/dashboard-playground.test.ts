@@ -218,16 +218,25 @@ describe('the playground', () => {
     await context.close();
   });
 
-  it('reports an expired session and keeps the prompt', async () => {
+  it('reports an expired session, keeps the conversation, and goes on after signing in in another tab', async () => {
     const other = await otherPlayground();
     const { page, context, faults } = other;
     await context.clearCookies();
     await ask(other, 'A prompt that took long to write');
-    await page.getByRole('alert').getByText('You are signed out. Load the page again to sign in.').waitFor();
+    await page
+      .getByRole('alert')
+      .getByText('You are signed out. Sign in in another tab, and retry here.')
+      .waitFor();
     expect(await page.getByRole('article', { name: 'Prompt' }).textContent()).toContain(
       'A prompt that took long to write',
     );
-    expect(faults).toEqual([expect.stringContaining('401')]);
+    const tab = await context.newPage();
+    await tab.goto(`${gateway.adminUrl}/dashboard/`);
+    await signIn(tab);
+    await tab.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await said(other, 'Complete.');
+    expect(faults).toEqual([expect.stringContaining('401'), expect.stringContaining('403')]);
     await context.close();
   });
 

@@ -61,7 +61,7 @@ async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Pro
 }
 
 /** Pages that go on below what a picture should show. */
-const long = new Set(['overview', 'usage', 'models']);
+const long = new Set(['overview', 'usage', 'models', 'playground']);
 
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -83,12 +83,13 @@ async function takeLive(page: Page, home: string, gateway: GatewayUnderTest, key
   }
 }
 
-/** An answer whose reasoning and figures can be seen. */
+/** Two answers whose figures can be seen. */
 async function takePlayground(page: Page, home: string): Promise<void> {
   await page.goto(`${home}playground`);
   await page.getByLabel('API key').fill(clientKey);
+  await page.getByRole('button', { name: 'Compare two models' }).click();
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByText('In the ledger').waitFor();
+  await page.getByText('In the ledger').nth(1).waitFor();
   await take(page, 'playground');
 }
 

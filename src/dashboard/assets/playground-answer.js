@@ -58,7 +58,7 @@ export class Answer {
 
   /** The dashboard itself did not pass the request on. */
   refusedHere(status, words) {
-    const advice = status === 401 ? 'Load the page again to sign in.' : '';
+    const advice = status === 401 ? 'Sign in in another tab, and retry here.' : '';
     this.#fault({
       message: [words || `The dashboard answered ${status}.`, advice].filter(Boolean).join(' '),
     });
@@ -80,6 +80,12 @@ export class Answer {
       function: { name, arguments: args },
     }));
     return [message, ...calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result }))];
+  }
+
+  /** How it went: `good` or `bad`; empty while it is not decided. */
+  get tone() {
+    if (this.fault) return 'bad';
+    return this.#isDone ? 'good' : '';
   }
 
   /** Tokens per second since the first one; undefined before there is a speed. */

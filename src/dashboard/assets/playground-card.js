@@ -27,7 +27,7 @@ export class AnswerCard {
   #figures;
   #request = node('p', { className: 'hint request-id' });
   #record = node('p', { className: 'hint record' });
-  /** Characters that are shown of the reasoning and the text. */
+  /** Characters that are shown of the reasoning and the text, and whether the reasoning has been folded. */
   #shown;
   #running;
   #settling;
@@ -71,14 +71,12 @@ export class AnswerCard {
     const sent = JSON.stringify(request);
     const answer = this.#begin(request.model, sent);
     answer.notes.push(...notes);
-    const body = new URLSearchParams({ form_token, key, request: sent }).toString();
+    const fields = new URLSearchParams({ form_token, key, request: sent });
+    const { length } = fields.toString();
     const { max_form_bytes } = this.#options;
-    if (body.length > max_form_bytes)
-      answer.refusedHere(
-        413,
-        `The request takes ${body.length} bytes as a form; ${max_form_bytes} are accepted.`,
-      );
-    else await run({ action, body, answer, signal: this.#running.signal, onChange: () => this.#show() });
+    if (length > max_form_bytes)
+      answer.refusedHere(413, `The request takes ${length} bytes as a form; ${max_form_bytes} are accepted.`);
+    else await run({ action, fields, answer, signal: this.#running.signal, onChange: () => this.#show() });
     this.#running = undefined;
     this.#show();
     this.#text.draw();
@@ -114,7 +112,7 @@ export class AnswerCard {
     this.#settling?.abort();
     this.answer = new Answer();
     this.#running = new AbortController();
-    this.#shown = { reasoning: 0, text: 0 };
+    this.#shown = { reasoning: 0, text: 0, folded: false };
     this.#text.replace('');
     for (const place of [this.#reasoningText, this.#request, this.#record, this.#fault])
       place.replaceChildren();
@@ -142,12 +140,14 @@ export class AnswerCard {
 
   #show() {
     const { text, reasoning, state, fault, request_id, notes, calls, raw } = this.answer;
-    if (this.#state.textContent !== state) this.#state.textContent = state;
+    this.#state.textContent = state;
+    this.#state.className = `state ${this.answer.tone}`;
     this.#reasoning.hidden = reasoning === '';
-    if (text !== '' && this.#shown.text === 0) this.#reasoning.open = false;
+    const folds = !this.#shown.folds && (text !== '' || calls.length > 0);
+    if (folds) this.#reasoning.open = false;
     if (text.length > this.#shown.text) this.#text.append(text.slice(this.#shown.text));
     if (reasoning.length > this.#shown.reasoning) this.#reason(reasoning.slice(this.#shown.reasoning));
-    this.#shown = { reasoning: reasoning.length, text: text.length };
+    this.#shown = { reasoning: reasoning.length, text: text.length, folded: folds || this.#shown.folded };
     this.#calls.show(calls);
     this.#figures.show(this.answer);
     this.#raw.show(raw);

@@ -87,8 +87,7 @@ export class Conversation {
   /** An answer has ended. */
   ended(card) {
     const round = this.#roundOf(card);
-    const isOver = round?.cards.every(({ isRunning }) => !isRunning);
-    if (isOver && round.cards.length > 1) for (const one of round.cards) one.offer(true);
+    if (round?.cards.length > 1) card.offer(true);
     this.#asker.ended(card);
   }
 
@@ -107,7 +106,6 @@ export class Conversation {
     this.#cut(at + 1);
     if (turn instanceof UserTurn) return this.#asker.ask();
     const before = this.#turns.slice(0, at).flatMap(one => one.messages());
-    for (const card of this.#turns[at].cards) card.offer(false);
     this.#asker.start(turn, before);
   }
 

@@ -14,12 +14,12 @@ async function* eventsOf(response) {
   }
 }
 
-const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-
-/** Sends a run, an encoded form, to the dashboard, and gives `answer` what comes until its end; `onChange` is called for everything that does. */
-export async function run({ action, body, answer, signal, onChange }) {
+/** Sends the fields of a run to the dashboard, and gives `answer` what comes until its end; `onChange` is called for everything that does. */
+export async function run({ action, fields, answer, signal, onChange }) {
+  const send = () => fetch(action, { method: 'POST', body: fields, signal });
   try {
-    const response = await fetch(action, { method: 'POST', headers, body, signal });
+    let response = await send();
+    if (response.status === 403 && (await renewToken(fields, signal))) response = await send();
     if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
       answer.refusedHere(response.status, wordsOf(await response.text()));
     else
@@ -34,21 +34,33 @@ export async function run({ action, body, answer, signal, onChange }) {
   }
 }
 
+/** Takes over the form token of a session that was begun in another tab; false if there is none. */
+async function renewToken(fields, signal) {
+  const page = parsed(await (await fetch('playground', { signal })).text());
+  const token = page.querySelector('form.playground input[name="form_token"]')?.value;
+  if (token === undefined || token === fields.get('form_token')) return false;
+  for (const input of document.querySelectorAll('input[name="form_token"]')) input.value = token;
+  fields.set('form_token', token);
+  return true;
+}
+
+const parsed = text => new DOMParser().parseFromString(text, 'text/html');
+
 /** What a page of the dashboard says is wrong. */
 function wordsOf(text) {
-  const page = new DOMParser().parseFromString(text, 'text/html');
+  const page = parsed(text);
   const words = [...page.querySelectorAll('main h1, main h1 + p:not(:has(a))')];
   return words.map(({ textContent }) => textContent).join(' ');
 }
 
-/** How often, and how long apart, the ledger is asked for what has just ended. */
-const most_askings = 25;
-const pause_ms = 400;
+/** How often, and how long apart, the ledger is asked for what has just ended: for about a minute, less and less often. */
+const most_askings = 20;
+const pause_ms = askings => Math.min(5000, 400 * 1.3 ** askings);
 
 /** What the ledger has of a request; undefined if it has none, as of requests without an account, or cannot be asked. */
 export async function recordOf(request_id, signal) {
   for (let askings = 0; askings < most_askings; askings++) {
-    await new Promise(resolve => setTimeout(resolve, pause_ms));
+    await new Promise(resolve => setTimeout(resolve, pause_ms(askings)));
     if (signal.aborted) return undefined;
     const response = await fetch(`playground-record?id=${encodeURIComponent(request_id)}`, { signal });
     if (!response.ok) return undefined;

@@ -125,5 +125,5 @@ function offerParameters({ reasoning_effort, max_tokens }, facts) {
   reasoning_effort.value = levels.includes(before) ? before : '';
   reasoning_effort.disabled = levels.length === 0;
   max_tokens.max = facts.max_tokens;
-  max_tokens.placeholder = `up to ${facts.max_tokens}`;
+  max_tokens.placeholder = `≤ ${facts.max_tokens}`;
 }
