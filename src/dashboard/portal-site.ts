@@ -20,6 +20,13 @@ export function portalSite(context: DashboardContext): SiteParts {
     sections: [
       { page: '', label: 'Overview' },
       { page: 'keys', label: 'Keys' },
+      { page: 'usage', label: 'Usage' },
+      { page: 'requests', label: 'Requests' },
+      { page: 'limits', label: 'Limits' },
+      { page: 'models', label: 'Models' },
+      { page: 'examples', label: 'Examples' },
+      { page: 'playground', label: 'Playground' },
+      { page: 'history', label: 'History' },
       { page: 'password', label: 'Sign-in' },
     ],
     pages: portalPages,

@@ -23,7 +23,13 @@ export const seesMoney = (role: Role): boolean => role !== 'operator';
 export const mayChange = (role: Role): boolean => role !== 'viewer';
 
 /** The name in the audit log of somebody who uses the portal: no operator is taken for a customer. */
-export const customerName = (name: string): string => `portal:${name}`;
+export const customerName = (name: string): string => `${of_portal}${name}`;
+
+/** The name of the customer whom the audit log names; undefined for everybody else. */
+export const customerOf = (actor: string): string | undefined =>
+  actor.startsWith(of_portal) ? actor.slice(of_portal.length) : undefined;
+
+const of_portal = 'portal:';
 
 /** The roles among `roles` that may. */
 export const changers: readonly Role[] = roles.filter(mayChange);

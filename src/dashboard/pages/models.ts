@@ -32,12 +32,21 @@ const providers = (context: DashboardContext): Html =>
 const noModels = html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`;
 
 function modelPanel(context: DashboardContext, model: Model, at: number): Html {
-  const { id, name, description, context_length, max_completion_tokens, pricing } = model;
-  const fact = (title: string, value: Part) =>
-    html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
+  const { id, name, description } = model;
   return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>
-<dl class="figures">
+${modelFacts(model)}
+${upstreamTable(id, context.router.upstreamsOf(id), context.clock.elapsed_ms())}
+${catalogDetails(model)}
+</section>`;
+}
+
+/** Prices and abilities of a model. */
+export function modelFacts(model: Model): Html {
+  const { context_length, max_completion_tokens, pricing } = model;
+  const fact = (title: string, value: Part) =>
+    html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
+  return html`<dl class="figures">
 ${fact('Context', `${numberOf(context_length)} tokens`)}
 ${fact('Longest completion', `${numberOf(max_completion_tokens)} tokens`)}
 ${fact('Prompt', perMillion(pricing.prompt))}
@@ -45,11 +54,12 @@ ${pricing.input_cache_read !== undefined && fact('Cached prompt', perMillion(pri
 ${fact('Completion', perMillion(pricing.completion))}
 ${fact('Reasoning', reasoningOf(model))}
 ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
-</dl>
-${upstreamTable(id, context.router.upstreamsOf(id), context.clock.elapsed_ms())}
-<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(catalogEntry(model), undefined, 2)}</pre></details>
-</section>`;
+</dl>`;
 }
+
+/** The model in the catalog as it is public. */
+export const catalogDetails = (model: Model): Html =>
+  html`<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(catalogEntry(model), undefined, 2)}</pre></details>`;
 
 function reasoningOf({ reasoning, reasoning_effort: { levels, default: usual } }: Model): string {
   if (!reasoning) return 'no';

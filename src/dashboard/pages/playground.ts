@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Model } from '../../catalog/catalog.ts';
 import { seesMoney } from '../access/roles.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import { tokenInput } from '../view/document.ts';
@@ -10,6 +11,8 @@ import { emptyState } from '../view/table.ts';
 
 /** What differs between the sets of pages that have a playground. */
 interface PlaygroundPlace {
+  /** Those that the reader may use; the catalog's by default. */
+  readonly models?: readonly Model[];
   /** Where the reader's API key comes from. */
   readonly key_hint: Html;
   /** Shown above the fields, such as that there is no key yet. */
@@ -38,16 +41,17 @@ export const playgroundPage: Page = {
  */
 export function playgroundParts(request: PageRequest, place: PlaygroundPlace): PageParts {
   const { context, query, session, form_token, incoming } = request;
-  const { catalog, settings } = context;
+  const { settings } = context;
+  const { models = context.catalog.models } = place;
   const page = { title: 'Playground', section: 'playground' };
-  if (catalog.models.length === 0) return { ...page, body: noModels };
+  if (models.length === 0) return { ...page, body: noModels };
   const needsKey = settings.stages.some(({ authenticates }) => authenticates);
   return {
     ...page,
     scripts: playgroundScripts,
     beside: muted("Counted, limited and billed as any client's request."),
     body: playgroundView({
-      models: catalog.models,
+      models,
       chosen: query.get('model'),
       tokenInput: tokenInput(form_token),
       key_hint: needsKey ? place.key_hint : undefined,
@@ -69,7 +73,7 @@ async function hasKeys({ settings, records }: DashboardContext): Promise<boolean
 }
 
 /** URL for clients. If the gateway listens on all addresses, the dashboard's host; if it is unknown, empty: the script decides. */
-function publicUrlOf(context: DashboardContext, { headers }: IncomingMessage): string {
+export function publicUrlOf(context: DashboardContext, { headers }: IncomingMessage): string {
   const known = context.publicUrl();
   if (known === undefined || !URL.canParse(known)) return '';
   const url = new URL(known);

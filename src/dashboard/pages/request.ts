@@ -1,4 +1,5 @@
 import type { AttemptRow, LedgerRow } from '../../stores/records/ledger-entry.ts';
+import { seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
@@ -24,7 +25,7 @@ async function shown(request: PageRequest): Promise<PageResponse> {
       found.length === 0
         ? html`<section class="panel" aria-label="Request">${nothing}</section>`
         : html`${found.length > 1 && html`<p class="notice">${found.length} requests came with this id: clients choose it.</p>`}
-${found.map(exchange)}`,
+${found.map((row, at) => exchange(row, at, seesMoney(request.session.role)))}`,
   });
 }
 
@@ -33,11 +34,11 @@ const nothing = emptyState(
   html`Look for the id in the log: of requests that were refused before an upstream was asked only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
 );
 
-function exchange(row: LedgerRow, at: number): Html {
+function exchange(row: LedgerRow, at: number, isMoneySeen: boolean): Html {
   const { attempts_made } = row;
   return html`<section class="panel" aria-labelledby="request-${at}">
 <h2 id="request-${at}">${secondOf(row.started_ms)} UTC</h2>
-<div class="columns">${facts(row)}${use(row)}</div>
+<div class="columns">${facts(row)}${requestUse(row, isMoneySeen)}</div>
 <h3>Attempts</h3>
 ${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was asked: a stage answered.' : 'It ended before a provider was asked.'}</p>`)}
 <h3>Timeline</h3>
@@ -59,7 +60,8 @@ ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_b
 </dl>`;
 }
 
-function use(row: LedgerRow): Html {
+/** What a request took and used. */
+export function requestUse(row: LedgerRow, isMoneySeen: boolean): Html {
   const { prompt_tokens, cached_tokens, cache_creation_tokens, completion_tokens, reasoning_tokens } = row;
   const part = (count: number, what: string): Part => count > 0 && muted(` ${numberOf(count)} ${what}`);
   return html`<dl>
@@ -67,7 +69,8 @@ function use(row: LedgerRow): Html {
 <dt>First token</dt><dd>${secondsOf(row.first_token_ms)}</dd>
 <dt>Prompt tokens</dt><dd>${numberOf(prompt_tokens)}${part(cached_tokens, 'cached')}${part(cache_creation_tokens, 'written to the cache')}</dd>
 <dt>Completion tokens</dt><dd>${numberOf(completion_tokens)}${part(reasoning_tokens, 'reasoning')}</dd>
-<dt>Cost</dt><dd>${dollars(row.cost_usd)} ${row.estimated && muted('tokens estimated')}</dd>
+${isMoneySeen && html`<dt>Cost</dt><dd>${dollars(row.cost_usd)}</dd>`}
+${row.estimated && html`<dt>Tokens</dt><dd>${muted('estimated')}</dd>`}
 </dl>`;
 }
 

@@ -76,7 +76,8 @@ ${isFirst && !filters.until && liveSwitch}
 /** Shown by its script, which keeps the list up to date. */
 const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
 
-const findForm = html`<form method="get" action="request" class="row" role="search" aria-label="Find one request">
+/** Leads to the page of a request. */
+export const findForm = html`<form method="get" action="request" class="row" role="search" aria-label="Find one request">
 <label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
 <button>Find</button>
 </form>`;
@@ -122,7 +123,8 @@ ${list('codes', Object.keys(errorCatalogue))}
 </form>`;
 }
 
-const columns: readonly Column<ListedRow>[] = [
+/** Columns for everybody. */
+export const columns: readonly Column<ListedRow>[] = [
   {
     title: 'Time (UTC)',
     cell: ({ started_ms, request_id }) =>
@@ -147,13 +149,14 @@ const columns: readonly Column<ListedRow>[] = [
 ];
 
 /** For those who see money. */
-const cost: Column<ListedRow> = {
+export const cost: Column<ListedRow> = {
   title: 'Cost',
   cell: ({ cost_usd }) => dollars(cost_usd),
   isNumber: true,
 };
 
-function nothing(filters: RequestFilters): Html {
+/** In place of a list without rows. */
+export function nothing(filters: RequestFilters): Html {
   const { since, until: _, ...others } = filters;
   const isFiltered = Object.values(others).some(value => value !== '');
   const why = `No request${isFiltered ? ' matches' : ''} in ${timeOfList(filters)}.`;

@@ -1,10 +1,19 @@
 import type { Page } from '../page-request.ts';
+import { examplesPage } from './examples.ts';
+import { historyPage } from './history.ts';
 import { issuedPage } from './issued.ts';
 import { keysPage } from './keys.ts';
+import { limitsPage } from './limits.ts';
+import { modelsPage } from './models.ts';
 import { overviewPage } from './overview.ts';
 import { passwordPage } from './password.ts';
+import { playgroundPages } from './playground.ts';
+import { requestPage } from './request.ts';
+import { requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
 import { rotatePage } from './rotate.ts';
+import { usagePage } from './usage.ts';
+import { usageExportPage } from './usage-export.ts';
 
 /** All pages for customers; the one with an empty name is the start page. */
 export const portalPages: readonly Page[] = [
@@ -13,5 +22,14 @@ export const portalPages: readonly Page[] = [
   issuedPage,
   rotatePage,
   revokePage,
+  usagePage,
+  usageExportPage,
+  requestsPage,
+  requestPage,
+  limitsPage,
+  modelsPage,
+  examplesPage,
+  ...playgroundPages,
+  historyPage,
   passwordPage,
 ];

@@ -6,16 +6,20 @@ import { measures, usageChart } from '../pages/usage-chart.ts';
 import { numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
-import { limitBars } from '../view/limit-bars.ts';
 import { dollars } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
-import { emptyState } from '../view/table.ts';
+import { emptyState, tableOf } from '../view/table.ts';
 import { type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
 import { ofPortal } from './keys.ts';
+import { ownLimits } from './limits.ts';
 import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
+import { requestColumns } from './requests.ts';
 
 /** Keys that are shown; their page has all. */
 const max_keys = 5;
+/** Requests that are shown. */
+const max_requests = 8;
+const latest: readonly string[] = ['Time (UTC)', 'Model', 'End', 'Cost'];
 
 /** The account at a glance: spend of this month, limits, keys. */
 export const overviewPage: Page = portalPage({ name: '', get: shown });
@@ -24,10 +28,11 @@ async function shown(request: PortalRequest): Promise<PageResponse> {
   const { account, context } = request;
   const now_ms = context.clock.epoch_ms();
   const { keys: keyRecords } = context.records.store;
-  const [spend, uses, keys] = await Promise.all([
+  const [spend, uses, keys, requests] = await Promise.all([
     spendPanel(request),
     usesOf(context, account),
     keyRecords.list({ account: account.id, usable_at_ms: now_ms, sort: 'used', limit: max_keys }),
+    context.records.store.ledger.list({ account: account.id, limit: max_requests }),
   ]);
   const keyUses = await usesOfKeys(request, keys);
   return portalResponse(request, {
@@ -35,22 +40,25 @@ async function shown(request: PortalRequest): Promise<PageResponse> {
     section: '',
     scripts: ['charts.js'],
     body: html`${spend}
-${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${limitBars(uses, true)}`)}
-${panel(
-  'keys',
-  'Active keys',
-  html`${
-    keys.length === 0
-      ? emptyState(
-          'There are no active keys.',
-          html`<a href="keys">Issue one</a> to send your first request.`,
-        )
-      : keyTable('Active keys, last used first', keys, { now_ms, uses: keyUses, ...ofPortal })
-  }
-<p class="pager"><a class="button" href="keys">All keys</a></p>`,
-)}`,
+<div class="columns">
+${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${ownLimits(uses)}`)}
+${panel('requests', 'Latest requests', html`${tableOf('Latest requests', latestColumns, requests, noRequests)}<p class="pager"><a class="button" href="requests">All requests</a></p>`)}
+</div>
+${panel('keys', 'Active keys', html`${keys.length === 0 ? noKeys : keyTable('Active keys, last used first', keys, { now_ms, uses: keyUses, ...ofPortal })}<p class="pager"><a class="button" href="keys">All keys</a></p>`)}`,
   });
 }
+
+/** Few enough for half a page. */
+const latestColumns = requestColumns.filter(({ title }) => latest.includes(title));
+
+const noRequests = emptyState(
+  'No requests yet.',
+  html`<a href="examples">Examples</a> show how to send the first.`,
+);
+const noKeys = emptyState(
+  'There are no active keys.',
+  html`<a href="keys">Issue one</a> to send your first request.`,
+);
 
 async function spendPanel({ account, context }: PortalRequest): Promise<Html> {
   const to_day = dayOf(context.clock.epoch_ms());

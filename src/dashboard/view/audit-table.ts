@@ -17,7 +17,8 @@ export const auditTableOfOne = (label: string, entries: readonly AuditEntry[], e
     empty,
   );
 
-const actions: Readonly<Record<AuditEntry['action'], string>> = {
+/** What was done, in words that its target follows. */
+export const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.create': 'created the account',
   'account.change': 'changed the account',
   'account.disable': 'disabled the account',
@@ -55,7 +56,7 @@ function targetOf({ action, target }: AuditEntry): Part {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Lines of what was set, with the old value where the entry has one. */
-function detailOf({ action, detail }: AuditEntry): Part {
+export function detailOf({ action, detail }: AuditEntry): Part {
   const missing = action.startsWith('key.') ? 'not limited' : 'as the plan';
   const { before, ...fields } = JSON.parse(detail) as Fields & { readonly before?: Fields };
   const lines = Object.entries(fields).flatMap(([name, value]) => {

@@ -64,7 +64,13 @@ export async function recordChange(
 export interface AuditQuery extends PageQuery {
   /** The id of an account or key. */
   readonly target?: string | undefined;
+  /** An account: changes of its keys and of its customers only. */
+  readonly customers_of?: string | undefined;
 }
+
+/** The changes of an account's keys and customers. A key's id and an account's may be the same text. */
+const ofCustomers = `((action LIKE 'key.%' AND target IN (SELECT id FROM sluice.api_keys WHERE account = ?))
+  OR (action LIKE 'customer.%' AND target = ?))`;
 
 /** The operators' changes, newest first. */
 export const auditLog = (database: Database) => ({
@@ -73,7 +79,11 @@ export const auditLog = (database: Database) => ({
     columns: 'id, at_ms, actor, address, action, target, detail',
     orderOf: () => ({ direction: 'DESC' }),
     recordOf: row => row,
-    conditionOf: ({ id, target }) => new Condition().and('id = ?', id).and('target = ?', target),
+    conditionOf: ({ id, target, customers_of }) =>
+      new Condition()
+        .and('id = ?', id)
+        .and('target = ?', target)
+        .and(ofCustomers, customers_of, customers_of),
   }),
 
   /** Records a sign-in, or the end of one, which no other instance need notice. */

@@ -1,6 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
-import { type Connection, type Database, insertRows as insertAll, insertOnce, type Row } from './database.ts';
+import {
+  Condition,
+  type Connection,
+  type Database,
+  insertRows as insertAll,
+  insertOnce,
+  type Row,
+} from './database.ts';
 import {
   type AttemptRow,
   attemptColumns,
@@ -80,11 +87,12 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
     return before ? listed.reverse() : listed;
   },
 
-  /** The exchanges with this request id, newest first, at most `max_found`: clients choose it, and may use one again. */
-  async find(request_id: string): Promise<LedgerRow[]> {
+  /** The exchanges with this request id, of all accounts or one, newest first, at most `max_found`: clients choose it, and may use one again. */
+  async find(request_id: string, account?: string): Promise<LedgerRow[]> {
+    const where = new Condition().and('request_id = ?', request_id).and('account = ?', account);
     const rows = await database.run<StoredRow & { stages: string | null }>(
-      `SELECT ${columns.join(', ')}, stages FROM sluice.ledger WHERE request_id = ? ORDER BY started_ms DESC, id DESC LIMIT ?`,
-      [request_id, max_found],
+      `SELECT ${columns.join(', ')}, stages FROM sluice.ledger ${where.sql} ORDER BY started_ms DESC, id DESC LIMIT ?`,
+      [...where.values, max_found],
     );
     if (rows.length === 0) return [];
     const attempts = await database.run<AttemptRow & { ledger_id: string }>(
