@@ -4,6 +4,8 @@ import { PageError } from './page-response.ts';
 
 const usual_max_bytes = 32 * 1024;
 const patience_ms = 10_000;
+/** The slowest connection over which a large form is waited for: 64 kB/s. */
+const slowest_bytes_per_ms = 64;
 
 /** Reads the fields of a form, or takes those that the parent application has parsed. Throws a PageError. */
 export async function readForm(
@@ -30,7 +32,7 @@ function fieldsOf(body: object): URLSearchParams {
 
 async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
   if (Number(request.headers['content-length']) > max_bytes) throw tooLarge(max_bytes);
-  const timer = setTimeout(() => request.destroy(), patience_ms);
+  const timer = setTimeout(() => request.destroy(), patience_ms + max_bytes / slowest_bytes_per_ms);
   const parts: Buffer[] = [];
   let bytes = 0;
   sendContinue(request);

@@ -148,8 +148,11 @@ export class Answer {
   #call({ index, id, function: { name = '', arguments: args = '' } = {} }) {
     this.first_ms ??= this.#passed_ms();
     this.state = 'Calling a tool…';
-    this.calls[index] ??= { id: '', name: '', args: '', result: '' };
-    const call = this.calls[index];
+    let call = this.calls.find(one => one.index === index);
+    if (!call) {
+      call = { index, id: '', name: '', args: '', result: '' };
+      this.calls.push(call);
+    }
     if (id) call.id = id;
     call.name += name;
     call.args += args;

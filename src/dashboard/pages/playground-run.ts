@@ -32,12 +32,13 @@ async function run({ context, form, response, session }: PageRequest): Promise<u
   const left = new AbortController();
   response.once('close', () => left.abort());
   try {
-    const caller = session.account ?? session.actor;
+    const caller = `${session.role} ${session.account ?? session.actor}`;
     const reply = await context.calls.chat({ body, key, caller, signal: left.signal });
     // A write would not reveal this while the page does not read.
     reply.once('close', () => reply.complete || left.abort());
     const request_id = reply.headers['x-request-id'];
-    context.log.info({ operator: session.actor, request_id }, 'a request of the playground');
+    const who = session.role === 'customer' ? 'customer' : 'operator';
+    context.log.info({ [who]: session.actor, request_id }, 'a request of the playground');
     beginEvents(response);
     const catalog = seesMoney(session.role) ? context.catalog : undefined;
     await relayReply({ reply, response, catalog, signal: left.signal });
