@@ -167,3 +167,80 @@ describe('an operator', () => {
     expect(faults).toEqual([]);
   });
 });
+
+/** A key of a stored account that may send `requests_per_minute`, as an operator has issued it. */
+async function issuedKey(account: string, requests_per_minute: number): Promise<string> {
+  const visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+  await visitor.signIn();
+  await visitor.get('accounts');
+  await visitor.post('accounts', { id: account });
+  await visitor.get(`account?id=${account}`);
+  await visitor.post(`account?id=${account}`, {
+    change: 'limits',
+    requests_per_minute: `${requests_per_minute}`,
+  });
+  const { location } = await visitor.post(`issue?account=${account}`, { name: `${account} service` });
+  return /id="secret">([^<]+)</.exec((await visitor.get(location!)).text)![1]!;
+}
+
+const statusWith = async (key: string): Promise<number> => {
+  const asked = ask('Hello?', { model: 'aion-labs/aion-2.0' });
+  const reply = await gateway.post(asked, { headers: { authorization: `Bearer ${key}` } });
+  await reply.text();
+  return reply.status;
+};
+
+describe('an operator of accounts and keys', () => {
+  it('raises one limit for one account in three clicks, and sees what was there before', async () => {
+    const key = await issuedKey('narrow', 1);
+    expect([await statusWith(key), await statusWith(key)]).toEqual([200, 429]);
+    const { page, faults } = watched;
+    await click(page.getByRole('link', { name: 'Accounts', exact: true }));
+    await click(page.getByRole('link', { name: 'narrow', exact: true }));
+    const overrides = page.getByRole('region', { name: 'Overrides' });
+    await overrides.getByLabel('Requests per minute').fill('100');
+    await click(overrides.getByRole('button', { name: 'Save overrides' }));
+    await page.getByText('Requests per minute: 1 → 100').waitFor();
+    expect(await statusWith(key)).toBe(200);
+    expect(clicks).toBe(3);
+    expect(faults).toEqual([]);
+  });
+
+  it('rotates a key in four clicks, with the new one copied, and no request is refused', async () => {
+    const old = await issuedKey('steady', 1000);
+    const statuses = new Set<number>();
+    let isOver = false;
+    const sending = (async () => {
+      while (!isOver) statuses.add(await statusWith(old));
+    })();
+    const { page, faults } = watched;
+    await click(page.getByRole('link', { name: 'Keys', exact: true }));
+    await click(page.getByRole('link', { name: 'Rotate steady service' }));
+    await click(page.getByRole('button', { name: 'Rotate key' }));
+    await click(page.getByRole('button', { name: 'Copy key' }));
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const next = (await page.evaluate('navigator.clipboard.readText()')) as string;
+    expect(next).not.toBe(old);
+    expect([await statusWith(next), await statusWith(old)]).toEqual([200, 200]);
+    isOver = true;
+    await sending;
+    expect([...statuses]).toEqual([200]);
+    expect(clicks).toBe(4);
+    expect(faults).toEqual([]);
+  });
+
+  it('revokes a key after a leak in four clicks, found by the end of what was leaked', async () => {
+    const leaked = await issuedKey('careless', 1000);
+    expect(await statusWith(leaked)).toBe(200);
+    const { page, faults } = watched;
+    await click(page.getByRole('link', { name: 'Keys', exact: true }));
+    await page.getByLabel('Search keys').fill(leaked.slice(-4));
+    await click(page.getByRole('button', { name: 'Search' }));
+    await click(page.getByRole('link', { name: 'Revoke careless service' }));
+    await click(page.getByRole('button', { name: 'Revoke key' }));
+    await page.getByText('careless service is revoked').waitFor();
+    expect(await statusWith(leaked)).toBe(401);
+    expect(clicks).toBe(4);
+    expect(faults).toEqual([]);
+  });
+});
