@@ -164,7 +164,8 @@ describe('the page of a key', () => {
     expect(Object.keys(fields)).not.toContain('usd_per_month');
     await otto.post(`key?id=${id}`, { ...fields, requests_per_minute: '8', usd_per_month: '9000' });
     expect((await recordOf(id)).limits).toEqual({ usd_per_month: 12.5, requests_per_minute: 8 });
-    expect(/\$|>Cost/i.test((await otto.get('keys')).text)).toBe(false);
+    for (const page of ['keys', 'account?id=acme'])
+      expect(/dollars|\$|>Cost/i.test((await otto.get(page)).text)).toBe(false);
   });
 
   it('lets a viewer see it and change nothing', async () => {

@@ -15,8 +15,12 @@ import { measures, usageChart } from './usage-chart.ts';
 const days = 30;
 const day_ms = 86_400_000;
 
-/** Cost and requests of an account in the last 30 days, and its month against its limit in dollars. */
-export async function spendPanel(context: DashboardContext, account: AccountView): Promise<Html> {
+/** Requests of an account in the last 30 days; where `seesMoney` also its cost, and that of the month against its limit in dollars. */
+export async function spendPanel(
+  context: DashboardContext,
+  account: AccountView,
+  seesMoney: boolean,
+): Promise<Html> {
   const now_ms = context.clock.epoch_ms();
   const to_day = dayOf(now_ms);
   const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day };
@@ -31,8 +35,8 @@ export async function spendPanel(context: DashboardContext, account: AccountView
   return panel(
     'spend',
     'Last 30 days',
-    html`${figures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account))}
-${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, span)}
+    html`${figures(totalOf(sums), seesMoney && costFigures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account)))}
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, span, seesMoney)}
 <p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
 <a class="button" href="${linkOf('usage', { account: id, from: span.from_day, to: span.to_day })}">Usage of this account</a></p>`,
   );
@@ -45,16 +49,23 @@ function usdLimitOf(context: DashboardContext, { plan, limits }: AccountView): n
   return own === undefined || own === null ? undefined : Number(own);
 }
 
-function figures(total: Totals, month: Totals, limit: number | undefined): Html {
-  const figure = (title: string, value: Part, more: Part) =>
-    html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+const figure = (title: string, value: Part, more: Part): Html =>
+  html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+
+function costFigures(total: Totals, month: Totals, limit: number | undefined): Html {
   const share =
     limit === undefined
       ? 'no limit per month'
       : html`of ${dollarText(limit)}, ${((Number(month.cost_usd) / limit) * 100).toFixed(1)} %`;
+  return html`${figure('Cost this month', dollars(month.cost_usd), share)}
+${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}`;
+}
+
+function figures(total: Totals, ofCost: Part): Html {
+  const { prompt_tokens, completion_tokens } = total;
   return html`<dl class="figures">
-${figure('Cost this month', dollars(month.cost_usd), share)}
-${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}
+${ofCost}
+${!ofCost && figure('Tokens in 30 days', numberOf(prompt_tokens + completion_tokens), `${numberOf(completion_tokens)} of completions`)}
 ${figure('Requests in 30 days', numberOf(total.requests), `${numberOf(total.failed_requests)} failed`)}
 </dl>`;
 }
@@ -63,6 +74,7 @@ function charts(
   { catalog }: DashboardContext,
   sums: readonly UsageSum[],
   span: { from_day: string; to_day: string },
+  seesMoney: boolean,
 ): Html {
   const models = catalog.models.map(({ id }) => id);
   const chart = (name: string) => {
@@ -70,6 +82,6 @@ function charts(
     return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models)}</div>`;
   };
   const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
-  return html`<div class="columns">${chart('cost')}${chart('requests')}</div>
-<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse())}</details>`;
+  return html`<div class="columns">${chart(seesMoney ? 'cost' : 'tokens')}${chart('requests')}</div>
+<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse(), seesMoney)}</details>`;
 }

@@ -51,7 +51,7 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
   const [uses, keys, spend, changes, signIns] = await Promise.all([
     usesOf(context, account),
     keyRecords.list({ account: id, usable_at_ms, limit: page_rows }),
-    spendPanel(context, account),
+    spendPanel(context, account, isMoneySeen),
     audit.list({ target: id, limit: max_changes }),
     portalSignIns(request, account),
   ]);

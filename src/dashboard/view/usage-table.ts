@@ -47,8 +47,13 @@ const count = (title: string, of: (total: Totals) => number): Column<UsageLine> 
   isNumber: true,
 });
 
-/** Usage with a line for each group, called `title` in its first column. */
-export const usageTable = (label: string, title: string, lines: readonly UsageLine[]): Html =>
+/** Usage with a line for each group, called `title` in its first column; its cost where `seesMoney`. */
+export const usageTable = (
+  label: string,
+  title: string,
+  lines: readonly UsageLine[],
+  seesMoney = true,
+): Html =>
   tableOf<UsageLine>(
     label,
     [
@@ -60,7 +65,13 @@ export const usageTable = (label: string, title: string, lines: readonly UsageLi
       count('Completion', ({ completion_tokens }) => completion_tokens),
       count('Reasoning', ({ reasoning_tokens }) => reasoning_tokens),
       count('Tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
-      { title: 'Cost', cell: ({ total }) => dollars(total.cost_usd), isNumber: true },
+      ...(seesMoney ? [costColumn] : []),
     ],
     lines,
   );
+
+const costColumn: Column<UsageLine> = {
+  title: 'Cost',
+  cell: ({ total }) => dollars(total.cost_usd),
+  isNumber: true,
+};
