@@ -1,5 +1,5 @@
-import { dayOf, isDay } from '../stores/records/calendar-day.ts';
-import { no_model } from '../stores/records/usage-columns.ts';
+import { day_ms, dayOf, isDay } from '../stores/records/calendar-day.ts';
+import { no_model as none } from '../stores/records/usage-columns.ts';
 
 /** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
 export interface UsageQuestion {
@@ -8,6 +8,10 @@ export interface UsageQuestion {
   readonly account: string | undefined;
   /** Empty for exchanges that named no model. */
   readonly model: string | undefined;
+  /** Empty for exchanges that reached none. */
+  readonly provider?: string | undefined;
+  /** The id of a key of `account`; empty for keys that are not in the store. */
+  readonly key?: string | undefined;
 }
 
 /** Parses a page's query; without days, the current month. If it is invalid, `fault` says why, and the current month is used. */
@@ -16,27 +20,73 @@ export function usageQuestion(
   now_ms: number,
 ): { readonly question: UsageQuestion; readonly fault?: string } {
   const today = dayOf(now_ms);
-  const month_start = `${today.slice(0, 8)}01`;
-  const model = textOf(query, 'model');
-  const whose = { account: textOf(query, 'account'), model: model === no_model ? '' : model };
-  const from_day = query.get('from') || month_start;
-  const to_day = query.get('to') || [today, from_day].sort()[1]!;
+  const account = textOf(query, 'account');
+  const named = (name: string) => (textOf(query, name) === none ? '' : textOf(query, name));
+  const filters = { account, model: named('model'), provider: named('provider'), key: named('key') };
+  const preset = presetOf(query);
+  const [first, last] = presets[preset ?? 'month'].days(now_ms);
+  const from_day = (preset === undefined && query.get('from')) || first;
+  const to_day = (preset === undefined && query.get('to')) || (preset ? last : [today, from_day].sort()[1]!);
   const fault = faultOf(from_day, to_day);
-  if (fault === undefined) return { question: { from_day, to_day, ...whose } };
-  return { question: { from_day: month_start, to_day: today, ...whose }, fault };
+  if (fault !== undefined) return { question: { from_day: first, to_day: today, ...filters }, fault };
+  const question = { from_day, to_day, ...filters };
+  if (filters.key === undefined || account !== undefined) return { question };
+  return { question: { ...question, key: undefined }, fault: 'Choose the account of the key as well.' };
 }
+
+type Days = readonly [first: string, last: string];
+
+/** Times that are chosen by name, and move on with the calendar. */
+export const presets = {
+  today: { title: 'Today', days: (now_ms: number) => lastDays(now_ms, 1) },
+  '7d': { title: '7 days', days: (now_ms: number) => lastDays(now_ms, 7) },
+  '30d': { title: '30 days', days: (now_ms: number) => lastDays(now_ms, 30) },
+  '90d': { title: '90 days', days: (now_ms: number) => lastDays(now_ms, 90) },
+  month: { title: 'This month', days: (now_ms: number): Days => [monthStart(now_ms), dayOf(now_ms)] },
+  'last-month': {
+    title: 'Last month',
+    days: (now_ms: number): Days => {
+      const last_ms = Date.parse(monthStart(now_ms)) - day_ms;
+      return [monthStart(last_ms), dayOf(last_ms)];
+    },
+  },
+} as const satisfies Record<string, { title: string; days: (now_ms: number) => Days }>;
+export type PresetName = keyof typeof presets;
+
+/** The preset that an address names, which also stands for none at all. */
+export function presetOf(query: URLSearchParams): PresetName | undefined {
+  const name = query.get('time') ?? '';
+  if (Object.hasOwn(presets, name)) return name as PresetName;
+  return query.get('from') || query.get('to') ? undefined : 'month';
+}
+
+const lastDays = (now_ms: number, days: number): Days => [dayOf(now_ms - (days - 1) * day_ms), dayOf(now_ms)];
+const monthStart = (epoch_ms: number): string => `${dayOf(epoch_ms).slice(0, 8)}01`;
 
 /** A field of a query without NUL, which Postgres rejects and no account or model has; undefined if empty. */
 const textOf = (query: URLSearchParams, name: string): string | undefined =>
   query.get(name)?.trim().replaceAll('\0', '\ufffd') || undefined;
 
 /** The same query for a link. */
-export const queryOf = ({ from_day, to_day, account, model }: UsageQuestion) => ({
+export const queryOf = ({ from_day, to_day, account, model, provider, key }: UsageQuestion) => ({
   from: from_day,
   to: to_day,
   account,
-  model: model === '' ? no_model : model,
+  model: model === '' ? none : model,
+  provider: provider === '' ? none : provider,
+  key: key === '' ? none : key,
 });
+
+/** How many days it asks for. */
+export const daysOf = ({ from_day, to_day }: Pick<UsageQuestion, 'from_day' | 'to_day'>): number =>
+  Math.round((Date.parse(to_day) - Date.parse(from_day)) / day_ms) + 1;
+
+/** The time of the same length before it. */
+export function timeBefore(question: UsageQuestion): UsageQuestion {
+  const first_ms = Date.parse(question.from_day);
+  const from_day = dayOf(first_ms - daysOf(question) * day_ms);
+  return { ...question, from_day, to_day: dayOf(first_ms - day_ms) };
+}
 
 function faultOf(from_day: string, to_day: string): string | undefined {
   const wrong = [from_day, to_day].find(text => !isDay(text));

@@ -12,6 +12,7 @@ const batch = 1500;
 
 /** Models of the ledger; the catalog of the measured gateway has the same. */
 export const modelNames = Array.from({ length: 24 }, (_, at) => `vendor-${at % 5}/model-${at}`);
+const providerNames = ['local', 'cloud', 'backup'];
 export const accountName = (at: number): string => `customer-${String(at).padStart(5, '0')}`;
 
 /** How much is filled in. */
@@ -60,7 +61,11 @@ export async function fill(database: Database, options: FillOptions, now_ms: num
       numbers.map(at => {
         const started_ms = timeAt((at / rows) ** (even ? 1 : 0.6));
         const model = modelNames[likely(modelNames.length, 2)]!;
-        return madeUpRow(accountName(likely(accounts, 3)), model, 1, started_ms, () => dice.roll());
+        const account = accountName(likely(accounts, 3));
+        const row = madeUpRow(account, model, 1, started_ms, () => dice.roll());
+        // As many keys as most accounts have, which need not be in the store.
+        const key_id = `key_${account}_${dice.integer(1, keys_per_account)}`;
+        return { ...row, key_id, provider: dice.pick(providerNames) };
       }),
     ),
   );

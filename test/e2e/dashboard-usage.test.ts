@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { faultsInEveryLook, signIn, startBrowser, watchedPage } from '../support/browser.ts';
-import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
@@ -14,16 +14,26 @@ let place: RecordsPlace;
 let gateway: GatewayUnderTest;
 let browser: Browser;
 let visitor: DashboardVisitor;
+/** Of the account acme, used for every second exchange. */
+let key: string;
 
 beforeAll(async () => {
   simulator = await startSimulator();
   place = await recordsPlace();
   await place.look(async store => {
-    await store.ledger.insert(earlier());
+    const who = { actor: operator.name, at_ms: Date.UTC(2025, 8, 1) };
+    const { record } = await store.keys.create({ account: 'acme', name: 'nightly', expires_ms: null }, who);
+    key = record.id;
+    await store.ledger.insert(earlier(key));
   });
   gateway = await startGateway({
     upstream: simulator,
-    config: { admin: dashboardAdmin(), stores: place.stores },
+    config: {
+      admin: dashboardAdmin({
+        users: { [operator.name]: { password_hash }, otto: { password_hash, role: 'operator' } },
+      }),
+      stores: place.stores,
+    },
   });
   visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
   await visitor.signIn();
@@ -38,16 +48,17 @@ afterAll(async () => {
 
 const accounts = ['acme', 'o’neil & sons', '=cmd|calc'];
 const models = ['aion-labs/aion-3.5', 'aion-labs/other', null, 'a/b', 'c/d', 'e/f'];
+const providers = ['upstream', 'cloud', null];
 
 /** Exchanges of half a year until February 2026, in sums of which floating point would lose some. */
-function earlier(): LedgerRow[] {
+function earlier(key_id: string | null = null): LedgerRow[] {
   return Array.from({ length: 400 }, (_, at) => ({
     id: `row-${at}`,
     request_id: `request-${at}`,
     account: accounts[at % accounts.length]!,
-    key_id: null,
+    key_id: at % 2 === 0 ? key_id : null,
     model: models[at % models.length]!,
-    provider: 'upstream',
+    provider: providers[(at % 4) % 3]!,
     endpoint: 'chat_completions',
     stream: null,
     trace_id: null,
@@ -97,6 +108,12 @@ describe('usage in the dashboard', () => {
       'of one model',
       'from=2025-09-01&to=2026-02-28&model=a%2Fb&by=account&by=month',
       ['--model', 'a/b', '--by', 'account', '--by', 'month'],
+    ],
+    ['by provider', 'from=2025-09-01&to=2026-02-28&by=provider&by=day', ['--by', 'provider,day']],
+    [
+      'by hour and key of one account',
+      'from=2025-09-01&to=2026-02-28&account=acme&by=hour&by=key',
+      ['--account', 'acme', '--by', 'hour', '--by', 'key'],
     ],
     [
       'of no model',
@@ -149,7 +166,7 @@ describe('usage in the dashboard', () => {
     expect((await visitor.get('usage')).text).toContain('The ledger has nothing');
     const reply = await gateway.post(ask('Hello?'));
     const { usage } = (await reply.json()) as { usage: { total_tokens: number } };
-    for (let tries = 0; !(await visitor.get('usage')).text.includes('By account'); tries++) {
+    for (let tries = 0; !(await visitor.get('usage')).text.includes('Usage by model'); tries++) {
       expect(tries).toBeLessThan(100);
       await sleep(100);
     }
@@ -177,7 +194,91 @@ describe('usage in the dashboard', () => {
   });
 });
 
+/** The targets of a page's links, by their texts. */
+const linksOf = ({ text }: { readonly text: string }): ReadonlyMap<string, URLSearchParams> =>
+  new Map(
+    [...text.matchAll(/<a href="usage\?([^"]*)"[^>]*>(?:<[^>]*>)?([^<]+)</g)].map(([, query, name]) => [
+      name!,
+      new URLSearchParams(query!.replaceAll('&amp;', '&')),
+    ]),
+  );
+
 describe('the usage page', () => {
+  it('has times by name, which move with the calendar', async () => {
+    const page = await visitor.get('usage?time=7d&by=provider&show=requests&account=acme');
+    const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+    expect(page.text).toContain(`name="from" value="${day(6)}"`);
+    expect(page.text).toContain(`name="to" value="${day(0)}"`);
+    const links = linksOf(page);
+    expect([...links.keys()]).toEqual(
+      expect.arrayContaining(['Today', '7 days', '30 days', '90 days', 'This month', 'Last month']),
+    );
+    expect(Object.fromEntries(links.get('Last month')!)).toEqual({
+      time: 'last-month',
+      account: 'acme',
+      by: 'provider',
+      show: 'requests',
+    });
+    expect(page.text).toMatch(/aria-current="true">7 days</);
+    const last = await visitor.get('usage?time=last-month');
+    const [, from] = /name="from" value="([^"]+)"/.exec(last.text)!;
+    expect(from).toMatch(/-01$/);
+    expect(from! < `${day(0).slice(0, 8)}01`).toBe(true);
+  });
+
+  it('keeps time, group and measure from one look to the next', async () => {
+    const kept = { from: '2025-09-01', to: '2025-09-30', by: 'account', show: 'cost' };
+    const month = await visitor.get(`usage?${new URLSearchParams(kept)}`);
+    expect(Object.fromEntries(linksOf(month).get('acme')!)).toEqual({ ...kept, account: 'acme' });
+    const ofDay = Object.fromEntries(linksOf(month).get('2025-09-17')!);
+    expect(ofDay).toEqual({ ...kept, from: '2025-09-17', to: '2025-09-17' });
+    const day = await visitor.get(`usage?${new URLSearchParams(ofDay)}`);
+    expect(day.text).toContain('<h2 id="hour">By hour</h2>');
+    expect(day.text).toContain('requests?since=2025-09-17T');
+
+    const keys = await visitor.get('usage?from=2025-09-01&to=2025-09-30&account=acme&by=key');
+    const [name, ofKey] = [...linksOf(keys)].find(([name]) => name.startsWith('nightly …'))!;
+    expect(ofKey.get('key')).toBe(key);
+    const one = await visitor.get(`usage?${ofKey}`);
+    expect(one.text).toContain(`Key <strong>${name}</strong>`);
+    const total = ({ text }: { text: string }) =>
+      Number(/<dt>Requests<\/dt><dd><strong>(\d+)/.exec(text)![1]);
+    const acme = earlier(key).filter(
+      ({ account, started_ms }) => account === 'acme' && started_ms < Date.UTC(2025, 9, 1),
+    );
+    expect([total(keys), total(one)]).toEqual([
+      acme.length,
+      acme.filter(({ key_id }) => key_id === key).length,
+    ]);
+    expect((await visitor.get(`usage?key=${key}`)).status).toBe(422);
+  });
+
+  it('compares with the time before', async () => {
+    const page = await visitor.get('usage?from=2025-09-11&to=2025-09-20&show=requests');
+    expect(page.text).toContain('Compared with 2025-09-01 to 2025-09-10.');
+    const count = (from: number, to: number) =>
+      earlier().filter(
+        ({ started_ms }) => started_ms >= Date.UTC(2025, 8, from) && started_ms < Date.UTC(2025, 8, to),
+      ).length;
+    const [now, before] = [count(11, 21), count(1, 11)];
+    const change = Number((((now - before) / before) * 100).toFixed(1));
+    expect(page.text).toContain(
+      `<strong>${now}</strong> <span class="change">${change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change)}`} %</span>`,
+    );
+    expect(page.text).toContain('class="before"');
+    expect((await visitor.get('usage?from=2025-09-01&to=2025-09-20')).text).not.toContain('Compared with');
+  });
+
+  it('has no amounts of money for operators', async () => {
+    const otto = new DashboardVisitor(visitor.base);
+    await otto.signIn(operator.password, 'otto');
+    const page = await otto.get('usage?from=2025-09-01&to=2025-09-30&show=cost');
+    expect(page.text).toContain('Tokens by day');
+    expect(page.text).not.toMatch(/cost|USD|\$/i);
+    const csv = await otto.get('usage-csv?from=2025-09-01&to=2025-09-30&by=day');
+    expect(lines(csv.text)[0]).toMatch(/^day,requests.*total_tokens$/);
+  });
+
   it('is filtered, charted and exported in a browser', async () => {
     const { page, context, faults } = await watchedPage(browser);
     await page.goto(`${visitor.base}usage?from=2025-09-01&to=2025-09-30`);
@@ -188,12 +289,12 @@ describe('the usage page', () => {
     expect(await page.locator('figcaption .key').count()).toBe(6);
     expect(await faultsInEveryLook(page)).toEqual([]);
 
+    await page.getByRole('link', { name: 'By account' }).click();
     await page.getByRole('link', { name: 'acme' }).click();
-    await page.getByLabel('Chart').selectOption('cost');
+    await page.getByRole('link', { name: 'Cost', exact: true }).click();
     await page.locator('input[name=to]').fill('2026-02-28');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByRole('heading', { name: 'Cost by month' }).waitFor();
-    expect(await page.getByRole('heading', { name: 'By account' }).count()).toBe(0);
     expect(await faultsInEveryLook(page)).toEqual([]);
 
     const saving = page.waitForEvent('download');

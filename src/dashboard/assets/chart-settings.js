@@ -10,7 +10,6 @@ const shortened = new Intl.NumberFormat('en', { notation: 'compact', maximumSign
 
 /** Axes, read-out and what a click does. */
 export const optionsOf = data => ({
-  font: { family: getComputedStyle(document.body).fontFamily },
   maintainAspectRatio: false,
   animation: isStill.matches ? false : { duration: duration_ms },
   interaction: { mode: 'index', intersect: false },
@@ -33,6 +32,7 @@ export function datasetsOf({ series, bars, before }) {
     label: name,
     data: bars.map(({ parts }) => parts[at]),
     backgroundColor: fillOf(look),
+    hoverBackgroundColor: fillOf(look),
     borderColor: colour('surface'),
     borderWidth: { top: 1 },
     maxBarThickness: 56,
@@ -115,12 +115,13 @@ const tooltipOf = bars => ({
   padding: 10,
   caretSize: 0,
   boxPadding: 4,
-  filter: ({ dataset, raw }) => dataset.type === 'line' || raw !== 0,
+  filter: ({ dataset, raw }) => dataset.type !== 'line' && raw !== 0,
   callbacks: {
-    label: ({ dataset, datasetIndex, dataIndex }) => {
-      const bar = bars[dataIndex];
-      return ` ${dataset.label}: ${dataset.type === 'line' ? bar.before_amount : bar.amounts[datasetIndex]}`;
-    },
-    footer: ([item]) => item && `All: ${bars[item.dataIndex].total}`,
+    label: ({ dataset, datasetIndex, dataIndex }) =>
+      ` ${dataset.label}: ${bars[dataIndex].amounts[datasetIndex]}`,
+    title: ([item]) => item && bars[item.dataIndex].label,
+    afterTitle: ([item]) => item && `All: ${bars[item.dataIndex].total}`,
+    footer: ([item]) =>
+      item && bars[item.dataIndex].before_text && `Before, ${bars[item.dataIndex].before_text}`,
   },
 });

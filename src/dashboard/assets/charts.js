@@ -6,6 +6,7 @@ import './chart.umd.min.js';
 import { datasetsOf, fillOf, open, optionsOf } from './chart-settings.js';
 
 const { Chart } = globalThis;
+Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
 const isDark = matchMedia('(prefers-color-scheme: dark)');
 
 for (const figure of document.querySelectorAll('.chart[data-chart]'))
@@ -21,7 +22,7 @@ function draw(figure, data) {
   plot.append(canvas);
   bars.before(plot, said);
   try {
-    const labels = data.bars.map(({ label }) => label);
+    const labels = data.bars.map(({ tick }) => tick);
     const chart = new Chart(canvas, {
       type: 'bar',
       data: { labels, datasets: datasetsOf(data) },
@@ -91,8 +92,8 @@ function readByKeys(plot, said, chart, data) {
   plot.addEventListener('blur', () => show(-1));
 }
 
-function textOf({ series, before }, bar) {
+function textOf({ series }, bar) {
   const parts = series.flatMap(({ name }, at) => bar.amounts[at] && `${name} ${bar.amounts[at]}`);
-  const was = bar.before_amount === undefined ? '' : `${before} ${bar.before_amount}`;
+  const was = bar.before_text && `before, ${bar.before_text}`;
   return [`${bar.label}: ${bar.total}`, ...parts.filter(Boolean), was].filter(Boolean).join(', ');
 }

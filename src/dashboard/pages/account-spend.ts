@@ -38,7 +38,7 @@ export async function spendPanel(
     html`${figures(totalOf(sums), seesMoney && costFigures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account)))}
 ${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, span, seesMoney)}
 <p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
-<a class="button" href="${linkOf('usage', { account: id, from: span.from_day, to: span.to_day })}">Usage of this account</a></p>`,
+<a class="button" href="${linkOf('usage', { account: id, time: '30d' })}">Usage of this account</a></p>`,
   );
 }
 

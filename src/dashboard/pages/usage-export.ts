@@ -1,6 +1,7 @@
 import { csvOf } from '../../stores/records/csv.ts';
 import { usageColumns } from '../../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../../stores/records/usage-query.ts';
+import { seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, PageError, type PageResponse } from '../page-response.ts';
 import { toMonthEnd, usageQuestion } from '../usage-question.ts';
@@ -8,10 +9,10 @@ import { toMonthEnd, usageQuestion } from '../usage-question.ts';
 /** Maximum rows of a download, which is built in memory. */
 const max_rows = 200_000;
 
-/** Usage as a file, with the lines that `sluice usage --csv` prints for the same query. */
+/** Usage as a file, with the lines that `sluice usage --csv` prints for the same query; without costs for those who see no money. */
 export const usageExportPage: Page = { name: 'usage-csv', get: exported };
 
-async function exported({ context, query }: PageRequest): Promise<PageResponse> {
+async function exported({ context, query, session }: PageRequest): Promise<PageResponse> {
   const now_ms = context.clock.epoch_ms();
   const { question, fault } = usageQuestion(query, now_ms);
   if (fault !== undefined) throw new PageError(422, fault);
@@ -32,7 +33,7 @@ async function exported({ context, query }: PageRequest): Promise<PageResponse> 
       `The export has more than ${max_rows} lines.`,
       'Choose fewer days or one account, or use the command sluice usage --csv.',
     );
-  const columns = usageColumns(by);
+  const columns = usageColumns(by, seesMoney(session.role));
   const lines = rows.map(row => columns.map(({ value }) => String(value(row))));
   const name = `usage-by-${by.join('-')}-${question.from_day}-to-${question.to_day}.csv`;
   return fileResponse(name, 'text/csv', `${csvOf([columns.map(({ title }) => title), ...lines])}\r\n`);

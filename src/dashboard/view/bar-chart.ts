@@ -10,9 +10,12 @@ export interface ChartSeries {
 /** One bar: its parts from the bottom up, in the order of the series. */
 export interface ChartBar {
   readonly label: string;
+  /** What the axis has of the label; all of it without. */
+  readonly tick?: string;
   readonly parts: readonly number[];
-  /** The whole bar of the time before, if that is shown. */
+  /** The whole bar of the time before, if that is shown, and the label that it had. */
   readonly before?: number | undefined;
+  readonly before_label?: string | undefined;
   /** The page that shows what it is made of. */
   readonly link?: string | undefined;
 }
@@ -85,11 +88,12 @@ const scriptData = ({ label, axes, series, bars, before: beforeName, amount }: B
   series,
   bars: bars.map(bar => ({
     label: bar.label,
+    tick: bar.tick ?? bar.label,
     link: bar.link,
     parts: bar.parts,
     amounts: bar.parts.map(part => (part === 0 ? '' : amount(part))),
     total: amount(sumOf(bar)),
     before: bar.before,
-    before_amount: bar.before === undefined ? undefined : amount(bar.before),
+    before_text: bar.before === undefined ? undefined : `${bar.before_label}: ${amount(bar.before)}`,
   })),
 });

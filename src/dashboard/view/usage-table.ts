@@ -1,7 +1,7 @@
 import { picoUsd, usdOf } from '../../money.ts';
 import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
 import { numberOf } from './format.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, type Part } from './html.ts';
 import { dollars } from './money.ts';
 import { type Column, tableOf } from './table.ts';
 
@@ -33,7 +33,7 @@ export const totalsBy = (
 
 /** One line of usage: its name, its link, and its totals. */
 export interface UsageLine {
-  readonly name: string;
+  readonly name: Part;
   readonly link?: string;
   readonly total: Totals;
 }

@@ -127,6 +127,15 @@ export const keyRecords = (database: Database) => ({
       return revoked;
     }),
 
+  /** The keys of these ids, in no order; without those that are not there. */
+  async named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint'>[]> {
+    if (ids.length === 0) return [];
+    return database.run(
+      `SELECT id, name, hint FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
+      ids,
+    );
+  },
+
   /** The keys that have these digests, revoked ones included. */
   async lookUp(digests: readonly string[]): Promise<FoundKey[]> {
     const rows = await database.run<

@@ -1,0 +1,57 @@
+import type { DashboardContext } from '../page-request.ts';
+import { type PresetName, presets, queryOf } from '../usage-question.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { measures } from './usage-chart.ts';
+import { chartGroups, isOffered, measuresFor, type UsageView, viewLink } from './usage-view.ts';
+
+/** What is shown: times by name, days, account and model; a provider and a key as what can be taken off again. */
+export function usageFilters(
+  { catalog, clock }: DashboardContext,
+  view: UsageView,
+  names: ReadonlyMap<string, string>,
+): Html {
+  const { from, to, account, model, provider, key } = queryOf(view.question);
+  const times = Object.entries(presets).map(([name, { title, days }]) => {
+    const [from_day, to_day] = days(clock.epoch_ms());
+    const question = { ...view.question, from_day, to_day };
+    return choice(viewLink(view, { preset: name as PresetName, question }), title, name === view.preset);
+  });
+  return html`<section class="panel" aria-label="What is shown">
+<nav class="choices" aria-label="Time">${times}</nav>
+<form method="get" action="usage" class="row" role="search">
+<label>From <input type="date" name="from" value="${from}"></label>
+<label>To <input type="date" name="to" value="${to}"></label>
+<label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
+<label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
+<datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
+${[
+  ['by', view.group],
+  ['show', view.measure],
+  ['provider', provider],
+  ['key', key],
+].map(([name, value]) => value && html`<input type="hidden" name="${name}" value="${value}">`)}
+<button class="primary">Show</button>
+</form>
+${taken(view, 'provider', provider)}${taken(view, 'key', key && (names.get(key) ?? key))}
+</section>`;
+}
+
+/** A filter that has no field, with a link that takes it off. */
+const taken = (view: UsageView, name: 'provider' | 'key', value: string | undefined): Part =>
+  value !== undefined &&
+  html`<p class="filter">${name === 'key' ? 'Key' : 'Provider'} <strong>${value}</strong> <a href="${viewLink(view, { question: { ...view.question, [name]: undefined } })}">Show all ${name}s</a></p>`;
+
+/** What the chart measures, and by what. */
+export function chartTabs(view: UsageView): Html {
+  const { question, group, measure, hasCost } = view;
+  const shown = measuresFor(hasCost).map(name =>
+    choice(viewLink(view, { measure: name }), measures.get(name)!.title, name === measure),
+  );
+  const groups = chartGroups
+    .filter(name => isOffered(name, question))
+    .map(name => choice(viewLink(view, { group: name }), `By ${name}`, name === group));
+  return html`<div class="tabs"><nav class="choices" aria-label="Measure">${shown}</nav><nav class="choices" aria-label="Group">${groups}</nav></div>`;
+}
+
+const choice = (link: string, title: string, isChosen: boolean): Html =>
+  html`<a href="${link}" ${isChosen && html`aria-current="true"`}>${title}</a>`;
