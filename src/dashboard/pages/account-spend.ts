@@ -9,7 +9,7 @@ import { dollars, dollarText } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
-import { measures, usageChart } from './usage-chart.ts';
+import { type MeasureName, measures, usageChart } from './usage-chart.ts';
 
 /** Days that are shown, with today. */
 const days = 30;
@@ -36,7 +36,7 @@ export async function spendPanel(
     'spend',
     'Last 30 days',
     html`${figures(totalOf(sums), seesMoney && costFigures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account)))}
-${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, span, seesMoney)}
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, { ...span, account: id }, seesMoney)}
 <p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
 <a class="button" href="${linkOf('usage', { account: id, time: '30d' })}">Usage of this account</a></p>`,
   );
@@ -73,13 +73,13 @@ ${figure('Requests in 30 days', numberOf(total.requests), `${numberOf(total.fail
 function charts(
   { catalog }: DashboardContext,
   sums: readonly UsageSum[],
-  span: { from_day: string; to_day: string },
+  { account, ...span }: { from_day: string; to_day: string; account: string },
   seesMoney: boolean,
 ): Html {
   const models = catalog.models.map(({ id }) => id);
-  const chart = (name: string) => {
+  const chart = (name: MeasureName) => {
     const measure = measures.get(name)!;
-    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models)}</div>`;
+    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models, day => linkOf('usage', { account, from: day, to: day, show: name }))}</div>`;
   };
   const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
   return html`<div class="columns">${chart(seesMoney ? 'cost' : 'tokens')}${chart('requests')}</div>

@@ -25,12 +25,12 @@ ${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and o
 ${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
 ${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
 ${tile('In flight', 'in-flight', 'requests', request.context.inFlight(), 'requests in flight')}
-${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${parts.cost}</strong> <span class="muted">of all instances, in UTC</span></dd></div>`}
+${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${parts.cost}</strong> <span class="muted">of all instances</span></dd></div>`}
 </dl>
 <section class="panel" aria-labelledby="traffic">
 <div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
 ${part('traffic')}
-<p class="muted">Of all instances, in UTC. ${question.isTable ? 'Every number leads to its requests.' : 'Every bar, dot and number leads to its requests; dashed lines are of the p50.'}</p>
+<p class="muted">Of all instances. ${question.isTable ? 'Every number leads to its requests.' : 'Every bar, dot and number leads to its requests; dashed lines are of the p50.'}</p>
 </section>
 ${panel('failures', 'Why requests failed', part('failures'))}
 ${panel('providers', 'Providers', part('providers'))}

@@ -37,7 +37,7 @@ const nothing = emptyState(
 function exchange(row: LedgerRow, at: number, isMoneySeen: boolean): Html {
   const { attempts_made } = row;
   return html`<section class="panel" aria-labelledby="request-${at}">
-<h2 id="request-${at}">${secondOf(row.started_ms)} UTC</h2>
+<h2 id="request-${at}">${secondOf(row.started_ms)}</h2>
 <div class="columns">${facts(row)}${requestUse(row, isMoneySeen)}</div>
 <h3>Attempts</h3>
 ${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was asked: a stage answered.' : 'It ended before a provider was asked.'}</p>`)}

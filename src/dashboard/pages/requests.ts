@@ -126,7 +126,7 @@ ${list('codes', Object.keys(errorCatalogue))}
 /** Columns for everybody. */
 export const columns: readonly Column<ListedRow>[] = [
   {
-    title: 'Time (UTC)',
+    title: 'Time',
     cell: ({ started_ms, request_id }) =>
       html`<a href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
   },

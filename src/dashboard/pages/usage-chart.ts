@@ -131,6 +131,7 @@ export function usageChart(
   span: Span,
   measure: Measure,
   models: readonly string[],
+  linkOf?: (label: string) => string,
 ): Html {
   const sizes = [...sizesBy(sums, ({ model }) => model!, measure.of)].sort(([, a], [, b]) => b - a);
   // The largest ones have series of their own if not all can.
@@ -145,6 +146,7 @@ export function usageChart(
       others: more > 0 ? `${more} other models` : undefined,
       periods: sums,
       parts: sums,
+      ...(linkOf && { linkOf }),
     },
     measure,
   );

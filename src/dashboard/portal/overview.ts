@@ -19,7 +19,7 @@ import { requestColumns } from './requests.ts';
 const max_keys = 5;
 /** Requests that are shown. */
 const max_requests = 8;
-const latest: readonly string[] = ['Time (UTC)', 'Model', 'End', 'Cost'];
+const latest: readonly string[] = ['Time', 'Model', 'End', 'Cost'];
 
 /** The account at a glance: spend of this month, limits, keys. */
 export const overviewPage: Page = portalPage({ name: '', get: shown });

@@ -35,7 +35,7 @@ const nothing = emptyState(
 
 const exchange = (row: LedgerRow, at: number): Html =>
   html`<section class="panel" aria-labelledby="request-${at}">
-<h2 id="request-${at}">${secondOf(row.started_ms)} UTC</h2>
+<h2 id="request-${at}">${secondOf(row.started_ms)}</h2>
 <div class="columns">${facts(row)}${requestUse(row, true)}</div>
 <h3>Attempts</h3>
 ${tableOf('Attempts, in order', columns, [...row.attempts_made.entries()], html`<p class="muted">It was answered or refused at once.</p>`)}

@@ -37,7 +37,7 @@ export const actions: Readonly<Record<AuditEntry['action'], string>> = {
 };
 
 const columns: readonly Column<AuditEntry>[] = [
-  { title: 'When (UTC)', cell: ({ at_ms }) => timeOf(at_ms) },
+  { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
   { title: 'Who', cell: ({ actor }) => actor, isName: true },
   { title: 'From', cell: ({ address }) => address, isName: true },
   { title: 'Change', cell: ({ action }) => actions[action] ?? action },

@@ -42,6 +42,7 @@ ${notice && html`<p class="notice good" role="status">${notice}</p>`}
 ${fault && html`<p class="notice bad" role="alert">${fault}</p>`}
 ${body}
 </main>
+<footer class="muted">All times are in UTC.</footer>
 </body>`,
     scripts.map(name => html`<script type="module" src="assets/${name}"></script>\n`),
   );

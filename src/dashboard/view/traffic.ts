@@ -168,7 +168,7 @@ export function pointTable({ range, split, groups }: Traffic): Html {
   return tableOf<(typeof lines)[number]>(
     'Traffic over time',
     [
-      { title: 'Time (UTC)', cell: ({ time }) => html`<span class="nowrap">${time}</span>` },
+      { title: 'Time', cell: ({ time }) => html`<span class="nowrap">${time}</span>` },
       { title: splitTitles[split], cell: ({ title }) => title, isName: true },
       ...figures,
     ],
