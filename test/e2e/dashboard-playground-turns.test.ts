@@ -11,7 +11,8 @@ import {
 import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { said as chunkOf, delta, finished, used as usageChunk } from '../support/hostile-setting.ts';
-import { answer, ask, promptOf, said, textOf, used } from '../support/playground-page.ts';
+import { answer, ask, promptOf, ready, said, textOf, used } from '../support/playground-page.ts';
+import { customers, portalSection } from '../support/portal-visitor.ts';
 import {
   chunk,
   events,
@@ -41,7 +42,12 @@ beforeAll(async () => {
   gateway = await startGateway({
     upstream,
     stages: [{ 'error-envelope': { openai_fields: true } }, 'auth', 'validation'],
-    config: { admin: dashboardAdmin({ users }), models },
+    config: {
+      admin: dashboardAdmin({ users }),
+      models,
+      portal: portalSection(),
+      accounts: { tester: { keys: [{ value: clientKey }] }, acme: {}, rival: {} },
+    },
   });
   browser = await startBrowser();
   watched = await watchedPage(browser);
@@ -350,16 +356,32 @@ describe('a key that has just been issued', () => {
   it('is tried in the playground with one click, and never in an address', async () => {
     const { page } = watched;
     await page.goto(`${gateway.adminUrl}/dashboard/accounts`);
-    await page.getByLabel('Name', { exact: true }).fill('acme');
+    await page.getByLabel('Name', { exact: true }).fill('newcomer');
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('button', { name: 'Issue key' }).click();
     const key = (await page.locator('#secret').textContent())!;
     await page.getByRole('link', { name: 'Try it in the playground' }).click();
-    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await ready(watched);
     expect(page.url()).toBe(`${gateway.adminUrl}/dashboard/playground`);
     expect(await page.getByLabel('API key').inputValue()).toBe(key);
     upstream.reply(stream('Yes.'));
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('In the ledger: account acme').waitFor();
+    await page.getByText('In the ledger: account newcomer').waitFor();
+  });
+
+  it('is tried by a customer at the portal, which leads to the record there', async () => {
+    const { page, context, faults } = await watchedPage(browser);
+    await page.goto(`${gateway.url}/portal/keys`);
+    await signIn(page, operator.password, 'carla');
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    await page.getByRole('link', { name: 'Try it in the playground' }).click();
+    upstream.reply(stream('Yes.'));
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText(`In the ledger: account ${customers.carla}, completed.`).waitFor();
+    await page.getByRole('link', { name: 'Open the record' }).click();
+    await page.getByRole('heading', { name: 'Request', exact: true }).waitFor();
+    expect(page.url()).toMatch(/\/portal\/request\?id=req_/);
+    expect(faults).toEqual([]);
+    await context.close();
   });
 });

@@ -15,7 +15,7 @@ import {
 } from '../support/browser.ts';
 import { dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { answer, ask, promptOf, said, textOf, used } from '../support/playground-page.ts';
+import { answer, ask, promptOf, ready, said, textOf, used } from '../support/playground-page.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
 
@@ -208,12 +208,14 @@ describe('the playground', () => {
     ]);
     expect(stored).not.toContain(clientKey);
     await page.reload();
+    await ready(other);
     expect(await page.getByLabel('API key').inputValue()).toBe(clientKey);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await page.evaluate<string>('JSON.stringify(sessionStorage)')).toBe('{}');
     await signIn(page);
     await page.goto(`${gateway.adminUrl}/dashboard/playground`);
+    await ready(other);
     expect(await page.getByLabel('API key').inputValue()).toBe('');
     await context.close();
   });

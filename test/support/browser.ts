@@ -76,8 +76,12 @@ export async function watchedPage(
 }
 
 /** Fills in the sign-in that is shown. */
-export async function signIn(page: Page, password: string = operator.password): Promise<void> {
-  await page.getByLabel('Name').fill(operator.name);
+export async function signIn(
+  page: Page,
+  password: string = operator.password,
+  name: string = operator.name,
+): Promise<void> {
+  await page.getByLabel('Name').fill(name);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }

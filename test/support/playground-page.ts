@@ -6,6 +6,9 @@ import type { WatchedPage } from './browser.ts';
 export const promptOf = ({ page }: WatchedPage): Locator =>
   page.getByRole('textbox', { name: 'Prompt', exact: true });
 
+/** Waits until the script has filled in what it keeps. */
+export const ready = ({ page }: WatchedPage): Promise<void> => page.locator('#send:enabled').waitFor();
+
 export async function ask(watched: WatchedPage, prompt: string): Promise<void> {
   await promptOf(watched).fill(prompt);
   await watched.page.getByRole('button', { name: 'Send', exact: true }).click();

@@ -21,11 +21,11 @@ export const issuedPage: Page = portalPage({
     return portalResponse(request, {
       title: 'Your new key',
       section: 'keys',
-      scripts: ['copy.js'],
+      scripts: ['copy.js', 'try-key.js'],
       body: html`<section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
 <p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
 <p><code class="secret" id="secret">${key}</code></p>
-<p><button class="primary" data-copy="secret" hidden>Copy key</button></p>
+<p class="row"><button class="primary" data-copy="secret" hidden>Copy key</button> <a class="button" href="playground" data-try="secret">Try it in the playground</a></p>
 <dl><dt>Id</dt><dd><code>${id}</code></dd><dt>Expires</dt><dd>${timeOf(expires_ms)}</dd></dl>
 ${back}
 </section>`,
