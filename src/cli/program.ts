@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { simulateCommand } from '../simulator/command.ts';
 import { accountsCommand } from './accounts-command.ts';
+import { auditCommand } from './audit-command.ts';
 import { CommandMistake, type Voice } from './command.ts';
 import { completionCommand } from './completion-command.ts';
 import { checkCommand, modelsCommand, schemaCommand } from './config-commands.ts';
@@ -49,6 +50,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(accountsCommand(voice))
     .addCommand(usageCommand(voice))
     .addCommand(ledgerCommand(voice))
+    .addCommand(auditCommand(voice))
     .addCommand(hashPasswordCommand(voice))
     .addHelpText('after', examples);
   program.addCommand(completionCommand(program, voice));

@@ -471,6 +471,21 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(JSON.stringify(await store.audit.list({ limit: 999 }))).not.toContain(key.slice(10, 40));
   });
 
+  it('finds entries of the audit log by person, action and time', async () => {
+    const at = (at_ms: number) => ({ actor: 'filters', at_ms: now_ms + at_ms });
+    await store.accounts.create({ id: 'filtered', plan: null, limits: {} }, at(70_000));
+    await store.accounts.disable('filtered', at(70_001));
+    await store.audit.signIn(at(70_002), 'sign-in.accept', 'dashboard');
+    const actionsOf = async (query: object) =>
+      (await store.audit.list({ limit: 9, actor: 'filters', ...query })).map(({ action }) => action);
+    expect(await actionsOf({})).toEqual(['sign-in.accept', 'account.disable', 'account.create']);
+    expect(await actionsOf({ actions: ['account.create', 'account.change'] })).toEqual(['account.create']);
+    expect(await actionsOf({ from_ms: now_ms + 70_001 })).toEqual(['sign-in.accept', 'account.disable']);
+    expect(await actionsOf({ until_ms: now_ms + 70_001 })).toEqual(['account.create']);
+    expect(await actionsOf({ target: 'dashboard', until_ms: now_ms + 70_002 })).toEqual([]);
+    expect(await store.audit.count({ actor: 'nobody' })).toBe(0);
+  });
+
   it('leaves no trace of a change that failed', async () => {
     const before = await store.audit.list({ limit: 999 });
     const { change } = await store.changes.since(undefined);

@@ -217,7 +217,7 @@ describe('every page', () => {
     'accounts?search=nobody',
     'account?id=tester',
     'account?id=nKEY',
-    'audit?target=nKEY',
+    'audit?target=nKEY&from=2026-01-01&action=account',
     'keys',
     'keys?search=nobody',
     'key?id=KEY',

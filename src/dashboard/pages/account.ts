@@ -1,10 +1,9 @@
 import { digestOfKey } from '../../stores/accounts/accounts.ts';
-import type { AuditEntry } from '../../stores/records/audit-log.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, findAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { auditTableOfOne } from '../view/audit-table.ts';
+import { historyPanel } from '../view/audit-table.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
@@ -89,7 +88,7 @@ ${
 ${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
 ${signIns}
-${isMoneySeen && account.source === 'store' && historyPanel(id, changes)}
+${account.source === 'store' && historyPanel({ what: 'account', id, changes, role: session.role })}
 ${canChange && stateForm(request, account)}`,
   });
 }
@@ -120,14 +119,6 @@ function configuredKeys({ context }: PageRequest, id: string): Part {
 const disabledNotice = ({ disabled_ms }: AccountView): Part =>
   disabled_ms !== null &&
   html`<p class="notice bad">Disabled since ${timeOf(disabled_ms)}: its requests are answered 403. Enable it at the end of this page.</p>`;
-
-const historyPanel = (id: string, changes: readonly AuditEntry[]): Html =>
-  panel(
-    'history',
-    'Changes',
-    html`${auditTableOfOne('Changes of this account, newest first', changes, emptyState('No change of this account is recorded.', 'Changes that are made here appear with who made them.'))}
-<p><a href="${linkOf('audit', { target: id })}">All changes of this account in the audit log</a></p>`,
-  );
 
 async function change(request: PageRequest): Promise<PageResponse> {
   const account = await accountOf(request);

@@ -1,44 +1,75 @@
+import { auditGroups } from '../../stores/records/audit-log.ts';
+import type { Role } from '../access/roles.ts';
+import { type AuditFilters, auditFiltersOf, auditQueryOf } from '../audit-filters.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { auditTable } from '../view/audit-table.ts';
+import { linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 
-/** Changes to accounts and keys with their authors, newest first. */
-export const auditPage: Page = { name: 'audit', get: listed, readers: ['admin', 'viewer'] };
+/** Who sees the audit log: it has amounts of money, which operators do not see. */
+export const auditReaders: readonly Role[] = ['admin', 'viewer'];
+
+/** Changes and sign-ins with their authors, newest first. */
+export const auditPage: Page = { name: 'audit', get: listed, readers: auditReaders };
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
-  const target = query.get('target')?.trim() || undefined;
+  const filters = auditFiltersOf(query);
+  const asked = auditQueryOf(filters);
   const { rows, pager } = await listPage(request, page =>
-    context.records.store.audit.list({ ...page, target }),
+    context.records.store.audit.list({ ...page, ...asked }),
   );
+  const set = Object.entries(filters).filter(([, value]) => value !== '');
   return pageResponse(request, {
     title: 'Audit log',
     section: 'audit',
+    beside: html`<a class="button" href="${linkOf('audit-csv', { ...filters })}" download>Export CSV</a>`,
     body: html`${inMemoryNotice(context)}
-${filter(target)}
+${filterForm(filters)}
 <section class="panel" aria-label="Changes">
-${auditTable('Changes, newest first', rows, noChanges(target))}
+${auditTable('Changes, newest first', rows, noChanges(filters, set.length > 0))}
 ${pager()}
-</section>`,
+</section>
+<p class="muted">An export has the newest 20 000 entries that match. The command <code>sluice audit</code> has no such limit.</p>`,
   });
 }
 
-const filter = (target = ''): Html => html`<form method="get" action="audit" class="row panel" role="search">
-<label>Account or key <input name="target" value="${target}" placeholder="all" autocomplete="off" spellcheck="false"></label>
-<button>Show</button>
-</form>`;
+const groupTitles: Readonly<Record<string, string>> = {
+  account: 'Accounts',
+  key: 'Keys',
+  customer: 'Customers of the portal',
+  'sign-in': 'Sign-ins',
+};
 
-const noChanges = (target: string | undefined): Html =>
-  target === undefined
-    ? emptyState(
-        'Nothing has been changed yet.',
-        html`Accounts and keys are made under <a href="accounts">Accounts</a>; each change is written down here.`,
-      )
-    : emptyState(
-        `No change of “${target}” is recorded.`,
-        html`Give the whole id, or <a href="audit">show all changes</a>.`,
-      );
+function filterForm({ who, action, target, from, to }: AuditFilters): Html {
+  const option = (value: string, title: string) =>
+    html`<option value="${value}" ${value === action && html`selected`}>${title}</option>\n`;
+  const groups = [...auditGroups].map(
+    ([group, ofGroup]) => html`<optgroup label="${groupTitles[group] ?? group}">
+${option(group, `${groupTitles[group] ?? group}: all`)}${ofGroup.map(one => option(one, one))}</optgroup>\n`,
+  );
+  return html`<form method="get" action="audit" class="row panel" role="search" aria-label="Filter the audit log">
+<label>Who <input name="who" value="${who}" placeholder="anybody" autocomplete="off" spellcheck="false"></label>
+<label>Change <select name="action">${option('', 'any')}${groups}</select></label>
+<label>Account or key <input name="target" value="${target}" placeholder="any" autocomplete="off" spellcheck="false"></label>
+<label>From <input type="date" name="from" value="${from}"></label>
+<label>To <input type="date" name="to" value="${to}"></label>
+<button class="primary">Show</button>
+</form>`;
+}
+
+function noChanges({ target }: AuditFilters, isFiltered: boolean): Html {
+  if (!isFiltered)
+    return emptyState(
+      'Nothing has been changed yet.',
+      html`Accounts and keys are made under <a href="accounts">Accounts</a>; each change is written down here.`,
+    );
+  return emptyState(
+    target ? `No change of “${target}” is recorded.` : 'No entry matches.',
+    html`Give whole names and ids, or <a href="audit">show all entries</a>.`,
+  );
+}

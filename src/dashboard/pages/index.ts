@@ -2,6 +2,7 @@ import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
 import { auditPage } from './audit.ts';
+import { auditExportPage } from './audit-export.ts';
 import { issuePage } from './issue.ts';
 import { issuedPage } from './issued.ts';
 import { keyPage } from './key.ts';
@@ -40,6 +41,7 @@ export const pages: readonly Page[] = [
   playgroundRunPage,
   playgroundRecordPage,
   auditPage,
+  auditExportPage,
   signInsPage,
   invitedPage,
 ];

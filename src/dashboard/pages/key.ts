@@ -1,17 +1,15 @@
-import type { AuditEntry } from '../../stores/records/audit-log.ts';
 import { KeyEnded, type KeyRecord } from '../../stores/records/key-record.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
 import { usesOfKey } from '../key-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { auditTableOfOne } from '../view/audit-table.ts';
+import { historyPanel } from '../view/audit-table.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyFields, type RefusedKey, readKeyFields } from '../view/key-fields.ts';
 import { isUsable, stateOf } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
-import { emptyState } from '../view/table.ts';
 import { keyUsePanel } from './key-use.ts';
 import { keyOf } from './revoke.ts';
 
@@ -35,7 +33,7 @@ async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey)
     usesOfKey(context, key),
     keyUsePanel(context, key, isMoneySeen),
     // Entries have amounts of money.
-    isMoneySeen ? context.records.store.audit.list({ target: id, limit: max_changes }) : undefined,
+    context.records.store.audit.list({ target: id, limit: max_changes }),
   ]);
   return pageResponse(request, {
     title: name || id,
@@ -50,7 +48,7 @@ ${panel('facts', 'Key', facts(key, now_ms))}
 </div>
 ${canChange && changePanel(request, key, refused)}
 ${use}
-${changes && historyPanel(id, changes)}`,
+${historyPanel({ what: 'key', id, changes, role: session.role })}`,
   });
 }
 
@@ -83,14 +81,6 @@ function changePanel(request: PageRequest, key: KeyRecord, refused: RefusedKey |
     postForm(request, linkOf('key', { id: key.id }), fields, 'stack'),
   );
 }
-
-const historyPanel = (id: string, changes: readonly AuditEntry[]): Html =>
-  panel(
-    'history',
-    'Changes',
-    html`${auditTableOfOne('Changes of this key, newest first', changes, emptyState('No change of this key is recorded.', 'Changes that are made here appear with who made them.'))}
-<p><a href="${linkOf('audit', { target: id })}">All changes of this key in the audit log</a></p>`,
-  );
 
 async function change(request: PageRequest): Promise<PageResponse> {
   const { context, form, session } = request;

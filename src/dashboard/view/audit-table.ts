@@ -1,21 +1,45 @@
 import { limitTable } from '../../stores/limits/limit-table.ts';
 import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import { type Role, seesMoney } from '../access/roles.ts';
 import { linkOf, minuteOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { type Column, tableOf } from './table.ts';
+import { panel } from './shell.ts';
+import { type Column, emptyState, tableOf } from './table.ts';
 
 /** Changes by operators, with `empty` in place of a table without rows. */
 export const auditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
   tableOf(label, columns, entries, empty);
 
-/** The same of one account or key, which no column names. */
-export const auditTableOfOne = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
-  tableOf(
-    label,
-    columns.filter(({ title }) => title !== 'What'),
-    entries,
-    empty,
+interface HistoryParts {
+  readonly what: 'account' | 'key';
+  readonly id: string;
+  readonly changes: readonly AuditEntry[];
+  readonly role: Role;
+}
+
+/** The changes of one account or key, without amounts of money and the audit log for those who do not see them. */
+export function historyPanel({ what, id, changes, role }: HistoryParts): Html {
+  const money = seesMoney(role);
+  const rows = money ? changes : changes.map(withoutMoney);
+  const empty = emptyState(
+    `No change of this ${what} is recorded.`,
+    'Changes that are made here appear with who made them.',
   );
+  const own = columns.filter(({ title }) => title !== 'What');
+  return panel(
+    'history',
+    'Changes',
+    html`${tableOf(`Changes of this ${what}, newest first`, own, rows, empty)}
+${money && html`<p><a href="${linkOf('audit', { target: id })}">All changes of this ${what} in the audit log</a></p>`}`,
+  );
+}
+
+function withoutMoney(entry: AuditEntry): AuditEntry {
+  const detail = JSON.parse(entry.detail, (name, value: unknown) =>
+    name.startsWith('usd_') ? undefined : value,
+  );
+  return { ...entry, detail: JSON.stringify(detail) };
+}
 
 /** What was done, in words that its target follows. */
 export const actions: Readonly<Record<AuditEntry['action'], string>> = {

@@ -8,10 +8,15 @@ let latest = { epoch_ms: Number.NaN, time: '' };
 /** A UUID of version 7. */
 export function timeOrderedUuid(epoch_ms: number): string {
   if (latest.epoch_ms !== epoch_ms) {
-    const time = Math.floor(epoch_ms).toString(16).padStart(12, '0');
-    latest = { epoch_ms, time: `${time.slice(0, 8)}-${time.slice(8)}-7` };
+    latest = { epoch_ms, time: firstUuidOf(epoch_ms) };
   }
   return latest.time + randomUUID().slice(15);
+}
+
+/** Sorts before every such UUID of this time or a later one, and behind those of earlier times. */
+export function firstUuidOf(epoch_ms: number): string {
+  const time = Math.max(0, Math.floor(epoch_ms)).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
 /** Unix time in milliseconds at which such a UUID was made; `Infinity` for any other text. */
