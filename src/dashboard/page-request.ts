@@ -59,6 +59,8 @@ export interface PageRequest extends DashboardRequest, SignedIn {
 export interface Site {
   /** Shown beside the product's name. */
   readonly title?: string;
+  /** The page about the own sign-in, which the reader's name leads to. */
+  readonly profile?: string;
   /** Pages in the navigation. */
   readonly sections: readonly Section[];
 }

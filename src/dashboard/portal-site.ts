@@ -17,6 +17,7 @@ export function portalSite(context: DashboardContext): SiteParts {
   const { application } = context;
   return {
     title: 'Portal',
+    profile: 'password',
     sections: [
       { page: '', label: 'Overview' },
       { page: 'keys', label: 'Keys' },
@@ -27,7 +28,6 @@ export function portalSite(context: DashboardContext): SiteParts {
       { page: 'examples', label: 'Examples' },
       { page: 'playground', label: 'Playground' },
       { page: 'history', label: 'History' },
-      { page: 'password', label: 'Sign-in' },
     ],
     pages: portalPages,
     area: {

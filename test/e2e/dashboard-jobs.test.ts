@@ -50,6 +50,7 @@ beforeAll(async () => {
     upstream: simulator.url,
     config: {
       admin: dashboardAdmin(),
+      portal: { enabled: true },
       accounts: { tester: { keys: [{ value: clientKey }] } },
       providers: {
         upstream: { adapter: 'vllm', base_url: simulator.url },
@@ -242,5 +243,48 @@ describe('an operator of accounts and keys', () => {
     expect(await statusWith(leaked)).toBe(401);
     expect(clicks).toBe(4);
     expect(faults).toEqual([]);
+  });
+});
+
+describe('onboarding a customer', () => {
+  it('takes an operator four clicks, and the customer three to a key and one to the first request', async () => {
+    const { page, faults } = watched;
+    await click(page.getByRole('link', { name: 'Accounts', exact: true }).first());
+    await page.getByLabel('Name', { exact: true }).fill('newcomer');
+    await click(page.getByRole('button', { name: 'Create account' }));
+    await page.getByLabel('Name or e-mail address').fill('nora@example.org');
+    await click(page.getByRole('button', { name: 'Invite to the portal' }));
+    await click(page.getByRole('button', { name: 'Copy link' }));
+    expect(clicks).toBe(4);
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const link = await page.evaluate<string>('navigator.clipboard.readText()');
+
+    clicks = 0;
+    const customer = await watchedPage(browser);
+    await customer.page.goto(link);
+    await customer.page.getByLabel('New password').fill('a password of nora');
+    await customer.page.getByLabel('The same once more').fill('a password of nora');
+    await click(customer.page.getByRole('button', { name: 'Sign in' }));
+    await click(customer.page.getByRole('link', { name: 'Keys', exact: true }));
+    await customer.page.getByLabel('Name').fill('first');
+    await click(customer.page.getByRole('button', { name: 'Issue key' }));
+    const key = await customer.page.locator('#secret').textContent();
+    expect(clicks).toBe(3);
+
+    const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'first-of-nora' };
+    await (await gateway.post(ask('Hello?', { model: 'aion-labs/aion-2.0' }), { headers })).text();
+    clicks = 0;
+    const portal = `${gateway.url}/portal/`;
+    await until(
+      async () => (await customer.page.goto(`${portal}request?id=first-of-nora`))!.status() === 200,
+    );
+    await customer.page.goto(portal);
+    await click(
+      customer.page.getByRole('region', { name: 'Latest requests', exact: true }).getByRole('link').first(),
+    );
+    await customer.page.getByText('first-of-nora').waitFor();
+    expect(clicks).toBe(1);
+    expect([...faults, ...customer.faults.filter(fault => !fault.includes('404'))]).toEqual([]);
+    await customer.context.close();
   });
 });

@@ -39,10 +39,15 @@ function table(request: PageRequest, account: string, customers: readonly Custom
   const now_ms = request.context.clock.epoch_ms();
   const actions: Column<CustomerLogin> = {
     title: 'Action',
-    cell: ({ name }) => html`<div class="actions">
-${changeForm(request, account, name, 'invite', `Invite ${name} again`, 'Invite again')}
-${changeForm(request, account, name, 'remove', `Remove ${name}`, 'Remove')}
-</div>`,
+    cell: ({ name }) =>
+      postForm(
+        request,
+        linkOf('sign-ins', { account }),
+        html`<input type="hidden" name="customer" value="${name}">${nonceInput()}
+<button class="quiet" name="change" value="invite" aria-label="Invite ${name} again">Invite again</button>
+<button class="quiet" name="change" value="remove" aria-label="Remove ${name}">Remove</button>`,
+        'actions',
+      ),
   };
   return tableOf(
     'Portal sign-ins',
@@ -66,21 +71,6 @@ function stateOf({ password_hash, invited_until_ms }: CustomerLogin, now_ms: num
     ? html`<span class="state warn">invited</span>${until}`
     : html`<span class="state bad">invitation ended</span>`;
 }
-
-const changeForm = (
-  request: PageRequest,
-  account: string,
-  name: string,
-  change: 'invite' | 'remove',
-  title: string,
-  label: string,
-): Html =>
-  postForm(
-    request,
-    linkOf('sign-ins', { account }),
-    html`<input type="hidden" name="customer" value="${name}">${nonceInput()}
-<button class="quiet" name="change" value="${change}" aria-label="${title}">${label}</button>`,
-  );
 
 const inviteForm = (request: PageRequest, account: string, name = ''): Html =>
   postForm(

@@ -29,6 +29,12 @@ ${pager()}
   },
 });
 
+/** A detail without the account, which is always the reader's. */
+function ofOwn(detail: string): string {
+  const { account: _, ...fields } = JSON.parse(detail) as Record<string, unknown>;
+  return JSON.stringify(fields);
+}
+
 /** Of those who run the service neither the names nor the addresses are told. */
 const columns: readonly Column<AuditEntry>[] = [
   { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
@@ -44,5 +50,5 @@ const columns: readonly Column<AuditEntry>[] = [
     cell: ({ action, target }) => action.startsWith('key.') && html`<code>${target}</code>`,
     isName: true,
   },
-  { title: 'Detail', cell: detailOf, isName: true },
+  { title: 'Detail', cell: entry => detailOf({ ...entry, detail: ofOwn(entry.detail) }), isName: true },
 ];

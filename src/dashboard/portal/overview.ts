@@ -19,7 +19,6 @@ import { requestColumns } from './requests.ts';
 const max_keys = 5;
 /** Requests that are shown. */
 const max_requests = 8;
-const latest: readonly string[] = ['Time', 'Model', 'End', 'Cost'];
 
 /** The account at a glance: spend of this month, limits, keys. */
 export const overviewPage: Page = portalPage({ name: '', get: shown });
@@ -40,16 +39,11 @@ async function shown(request: PortalRequest): Promise<PageResponse> {
     section: '',
     scripts: ['charts.js'],
     body: html`${spend}
-<div class="columns">
 ${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${ownLimits(uses)}`)}
-${panel('requests', 'Latest requests', html`${tableOf('Latest requests', latestColumns, requests, noRequests)}<p class="pager"><a class="button" href="requests">All requests</a></p>`)}
-</div>
+${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', requestColumns, requests, noRequests)}<p class="pager"><a class="button" href="requests">All requests</a></p>`)}
 ${panel('keys', 'Active keys', html`${keys.length === 0 ? noKeys : keyTable('Active keys, last used first', keys, { now_ms, uses: keyUses, ...ofPortal })}<p class="pager"><a class="button" href="keys">All keys</a></p>`)}`,
   });
 }
-
-/** Few enough for half a page. */
-const latestColumns = requestColumns.filter(({ title }) => latest.includes(title));
 
 const noRequests = emptyState(
   'No requests yet.',

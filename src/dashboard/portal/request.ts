@@ -53,7 +53,7 @@ ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_b
 
 /** By which provider, and with what, is not told. */
 const columns: readonly Column<[number, AttemptRow]>[] = [
-  { title: 'Attempt', cell: ([at]) => at + 1, isNumber: true },
+  { title: 'Attempt', cell: ([at]) => at + 1 },
   { title: 'Began at', cell: ([, { offset_ms }]) => secondsOf(offset_ms), isNumber: true },
   { title: 'First token', cell: ([, { first_token_ms }]) => secondsOf(first_token_ms), isNumber: true },
   { title: 'Duration', cell: ([, { duration_ms }]) => secondsOf(duration_ms), isNumber: true },

@@ -34,7 +34,7 @@ export function pageResponse(request: PageRequest, parts: PageParts): PageRespon
       ({ page, label }) =>
         html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
     )}</nav>
-${postForm(request, 'sign-out', html`<span class="muted who">${session.actor}${session.role !== 'admin' && ` · ${session.account ?? session.role}`}</span> <button class="quiet">Sign out</button>`, 'sign-out')}
+${postForm(request, 'sign-out', html`${whoOf(request)} <button class="quiet">Sign out</button>`, 'sign-out')}
 </header>
 <main id="content" tabindex="-1">
 <div class="title"><h1>${title}</h1>${beside}</div>
@@ -47,6 +47,14 @@ ${body}
     scripts.map(name => html`<script type="module" src="assets/${name}"></script>\n`),
   );
   return htmlResponse(status ?? (fault ? 422 : 200), document);
+}
+
+/** Who is signed in, and as what. */
+function whoOf({ session, site }: PageRequest): Html {
+  const { actor, role, account } = session;
+  const name = html`${actor}${role !== 'admin' && ` · ${account ?? role}`}`;
+  if (site.profile === undefined) return html`<span class="muted who">${name}</span>`;
+  return html`<a class="who" href="${site.profile}" title="Your sign-in">${name}</a>`;
 }
 
 /** A form with a valid CSRF token. `action` is the name of a page, with its query. */
