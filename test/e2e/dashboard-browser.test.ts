@@ -95,7 +95,7 @@ describe('an operator with a browser', () => {
     await page.getByLabel('Name', { exact: true }).fill('acme');
     await page.getByLabel('Plan').selectOption('small');
     await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByText('Account acme is there.').waitFor();
+    await page.getByText('Account acme is created.').waitFor();
 
     await page.getByLabel('Name', { exact: true }).fill('billing service');
     // Twice, as with an ordinary double click: one key is issued.

@@ -135,7 +135,7 @@ describe('sign-in at the dashboard by OpenID', () => {
     expect(sent.status).toBe(401);
     provider.next = { email: 'anna@example.com', email_verified: true };
     const shown = await signInByOpenid(visitor, 'accounts');
-    expect(shown.text).toContain('Send your form?');
+    expect(shown.text).toContain('Send the form again?');
     expect((await visitor.post('accounts', { id: 'typed-in' })).location).toBe('account?id=typed-in');
   });
 

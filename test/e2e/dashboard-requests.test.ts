@@ -128,7 +128,7 @@ describe('the page of one request', () => {
     const { text } = await visitor.get('request?id=throttled');
     expect(text).toContain('<code>rate_limited</code>');
     expect(text).toContain('<dt>Refused by</dt><dd>the limit <code>requests_per_minute</code></dd>');
-    expect(text).toContain('It ended before a provider was asked.');
+    expect(text).toContain('It ended before a provider was called.');
   });
 
   it('is for operators alone', async () => {

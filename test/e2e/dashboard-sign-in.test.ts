@@ -213,7 +213,7 @@ describe('a wrong password', () => {
     const wrong = await visitor.signIn('wrong');
     const unknown = await visitor.signIn('wrong', 'nobody');
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    expect(wrong.text).toContain('That name and password do not belong together.');
+    expect(wrong.text).toContain('The name or the password is wrong.');
     expect(unknown.text.replaceAll('nobody', operator.name)).toBe(wrong.text);
     expect(visitor.cookies.has('sluice_session')).toBe(false);
   });

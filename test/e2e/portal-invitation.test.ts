@@ -159,7 +159,7 @@ describe('the sign-in of a customer', () => {
     const wrong = await visitor.post('password', { ...fields, present_password: 'wrong' });
     expect([wrong.status, wrong.text]).toEqual([
       422,
-      expect.stringContaining('The present password is not right.'),
+      expect.stringContaining('The current password is wrong.'),
     ]);
     const changed = await visitor.post('password', { ...fields, present_password: password });
     expect(changed.location).toBe('password');

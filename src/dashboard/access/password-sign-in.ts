@@ -84,7 +84,7 @@ export class PasswordSignIn {
     }
     this.#setup.refused({ name: name.slice(0, 128), address: attempt.address, outcome, wait_ms });
     if (outcome === 'refused') {
-      const fault = 'That name and password do not belong together.';
+      const fault = 'The name or the password is wrong.';
       return this.form(request, { ...again, name, fault }, 401);
     }
     const seconds = Math.max(1, Math.ceil(wait_ms / 1000));

@@ -73,7 +73,9 @@ ${
   keys.length === 0
     ? emptyState(
         'This account has no active key.',
-        account.source === 'application' ? 'The application names it without one.' : 'Issue one above.',
+        account.source === 'application'
+          ? 'The application identifies it without a key.'
+          : 'Issue one above.',
       )
     : keyTable('Active keys of this account', keys, {
         now_ms: usable_at_ms,

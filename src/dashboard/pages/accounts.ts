@@ -147,7 +147,7 @@ async function create(request: PageRequest): Promise<PageResponse> {
     if (!(thrown instanceof AlreadyThere)) throw thrown;
     return listed(request, { ...given, fault: `There is an account “${thrown.taken}” already.` });
   }
-  return changed(request, linkOf('account', { id }), `Account ${id} is there. Issue a key for it below.`);
+  return changed(request, linkOf('account', { id }), `Account ${id} is created. Issue a key for it below.`);
 }
 
 function faultOf({ context }: PageRequest, given: Required<Pick<Given, 'id' | 'display_name'>>) {

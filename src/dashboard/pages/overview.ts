@@ -30,7 +30,7 @@ ${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong da
 <section class="panel" aria-labelledby="traffic">
 <div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
 ${part('traffic')}
-<p class="muted">Of all instances. ${question.isTable ? 'Every number leads to its requests.' : 'Every bar, dot and number leads to its requests; dashed lines are of the p50.'}</p>
+<p class="muted">Of all instances. ${question.isTable ? 'Every number links to its requests.' : 'Every bar, dot and number links to its requests; dashed lines show the p50.'}</p>
 </section>
 ${panel('failures', 'Why requests failed', part('failures'))}
 ${panel('providers', 'Providers', part('providers'))}

@@ -134,7 +134,7 @@ async function invite(request: PageRequest, account: string, name: string): Prom
       'invited',
     );
     return (
-      invited ?? again('This form has invited somebody already. Send it again to invite another customer.')
+      invited ?? again('This form has sent an invitation already. Send it again to invite another customer.')
     );
   } catch (thrown) {
     if (!(thrown instanceof NameTaken)) throw thrown;

@@ -31,7 +31,7 @@ ${found.map((row, at) => exchange(row, at, seesMoney(request.session.role)))}`,
 
 const nothing = emptyState(
   'The ledger has no request with this id.',
-  html`Look for the id in the log: of requests that were refused before an upstream was asked only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
+  html`Look for the id in the log: of requests that were refused before a provider was called, only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
 );
 
 function exchange(row: LedgerRow, at: number, isMoneySeen: boolean): Html {
@@ -40,7 +40,7 @@ function exchange(row: LedgerRow, at: number, isMoneySeen: boolean): Html {
 <h2 id="request-${at}">${secondOf(row.started_ms)}</h2>
 <div class="columns">${facts(row)}${requestUse(row, isMoneySeen)}</div>
 <h3>Attempts</h3>
-${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was asked: a stage answered.' : 'It ended before a provider was asked.'}</p>`)}
+${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was called: a stage answered.' : 'It ended before a provider was called.'}</p>`)}
 <h3>Timeline</h3>
 ${timelineTable(row)}
 <p class="muted">A stage's time is its own: of <code>onStream</code> it is spread over the whole stream. The end of a request, <code>onSettled</code>, is not in it. Waits for a provider are pale, and a thin mark is the first token.</p>

@@ -69,7 +69,7 @@ ${filterForm(context, filters)}
 ${isFirst && !filters.until && liveSwitch}
 <div id="requests">${list}</div>
 </section>
-<p class="muted">Of requests that were refused before an upstream was asked only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
+<p class="muted">Of requests that were refused before a provider was called, only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
   });
 }
 
@@ -163,6 +163,6 @@ export function nothing(filters: RequestFilters): Html {
   const longer =
     since === 'all'
       ? ''
-      : html` <a href="${linkOf('requests', { ...others, since: 'all' })}">Look at all times</a>`;
+      : html` <a href="${linkOf('requests', { ...others, since: 'all' })}">Show all times</a>`;
   return emptyState(why, html`Requests appear here seconds after they end.${longer}`);
 }

@@ -22,10 +22,10 @@ async function confirm(request: PageRequest): Promise<PageResponse> {
   const action = `revoke?${new URLSearchParams(keys.map(({ id }): [string, string] => ['id', id]))}`;
   const revoked = keys.filter(({ revoked_ms }) => revoked_ms !== null);
   const title = nameOf(keys);
-  const [verb, keep, use] =
+  const [verb, use] =
     keys.length === 1
-      ? ['Revoke key', 'Keep it', 'Whatever uses this key is']
-      : ['Revoke all of them', 'Keep them', 'Whatever uses these keys is'];
+      ? ['Revoke key', 'Requests with this key are']
+      : ['Revoke all of them', 'Requests with these keys are'];
   return pageResponse(request, {
     title: `Revoke ${title}?`,
     section: 'keys',
@@ -35,7 +35,7 @@ ${revoked.map(({ id, revoked_ms }) => html`<p class="notice warn"><code>${id}</c
 ${
   revoked.length < keys.length
     ? html`<p>${use} refused with 401 from then on, at every instance within 5 seconds. This cannot be undone.</p>
-${postForm(request, action, html`<button class="danger primary">${verb}</button> <a class="button" href="${backOf(keys)}">${keep}</a>`, 'row')}`
+${postForm(request, action, html`<button class="danger primary">${verb}</button> <a class="button" href="${backOf(keys)}">Cancel</a>`, 'row')}`
     : html`<p><a href="${backOf(keys)}">Back</a></p>`
 }
 </section>`,

@@ -35,7 +35,7 @@ async function confirm(request: PageRequest, fault?: string, chosen = 'day'): Pr
       html`<option value="${value}" ${value === chosen && html`selected`}>${label}</option>\n`,
   )}</select></label>
 ${nonceInput()}
-<button class="primary">Rotate key</button> <a class="button" href="${linkOf('key', { id })}">Keep it</a>`;
+<button class="primary">Rotate key</button> <a class="button" href="${linkOf('key', { id })}">Cancel</a>`;
   return pageResponse(request, {
     title: `Rotate ${name || id}?`,
     section: 'keys',

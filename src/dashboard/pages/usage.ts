@@ -51,7 +51,7 @@ function comparedWith({ clock }: DashboardContext, { question, before }: UsageFi
 
 const keptNotice = ({ settings }: DashboardContext): Part =>
   settings.records.target.kind === 'memory' &&
-  html`<p class="notice warn">The ledger is kept in memory and ends with this process. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
+  html`<p class="notice warn">The ledger is in memory and is lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
 
 const leftOut = ({ question: asked }: UsageView, { question }: UsageFigures): Part =>
   question.from_day !== asked.from_day &&

@@ -30,7 +30,6 @@ export const ownLimits = (uses: Uses): Html =>
 const withoutBars = {
   'no stage': 'Your account is not limited.',
   'no limits': 'Your account is not limited.',
-  'no plan':
-    'Your plan is not there any more, so that your requests are refused. Ask those who run this service.',
+  'no plan': 'Your plan no longer exists, so your requests are refused. Ask the operator of this service.',
   unknown: 'Your usage is not known at the moment. Load the page again.',
 } as const satisfies Record<Extract<Uses, string>, string>;

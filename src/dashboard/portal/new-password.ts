@@ -7,7 +7,7 @@ const max_characters = 1024;
 /** The two fields for a new password. */
 export const newPasswordFields: Html = html`<label>New password <input name="password" type="password" autocomplete="new-password" minlength="${min_characters}" maxlength="${max_characters}" required aria-describedby="password-rule"></label>
 <p class="hint" id="password-rule">At least ${min_characters} characters.</p>
-<label>The same once more <input name="repeated_password" type="password" autocomplete="new-password" maxlength="${max_characters}" required></label>`;
+<label>Repeat the new password <input name="repeated_password" type="password" autocomplete="new-password" maxlength="${max_characters}" required></label>`;
 
 /** The new password of a form, or why it cannot be one. */
 export function newPassword(

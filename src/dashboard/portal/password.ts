@@ -37,7 +37,7 @@ const form = (request: PortalRequest): Html =>
     request,
     'password',
     html`<input type="hidden" name="username" value="${request.session.actor}" autocomplete="username">
-<label>Present password <input name="present_password" type="password" autocomplete="current-password" required></label>
+<label>Current password <input name="present_password" type="password" autocomplete="current-password" required></label>
 ${newPasswordFields}
 <p class="hint">You stay signed in here, and are signed out everywhere else.</p>
 <p><button class="primary">Change password</button></p>`,
@@ -72,7 +72,7 @@ async function change(request: PortalRequest): Promise<PageResponse> {
   if (throttle.wait_ms(attempt) > 0) return shown(request, 'Too many attempts. Try again in a minute.');
   throttle.failed(attempt);
   if (!(await isPassword(form.get('present_password') ?? '', login.password_hash!)))
-    return shown(request, 'The present password is not right.');
+    return shown(request, 'The current password is wrong.');
   throttle.succeeded(attempt);
   const hash = await hashPassword(wanted.password);
   if (!(await context.records.store.customers.changePassword(login, hash, operatorOf(request))))

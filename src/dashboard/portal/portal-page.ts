@@ -41,7 +41,7 @@ async function ofCustomer(request: PageRequest): Promise<PortalRequest> {
   const { account: id = '' } = request.session;
   const account = id && (await findAccount(request.context, id));
   if (account) return { ...request, account };
-  throw new PageError(403, 'Your account is not there any more.', 'Ask those who run this service.');
+  throw new PageError(403, 'Your account no longer exists.', 'Ask the operator of this service.');
 }
 
 /** A page of the portal, which says on top if the account is disabled. */

@@ -30,7 +30,7 @@ ${found.map(exchange)}`,
 
 const nothing = emptyState(
   'Your account has no request with this id.',
-  html`One that has just ended comes within seconds. Of requests that were refused at once only a sample is kept. <a href="requests">All requests</a>`,
+  html`One that has just ended comes within seconds. Of requests that were refused at once, only a sample is kept. <a href="requests">All requests</a>`,
 );
 
 const exchange = (row: LedgerRow, at: number): Html =>

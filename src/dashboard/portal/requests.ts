@@ -36,7 +36,7 @@ async function listed(request: PortalRequest): Promise<PageResponse> {
 ${tableOf('Requests, newest first', requestColumns, rows, nothing(filters))}
 ${pager}
 </section>
-<p class="muted">Of requests that were refused at once only a sample is listed. All are counted under <a href="usage">Usage</a>.</p>`,
+<p class="muted">Of requests that were refused at once, only a sample is listed. All are counted under <a href="usage">Usage</a>.</p>`,
   });
 }
 

@@ -13,7 +13,7 @@ export const revokePage: Page = portalPage({ name: 'revoke', get: confirm, post:
 async function confirm(request: PortalRequest): Promise<PageResponse> {
   const key = await ownKey(request);
   const { id, name, revoked_ms } = key;
-  const buttons = html`<button class="danger primary">Revoke key</button> <a class="button" href="keys">Keep it</a>`;
+  const buttons = html`<button class="danger primary">Revoke key</button> <a class="button" href="keys">Cancel</a>`;
   return portalResponse(request, {
     title: `Revoke ${name || id}?`,
     section: 'keys',
@@ -21,7 +21,7 @@ async function confirm(request: PortalRequest): Promise<PageResponse> {
 ${tableOf('The key to be revoked', [nameColumn, ...timeColumns], [key])}
 ${
   revoked_ms === null
-    ? html`<p>Whatever uses this key is refused with 401 within 5 seconds. This cannot be undone.</p>
+    ? html`<p>Requests with this key are refused with 401 within 5 seconds. This cannot be undone.</p>
 ${postForm(request, linkOf('revoke', { id }), buttons, 'row')}`
     : html`<p class="notice warn">It was revoked at ${timeOf(revoked_ms)} already.</p><p><a href="keys">To your keys</a></p>`
 }

@@ -25,7 +25,7 @@ async function confirm(request: PortalRequest, fault?: string, chosen = 'day'): 
       html`<option value="${value}" ${value === chosen && html`selected`}>${label}</option>\n`,
   )}</select></label>
 ${nonceInput()}
-<button class="primary">Rotate key</button> <a class="button" href="keys">Keep it</a>`;
+<button class="primary">Rotate key</button> <a class="button" href="keys">Cancel</a>`;
   return portalResponse(request, {
     title: `Rotate ${name || id}?`,
     section: 'keys',
@@ -59,7 +59,7 @@ async function rotate(request: PortalRequest): Promise<PageResponse> {
     if (thrown instanceof TooManyKeys)
       return confirm(
         request,
-        'You have as many active keys as you may. Revoke one first, or have this one end at once.',
+        'You have reached the limit of active keys. Revoke one first, or let this one end at once.',
         'now',
       );
     if (!(thrown instanceof KeyEnded)) throw thrown;

@@ -88,8 +88,8 @@ ${typed && html`<input type="hidden" name="typed" value="${typed}">`}
 /** Shows a form that was sent after its session had ended, to be sent again. */
 export const resumeDocument = (action: string, fields: URLSearchParams, form_token: string): Html =>
   aloneDocument(
-    'Send your form?',
-    html`<h1>Send your form?</h1>
+    'Send the form again?',
+    html`<h1>Send the form again?</h1>
 <p>You were signed out when you sent it, so nothing has been changed. This is what you typed:</p>
 <dl>${[...fields].map(([name, value]) => html`<dt>${name.replaceAll('_', ' ')}</dt><dd>${value || '(empty)'}</dd>`)}</dl>
 <form method="post" action="${action}" class="row">

@@ -28,7 +28,7 @@ export function timelineTable(row: LedgerRow): Html {
     'Timeline',
     [...figures, { title: `0 to ${millisecondsOf(all_ms)}`, cell: span => bar(span, all_ms), isWide: true }],
     spans,
-    html`<p class="muted">No times are kept of this request.</p>`,
+    html`<p class="muted">The stages of this request were not recorded.</p>`,
   );
 }
 
