@@ -526,7 +526,8 @@ export interface StoresOptions {
     rows?: string | undefined;
     /**
      * How long usage sums by day and month, and the counts of refused requests, are kept: by whole months, `32d`
-     * at least, since budgets are read from them. In memory at most `62d`.
+     * at least, since budgets are read from them. Those by the hour and key are kept for `92d` at most. In
+     * memory all are kept for `62d` at most.
      *
      * @defaultValue `"never"`
      */

@@ -39,6 +39,7 @@ type Days = readonly [first: string, last: string];
 /** Times that are chosen by name, and move on with the calendar. */
 export const presets = {
   today: { title: 'Today', days: (now_ms: number) => lastDays(now_ms, 1) },
+  yesterday: { title: 'Yesterday', days: (now_ms: number): Days => lastDays(now_ms - day_ms, 1) },
   '7d': { title: '7 days', days: (now_ms: number) => lastDays(now_ms, 7) },
   '30d': { title: '30 days', days: (now_ms: number) => lastDays(now_ms, 30) },
   '90d': { title: '90 days', days: (now_ms: number) => lastDays(now_ms, 90) },

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
@@ -305,6 +306,57 @@ describe('the usage page', () => {
     await page.getByText('nothing of the account “nobody”').waitFor();
     expect(await faultsInEveryLook(page)).toEqual([]);
     expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('finds the account that spent the most yesterday in four clicks', async () => {
+    const started_ms = Date.now() - 86_400_000;
+    await place.look(({ ledger }) =>
+      ledger.insert([
+        {
+          ...earlier()[0]!,
+          id: 'busy',
+          account: 'busy',
+          started_ms,
+          prompt_tokens: 9_000_000,
+          cost_usd: '1.5',
+        },
+        { ...earlier()[0]!, id: 'dear', account: 'dear', started_ms, prompt_tokens: 10, cost_usd: '42.75' },
+      ]),
+    );
+    const { page, context, faults } = await watchedPage(browser);
+    await page.goto(visitor.base);
+    await signIn(page);
+    const clicks = ['Usage', 'Yesterday', 'By account', 'Cost'];
+    for (const name of clicks) await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name: 'Cost by hour' }).waitFor();
+    const first = page.getByRole('region', { name: 'Usage by account' }).locator('tbody tr').first();
+    const cells = await first.locator('td').allTextContents();
+    expect([cells[0], cells.at(-1)]).toEqual(['dear', '$42.75']);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('exports the last month in three clicks', async () => {
+    const { page, context } = await watchedPage(browser);
+    await page.goto(visitor.base);
+    await signIn(page);
+    const now = new Date();
+    const monthDay = (months: number, day: number) =>
+      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, day)).toISOString().slice(0, 10);
+    const started_ms = Date.parse(monthDay(-1, 15));
+    await place.look(({ ledger }) =>
+      ledger.insert([{ ...earlier()[0]!, id: 'month', account: 'monthly', started_ms }]),
+    );
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('link', { name: 'Last month' }).click();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export all as CSV' }).click();
+    const file = await saving;
+    expect(file.suggestedFilename()).toBe(
+      `usage-by-day-account-model-${monthDay(-1, 1)}-to-${monthDay(0, 0)}.csv`,
+    );
+    expect(await readFile(await file.path(), 'utf8')).toContain(`${monthDay(-1, 15)},monthly,`);
     await context.close();
   });
 

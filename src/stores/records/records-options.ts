@@ -27,7 +27,7 @@ export const retentionSchema = z.strictObject({
     'How long the ledger has a row for each exchange: `never` deletes none, `90d` and `12h` are days and hours after its beginning. Their sums stay.',
   ),
   sums: retention('32d').describe(
-    'How long usage sums by day and month, and the counts of refused requests, are kept: by whole months, `32d` at least, since budgets are read from them. In memory at most `62d`.',
+    'How long usage sums by day and month, and the counts of refused requests, are kept: by whole months, `32d` at least, since budgets are read from them. Those by the hour and key are kept for `92d` at most. In memory all are kept for `62d` at most.',
   ),
 });
 
