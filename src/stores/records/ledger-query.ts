@@ -30,11 +30,11 @@ export interface LedgerQuery {
 }
 
 /** Columns that a list can be narrowed by. */
-const filters = ['account', 'key_id', 'model', 'provider', 'end_reason', 'code'] as const;
+const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as const;
 
 /** The rows that are asked for, of all pages. */
 export function conditionOf(asked: Omit<LedgerQuery, 'after' | 'before' | 'failed_at' | 'limit'>): Condition {
-  const { from_ms, until_ms, failed, error_type, ...equal } = asked;
+  const { from_ms, until_ms, failed, error_type, code, ...equal } = asked;
   const where = new Condition();
   for (const name of filters)
     if (equal[name] === null) where.and(`ledger.${name} IS NULL`);
@@ -42,9 +42,10 @@ export function conditionOf(asked: Omit<LedgerQuery, 'after' | 'before' | 'faile
   if (failed) where.and('error_type IS NOT NULL');
   if (error_type === null) where.and('error_type IS NULL AND ledger.status < 400');
   else if (error_type !== undefined && /^\d{3}$/.test(error_type))
-    where.and('error_type IS NULL AND ledger.status = ?', Number(error_type));
-  // The second term lets the index of failures be used.
+    where.and('error_type IS NULL AND ledger.status >= 400 AND ledger.status = ?', Number(error_type));
+  // The other terms let the indexes of failures be used.
   else where.and('error_type = ? AND error_type IS NOT NULL', error_type);
+  where.and('code = ? AND error_type IS NOT NULL', code);
   return where.and('started_ms >= ?', from_ms).and('started_ms < ?', until_ms);
 }
 

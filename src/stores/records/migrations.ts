@@ -274,6 +274,8 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (${attemptKeys})
       )`),
       sumPastTraffic,
+      // Errors without a type are of applications' own handlers.
+      'CREATE INDEX ledger_failures_untyped ON sluice.ledger (started_ms, id) WHERE error_type IS NULL AND status >= 400',
       "CREATE INDEX attempts_failed ON sluice.attempts (provider, ledger_id) WHERE outcome = 'failed'",
       "ALTER TABLE sluice.accounts ADD COLUMN display_name TEXT NOT NULL DEFAULT ''",
       'ALTER TABLE sluice.accounts ADD COLUMN disabled_ms BIGINT',
