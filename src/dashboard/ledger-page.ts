@@ -1,7 +1,7 @@
-import type { LedgerQuery } from '../stores/records/ledger-query.ts';
+import type { LedgerPlace, LedgerQuery } from '../stores/records/ledger-query.ts';
 import type { ListedRow } from '../stores/records/ledger-records.ts';
 import type { PageRequest } from './page-request.ts';
-import { linkOf } from './view/format.ts';
+import { linkOf, numberOf } from './view/format.ts';
 import type { Html } from './view/html.ts';
 import { page_rows, pageLinks } from './view/pager.ts';
 
@@ -10,11 +10,16 @@ interface LedgerPage {
   readonly rows: readonly ListedRow[];
   /** False once the reader has turned the page. */
   readonly isFirst: boolean;
+  /** True if not all rows of the time were searched; the pager leads to the others. */
+  readonly isPart: boolean;
   /** Links to the pages around it. */
   readonly pager: Html | undefined;
 }
 
 const words = { first: 'Newest', previous: 'Newer', next: 'Older' };
+
+/** Rows that one page searches for what no index finds: each page must come within a moment, however rare what is asked for is. */
+const searched_rows = 50_000;
 
 /** Reads the page that the address names: the rows older than `after`, or newer than `before`, of those that `asked` describes. */
 export async function ledgerPage(
@@ -22,33 +27,47 @@ export async function ledgerPage(
   asked: Omit<LedgerQuery, 'limit'>,
 ): Promise<LedgerPage> {
   const { after, before, ...search } = Object.fromEntries(query);
-  const list = (cursor: Pick<LedgerQuery, 'after' | 'before'>) =>
-    context.records.store.ledger.list({ ...asked, ...cursor, limit: page_rows + 1 });
-  const pageOf = (rows: readonly ListedRow[], hasNewer: boolean, hasOlder: boolean): LedgerPage => {
-    const first = hasNewer && linkOf(path, search);
-    const previous = hasNewer && linkOf(path, { ...search, before: cursorOf(rows[0]) });
-    const next = hasOlder && linkOf(path, { ...search, after: cursorOf(rows.at(-1)) });
-    return {
-      rows,
-      isFirst: !hasNewer,
-      pager: hasNewer || hasOlder ? pageLinks({ first, previous, next }, words) : undefined,
-    };
+  const { ledger } = context.records.store;
+  const read = async (cursor: Pick<LedgerQuery, 'after' | 'before'>) => {
+    const edge = await ledger.edgeOf({ ...asked, ...cursor }, searched_rows);
+    const found = await ledger.list({ ...asked, ...cursor, edge, limit: page_rows + 1 });
+    return { found, edge: found.length > page_rows ? undefined : edge };
+  };
+  /** `newer` and `older` are the rows at which the pages around this one begin. */
+  const pageOf = (
+    rows: readonly ListedRow[],
+    isPart: boolean,
+    newer: LedgerPlace | undefined,
+    older: LedgerPlace | undefined,
+  ): LedgerPage => {
+    const first = newer && linkOf(path, search);
+    const previous = newer && linkOf(path, { ...search, before: cursorOf(newer) });
+    const next = older && linkOf(path, { ...search, after: cursorOf(older) });
+    const searched = isPart ? `${numberOf(searched_rows)} requests were searched for this page.` : undefined;
+    const pager = newer || older ? pageLinks({ first, previous, next }, words, searched) : undefined;
+    return { rows, isFirst: !newer, isPart, pager };
   };
 
-  const newerThan = rowIn(before);
-  const newer = newerThan && (await list({ before: newerThan }));
-  if (newer && newer.length > page_rows) return pageOf(newer.slice(-page_rows), true, true);
-  // Fewer than a page are newer: they are on the first one.
-  const olderThan = newer ? undefined : rowIn(after);
-  const found = await list({ after: olderThan });
-  return pageOf(found.slice(0, page_rows), olderThan !== undefined, found.length > page_rows);
+  const back = rowIn(before);
+  if (back) {
+    const { found, edge } = await read({ before: back });
+    const rows = found.slice(-page_rows);
+    if (edge) return pageOf(rows, true, edge, rows.at(-1) ?? back);
+    if (found.length > page_rows) return pageOf(rows, false, rows[0], rows.at(-1));
+  }
+  // Fewer than a page are newer than `back`: they are on the first one.
+  const behind = back ? undefined : rowIn(after);
+  const { found, edge } = await read({ after: behind });
+  const rows = found.slice(0, page_rows);
+  const older = found.length > page_rows ? rows.at(-1) : edge;
+  return pageOf(rows, edge !== undefined, behind && (rows[0] ?? behind), older);
 }
 
-/** A row in a link; empty for a page without rows. */
-const cursorOf = (row: ListedRow | undefined): string => (row ? `${row.started_ms}_${row.id}` : '');
+/** A row in a link. */
+const cursorOf = ({ started_ms, id }: LedgerPlace): string => `${started_ms}_${id}`;
 
 /** The row that a link names; undefined for anything else. */
-function rowIn(cursor: string | undefined): LedgerQuery['after'] {
+function rowIn(cursor: string | undefined): LedgerPlace | undefined {
   const [, started_ms, id] = /^(\d{1,15})_(.{1,100})$/.exec(cursor ?? '') ?? [];
   return id === undefined ? undefined : { started_ms: Number(started_ms), id };
 }

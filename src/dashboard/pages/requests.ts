@@ -49,9 +49,10 @@ export const requestsLivePage: Page = {
 async function listOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
   const filters = filtersOf(request.query);
   const asked = queryOf(filters, request.context.clock.epoch_ms());
-  const { rows, pager, isFirst } = await ledgerPage(request, asked);
+  const { rows, pager, isFirst, isPart } = await ledgerPage(request, asked);
   const shown = seesMoney(request.session.role) ? [...columns, cost] : columns;
-  return { list: html`${tableOf('Requests, newest first', shown, rows, nothing(filters))}${pager}`, isFirst };
+  const empty = isPart ? noneYet : nothing(filters);
+  return { list: html`${tableOf('Requests, newest first', shown, rows, empty)}${pager}`, isFirst };
 }
 
 async function listed(request: PageRequest): Promise<PageResponse> {
@@ -154,6 +155,12 @@ export const cost: Column<ListedRow> = {
   cell: ({ cost_usd }) => dollars(cost_usd),
   isNumber: true,
 };
+
+/** In place of a page without rows, if others may have some. */
+const noneYet = emptyState(
+  'No request here matches.',
+  'What is asked for is rare: look further with the links below, or choose a shorter time.',
+);
 
 /** In place of a list without rows. */
 export function nothing(filters: RequestFilters): Html {

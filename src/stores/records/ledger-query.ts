@@ -23,17 +23,25 @@ export interface LedgerQuery {
   /** Exclusive. */
   readonly until_ms?: number | undefined;
   /** The last row of the page before. */
-  readonly after?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
+  readonly after?: LedgerPlace | undefined;
   /** The first row of the page after: the `limit` rows that are next newer are listed, if given. */
-  readonly before?: Pick<LedgerRow, 'started_ms' | 'id'> | undefined;
+  readonly before?: LedgerPlace | undefined;
+  /** The last row that is searched, the oldest one or with `before` the newest one. */
+  readonly edge?: LedgerPlace | undefined;
   readonly limit: number;
 }
+
+/** The place of a row in the ledger, which is in the order of time. */
+export type LedgerPlace = Pick<LedgerRow, 'started_ms' | 'id'>;
+
+/** What of the ledger is searched, without the part of it that one page shows. */
+type Asked = Omit<LedgerQuery, 'after' | 'before' | 'edge' | 'failed_at' | 'limit'>;
 
 /** Columns that a list can be narrowed by. */
 const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as const;
 
 /** The rows that are asked for, of all pages. */
-export function conditionOf(asked: Omit<LedgerQuery, 'after' | 'before' | 'failed_at' | 'limit'>): Condition {
+export function conditionOf(asked: Asked): Condition {
   const { from_ms, until_ms, failed, error_type, code, ...equal } = asked;
   const where = new Condition();
   for (const name of filters)
@@ -49,20 +57,71 @@ export function conditionOf(asked: Omit<LedgerQuery, 'after' | 'before' | 'faile
   return where.and('started_ms >= ?', from_ms).and('started_ms < ?', until_ms);
 }
 
+/** The rows that are asked for between the places of a query. */
+export function conditionBetween(
+  { after, before, edge }: Pick<LedgerQuery, 'after' | 'before' | 'edge'>,
+  asked: Asked,
+): Condition {
+  const [oldest, newest] = before ? [before, edge] : [edge, after];
+  // Databases look for the first and the last row by these, and compare both columns only then.
+  const from_ms = Math.max(oldest?.started_ms ?? 0, asked.from_ms ?? 0) || undefined;
+  const until_ms = Math.min(newest ? newest.started_ms + 1 : Infinity, asked.until_ms ?? Infinity);
+  return conditionOf({ ...asked, from_ms, until_ms: Number.isFinite(until_ms) ? until_ms : undefined })
+    .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id)
+    .and('(started_ms, id) > (?, ?)', before?.started_ms, before?.id)
+    .and(`(started_ms, id) ${before ? '<=' : '>='} (?, ?)`, edge?.started_ms, edge?.id);
+}
+
+/** Selects the places of the rows among which a query searches, in its order; undefined if an index finds just those that it asks for. */
+export function edgeQuery(query: Omit<LedgerQuery, 'edge' | 'limit'>) {
+  const { after, before, failed_at, ...asked } = query;
+  const searched = searchedIn(asked);
+  if (!searched) return undefined;
+  const way = before ? 'ASC' : 'DESC';
+  if (failed_at === undefined) {
+    const { sql, values } = conditionBetween({ after, before }, searched);
+    return {
+      sql: `SELECT started_ms, id FROM sluice.ledger ${sql} ORDER BY started_ms ${way}, id ${way}`,
+      values,
+    };
+  }
+  const { sql, values } = failedAt(new Condition(), failed_at, query);
+  // The places of attempts are by id alone.
+  const columns = 'CAST(0 AS BIGINT) AS started_ms, ledger_id AS id';
+  return {
+    sql: `SELECT ${columns} FROM sluice.attempts AS failure ${sql} ORDER BY ledger_id ${way}`,
+    values,
+  };
+}
+
+/** The rows among which those that are asked for are searched, by an index; undefined if the index finds just these. */
+function searchedIn({ account, from_ms, until_ms, ...asked }: Asked): Asked | undefined {
+  const { failed, error_type, code, ...others } = asked;
+  const isNamed = error_type !== undefined || code !== undefined;
+  const isFailed = failed || code !== undefined || (error_type != null && !/^\d{3}$/.test(error_type));
+  const isNarrowed = isNamed || Object.values(others).some(value => value !== undefined);
+  if (account !== undefined) return isNarrowed || failed ? { account, from_ms, until_ms } : undefined;
+  return isNarrowed ? { failed: isFailed, from_ms, until_ms } : undefined;
+}
+
 /** Requests that go on for longer after the end of a time are not found among those of which an attempt failed in it. */
 const longest_ms = 86_400_000;
 
-/** Adds the first failed attempt of each request at `provider`. The ids of rows begin with the time at which their requests ended. */
-export const failedAt = (
-  where: Condition,
-  provider: string,
-  { from_ms, until_ms }: Partial<LedgerQuery>,
-): Condition =>
-  where
+/** Adds the failed attempts at `provider` between the places of a query. The ids of rows begin with the time at which their requests ended. */
+export const failedAt = (where: Condition, provider: string, query: Partial<LedgerQuery>): Condition => {
+  const { from_ms, until_ms, after, before, edge } = query;
+  return where
     .and("failure.provider = ? AND failure.outcome = 'failed'", provider)
     .and('ledger_id >= ?', idFrom(from_ms))
     .and('ledger_id < ?', idFrom(until_ms === undefined ? undefined : until_ms + longest_ms))
-    .and(`NOT EXISTS (SELECT 1 FROM sluice.attempts AS earlier WHERE earlier.ledger_id = failure.ledger_id
+    .and('ledger_id < ?', after?.id)
+    .and('ledger_id > ?', before?.id)
+    .and(`ledger_id ${before ? '<=' : '>='} ?`, edge?.id);
+};
+
+/** Adds that an attempt is the first of its request that failed at its provider. */
+export const isFirstFailure = (where: Condition): Condition =>
+  where.and(`NOT EXISTS (SELECT 1 FROM sluice.attempts AS earlier WHERE earlier.ledger_id = failure.ledger_id
       AND earlier.number < failure.number AND earlier.provider = failure.provider AND earlier.outcome = 'failed')`);
 
 /** The beginning of the ids of rows that were made at a time. */

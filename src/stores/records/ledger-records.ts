@@ -18,7 +18,15 @@ import {
   rowSchema,
   type StageRow,
 } from './ledger-entry.ts';
-import { conditionOf, failedAt, type LedgerQuery } from './ledger-query.ts';
+import {
+  conditionBetween,
+  conditionOf,
+  edgeQuery,
+  failedAt,
+  isFirstFailure,
+  type LedgerPlace,
+  type LedgerQuery,
+} from './ledger-query.ts';
 import { countOnce, rollUp } from './roll-up.ts';
 
 /** A row as lists have it. */
@@ -69,13 +77,12 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
   },
 
   /** A page of rows, newest first. */
-  async list({ after, before, failed_at, limit, ...asked }: LedgerQuery): Promise<ListedRow[]> {
-    const where = conditionOf(asked);
-    if (failed_at === undefined)
-      where
-        .and('(started_ms, id) < (?, ?)', after?.started_ms, after?.id)
-        .and('(started_ms, id) > (?, ?)', before?.started_ms, before?.id);
-    else failedAt(where, failed_at, asked).and('ledger_id < ?', after?.id).and('ledger_id > ?', before?.id);
+  async list({ after, before, edge, failed_at, limit, ...asked }: LedgerQuery): Promise<ListedRow[]> {
+    const places = { after, before, edge };
+    const where =
+      failed_at === undefined
+        ? conditionBetween(places, asked)
+        : isFirstFailure(failedAt(conditionOf(asked), failed_at, { ...asked, ...places }));
     const from = failed_at === undefined ? '' : 'JOIN sluice.attempts AS failure ON failure.ledger_id = id';
     const order = failed_at === undefined ? ['started_ms', 'id'] : ['ledger_id'];
     const rows = await database.run<StoredRow>(
@@ -85,6 +92,20 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
     );
     const listed = rows.map(listedRow);
     return before ? listed.reverse() : listed;
+  },
+
+  /**
+   * The row at which a search for this page should end, behind `rows` others, so that what is rare takes no longer to look for than what is
+   * frequent. Undefined if there are not so many, or if an index finds what is asked for.
+   */
+  async edgeOf(query: Omit<LedgerQuery, 'edge' | 'limit'>, rows: number): Promise<LedgerPlace | undefined> {
+    const search = edgeQuery(query);
+    if (!search) return undefined;
+    const [edge] = await database.run<LedgerPlace>(`${search.sql} LIMIT 1 OFFSET ?`, [
+      ...search.values,
+      rows,
+    ]);
+    return edge;
   },
 
   /** The exchanges with this request id, of all accounts or one, newest first, at most `max_found`: clients choose it, and may use one again. */
