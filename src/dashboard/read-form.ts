@@ -4,6 +4,9 @@ import { PageError } from './page-response.ts';
 
 const usual_max_bytes = 32 * 1024;
 const patience_ms = 10_000;
+/** Forms above the usual size that may be read at the same time, such as prompts with images; each is held in memory. */
+const max_large = 16;
+let large = 0;
 /** The slowest connection over which a large form is waited for: 64 kB/s. */
 const slowest_bytes_per_ms = 64;
 
@@ -31,7 +34,19 @@ function fieldsOf(body: object): URLSearchParams {
 }
 
 async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length']) > max_bytes) throw tooLarge(max_bytes);
+  const bytes = Number(request.headers['content-length']);
+  if (bytes > max_bytes) throw tooLarge(max_bytes);
+  if (max_bytes <= usual_max_bytes || bytes <= usual_max_bytes) return received(request, max_bytes);
+  if (large >= max_large) throw tooMany();
+  large++;
+  try {
+    return await received(request, max_bytes);
+  } finally {
+    large--;
+  }
+}
+
+async function received(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
   const timer = setTimeout(() => request.destroy(), patience_ms + max_bytes / slowest_bytes_per_ms);
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -51,3 +66,9 @@ async function textOf(request: IncomingMessage, max_bytes: number): Promise<Buff
 
 const tooLarge = (max_bytes: number) =>
   new PageError(413, `The form is larger than the ${max_bytes} bytes accepted.`, '', { connection: 'close' });
+
+const tooMany = () =>
+  new PageError(503, `${max_large} large forms arrive at the moment.`, 'Send it once more.', {
+    connection: 'close',
+    'retry-after': '1',
+  });

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
@@ -113,6 +115,50 @@ describe('the portal on the public listener', () => {
       redirect: 'manual',
     });
     expect(foreign.status).toBe(303);
+  });
+});
+
+describe('the limits of the listener', () => {
+  it('hold sixteen large forms of customers at the same time, and admit others when one has ended', async () => {
+    const cookie = `sluice_portal_session=${customer.cookies.get('sluice_portal_session')}`;
+    const open: Socket[] = [];
+    /** A large prompt that does not arrive. */
+    const post = () => {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      socket.write(
+        `POST /portal/playground-run HTTP/1.1\r\nhost: x\r\norigin: http://x\r\ncookie: ${cookie}\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 70000\r\nexpect: 100-continue\r\n\r\n`,
+      );
+      open.push(socket);
+      return socket;
+    };
+    const statusOf = async (socket: Socket) => {
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      return Number(/^HTTP\/1\.1 (\d+)/.exec(data.toString())![1]);
+    };
+    const first = await Promise.all(Array.from({ length: 16 }, () => statusOf(post())));
+    expect(first).toEqual(Array(16).fill(100));
+    expect(await statusOf(post())).toBe(503);
+    expect((await customer.get('keys')).status).toBe(200);
+    for (const socket of open) socket.destroy();
+    await until(async () => {
+      const socket = post();
+      const status = await statusOf(socket);
+      socket.destroy();
+      return status === 100;
+    });
+  });
+
+  it('answer every page 503 while the gateway closes', async () => {
+    const closing = await startGateway({ upstream: simulator, config: { portal: portalSection() } });
+    await closing.gateway.close(0);
+    const answer = await fetch(`${closing.url}/portal/`);
+    expect([answer.status, answer.headers.get('connection'), answer.headers.get('retry-after')]).toEqual([
+      503,
+      'close',
+      '5',
+    ]);
+    expect(await answer.text()).toContain('This service is shutting down.');
+    await closing.close();
   });
 });
 
