@@ -48,6 +48,24 @@ describe('the last known state of limits', () => {
   });
 });
 
+describe('limits of keys while the shared store is out', () => {
+  it('have a share and a known state of their own, beside those of the account', () => {
+    const ofKey = (key: string): Limit => ({ ...limit('tokens_per_day', 100), key });
+    share.count(request([...daily, ofKey('key_one')], 10), [
+      { limit: daily[0]!, remaining: 900, reset_ms: day_ms },
+      { limit: ofKey('key_one'), remaining: 60, reset_ms: day_ms },
+    ]);
+    expect(share.knownStatuses('a', [ofKey('key_one'), ofKey('key_other')])).toEqual([
+      { limit: ofKey('key_one'), remaining: 60, reset_ms: day_ms },
+    ]);
+    // 10 of its own, and a quarter of what was left: 25 in all.
+    expect(admitted(9, [...daily, ofKey('key_one')], 5)).toBe(3);
+    expect(take([...daily, ofKey('key_one')], 5)).toMatchObject({ refused_by: ofKey('key_one') });
+    // Nothing is known of the other key: a quarter of its limit.
+    expect(admitted(9, [...daily, ofKey('key_other')], 5)).toBe(5);
+  });
+});
+
 describe('the local quota of an instance', () => {
   it('is the limit divided by the instances, and at least one', () => {
     expect(admitted(100, minute)).toBe(10);
