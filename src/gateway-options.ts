@@ -180,6 +180,7 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    * Says whose request it is, where the application has authenticated its user already: the id of an account of the configuration or the
    * records store, or the account itself, `{ id, plan, limits }`. A key that is sent as well is ignored then. For `undefined` the stage `auth`
    * asks for a key. Called by `auth` before the body is read; a promise has 10 seconds. A GatewayError that is thrown goes to the client.
+   * `gateway.portal` shows the account that it names.
    *
    * @defaultValue none: every request needs a key
    * @example
