@@ -1,6 +1,7 @@
 import type { Model } from '../../catalog/catalog.ts';
 import { catalogEntry } from '../../dialects/models/index.ts';
 import type { Upstream } from '../../upstream/routing/upstream.ts';
+import { seesMoney } from '../access/roles.ts';
 import type { DashboardContext, Page } from '../page-request.ts';
 import { durationOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
@@ -14,12 +15,13 @@ export const modelsPage: Page = {
   get: request => {
     const { context } = request;
     const { models } = context.catalog;
+    const money = seesMoney(request.session.role);
     return pageResponse(request, {
       title: 'Models and providers',
       section: 'models',
       beside: muted('States are those of this instance.'),
       body: html`${panel('providers', 'Providers', providers(context))}
-${models.length === 0 ? noModels : models.map((model, at) => modelPanel(context, model, at))}`,
+${models.length === 0 ? noModels : models.map((model, at) => modelPanel(context, model, at, money))}`,
     });
   },
 };
@@ -31,35 +33,38 @@ const providers = (context: DashboardContext): Html =>
 
 const noModels = html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`;
 
-function modelPanel(context: DashboardContext, model: Model, at: number): Html {
+function modelPanel(context: DashboardContext, model: Model, at: number, money: boolean): Html {
   const { id, name, description } = model;
   return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>
-${modelFacts(model)}
+${modelFacts(model, money)}
 ${upstreamTable(id, context.router.upstreamsOf(id), context.clock.elapsed_ms())}
-${catalogDetails(model)}
+${catalogDetails(model, money)}
 </section>`;
 }
 
-/** Prices and abilities of a model. */
-export function modelFacts(model: Model): Html {
+/** Abilities of a model, and its prices if `money` is set. */
+export function modelFacts(model: Model, money: boolean): Html {
   const { context_length, max_completion_tokens, pricing } = model;
   const fact = (title: string, value: Part) =>
     html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
   return html`<dl class="figures">
 ${fact('Context', `${numberOf(context_length)} tokens`)}
 ${fact('Longest completion', `${numberOf(max_completion_tokens)} tokens`)}
-${fact('Prompt', perMillion(pricing.prompt))}
-${pricing.input_cache_read !== undefined && fact('Cached prompt', perMillion(pricing.input_cache_read))}
-${fact('Completion', perMillion(pricing.completion))}
+${money && fact('Prompt', perMillion(pricing.prompt))}
+${money && pricing.input_cache_read !== undefined && fact('Cached prompt', perMillion(pricing.input_cache_read))}
+${money && fact('Completion', perMillion(pricing.completion))}
 ${fact('Reasoning', reasoningOf(model))}
 ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
 </dl>`;
 }
 
-/** The model in the catalog as it is public. */
-export const catalogDetails = (model: Model): Html =>
-  html`<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(catalogEntry(model), undefined, 2)}</pre></details>`;
+/** The model in the catalog as it is public; its prices only if `money` is set. */
+export function catalogDetails(model: Model, money: boolean): Html {
+  const { pricing, ...entry } = catalogEntry(model);
+  const shown = money ? { ...entry, pricing } : entry;
+  return html`<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(shown, undefined, 2)}</pre></details>`;
+}
 
 function reasoningOf({ reasoning, reasoning_effort: { levels, default: usual } }: Model): string {
   if (!reasoning) return 'no';

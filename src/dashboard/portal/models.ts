@@ -27,8 +27,8 @@ export const noModels = html`<section class="panel" aria-label="Models">${emptyS
 const modelPanel = (model: Model, at: number): Html =>
   html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${model.id}</code></h2>
 <p>${model.name}${model.description && html` <span class="muted">${model.description}</span>`}</p>
-${modelFacts(model)}
+${modelFacts(model, true)}
 <p class="pager"><a class="button" href="${linkOf('examples', { model: model.id })}" aria-label="Examples of code with ${model.id}">Examples</a>
 <a class="button" href="${linkOf('playground', { model: model.id })}" aria-label="${model.id} in the playground">Playground</a></p>
-${catalogDetails(model)}
+${catalogDetails(model, true)}
 </section>`;
