@@ -19,7 +19,7 @@ interface LedgerPage {
 const words = { first: 'Newest', previous: 'Newer', next: 'Older' };
 
 /** Rows that one page searches for what no index finds: each page must come within a moment, however rare what is asked for is. */
-const searched_rows = 50_000;
+const searched_rows = 20_000;
 
 /** Reads the page that the address names: the rows older than `after`, or newer than `before`, of those that `asked` describes. */
 export async function ledgerPage(
