@@ -254,6 +254,20 @@ describe('the usage page', () => {
     expect((await visitor.get(`usage?key=${key}`)).status).toBe(422);
   });
 
+  it('tells since when there are sums by provider, and leaves out what is before and to come', async () => {
+    const page = await visitor.get('usage?from=2000-01-01&to=2099-12-31&account=acme&by=provider');
+    expect(page.text).toContain('is known from 2025-09-01 on; earlier days are left out.');
+    const acme = earlier().filter(({ account, provider }) => account === 'acme' && provider === 'cloud');
+    const [, row] = page.text.split('>cloud</a>');
+    expect(/class="number">(\d+)</.exec(row!)?.[1]).toBe(String(acme.length));
+    expect((await visitor.get('usage?from=2000-01-01&to=2000-01-02&by=provider')).text).toContain(
+      'The ledger has nothing',
+    );
+    expect((await visitor.get('usage?from=2099-01-01&to=2099-01-02&by=provider')).text).toContain(
+      'The ledger has nothing',
+    );
+  });
+
   it('compares with the time before', async () => {
     const page = await visitor.get('usage?from=2025-09-11&to=2025-09-20&show=requests');
     expect(page.text).toContain('Compared with 2025-09-01 to 2025-09-10.');

@@ -1,3 +1,4 @@
+import { dayOf } from '../../stores/records/calendar-day.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { daysOf, timeBefore, toMonthEnd, type UsageQuestion } from '../usage-question.ts';
@@ -36,7 +37,7 @@ export async function usageFigures(context: DashboardContext, view: UsageView): 
   const since = await usage.detailedSince();
   const detailedSince = view.question.account === undefined ? since.providers : since.hours;
   const first = isDetailed(view) ? (detailedSince ?? view.question.to_day) : '';
-  const question = { ...view.question, from_day: later(view.question, first) };
+  const question = isDetailed(view) ? within(view.question, first, dayOf(now_ms)) : view.question;
   const unit = unitOf(question, since.hours);
   const { group, measure: order } = view;
   const earlier = timeBefore(question);
@@ -65,8 +66,12 @@ export async function usageFigures(context: DashboardContext, view: UsageView): 
 export const seriesOf = (lines: readonly UsageSum[]): readonly UsageSum[] =>
   lines.length > max_series ? lines.slice(0, max_series - 1) : lines;
 
-const later = ({ from_day, to_day }: UsageQuestion, first: string): string =>
-  from_day >= first ? from_day : first < to_day ? first : to_day;
+/** The days from `first` to `last` that are asked for; its last or first day if none is, which has nothing. */
+function within(question: UsageQuestion, first: string, last: string): UsageQuestion {
+  const { from_day, to_day } = question;
+  const to = to_day > last && from_day <= last ? last : to_day;
+  return { ...question, from_day: from_day < first ? (first < to ? first : to) : from_day, to_day: to };
+}
 
 /** Hours for a single day of which they are kept. */
 function unitOf(question: UsageQuestion, hours_since: string | undefined): ChartUnit {
