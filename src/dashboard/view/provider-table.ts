@@ -94,7 +94,7 @@ function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<Provi
     return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
   };
   return [
-    { title: 'Attempts that succeeded', cell: success, isNumber: true },
+    { title: 'Success rate', cell: success, isNumber: true },
     { title: 'Failed attempts', cell: failures },
   ];
 }
