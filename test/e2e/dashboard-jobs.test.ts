@@ -262,8 +262,8 @@ describe('onboarding a customer', () => {
     clicks = 0;
     const customer = await watchedPage(browser);
     await customer.page.goto(link);
-    await customer.page.getByLabel('New password').fill('a password of nora');
-    await customer.page.getByLabel('The same once more').fill('a password of nora');
+    await customer.page.getByLabel('New password', { exact: true }).fill('a password of nora');
+    await customer.page.getByLabel('Repeat the new password').fill('a password of nora');
     await click(customer.page.getByRole('button', { name: 'Sign in' }));
     await click(customer.page.getByRole('link', { name: 'Keys', exact: true }));
     await customer.page.getByLabel('Name').fill('first');
