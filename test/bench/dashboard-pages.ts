@@ -6,11 +6,15 @@ const day_ms = 86_400_000;
 /** A title for the table, and the path that is asked for. */
 export type Page = readonly [title: string, path: string];
 
-/** Every page of the dashboard, and usage of times of every length. `last` are the ids after which the last pages of lists begin. */
-export function pagesOf(
-  now_ms: number,
-  last: { readonly account: string; readonly key: string },
-): readonly Page[] {
+/** Ids in the store: after the first two the last pages of lists begin, and the request is in the middle of the ledger. */
+interface Ids {
+  readonly account: string;
+  readonly key: string;
+  readonly request: string;
+}
+
+/** Every page of the dashboard, and usage of times of every length. */
+export function pagesOf(now_ms: number, last: Ids): readonly Page[] {
   const account = accountName(0);
   const model = encodeURIComponent(modelNames[0]!);
   const times = timesUntil(now_ms);
@@ -26,6 +30,15 @@ export function pagesOf(
     ['Overview, 24 hours by model', '?since=day&by=model'],
     ['Overview, 30 days by type of error', '?since=month&by=error_type'],
     ['Overview, 30 days as a table', '?since=month&as=table'],
+    ['Requests', 'requests'],
+    ['Requests of all times', 'requests?since=all'],
+    ['Requests of an account, all times', `requests?since=all&account=${account}`],
+    ['Requests of an account that has few', `requests?since=all&account=${accountName(4711)}`],
+    ['Requests of a model, 30 days', `requests?since=month&model=${model}`],
+    ['Requests of a key, 30 days', `requests?since=month&key=key_${account}_1`],
+    ['Requests of a key that has none', 'requests?since=all&key=key_none'],
+    ['Requests that were refused, 30 days', 'requests?since=month&end=refused'],
+    ['Request, looked up by its id', `request?id=${last.request}`],
     ['Requests with an error', 'requests?end=failed&since=month'],
     ['Requests with a failed attempt', 'requests?failed_at=upstream&since=month'],
     ['Accounts', 'accounts'],
@@ -45,6 +58,10 @@ export function pagesOf(
     ['Models and providers', 'models'],
     ['Playground', 'playground'],
     ['Audit log', 'audit'],
+    ['Audit log, of a person', 'audit?who=olga'],
+    ['Audit log, of nobody', 'audit?who=nobody'],
+    ['Audit log, changes of accounts', 'audit?action=account'],
+    ['Audit log, a day', `audit?from=${dayOf(now_ms - 90 * day_ms)}&to=${dayOf(now_ms - 90 * day_ms)}`],
     ...usage('', ''),
     ...usage(', an account', `&account=${account}`),
     ...usage(', a model', `&model=${model}`),
@@ -57,6 +74,25 @@ export function pagesOf(
     csv('by day and model', year, 'day&by=model'),
     csv('by day, account and model', week, 'day&by=account&by=model'),
   ];
+}
+
+/** Every page of the portal, for the account that has most. */
+export function portalPagesOf(now_ms: number): readonly Page[] {
+  const pages: readonly Page[] = [
+    ['start', ''],
+    ['keys', 'keys?all=yes'],
+    ...timesUntil(now_ms).map(([title, time]): Page => [`usage, ${title}`, `usage?${time}`]),
+    ['usage by key', 'usage?by=key'],
+    ['requests', 'requests'],
+    ['requests of all times', 'requests?since=all'],
+    ['requests with an error', 'requests?since=month&end=failed'],
+    ['limits', 'limits'],
+    ['models', 'models'],
+    ['examples', 'examples'],
+    ['playground', 'playground'],
+    ['history', 'history'],
+  ];
+  return pages.map(([title, path]) => [`Portal, ${title}`, path]);
 }
 
 function timesUntil(now_ms: number): readonly Page[] {

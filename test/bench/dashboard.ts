@@ -8,12 +8,12 @@ import type { Database } from '../../src/stores/records/database.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { openPostgres } from '../../src/stores/records/postgres.ts';
 import { openSqlite } from '../../src/stores/records/sqlite.ts';
-import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { listOf, numberFrom } from './command-options.ts';
-import { type FillOptions, fill, modelNames } from './dashboard-fill.ts';
-import { type Page, pagesOf } from './dashboard-pages.ts';
+import { accountName, type FillOptions, fill, modelNames } from './dashboard-fill.ts';
+import { type Page, pagesOf, portalPagesOf } from './dashboard-pages.ts';
 import { markdownTable, median } from './figures.ts';
 import { disturbance, machineText, thisMachine } from './machine.ts';
 
@@ -69,7 +69,9 @@ async function measurePage(visitors: readonly DashboardVisitor[], page: Page) {
     if (status !== 200) throw new Error(`${path} was answered with ${status}`);
   }
   const answers = await Promise.all(visitors.map(visitor => visitor.get(path)));
-  const texts = answers.map(({ text }) => text.replaceAll(/name="form_token" value="[^"]+"/g, ''));
+  const texts = answers.map(({ text }) =>
+    text.replaceAll(/name="(form_token|nonce)" value="[^"]+"/g, '').replaceAll(/data-person="[^"]*"/g, ''),
+  );
   return { page, tries_ms, isSame: path.startsWith('overview') || new Set(texts).size === 1 };
 }
 
@@ -90,11 +92,21 @@ async function measureStore(
   const idIn = async (sql: string) => (await database.run<{ id: string }>(sql))[0]!.id;
   const account = await idIn('SELECT id FROM sluice.accounts ORDER BY id DESC LIMIT 1 OFFSET 20');
   const key = await idIn('SELECT id FROM sluice.api_keys ORDER BY id LIMIT 1 OFFSET 20');
+  const request = (
+    await database.run<{ request_id: string }>(
+      'SELECT request_id FROM sluice.ledger ORDER BY started_ms DESC LIMIT 1 OFFSET 1000',
+    )
+  )[0]!.request_id;
   await database.close();
   const simulator = await startSimulator();
   const free = { requests_per_minute: 15, tokens_per_day: 20_000 };
   const plans = { free, standard: { requests_per_minute: 100 } };
-  const config = sidecarConfig(simulator.url, { admin: dashboardAdmin(), stores: { records }, plans });
+  const config = sidecarConfig(simulator.url, {
+    admin: dashboardAdmin(),
+    portal: { enabled: true, users: { carla: { password_hash, account: accountName(0) } } },
+    stores: { records },
+    plans,
+  });
   const models = modelNames.map(id => ({ ...config.models![0]!, id, name: id }));
   const sidecars: SidecarProcess[] = [];
   try {
@@ -102,7 +114,11 @@ async function measureStore(
     const visitors = sidecars.map(({ adminUrl }) => new DashboardVisitor(`${adminUrl}/dashboard/`));
     for (const visitor of visitors) await visitor.signIn();
     const pages: Measured['pages'][0][] = [];
-    for (const page of pagesOf(now_ms, { account, key })) pages.push(await measurePage(visitors, page));
+    for (const page of pagesOf(now_ms, { account, key, request }))
+      pages.push(await measurePage(visitors, page));
+    const customers = sidecars.map(({ url }) => new DashboardVisitor(`${url}/portal/`));
+    for (const customer of customers) await customer.signIn(operator.password, 'carla');
+    for (const page of portalPagesOf(now_ms)) pages.push(await measurePage(customers, page));
     return { store, pages };
   } finally {
     for (const sidecar of sidecars) await sidecar.stop();
