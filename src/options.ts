@@ -303,6 +303,45 @@ export interface PortalOptions {
     account: string;
   }> | undefined;
   /**
+   * Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside
+   * sluice).
+   */
+  oidc?: {
+    /** Issuer of the OpenID provider; its `/.well-known/openid-configuration` is read at the first sign-in. */
+    issuer: string;
+    /** Id of the client that is registered there. */
+    client_id: string;
+    /** Its secret, usually `${ENV}`; a public client has none. PKCE is always used. */
+    client_secret?: string | undefined;
+    /**
+     * What is asked for.
+     *
+     * @defaultValue `["openid","email","profile"]`
+     */
+    scopes?: string[] | undefined;
+    /**
+     * Address of the page `sign-in-callback` as browsers see it, as it is registered at the provider. Without
+     * it, it is made from the `Host` of the request.
+     */
+    redirect_url?: string | undefined;
+    /**
+     * Text of the button on the sign-in page.
+     *
+     * @defaultValue `"Sign in with SSO"`
+     */
+    label?: string | undefined;
+    /**
+     * Claim with the name of a person. An `email` counts only with `email_verified`.
+     *
+     * @defaultValue `"email"`
+     */
+    name_claim?: string | undefined;
+    /** Whose account somebody sees, by name. */
+    accounts?: Record<string, string> | undefined;
+    /** Claim with the account of everybody else, a single text: only one that customers cannot choose themselves. */
+    account_claim?: string | undefined;
+  } | undefined;
+  /**
    * A session at the portal ends when it has not been used for this time. In milliseconds.
    *
    * @defaultValue `1800000`

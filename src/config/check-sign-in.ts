@@ -2,8 +2,13 @@ import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import type { CheckedConfig } from './schema.ts';
 
 /** Reports ways to sign in that let nobody in, because no role is given to anybody. */
-export function* checkSignIn({ admin: { oidc, proxy } }: CheckedConfig): Generator<ConfigIssue> {
+export function* checkSignIn({ admin: { oidc, proxy }, portal }: CheckedConfig): Generator<ConfigIssue> {
   const isEmpty = (roles: object) => Object.keys(roles).length === 0;
+  if (portal.oidc && isEmpty(portal.oidc.accounts) && portal.oidc.account_claim === undefined)
+    yield {
+      path: ['portal', 'oidc', 'accounts'],
+      message: 'must say whose account people see: accounts by name here, or account_claim',
+    };
   if (oidc) {
     if (isEmpty(oidc.roles) && isEmpty(oidc.claim_roles))
       yield {
@@ -35,15 +40,15 @@ function* halves(
 }
 
 /** Reports that OpenID sign-in is configured and its package cannot be loaded. */
-export async function checkOidcPackage({ admin }: CheckedConfig): Promise<ConfigIssue[]> {
-  if (!admin.oidc) return [];
+export async function checkOidcPackage({ admin, portal }: CheckedConfig): Promise<ConfigIssue[]> {
+  if (!admin.oidc && !portal.oidc) return [];
   try {
     await import('openid-client');
     return [];
   } catch (cause) {
     const why = (cause as Error).message.split('\n')[0];
     const message = `openid-client cannot be loaded; npm install openid-client (${why})`;
-    return [{ path: ['admin', 'oidc'], message }];
+    return [{ path: [admin.oidc ? 'admin' : 'portal', 'oidc'], message }];
   }
 }
 

@@ -15,7 +15,7 @@ import { recordsOptions } from '../stores/records/records-options.ts';
 import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
-import { adminOidcSchema, adminProxySchema, roleSchema } from './sign-in-schema.ts';
+import { adminOidcSchema, adminProxySchema, portalOidcSchema, roleSchema } from './sign-in-schema.ts';
 
 /** A port, as a number or as the text of an environment variable. */
 const port = (value: number): z.ZodDefault<z.ZodType<number, number | string>> =>
@@ -139,6 +139,11 @@ export const portalSchema = z.strictObject({
     .default({})
     .describe(
       'Who may sign in, by name, beside those who are invited in the dashboard: `{ password_hash, account }`, or `{ password: "${NAME}", account }`.',
+    ),
+  oidc: portalOidcSchema
+    .optional()
+    .describe(
+      'Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside sluice).',
     ),
   session_idle_ms: ms(1_800_000).describe(
     'A session at the portal ends when it has not been used for this time.',

@@ -72,6 +72,19 @@ export const adminOidcSchema = z.strictObject({
   ),
 });
 
+/** Sign-in at the portal by an OpenID provider. */
+export const portalOidcSchema = z.strictObject({
+  ...oidcFields,
+  accounts: z.record(name, z.string().min(1)).default({}).describe('Whose account somebody sees, by name.'),
+  account_claim: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Claim with the account of everybody else, a single text: only one that customers cannot choose themselves.',
+    ),
+});
+
 /** Whether `text` is an address or a network such as `10.0.0.0/8`. */
 const isNetwork = (text: string): boolean => ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 
@@ -103,4 +116,5 @@ export const adminProxySchema = z.strictObject({
 
 export type OidcSettings = z.output<z.ZodObject<typeof oidcFields>>;
 export type AdminOidcSettings = z.output<typeof adminOidcSchema>;
+export type PortalOidcSettings = z.output<typeof portalOidcSchema>;
 export type AdminProxySettings = z.output<typeof adminProxySchema>;

@@ -93,7 +93,7 @@ function* sectionWarnings(config: CheckedConfig): Generator<string> {
   else if (admin.session_idle_ms > admin.session_max_ms)
     yield 'admin.session_idle_ms: has no effect: session_max_ms is over before';
   if (!portal.enabled) {
-    const names = ['users', 'session_idle_ms', 'session_max_ms', 'max_keys', 'trust_proxy'];
+    const names = ['users', 'oidc', 'session_idle_ms', 'session_max_ms', 'max_keys', 'trust_proxy'];
     yield* changed(config, 'portal', names, 'portal.enabled is false');
   } else if (portal.session_idle_ms > portal.session_max_ms)
     yield 'portal.session_idle_ms: has no effect: session_max_ms is over before';

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import type { AccountDirectory } from '../stores/accounts/accounts.ts';
 import { isCustomerName } from '../stores/records/customer-logins.ts';
+import { customersByClaims } from './access/claims.ts';
 import { configuredLogins, type FindLogin } from './access/passwords.ts';
 import type { Person } from './access/roles.ts';
 import { findAccount } from './account-view.ts';
@@ -13,7 +14,7 @@ import { InvitationEntrance } from './portal/invitation.ts';
 
 /** The customers' portal: for those whom the application names with `accountOf`, those of `portal.users`, and those who were invited. */
 export function portalSite(context: DashboardContext): SiteParts {
-  const { enabled, session_idle_ms, session_max_ms, trust_proxy } = context.settings.portal;
+  const { enabled, oidc, session_idle_ms, session_max_ms, trust_proxy } = context.settings.portal;
   const { application } = context;
   return {
     title: 'Portal',
@@ -36,6 +37,7 @@ export function portalSite(context: DashboardContext): SiteParts {
       trust_proxy,
       named: enabled && application ? incoming => customerNamedBy(context, incoming) : undefined,
       findLogin: enabled ? customerLogins(context) : undefined,
+      oidc: enabled && oidc ? { settings: oidc, people: customersByClaims(oidc) } : undefined,
       entrances: [new InvitationEntrance(context)],
     },
   };

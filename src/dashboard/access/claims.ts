@@ -1,4 +1,4 @@
-import type { AdminOidcSettings } from '../../config/sign-in-schema.ts';
+import type { AdminOidcSettings, PortalOidcSettings } from '../../config/sign-in-schema.ts';
 import { type Person, type Role, roles } from './roles.ts';
 
 /** What an OpenID provider has said about somebody. */
@@ -28,6 +28,23 @@ export function operatorsByClaims(settings: AdminOidcSettings): OidcPeople {
       return role && { actor: name, role };
     },
     claimsRule: { role_claim, claim_roles },
+  };
+}
+
+/** The people of `portal.oidc`. */
+export function customersByClaims(settings: PortalOidcSettings): OidcPeople {
+  const { account_claim } = settings;
+  const byName = namedIn(settings.accounts, settings);
+  return {
+    byName(name) {
+      const account = byName(name);
+      return account === undefined ? undefined : { actor: name, role: 'customer', account };
+    },
+    byClaims(name, claims) {
+      const [account = '', ...others] = account_claim === undefined ? [] : textsIn(claims, account_claim);
+      return account === '' || others.length > 0 ? undefined : { actor: name, role: 'customer', account };
+    },
+    claimsRule: { account_claim },
   };
 }
 

@@ -46,6 +46,13 @@ describe('the check of sign-in at the dashboard', () => {
     expect(await mistakesAt(admin)).toEqual([expect.stringContaining(mistake)]);
   });
 
+  it('rejects OpenID at the portal that says of nobody whose account they see', async () => {
+    const portal = { enabled: true, oidc: { issuer, client_id: 'portal' } };
+    expect(await mistakesOf(sampleConfig({ portal }))).toEqual([
+      expect.stringContaining('portal.oidc.accounts: must say whose account people see'),
+    ]);
+  });
+
   it('warns where nobody can change anything', async () => {
     const viewers = { roles: { 'vera@example.com': 'viewer' } };
     const warning = expect.stringContaining('everybody who may sign in is a viewer');
