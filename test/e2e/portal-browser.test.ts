@@ -63,7 +63,7 @@ afterAll(async () => {
 const documents = portalPages
   .map(({ name }) => name)
   .filter(name => !['usage-csv', 'playground-run', 'playground-record'].includes(name))
-  .map(name => (['issued', 'rotate', 'revoke'].includes(name) ? `${name}?id=KEY` : name))
+  .map(name => (['issued', 'key', 'rotate', 'revoke'].includes(name) ? `${name}?id=KEY` : name))
   .map(name => (name === 'request' ? `request?id=${request_id}` : name));
 
 describe('the portal in a browser', () => {

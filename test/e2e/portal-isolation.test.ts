@@ -20,19 +20,22 @@ let key_id: string;
 const request_id = 'request-of-acme-0001';
 const xss = '<script>alert("x")</script>';
 
+/** Of every instance. */
+const configuration = () => ({
+  upstream: simulator,
+  config: {
+    admin: dashboardAdmin(),
+    portal: portalSection(),
+    plans: { 'plan-of-acme': { requests_per_minute: 1234 } },
+    accounts: { acme: { plan: 'plan-of-acme' }, rival: {}, unused: {} },
+    stores: place.stores,
+  },
+});
+
 beforeAll(async () => {
   simulator = await startSimulator();
   place = await recordsPlace();
-  gateway = await startGateway({
-    upstream: simulator,
-    config: {
-      admin: dashboardAdmin(),
-      portal: portalSection(),
-      plans: { 'plan-of-acme': { requests_per_minute: 1234 } },
-      accounts: { acme: { plan: 'plan-of-acme' }, rival: {}, unused: {} },
-      stores: place.stores,
-    },
-  });
+  gateway = await startGateway(configuration());
   victim = await customerOf(gateway, 'carla');
   await victim.get('keys');
   const { location } = await victim.post('keys', { name: 'name-of-acme' });
@@ -189,6 +192,27 @@ describe('the areas of operators and customers', () => {
     expect(
       (await new DashboardVisitor(`${gateway.adminUrl}/dashboard/`).signIn(undefined, 'carla')).status,
     ).toBe(401);
+  });
+
+  it('end the sessions of a removed customer at every instance', async () => {
+    const other = await startGateway(configuration());
+    try {
+      await olga.get('account?id=unused');
+      const { location } = await olga.post('sign-ins?account=unused', { change: 'invite', customer: 'ute' });
+      const [, token = ''] = /token=([\w-]{43})/.exec((await olga.get(location!)).text) ?? [];
+      const ute = new DashboardVisitor(`${gateway.url}/portal/`);
+      await ute.get(`invitation?token=${token}`);
+      const password = 'a long new password';
+      await ute.post('invitation', { token, password, repeated_password: password });
+      const there = new DashboardVisitor(`${other.url}/portal/`);
+      for (const [name, value] of ute.cookies) there.cookies.set(name, value);
+      expect((await there.get('keys')).status).toBe(200);
+      await olga.get('account?id=unused');
+      await olga.post('sign-ins?account=unused', { change: 'remove', customer: 'ute' });
+      expect((await there.get('keys')).location).toMatch(/^sign-in/);
+    } finally {
+      await other.close();
+    }
   });
 
   it('start a session of their own at every sign-in', async () => {

@@ -173,6 +173,9 @@ describe('keys at the portal', () => {
     await until(async () => /This month[\s\S]*<strong>1<\/strong>/.test((await customer.get('')).text));
 
     const [, id = ''] = /rotate\?id=(key_\w+)/.exec(shown.text) ?? [];
+    await customer.get(`key?id=${id}`);
+    expect((await customer.post(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);
+    expect((await customer.get(`key?id=${id}`)).text).toContain('renamed');
     await customer.get(`rotate?id=${id}`);
     const rotated = await customer.post(`rotate?id=${id}`, { overlap: 'day' });
     const { text } = await customer.get(rotated.location!);

@@ -2,6 +2,7 @@ import type { Page } from '../page-request.ts';
 import { examplesPage } from './examples.ts';
 import { historyPage } from './history.ts';
 import { issuedPage } from './issued.ts';
+import { keyPage } from './key.ts';
 import { keysPage } from './keys.ts';
 import { limitsPage } from './limits.ts';
 import { modelsPage } from './models.ts';
@@ -19,6 +20,7 @@ import { usageExportPage } from './usage-export.ts';
 export const portalPages: readonly Page[] = [
   overviewPage,
   keysPage,
+  keyPage,
   issuedPage,
   rotatePage,
   revokePage,

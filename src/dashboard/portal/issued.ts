@@ -1,10 +1,8 @@
 import type { Page } from '../page-request.ts';
 import { takeKey } from '../pages/issued.ts';
-import { timeOf } from '../view/format.ts';
+import { linkOf, timeOf } from '../view/format.ts';
 import { html } from '../view/html.ts';
 import { ownKey, portalPage, portalResponse } from './portal-page.ts';
-
-const back = html`<p><a href="keys">To your keys</a></p>`;
 
 /** Shows a newly issued key, once. */
 export const issuedPage: Page = portalPage({
@@ -12,6 +10,7 @@ export const issuedPage: Page = portalPage({
   get: async request => {
     const { id, name, expires_ms } = await ownKey(request);
     const key = takeKey(request);
+    const back = html`<p><a href="${linkOf('key', { id })}">Limits, expiry and use of this key</a> · <a href="keys">To your keys</a></p>`;
     if (!key)
       return portalResponse(request, {
         title: name || id,

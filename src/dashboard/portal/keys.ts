@@ -54,7 +54,7 @@ export const ofPortal = {
   columns: 'of one account',
   seesMoney: true,
   mayChange: true,
-  hasPages: false,
+  hasPages: true,
 } as const;
 
 const noKeys: Html = html`<section class="panel" aria-labelledby="issue"><h2 id="issue">Issue a key</h2>
