@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
@@ -121,6 +121,31 @@ describe('the dashboards of two instances with one Postgres', () => {
     expect(await refused('revoke?id=key_none', {})).toEqual([404, 'There is no such key.']);
   });
 
+  it('share sessions: who signs in at one is signed in at both, until signing out at either', async () => {
+    const [here, there] = visitors.map(({ base }) => new DashboardVisitor(base)) as [
+      DashboardVisitor,
+      DashboardVisitor,
+    ];
+    const bring = () => here.cookies.forEach((value, name) => void there.cookies.set(name, value));
+    await here.signIn();
+    bring();
+    expect((await there.get('keys')).text).toContain(operator.name);
+
+    await here.get('account?id=tester');
+    const { location } = await here.post('issue?account=tester', { name: 'seen there', expires: 'month' });
+    const [sealed = ''] = [...here.cookies.keys()].filter(name => name.startsWith('sluice_key'));
+    const value = here.cookies.get(sealed)!;
+    bring();
+    const changed = value[40] === 'A' ? 'B' : 'A';
+    there.cookies.set(sealed, value.slice(0, 40) + changed + value.slice(41));
+    expect((await there.get(location!)).text).toContain('A key is shown once');
+    there.cookies.set(sealed, value);
+    expect((await there.get(location!)).text).toMatch(/id="secret">sk-sluice-[^<]+</);
+
+    expect((await there.post('sign-out', {})).location).toBe('sign-in');
+    expect((await here.get('keys')).status).toBe(303);
+  });
+
   it('report a store outage and change nothing', async () => {
     await postgres.stop();
     const [here] = visitors as [DashboardVisitor];
@@ -134,5 +159,8 @@ describe('the dashboards of two instances with one Postgres', () => {
     }
     // Of an account of the configuration only the keys are in the store.
     expect((await here.post('accounts', { id: 'late' })).status).toBe(503);
+    // The session would go on when the store is back, and at the other instance.
+    const still = await here.post('sign-out', {});
+    expect([still.status, still.text]).toEqual([503, expect.stringContaining('Nothing has been changed.')]);
   });
 });
