@@ -20,7 +20,6 @@ export const historyPage: Page = portalPage({
     return portalResponse(request, {
       title: 'History',
       section: 'history',
-      beside: muted('Times are in UTC.'),
       body: html`<section class="panel" aria-label="Changes">
 ${tableOf('Changes, newest first', columns, rows, emptyState('Nothing has been changed yet.', 'Changes of keys and sign-ins appear here with who made them.'))}
 ${pager()}
