@@ -41,7 +41,7 @@ ${pager()}
 const groupTitles: Readonly<Record<string, string>> = {
   account: 'Accounts',
   key: 'Keys',
-  customer: 'Customers of the portal',
+  customer: 'Customers',
   'sign-in': 'Sign-ins',
 };
 
