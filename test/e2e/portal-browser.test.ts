@@ -5,6 +5,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   faultsInEveryLook,
   type Session,
+  signIn,
   startBrowser,
   type WatchedPage,
   watchedPage,
@@ -76,6 +77,24 @@ describe('the portal in a browser', () => {
       expect(faults.filter(fault => !fault.includes('404'))).toEqual([]);
     },
   );
+
+  it('is opened to customers on pages of the dashboard that pass the same checks', async () => {
+    const { page, context, faults } = await watchedPage(browser);
+    await page.goto(`${gateway.adminUrl}/dashboard/account?id=acme`);
+    await signIn(page);
+    await page.getByLabel('Name or e-mail address').fill('nora@example.org');
+    await page.getByRole('button', { name: 'Invite to the portal' }).click();
+    await page.getByRole('button', { name: 'Copy link' }).waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    const link = (await page.locator('#secret').textContent())!;
+    await page.getByRole('link', { name: 'To the account acme' }).click();
+    await page.getByRole('button', { name: 'Remove: nora@example.org' }).waitFor();
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    await page.goto(link);
+    expect(await faultsInEveryLook(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
 
   it('shows everything but the playground without scripts', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, storageState: session });

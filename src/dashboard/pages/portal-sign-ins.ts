@@ -44,13 +44,13 @@ function table(request: PageRequest, account: string, customers: readonly Custom
         request,
         linkOf('sign-ins', { account }),
         html`<input type="hidden" name="customer" value="${name}">${nonceInput()}
-<button class="quiet" name="change" value="invite" aria-label="Invite ${name} again">Invite again</button>
-<button class="quiet" name="change" value="remove" aria-label="Remove ${name}">Remove</button>`,
+<button class="quiet" name="change" value="invite" aria-label="Invite again: ${name}">Invite again</button>
+<button class="quiet" name="change" value="remove" aria-label="Remove: ${name}">Remove</button>`,
         'actions',
       ),
   };
   return tableOf(
-    'Portal sign-ins',
+    'Customers who may sign in',
     [
       { title: 'Name', cell: ({ name }) => name, isName: true },
       { title: 'Since', cell: ({ created_ms }) => timeOf(created_ms) },
