@@ -69,6 +69,8 @@ export class LiveStreams {
         'retry-after': '10',
       });
     if (request.incoming.method === 'HEAD') return { status: 200, headers: {}, body: '' };
+    // The browser left while its session was looked for: its end would never be told.
+    if (request.response.closed) return undefined;
     const stream: OpenStream = { session, ended: new AbortController() };
     this.#open.add(stream);
     request.response.once('close', () => stream.ended.abort());

@@ -86,6 +86,24 @@ describe('streams of open pages', () => {
     expect([await statusFor('b'), await statusFor('c')]).toEqual([200, 503]);
   });
 
+  it('do not begin for a browser that left before', async () => {
+    let asked = 0;
+    const source = { every_ms: 1, next: async () => ++asked };
+    live = new LiveStreams();
+    let ended: Promise<unknown> | undefined;
+    server = createServer((incoming, response) => {
+      incoming.socket.destroy();
+      const request = { path: 'live', form_token: 'one', incoming, response, isOpen: async () => true };
+      const context = { log: { warn: () => {} } as never };
+      response.once('close', () => (ended = live!.serve({ ...request, context }, source)));
+    });
+    await new Promise<void>(resolve => server!.listen(0, '127.0.0.1', resolve));
+    await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).catch(() => {});
+    await until(() => ended !== undefined);
+    expect([live.size, asked]).toEqual([0, 0]);
+    await ended;
+  });
+
   it('are cut off from a reader that takes nothing, without collecting what it does not take', async () => {
     const large = 'x'.repeat(1_000_000);
     let asked = 0;
