@@ -149,6 +149,21 @@ describe('a customer at the portal', () => {
     }
   });
 
+  it('sees the own request also while another account uses its id again and again', async () => {
+    await mallory.get('keys');
+    const { location } = await mallory.post('keys', { name: 'again' });
+    const key = /id="secret">([^<]+)</.exec((await mallory.get(location!)).text)![1]!;
+    const headers = { authorization: `Bearer ${key}`, 'x-request-id': request_id };
+    const again = () => gateway.post(ask('Mine!'), { headers }).then(reply => reply.text());
+    for (let at = 0; at < 5; at++) await Promise.all(Array.from({ length: 21 }, again));
+    await until(() =>
+      place.look(async store => (await store.ledger.find(request_id, 'rival')).length === 100),
+    );
+    const { text } = await victim.get(`playground-record?id=${request_id}`);
+    expect(JSON.parse(text)).toMatchObject({ account: 'acme' });
+    expect((await victim.get(`request?id=${request_id}`)).status).toBe(200);
+  });
+
   it('sees nothing that is internal of the own requests', async () => {
     for (const page of [
       `request?id=${request_id}`,

@@ -54,8 +54,11 @@ async function run({ context, form, response, session }: PageRequest): Promise<u
 
 async function recordOf({ context, query, session }: PageRequest): Promise<object | null> {
   const { account, role } = session;
-  const rows = await context.records.store.ledger.find(query.get('id') ?? '');
-  const row = rows.find(found => role !== 'customer' || found.account === account);
+  // Of customers the newest of their own: others may have chosen the same id, however often.
+  const [row] = await context.records.store.ledger.find(
+    query.get('id') ?? '',
+    role === 'customer' ? (account ?? '') : undefined,
+  );
   if (!row) return null;
   const { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } = row;
   return {
