@@ -108,6 +108,35 @@ describe('an invitation to the portal', () => {
     expect(new Set(answers.slice(0, 5).map(({ text }) => text)).size).toBe(1);
   });
 
+  it('can be accepted while strangers at the same address guess others', async () => {
+    const path = await invited('vera');
+    const from = { 'x-forwarded-for': '203.0.113.10' };
+    const guessed = await Promise.all(
+      Array(30)
+        .fill(0)
+        .map(() => stranger().get('invitation?token=y', from)),
+    );
+    expect(guessed.at(-1)!.status).toBe(429);
+    expect((await stranger().get(path, from)).status).toBe(200);
+    expect((await accepted(path)).answer.status).toBe(303);
+  });
+
+  it('is accepted once of many times together, of which few are waited for', async () => {
+    const path = await invited('many');
+    const visitor = stranger();
+    await visitor.get(path);
+    const fields = { token: path.split('=')[1]!, password, repeated_password: password };
+    const answers = await Promise.all(
+      Array(24)
+        .fill(0)
+        .map(() => visitor.post('invitation', fields)),
+    );
+    const statuses = Map.groupBy(answers, ({ status }) => status);
+    expect(statuses.get(303)).toHaveLength(1);
+    expect(statuses.get(503)!.length).toBeGreaterThan(0);
+    expect([...statuses.keys()].sort()).toEqual([303, 404, 503].filter(status => statuses.has(status)));
+  });
+
   it('needs the form of its own page', async () => {
     const path = await invited('zoe');
     const fields = { token: path.split('=')[1]!, password, repeated_password: password };

@@ -8,7 +8,7 @@ import type { DashboardContext, DashboardRequest } from '../page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect } from '../page-response.ts';
 import { aloneDocument, tokenInput } from '../view/document.ts';
 import { html } from '../view/html.ts';
-import { newPassword, newPasswordFields } from './new-password.ts';
+import { inTurn, newPassword, newPasswordFields } from './new-password.ts';
 
 /** Takes an invitation: its customer chooses a password and is signed in. Whether an invitation was used, has ended or never was is not told. */
 export class InvitationEntrance implements Entrance {
@@ -29,7 +29,7 @@ export class InvitationEntrance implements Entrance {
     const { name } = await this.#invited(request, door, token);
     const wanted = newPassword(form);
     if ('fault' in wanted) return this.#form(request, door, token, wanted.fault);
-    const hash = await hashPassword(wanted.password);
+    const hash = await inTurn(() => hashPassword(wanted.password));
     const from = { at_ms: this.#context.clock.epoch_ms(), address: door.addressOf(request) };
     const { customers } = this.#context.records.store;
     const login = await customers.accept(hashKey(token), hash, from, customerName);
@@ -57,19 +57,18 @@ ${newPasswordFields}
 
   /** The customer of an invitation that can be accepted now. Throws a PageError, for others sooner or later that of too many attempts. */
   async #invited(request: DashboardRequest, door: Door, token: string): Promise<CustomerLogin> {
+    const { clock, records } = this.#context;
+    // First of all: attempts of strangers at the same address, such as that of a proxy, must not keep a customer out.
+    const login = await records.store.customers.invited(hashKey(token), clock.epoch_ms());
+    if (login) return login;
     const attempt = { name: 'invitation', address: door.addressOf(request) };
     const wait_s = Math.ceil(this.#throttle.wait_ms(attempt) / 1000);
     if (wait_s > 0)
       throw new PageError(429, 'Too many attempts.', `Try again in ${wait_s} seconds.`, {
         'retry-after': String(wait_s),
       });
-    // Counted in advance; otherwise parallel attempts would bypass the limit.
     this.#throttle.failed(attempt);
-    const { clock, records } = this.#context;
-    const login = await records.store.customers.invited(hashKey(token), clock.epoch_ms());
-    if (!login) throw ended();
-    this.#throttle.succeeded(attempt);
-    return login;
+    throw ended();
   }
 }
 

@@ -1,3 +1,5 @@
+import { BulkheadRejectedError, bulkhead } from 'cockatiel';
+import { PageError } from '../page-response.ts';
 import { type Html, html } from '../view/html.ts';
 
 const min_characters = 12;
@@ -22,4 +24,19 @@ export function newPassword(
     return { fault: `The password has more than ${max_characters} characters.` };
   if (password !== form.get('repeated_password')) return { fault: 'The two passwords are not the same.' };
   return { password };
+}
+
+/** One at a time, and few that wait: each takes a thread for 60 ms, and those who sign in need them as well. */
+const queue = bulkhead(1, 8);
+
+/** Does what takes as long as to hash a password, in its turn. Throws a PageError if too many wait. */
+export async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await queue.execute(work);
+  } catch (thrown) {
+    if (!(thrown instanceof BulkheadRejectedError)) throw thrown;
+    throw new PageError(503, 'Too many passwords are changed at the moment.', 'Send it once more.', {
+      'retry-after': '1',
+    });
+  }
 }

@@ -5,7 +5,7 @@ import { changed, type DashboardContext, operatorOf, type Page } from '../page-r
 import type { PageResponse } from '../page-response.ts';
 import { type Html, html } from '../view/html.ts';
 import { panel, postForm } from '../view/shell.ts';
-import { newPassword, newPasswordFields } from './new-password.ts';
+import { inTurn, newPassword, newPasswordFields } from './new-password.ts';
 import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
 
 /** Changes the customer's own password, which ends the other sessions. */
@@ -71,10 +71,11 @@ async function change(request: PortalRequest): Promise<PageResponse> {
   const throttle = throttleOf(context);
   if (throttle.wait_ms(attempt) > 0) return shown(request, 'Too many attempts. Try again in a minute.');
   throttle.failed(attempt);
-  if (!(await isPassword(form.get('present_password') ?? '', login.password_hash!)))
+  const present = form.get('present_password') ?? '';
+  if (!(await inTurn(() => isPassword(present, login.password_hash!))))
     return shown(request, 'The current password is wrong.');
   throttle.succeeded(attempt);
-  const hash = await hashPassword(wanted.password);
+  const hash = await inTurn(() => hashPassword(wanted.password));
   if (!(await context.records.store.customers.changePassword(login, hash, operatorOf(request))))
     return shown(request, 'Your password was changed meanwhile.');
   const cookies = await request.renew(hash);
