@@ -46,6 +46,8 @@ export interface SignedIn {
   readonly renew: (credential: string) => Promise<SealedCookies>;
   /** Whether the session is still valid, for pages that stream. */
   readonly isOpen: () => Promise<boolean>;
+  /** False for those whom the application or a proxy names: they would be let in again at once. */
+  readonly canSignOut: boolean;
 }
 
 /** One request of a signed-in person. */

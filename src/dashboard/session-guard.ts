@@ -12,19 +12,20 @@ import {
   token_field,
 } from './access/cookies.ts';
 import type { Door, Entrance } from './access/entrance.ts';
-import { nonce_field } from './access/issued-keys.ts';
 import { OidcSignIn } from './access/oidc-sign-in.ts';
 import { PasswordSignIn, type SignInForm } from './access/password-sign-in.ts';
 import type { FindLogin, Login } from './access/passwords.ts';
 import { ProxyHeader } from './access/proxy-header.ts';
 import type { Person } from './access/roles.ts';
 import { SealedCookies } from './access/sealed-cookies.ts';
-import { type Session, Sessions } from './access/sessions.ts';
+import { SessionKeeper } from './access/session-keeper.ts';
+import { Sessions } from './access/sessions.ts';
 import { type Refusal, SignInLog } from './access/sign-in-log.ts';
+import { resumed, typedIn } from './access/typed-form.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
 import { htmlResponse, localPage, PageError, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
-import { reloadDocument, resumeDocument, signInDocument } from './view/document.ts';
+import { reloadDocument, signInDocument } from './view/document.ts';
 
 /** Who may use a set of pages, and how they are recognized. */
 export interface Area {
@@ -45,23 +46,13 @@ export interface Area {
   readonly entrances?: readonly Entrance[] | undefined;
 }
 
-/** Pages that ask by themselves, which must not keep an unused session alive. */
-const byThemselves: ReadonlySet<string> = new Set(['overview-live', 'requests-live']);
-
-/** Longest content of a form that is kept while its sender signs in again. */
-const max_typed_characters = 8192;
-interface Found {
-  readonly token: string;
-  readonly session: Session;
-}
-
 /** Checks sessions and the origin of forms, and signs in and out. */
 export class SessionGuard implements Door {
   readonly #area: Area;
   readonly #sessions: Sessions;
   readonly #byPassword: PasswordSignIn | undefined;
   readonly #byOidc: OidcSignIn | undefined;
-  readonly #byProxy: ProxyHeader | undefined;
+  readonly #keeper: SessionKeeper;
   readonly #entrances: ReadonlyMap<string, Entrance>;
   readonly #log: SignInLog;
 
@@ -79,7 +70,7 @@ export class SessionGuard implements Door {
     const log = new SignInLog({ ...ofRequest, context, area: name });
     const refused = (refusal: Refusal) => log.refused(refusal);
     this.#log = log;
-    this.#byProxy = proxy && new ProxyHeader({ settings: proxy, clock, log: context.log, refused });
+    const byProxy = proxy && new ProxyHeader({ settings: proxy, clock, log: context.log, refused });
     this.#byOidc = oidc && new OidcSignIn({ ...ofRequest, ...oidc, context, area: name, log });
     this.#byPassword =
       findLogin &&
@@ -92,6 +83,14 @@ export class SessionGuard implements Door {
         refused,
         otherWay: (request, form) => this.#byOidc?.offer(request, form),
       });
+    this.#keeper = new SessionKeeper({
+      sessions: this.#sessions,
+      cookie: this.#sessionCookie,
+      setCookie: (request, cookie, value) => this.#setCookie(request, cookie, value),
+      named: async incoming => (await area.named?.(incoming)) ?? byProxy?.personOf(incoming),
+      byPassword: this.#byPassword,
+      byOidc: this.#byOidc,
+    });
   }
 
   has(path: string): boolean {
@@ -127,7 +126,7 @@ export class SessionGuard implements Door {
   /** Returns the session of a request and its form, or a response that leads to the login. Throws a PageError for forms of other sites. */
   async enter(request: DashboardRequest, max_form_bytes?: number): Promise<SignedIn | PageResponse> {
     const { incoming } = request;
-    const found = await this.#sessionOf(request);
+    const found = await this.#keeper.find(request);
     if (!found) return this.#withoutSession(request);
     const { token, session } = found;
     const form =
@@ -143,9 +142,10 @@ export class SessionGuard implements Door {
       cookies: this.#sealed(request, token),
       renew: async credential => {
         await this.#sessions.endAll(session);
-        return this.#sealed(request, (await this.#start(request, session, credential)).token);
+        return this.#sealed(request, (await this.#keeper.start(request, session, credential)).token);
       },
-      isOpen: () => this.#isOpen(incoming, token, session),
+      isOpen: () => this.#keeper.isOpen(incoming, found),
+      canSignOut: !found.isNamed,
     };
   }
 
@@ -170,9 +170,9 @@ export class SessionGuard implements Door {
     request: DashboardRequest,
     { person, credential }: Pick<Login, 'person' | 'credential'>,
   ): Promise<string> {
-    const before = cookieOf(request.incoming, `${this.#cookies}_session`);
+    const before = this.#keeper.tokenOf(request.incoming);
     if (before) await this.#sessions.end(before);
-    const { token } = await this.#start(request, person, credential);
+    const { token } = await this.#keeper.start(request, person, credential);
     await this.#log.accepted(request.incoming, person.actor);
     return token;
   }
@@ -200,47 +200,6 @@ export class SessionGuard implements Door {
     return redirect(`sign-in?${new URLSearchParams({ next: here })}`);
   }
 
-  /** The person whom others vouch for. */
-  async #named(incoming: IncomingMessage): Promise<Person | undefined> {
-    return (await this.#area.named?.(incoming)) ?? this.#byProxy?.personOf(incoming);
-  }
-
-  async #sessionOf(request: DashboardRequest): Promise<Found | undefined> {
-    const { path, incoming } = request;
-    const token = cookieOf(incoming, `${this.#cookies}_session`);
-    const person = await this.#named(incoming);
-    if (person) {
-      const session = token && (await this.#sessions.find(token, byThemselves.has(path)));
-      const isSame = session && isSamePerson(session, person);
-      return isSame ? { token, session } : this.#start(request, person);
-    }
-    return token === undefined ? undefined : this.#ofToken(token, byThemselves.has(path));
-  }
-
-  /** The session of a person who signed in here, as long as what was signed in with is valid; with the role that the person has now. */
-  async #ofToken(token: string, byItself: boolean): Promise<Found | undefined> {
-    const session = await this.#sessions.find(token, byItself);
-    if (!session) return undefined;
-    const isStartedWith = (credential: string) => this.#sessions.isStartedWith(token, credential);
-    const login = await this.#byPassword?.find(session.actor);
-    const byPassword = login && isStartedWith(login.credential) ? login.person : undefined;
-    const person = byPassword ?? this.#byOidc?.personOf(session, isStartedWith);
-    return person && { token, session: { ...session, ...person } };
-  }
-
-  /** Whether `session` goes on, of the same person with the same role. */
-  async #isOpen(incoming: IncomingMessage, token: string, session: Session): Promise<boolean> {
-    const person = await this.#named(incoming);
-    const now = person ? await this.#sessions.find(token, true) : (await this.#ofToken(token, true))?.session;
-    return now !== undefined && isSamePerson(now, person ?? session);
-  }
-
-  async #start(request: DashboardRequest, person: Person, credential?: string): Promise<Found> {
-    const started = await this.#sessions.start(person, credential);
-    this.#setCookie(request, `${this.#cookies}_session`, started.token);
-    return started;
-  }
-
   async #formOf(request: IncomingMessage, cookie: string, max_bytes?: number): Promise<URLSearchParams> {
     const again = 'Go back, load the page again, and send it once more.';
     if (!isSameOrigin(request)) throw new PageError(403, 'This form was not sent by the dashboard.', again);
@@ -258,7 +217,7 @@ export class SessionGuard implements Door {
     if ('status' in login) return login;
     const token = await this.signIn(request, login);
     if (typed === '') return redirect(next);
-    return htmlResponse(200, resumeDocument(next, new URLSearchParams(typed), formTokenOf(token)));
+    return resumed(next, typed, token);
   }
 
   /** From the OpenID provider. */
@@ -268,18 +227,18 @@ export class SessionGuard implements Door {
     const token = await this.signIn(request, login);
     // Not a redirect: to a page that another site has led to, the browser does not send the session's cookie.
     if (typed === '') return htmlResponse(200, reloadDocument(next));
-    return htmlResponse(200, resumeDocument(next, new URLSearchParams(typed), formTokenOf(token)));
+    return resumed(next, typed, token);
   }
 
   async #signOut(request: DashboardRequest): Promise<PageResponse> {
-    const token = cookieOf(request.incoming, `${this.#cookies}_session`) ?? '';
+    const token = this.#keeper.tokenOf(request.incoming) ?? '';
     const session = token && (await this.#sessions.find(token));
     if (session) {
       await this.#formOf(request.incoming, token);
       await this.#sessions.end(token);
       await this.#log.ended(request.incoming, session.actor);
     }
-    this.#setCookie(request, `${this.#cookies}_session`, '', 0);
+    this.#setCookie(request, this.#sessionCookie, '', 0);
     return redirect(this.#hasSignIn ? 'sign-in' : '.');
   }
 
@@ -294,20 +253,12 @@ export class SessionGuard implements Door {
     setCookie(response, { name, value, secure, ...(max_age_s !== undefined && { maxAge: max_age_s }) });
   }
 
+  get #sessionCookie(): string {
+    return `${this.#cookies}_session`;
+  }
+
   /** Begins the names of cookies: an operator may be a customer as well, in the same browser. */
   get #cookies(): string {
     return this.#area.name === 'dashboard' ? 'sluice' : 'sluice_portal';
   }
-}
-
-const isSamePerson = (session: Session, { actor, role, account }: Person): boolean =>
-  session.actor === actor && session.role === role && session.account === account;
-
-/** What was typed into a form, without what belongs to its session and without secrets; empty for nothing, or for too much. */
-function typedIn(form: URLSearchParams): string {
-  const fields = [...form].filter(
-    ([name]) => ![token_field, nonce_field, 'key'].includes(name) && !name.includes('password'),
-  );
-  const text = new URLSearchParams(fields).toString();
-  return text.length <= max_typed_characters ? text : '';
 }

@@ -70,6 +70,8 @@ describe('the portal in a parent application', () => {
     const { text } = await as('own-shop', 'keys');
     expect(text).toContain('Such an account has no keys here.');
     expect(text).not.toContain('<button class="primary">Issue key');
+    // For the token of its form.
+    await as('own-shop', 'playground');
     const refused = await visitor.post(
       'keys',
       { name: 'x', nonce: 'x'.repeat(22) },

@@ -22,6 +22,9 @@ export const seesMoney = (role: Role): boolean => role !== 'operator';
 /** Whether people with this role may change accounts and keys. */
 export const mayChange = (role: Role): boolean => role !== 'viewer';
 
+/** Whether people with this role may invite customers, who see the money of their account. */
+export const mayInvite = (role: Role): boolean => role === 'admin';
+
 /** The name in the audit log of somebody who uses the portal: no operator is taken for a customer. */
 export const customerName = (name: string): string => `${of_portal}${name}`;
 

@@ -7,7 +7,7 @@ import {
   max_customers,
   NameTaken,
 } from '../../stores/records/customer-logins.ts';
-import { mayChange } from '../access/roles.ts';
+import { mayInvite } from '../access/roles.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
 import { changed, type DashboardContext, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
@@ -31,7 +31,7 @@ export async function portalSignIns(request: PageRequest, { id, source }: Accoun
     'Portal sign-ins',
     html`${configured.length > 0 && html`<p class="muted">Of the configuration: ${configured.map(([name]) => name).join(', ')}</p>`}
 ${table(request, id, customers)}
-${mayChange(request.session.role) && inviteForm(request, id)}`,
+${mayInvite(request.session.role) && inviteForm(request, id)}`,
   );
 }
 
@@ -55,7 +55,7 @@ function table(request: PageRequest, account: string, customers: readonly Custom
       { title: 'Name', cell: ({ name }) => name, isName: true },
       { title: 'Since', cell: ({ created_ms }) => timeOf(created_ms) },
       { title: 'State', cell: login => stateOf(login, now_ms) },
-      ...(mayChange(request.session.role) ? [actions] : []),
+      ...(mayInvite(request.session.role) ? [actions] : []),
     ],
     customers,
     emptyState('Nobody has been invited.', 'Whoever is invited sees this account only, and issues its keys.'),
@@ -85,6 +85,7 @@ ${nonceInput()}
 /** Invites customers of an account and removes their sign-ins. */
 export const signInsPage: Page = {
   name: 'sign-ins',
+  readers: ['admin'],
   get: ({ query }) => redirect(linkOf('account', { id: query.get('account') ?? '' })),
   post: async request => {
     const { context, form, query } = request;
@@ -145,6 +146,7 @@ async function invite(request: PageRequest, account: string, name: string): Prom
 /** Shows the link of a new invitation, once. */
 export const invitedPage: Page = {
   name: 'invited',
+  readers: ['admin'],
   get: async request => {
     const name = request.query.get('id') ?? '';
     const found = await request.context.records.store.customers.find(name);

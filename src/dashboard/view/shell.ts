@@ -34,7 +34,16 @@ export function pageResponse(request: PageRequest, parts: PageParts): PageRespon
       ({ page, label }) =>
         html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
     )}</nav>
-${postForm(request, 'sign-out', html`${whoOf(request)} <button class="quiet">Sign out</button>`, 'sign-out')}
+${
+  request.canSignOut
+    ? postForm(
+        request,
+        'sign-out',
+        html`${whoOf(request)} <button class="quiet">Sign out</button>`,
+        'sign-out',
+      )
+    : html`<div class="sign-out">${whoOf(request)}</div>`
+}
 </header>
 <main id="content" tabindex="-1">
 <div class="title"><h1>${title}</h1>${beside}</div>
