@@ -5,15 +5,16 @@ import type { Page } from 'playwright-core';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { signIn, startBrowser, watchedPage } from './browser.ts';
 import { pastRows, traffic } from './dashboard-traffic.ts';
-import { dashboardAdmin } from './dashboard-visitor.ts';
+import { dashboardAdmin, operator } from './dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
+import { portalSection } from './portal-visitor.ts';
 import { recordsPlace } from './records-place.ts';
 
 /** Takes the pictures of `docs/dashboard/` (npm run pictures): every page, light and dark, of a gateway that has been used a little. */
 
 const folder = fileURLToPath(new URL('../../docs/dashboard/', import.meta.url));
 const plans = {
-  free: { requests_per_minute: 15, tokens_per_minute: 20_000, tokens_per_day: 20_000 },
+  free: { requests_per_minute: 15, tokens_per_minute: 20_000, tokens_per_day: 600_000 },
   standard: {
     requests_per_minute: 100,
     tokens_per_minute: 1_000_000,
@@ -49,8 +50,10 @@ async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Pro
     await page.getByRole('button', { name: 'Create account' }).click();
     for (const name of keys) {
       await page.goto(`${home}account?id=${account}`);
-      await page.getByLabel('Name').fill(name);
-      await page.getByLabel('Expires').selectOption(name === 'nightly report' ? 'quarter' : 'never');
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      await page
+        .locator('select[name=expires]')
+        .selectOption(name === 'nightly report' ? 'quarter' : 'never');
       await page.getByRole('button', { name: 'Issue key' }).click();
       const key = (await page.locator('#secret').textContent())!;
       if (name === keys[0]) made.push(key);
@@ -61,26 +64,30 @@ async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Pro
 }
 
 /** Pages that go on below what a picture should show. */
-const long = new Set(['overview', 'usage', 'models', 'playground']);
+const long = new Set(['overview', 'usage', 'models', 'playground', 'requests', 'account', 'portal']);
 
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
+    // Charts are drawn anew.
+    await sleep(500);
     await page.screenshot({ path: `${folder}${name}-${colorScheme}.png`, fullPage: !long.has(name) });
   }
 }
 
 /** Takes the overview after 45 s of traffic, then the usage and models pages. */
 async function takeLive(page: Page, home: string, gateway: GatewayUnderTest, keys: string[]): Promise<void> {
-  await page.goto(home);
+  await page.goto(`${home}?since=day&by=model`);
   const using = traffic(gateway, keys, 48_000);
   await sleep(45_000);
   await take(page, 'overview');
   await using;
-  for (const name of ['usage', 'models']) {
+  for (const name of ['usage', 'models', 'requests']) {
     await page.goto(home + name);
     await take(page, name);
   }
+  await page.locator('td a[href^="request?"]').nth(3).click();
+  await take(page, 'request');
 }
 
 /** Two answers whose figures can be seen. */
@@ -98,6 +105,9 @@ async function takeAll(page: Page, home: string): Promise<void> {
     await page.goto(home + name);
     await take(page, name.split('?')[0]!);
   }
+  await page.goto(`${home}keys?account=acme`);
+  await page.getByRole('link', { name: 'billing service' }).first().click();
+  await take(page, 'key');
   await takePlayground(page, home);
   await page.goto(`${home}keys`);
   await page.getByRole('link', { name: 'Revoke support bot' }).click();
@@ -109,6 +119,17 @@ async function takeAll(page: Page, home: string): Promise<void> {
   await take(page, 'issued');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await take(page, 'sign-in');
+}
+
+/** What a customer sees. */
+async function takePortal(page: Page, home: string): Promise<void> {
+  await page.goto(home);
+  await page.getByLabel('Name').fill('carla');
+  await page.getByLabel('Password').fill(operator.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await take(page, 'portal');
+  await page.goto(`${home}keys`);
+  await take(page, 'portal-keys');
 }
 
 await mkdir(folder, { recursive: true });
@@ -127,7 +148,7 @@ const gateway = await startGateway({
   upstream: simulator,
   others: [second],
   server: { public_url: 'https://llm.example.com' },
-  config: { admin: dashboardAdmin(), stores: place.stores, plans },
+  config: { admin: dashboardAdmin(), portal: portalSection(), stores: place.stores, plans },
 });
 const browser = await startBrowser();
 try {
@@ -140,6 +161,7 @@ try {
   // Meanwhile last uses are written down, every fifteen seconds.
   await takeLive(page, home, gateway, keys);
   await takeAll(page, home);
+  await takePortal(page, `${gateway.url}/portal/`);
 } finally {
   await browser.close();
   await gateway.close();

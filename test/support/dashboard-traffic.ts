@@ -38,6 +38,19 @@ export function madeUpRow(
   const failed = random() < 0.02;
   const prompt_tokens = 200 + Math.floor(random() * 6000);
   const completion_tokens = failed ? 0 : 100 + Math.floor(random() * 1200);
+  const first_token_ms = Math.round(120 + 500 * random() ** 4 + prompt_tokens / 30);
+  const duration_ms = failed ? 1500 : first_token_ms + completion_tokens * 9;
+  const attempt = {
+    provider: 'upstream',
+    model,
+    offset_ms: 2,
+    wait_ms: 1,
+    first_token_ms: failed ? null : first_token_ms,
+    duration_ms,
+    status: failed ? 503 : 200,
+    outcome: failed ? ('failed' as const) : ('completed' as const),
+    kind: failed ? 'unavailable' : null,
+  };
   const micro_usd = Math.round(price * (prompt_tokens + 2 * completion_tokens));
   return {
     id: timeOrderedUuid(started_ms),
@@ -51,14 +64,14 @@ export function madeUpRow(
     trace_id: null,
     code: null,
     refused_by: null,
-    attempts_made: [],
+    attempts_made: [attempt],
     stages: [],
     started_ms,
-    duration_ms: 900,
-    first_token_ms: 200,
+    duration_ms,
+    first_token_ms: failed ? null : first_token_ms,
     status: failed ? 502 : 200,
     error_type: failed ? 'provider_error' : null,
-    end_reason: failed ? 'failed' : 'completed',
+    end_reason: failed ? 'upstream_failed' : 'completed',
     attempts: 1,
     prompt_tokens,
     completion_tokens,
