@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
@@ -129,6 +130,19 @@ describe('limits of keys, at two instances with one Redis', () => {
 });
 
 describe('limits of keys, in memory', () => {
+  it('that cannot be read refuse the requests of their key alone, which is listed as others are', async () => {
+    const [broken, other] = [await newKey({}), await newKey({})];
+    const database = new DatabaseSync(place.stores.records.slice('sqlite:'.length));
+    database.prepare("UPDATE api_keys SET limits = '{broken' WHERE id = ?").run(broken.record.id);
+    database.close();
+    const gateway = await start({}, 'memory');
+    const sent = await Promise.all([broken, other].map(({ key }) => send(gateway, key)));
+    expect(sent.map(({ status }) => status)).toEqual([400, 200]);
+    const listed = await place.look(({ keys }) => keys.list({ limit: 99 }));
+    expect(listed.map(({ id }) => id)).toContain(broken.record.id);
+    await place.look(({ keys }) => keys.revoke(broken.record.id, { actor: 'test', at_ms: Date.now() }));
+  });
+
   it('include what the key used before a restart, and what other keys used does not count', async () => {
     const stages = [{ 'rate-limit': { initial_completion_tokens: 1 } }];
     const [used, unused] = [await newKey({ tokens_per_day: 180 }), await newKey({ tokens_per_day: 180 })];

@@ -61,6 +61,17 @@ export class NotThere extends Error {
   override readonly name = 'NotThere';
 }
 
+/**
+ * The limits that a row has. Text that is no JSON, as after a change by hand, stays text: it is no limits, so that this account or key alone is refused.
+ */
+export function storedLimits(text: string): AccountRecord['limits'] {
+  try {
+    return JSON.parse(text) as AccountRecord['limits'];
+  } catch {
+    return text as unknown as AccountRecord['limits'];
+  }
+}
+
 type StoredAccount = Omit<AccountRecord, 'limits'> & { readonly limits: string };
 
 const columns = 'id, plan, limits, created_ms, display_name, disabled_ms';
@@ -126,7 +137,7 @@ export const accountRecords = (database: Database) => ({
 export type AccountRecords = ReturnType<typeof accountRecords>;
 
 function accountOf({ limits, ...row }: StoredAccount): AccountRecord {
-  return { ...row, limits: JSON.parse(limits) as AccountRecord['limits'] };
+  return { ...row, limits: storedLimits(limits) };
 }
 
 type Settings = AccountChange & Partial<Pick<AccountRecord, 'disabled_ms'>>;

@@ -1,4 +1,4 @@
-import { NotThere } from './account-records.ts';
+import { NotThere, storedLimits } from './account-records.ts';
 import type { Connection } from './database.ts';
 
 /** A key of the store, without its text, of which only the last characters are stored. */
@@ -51,7 +51,7 @@ export class KeyExists extends Error {
 /** The key that a row has. */
 export const keyRecordOf = ({ limits, ...row }: StoredKey): KeyRecord => ({
   ...row,
-  limits: JSON.parse(limits) as KeyRecord['limits'],
+  limits: storedLimits(limits),
 });
 
 /** Reads a key in a transaction. Throws NotThere. */

@@ -1,4 +1,4 @@
-import type { AccountRecord } from './account-records.ts';
+import { type AccountRecord, storedLimits } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
 import { changedFields, changesNothing } from './changed-fields.ts';
 import { Condition, type Connection, type Database, rowMarks, searchable } from './database.ts';
@@ -153,8 +153,8 @@ export const keyRecords = (database: Database) => ({
     );
     return rows.map(({ stored_id, plan, limits, key_limits, disabled_ms, ...key }) => ({
       ...key,
-      limits: JSON.parse(key_limits),
-      stored: stored_id === null ? undefined : { plan, limits: JSON.parse(limits), disabled_ms },
+      limits: storedLimits(key_limits),
+      stored: stored_id === null ? undefined : { plan, limits: storedLimits(limits), disabled_ms },
     }));
   },
 
