@@ -29,7 +29,7 @@ export function createSite(context: DashboardContext, parts: SiteParts): Request
       answer => answer && writeResponse(response, answer),
       fault => {
         // The browser has left.
-        if (response.destroyed) return;
+        if (response.destroyed || (incoming.destroyed && !incoming.complete)) return;
         context.log.error({ err: fault, path }, 'failed to render a dashboard page');
         if (response.headersSent) response.destroy();
         else writeResponse(response, new PageError(500, 'This page failed.', 'The log says why.').response);

@@ -1,8 +1,12 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { capturedLog } from '../support/captured-log.ts';
 import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 
+const { log, lines } = capturedLog();
 let gateway: GatewayUnderTest;
 let visitor: DashboardVisitor;
 let accounts = 0;
@@ -11,6 +15,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     upstream: 'http://127.0.0.1:9/v1',
     config: { admin: dashboardAdmin(), plans: { small: { requests_per_minute: 2 } } },
+    options: { log } as object,
   });
 });
 beforeEach(async () => {
@@ -23,6 +28,24 @@ afterAll(() => gateway?.close());
 const newAccount = () => `made-${++accounts}`;
 
 describe('a dashboard form', () => {
+  it('that does not arrive in time is no failure of the page', async () => {
+    const server = createServer((incoming, response) => {
+      gateway.gateway.dashboard(incoming, response, () => response.end());
+      setImmediate(() => incoming.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const head = 'host: x\r\norigin: http://x\r\ncontent-length: 100';
+    socket.write(
+      `POST /sign-in HTTP/1.1\r\n${head}\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\n`,
+    );
+    await once(socket, 'close');
+    server.close();
+    expect((await visitor.signIn('wrong')).status).toBe(401);
+    expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
+    expect(lines.at(-1)).toMatchObject({ msg: 'sign-in refused' });
+  });
+
   it('changes nothing without its token, with a wrong one, or with one of another browser', async () => {
     const other = new DashboardVisitor(visitor.base);
     await other.signIn();
