@@ -16,7 +16,7 @@ import { OidcSignIn } from './access/oidc-sign-in.ts';
 import { PasswordSignIn, type SignInForm } from './access/password-sign-in.ts';
 import type { FindLogin, Login } from './access/passwords.ts';
 import { ProxyHeader } from './access/proxy-header.ts';
-import type { Person } from './access/roles.ts';
+import { callerOf, type Person } from './access/roles.ts';
 import { SealedCookies } from './access/sealed-cookies.ts';
 import { SessionKeeper } from './access/session-keeper.ts';
 import { Sessions } from './access/sessions.ts';
@@ -131,7 +131,7 @@ export class SessionGuard implements Door {
     const { token, session } = found;
     const form =
       incoming.method === 'POST'
-        ? await this.#formOf(incoming, token, max_form_bytes)
+        ? await this.#formOf(incoming, token, max_form_bytes, callerOf(session))
         : new URLSearchParams();
     const { trust_proxy } = this.#area;
     return {
@@ -200,10 +200,15 @@ export class SessionGuard implements Door {
     return redirect(`sign-in?${new URLSearchParams({ next: here })}`);
   }
 
-  async #formOf(request: IncomingMessage, cookie: string, max_bytes?: number): Promise<URLSearchParams> {
+  async #formOf(
+    request: IncomingMessage,
+    cookie: string,
+    max_bytes?: number,
+    sender?: string,
+  ): Promise<URLSearchParams> {
     const again = 'Go back, load the page again, and send it once more.';
     if (!isSameOrigin(request)) throw new PageError(403, 'This form was not sent by the dashboard.', again);
-    const form = await readForm(request, max_bytes);
+    const form = await readForm(request, max_bytes, sender);
     if (!isFormToken(cookie, form.get(token_field)))
       throw new PageError(403, 'This form has expired, or was not made for you.', again);
     return form;

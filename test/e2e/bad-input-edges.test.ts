@@ -280,6 +280,33 @@ describe('a client that sends Expect: 100-continue', () => {
     await new Promise(resolve => server.close(resolve));
   });
 
+  it('is one of sixteen large dashboard forms that are read at the same time', async () => {
+    const server = createHttpServer((request, response) => {
+      void readForm(request, 100_000, String(request.headers['x-sender'])).then(
+        () => response.end(),
+        // Of those that leave there is no status.
+        ({ status = 500 }: PageError) => response.writeHead(status, { connection: 'close' }).end(),
+      );
+    }, textFormat);
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const form = (sender: number) =>
+      open(
+        post(70_000, expecting, `x-sender: ${sender}`).replace(
+          'application/json',
+          'application/x-www-form-urlencoded',
+        ),
+        url,
+      );
+    const first = Array.from({ length: 16 }, (_, at) => form(at % 4));
+    await Promise.all(first.map(connection => connection.received(/^HTTP\/1\.1 100 /)));
+    const refused = form(4);
+    await refused.closed;
+    expect(refused.text).toMatch(/^HTTP\/1\.1 503 /);
+    for (const connection of first) connection.destroy();
+    await new Promise(resolve => server.close(resolve));
+  });
+
   it('receives no 100 over HTTP/1.0', async () => {
     const connection = open(
       `${post(valid.length, expecting, authorization).replace('HTTP/1.1', 'HTTP/1.0')}${valid}`,

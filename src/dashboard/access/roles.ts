@@ -16,6 +16,9 @@ export interface Person {
   readonly account?: string | undefined;
 }
 
+/** Whose load is counted together: the customers of an account, or one operator. */
+export const callerOf = ({ role, account, actor }: Person): string => `${role} ${account ?? actor}`;
+
 /** Whether people with this role see costs and limits in US dollars. */
 export const seesMoney = (role: Role): boolean => role !== 'operator';
 

@@ -1,4 +1,4 @@
-import { seesMoney } from '../access/roles.ts';
+import { callerOf, seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { beginEvents, jsonResponse, PageError } from '../page-response.ts';
 import { relayReply } from '../playground-relay.ts';
@@ -32,8 +32,7 @@ async function run({ context, form, response, session }: PageRequest): Promise<u
   const left = new AbortController();
   response.once('close', () => left.abort());
   try {
-    const caller = `${session.role} ${session.account ?? session.actor}`;
-    const reply = await context.calls.chat({ body, key, caller, signal: left.signal });
+    const reply = await context.calls.chat({ body, key, caller: callerOf(session), signal: left.signal });
     // A write would not reveal this while the page does not read.
     reply.once('close', () => reply.complete || left.abort());
     const request_id = reply.headers['x-request-id'];
