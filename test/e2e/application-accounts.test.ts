@@ -174,6 +174,8 @@ describe('an account that the application keeps itself', () => {
     expect([status, text]).toEqual([200, expect.stringContaining('the application, which named it')]);
     expect(text).toMatch(/Requests per minute|requests per minute|requests_per_minute/);
     expect(text).not.toContain('Issue a key');
+    // For the token of its form.
+    await dashboard.get('accounts');
     expect((await dashboard.post(page, { plan: 'small' })).text).toContain('changed in the application.');
     const issued = await dashboard.post(page.replace('account?id', 'issue?account'), { name: 'x' });
     expect(issued.status).toBe(404);
