@@ -157,13 +157,19 @@ describe('the error handler of a gateway', () => {
   it('settles an upload that is cut as one whose client has left', async () => {
     const { log, lines } = capturedLog();
     const gateway = await mountable(simulator, {}, { log });
-    const base = await behind(express5, express5.json(), gateway);
     const left = new AbortController();
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(Buffer.from('{"model":'));
-        setTimeout(() => left.abort(), 50);
+    const parser = express5.json();
+    const base = await behind(
+      express5,
+      (request, response, next) => {
+        // The parser listens by then.
+        setImmediate(() => left.abort());
+        parser(request, response, next);
       },
+      gateway,
+    );
+    const body = new ReadableStream({
+      start: controller => controller.enqueue(Buffer.from('{"model":')),
     });
     const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' };
     const sent = fetch(`${base}/v1/chat/completions`, {
