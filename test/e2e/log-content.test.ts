@@ -155,7 +155,7 @@ describe('a line of the log has neither key nor prompt nor answer', () => {
     const visitor = new DashboardVisitor(`${sidecar.adminUrl}/dashboard/`);
     await visitor.signIn('the wrong canary word', 'operator');
     await visitor.signIn('the right canary word', 'operator');
-    await until(() => sidecar.output().includes('operator signed in'));
+    await until(() => sidecar.output().includes('"msg":"signed in"'));
     expect(sidecar.output()).toContain('sign-in refused');
     expect(sidecar.output()).not.toContain('canary word');
   });
