@@ -1,5 +1,6 @@
 import { day_ms, dayOf, isDay } from '../stores/records/calendar-day.ts';
 import { no_model as none } from '../stores/records/usage-columns.ts';
+import { PageError } from './page-response.ts';
 
 /** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
 export interface UsageQuestion {
@@ -67,6 +68,16 @@ const monthStart = (epoch_ms: number): string => `${dayOf(epoch_ms).slice(0, 8)}
 /** A field of a query without NUL, which Postgres rejects and no account or model has; undefined if empty. */
 const textOf = (query: URLSearchParams, name: string): string | undefined =>
   query.get(name)?.trim().replaceAll('\0', '\ufffd') || undefined;
+
+/** The groups that an export is asked for by, each once. Throws a PageError for any other. */
+export function groupsIn<G extends string>(query: URLSearchParams, groups: readonly G[]): readonly G[] {
+  // Each is a column: many of them would not fit into memory.
+  return [...new Set(query.getAll('by'))].map(text => {
+    const group = groups.find(name => name === text);
+    if (group) return group;
+    throw new PageError(422, `“${text}” is not a group of usage; there are: ${groups.join(', ')}.`);
+  });
+}
 
 /** The same query for a link. */
 export const queryOf = ({ from_day, to_day, account, model, provider, key }: UsageQuestion) => ({

@@ -188,6 +188,11 @@ describe('usage in the dashboard', () => {
     expect((await visitor.get(`usage-csv?${query}`)).status).toBe(422);
   });
 
+  it('exports each field once, however often it is asked for', async () => {
+    const { status, text } = await visitor.get(`usage-csv?${'&by=day'.repeat(1500)}`);
+    expect([status, text.slice(0, 20)]).toEqual([200, 'day,requests,failed,']);
+  });
+
   it('rejects an export by an unknown field or without a session', async () => {
     expect((await visitor.get('usage-csv?by=key')).status).toBe(422);
     const stranger = new DashboardVisitor(visitor.base);

@@ -4,7 +4,7 @@ import { type UsageGroup, usageGroups } from '../../stores/records/usage-query.t
 import { seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, PageError, type PageResponse } from '../page-response.ts';
-import { toMonthEnd, usageQuestion } from '../usage-question.ts';
+import { groupsIn, toMonthEnd, usageQuestion } from '../usage-question.ts';
 
 /** Maximum rows of a download, which is built in memory. */
 const max_rows = 200_000;
@@ -16,7 +16,7 @@ async function exported({ context, query, session }: PageRequest): Promise<PageR
   const now_ms = context.clock.epoch_ms();
   const { question, fault } = usageQuestion(query, now_ms);
   if (fault !== undefined) throw new PageError(422, fault);
-  const by: readonly UsageGroup[] = query.has('by') ? query.getAll('by').map(groupOf) : ['model'];
+  const by: readonly UsageGroup[] = query.has('by') ? groupsIn(query, usageGroups) : ['model'];
   if (by.includes('key') && question.account === undefined)
     throw new PageError(
       422,
@@ -37,10 +37,4 @@ async function exported({ context, query, session }: PageRequest): Promise<PageR
   const lines = rows.map(row => columns.map(({ value }) => String(value(row))));
   const name = `usage-by-${by.join('-')}-${question.from_day}-to-${question.to_day}.csv`;
   return fileResponse(name, 'text/csv', `${csvOf([columns.map(({ title }) => title), ...lines])}\r\n`);
-}
-
-function groupOf(text: string): UsageGroup {
-  const group = usageGroups.find(name => name === text);
-  if (group) return group;
-  throw new PageError(422, `“${text}” is not a group of usage; there are: ${usageGroups.join(', ')}.`);
 }

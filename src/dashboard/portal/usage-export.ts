@@ -2,6 +2,7 @@ import { csvOf } from '../../stores/records/csv.ts';
 import { usageColumns } from '../../stores/records/usage-columns.ts';
 import type { Page } from '../page-request.ts';
 import { fileResponse, PageError, type PageResponse } from '../page-response.ts';
+import { groupsIn } from '../usage-question.ts';
 import { type PortalRequest, portalPage } from './portal-page.ts';
 import { ownQuestion } from './usage.ts';
 
@@ -15,11 +16,7 @@ export const usageExportPage: Page = portalPage({ name: 'usage-csv', get: export
 async function exported(request: PortalRequest): Promise<PageResponse> {
   const { question, fault } = ownQuestion(request);
   if (fault !== undefined) throw new PageError(422, fault);
-  const by = request.query.getAll('by').map(text => {
-    const group = groups.find(name => name === text);
-    if (group) return group;
-    throw new PageError(422, `“${text}” is not a group of usage; there are: ${groups.join(', ')}.`);
-  });
+  const by = groupsIn(request.query, groups);
   const { usage } = request.context.records.store;
   const rows = await usage.sum({ ...question, by, limit: max_rows + 1 });
   if (rows.length > max_rows)
