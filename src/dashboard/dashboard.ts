@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from '../chain/stage-plan.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
-import { mayChange } from './access/roles.ts';
+import { callerOf, mayChange } from './access/roles.ts';
 import { loadAssets } from './assets.ts';
 import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';
 import { PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
+import { PageTurns } from './page-turns.ts';
 import { type Area, SessionGuard } from './session-guard.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
@@ -42,6 +43,7 @@ class Dashboard {
   readonly #context: DashboardContext;
   readonly #site: Site;
   readonly #guard: SessionGuard;
+  readonly #turns = new PageTurns();
   readonly #assets = loadAssets();
   readonly #pages: ReadonlyMap<string, Page>;
 
@@ -77,7 +79,9 @@ class Dashboard {
     const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
     if (!handler) throw new PageError(405, `This page does not take ${method}.`);
     checkRole(page, method, signedIn);
-    return handler({ ...request, ...signedIn, context: this.#context, site: this.#site });
+    const asked = { ...request, ...signedIn, context: this.#context, site: this.#site };
+    if (page.streams) return handler(asked);
+    return this.#turns.make(callerOf(signedIn.session), () => handler(asked));
   }
 
   #errorOf(thrown: unknown): PageError {

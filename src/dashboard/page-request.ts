@@ -86,6 +86,8 @@ export interface Page {
   readonly readers?: readonly Role[];
   /** True if its form changes nothing, so that viewers may send it as well. */
   readonly changesNothing?: boolean;
+  /** True if its answer goes on for a while: it is bounded by itself. */
+  readonly streams?: boolean;
   /** Maximum size of a form; the default fits the fields of ordinary forms. */
   readonly max_form_bytes?: number;
 }

@@ -49,6 +49,7 @@ const parts_every = 3;
 /** The stream of the overview's script: the counters of this instance, and the parts that have changed as HTML. */
 export const overviewLivePage: Page = {
   name: 'overview-live',
+  streams: true,
   get: request => {
     const { context, query } = request;
     const question = trafficQuestionOf(query);

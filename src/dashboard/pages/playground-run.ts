@@ -15,6 +15,7 @@ export const playgroundRunPage: Page = {
   post: run,
   max_form_bytes,
   changesNothing: true,
+  streams: true,
 };
 
 /** Tells the script what the ledger has of request `id` when an answer has ended; `null` until it is written. Customers see their own. */

@@ -31,6 +31,7 @@ const every_ms = 2000;
 /** The stream of the list's script: the list as HTML, whenever it has changed. */
 export const requestsLivePage: Page = {
   name: 'requests-live',
+  streams: true,
   get: request => {
     let sent: string | undefined;
     return request.context.live.serve(request, {
