@@ -81,6 +81,21 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     ]);
   });
 
+  it('ends the oldest of many sessions of a customer, and none of a namesake at another account', async () => {
+    const session = { actor: 'cora', role: 'customer', proof: '', started_ms: now_ms };
+    const start = (account: string, at: number) =>
+      store.sessions.start(
+        { ...session, digest: sha256(`${account} ${at}`), account, seen_ms: now_ms + at },
+        { started_ms: 0, seen_ms: 0 },
+      );
+    await start('other', 0);
+    for (let at = 0; at <= 20; at++) await start('acme', at);
+    expect(await store.sessions.find(sha256('acme 0'))).toBeUndefined();
+    expect(await store.sessions.find(sha256('acme 1'))).toBeDefined();
+    expect(await store.sessions.find(sha256('other 0'))).toBeDefined();
+    for (const account of ['acme', 'other']) await store.sessions.end({ account });
+  });
+
   it('keeps sign-ins of customers, each with one invitation that is accepted once', async () => {
     const { customers } = store;
     const invite = (name: string, account: string, digest: string) =>

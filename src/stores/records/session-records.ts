@@ -20,7 +20,7 @@ export interface SessionEnds {
   readonly seen_ms: number;
 }
 
-/** Sessions of one person above which the one that was used longest ago ends. */
+/** Sessions of one person, a customer's of one account, above which the one that was used longest ago ends. */
 const max_of_actor = 20;
 
 const columns = 'digest, actor, role, account, proof, started_ms, seen_ms';
@@ -30,7 +30,7 @@ export const sessionRecords = (database: Database) => ({
   /** Writes a new session, and deletes those of the same area that have ended. */
   start: (session: SessionRecord, ended: SessionEnds) =>
     database.transaction(async connection => {
-      const { actor, role } = session;
+      const { actor, role, account } = session;
       // The portal's sessions may end sooner than the dashboard's, or later.
       const area = role === 'customer' ? "role = 'customer'" : "role <> 'customer'";
       await connection.run(
@@ -39,9 +39,10 @@ export const sessionRecords = (database: Database) => ({
       );
       await insertRows(connection, 'sluice.sessions', [{ ...session }]);
       await connection.run(
-        `DELETE FROM sluice.sessions WHERE actor = ? AND role = ? AND digest NOT IN
-        (SELECT digest FROM sluice.sessions WHERE actor = ? AND role = ? ORDER BY seen_ms DESC, started_ms DESC LIMIT ?)`,
-        [actor, role, actor, role, max_of_actor],
+        `DELETE FROM sluice.sessions WHERE actor = ? AND role = ? AND account = ? AND digest NOT IN
+        (SELECT digest FROM sluice.sessions WHERE actor = ? AND role = ? AND account = ?
+        ORDER BY seen_ms DESC, started_ms DESC LIMIT ?)`,
+        [actor, role, account, actor, role, account, max_of_actor],
       );
     }),
 
