@@ -5,9 +5,10 @@ import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
 import { callerOf, mayChange } from './access/roles.ts';
 import { loadAssets } from './assets.ts';
 import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';
-import { PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
+import { htmlResponse, PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { PageTurns } from './page-turns.ts';
 import { type Area, SessionGuard } from './session-guard.ts';
+import { errorDocument } from './view/document.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
@@ -72,8 +73,7 @@ class Dashboard {
   async #page(request: DashboardRequest): Promise<PageResponse | undefined> {
     const { method = '' } = request.incoming;
     const page = this.#pages.get(request.path);
-    if (!page)
-      throw new PageError(404, 'There is no such page.', 'It may have moved; begin at the overview.');
+    if (!page) return noSuchPage(request.path);
     const signedIn = await this.#guard.enter(request, page.max_form_bytes);
     if ('status' in signedIn) return signedIn;
     const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
@@ -104,6 +104,13 @@ function checkRole({ readers, changesNothing }: Page, method: string, { session 
     throw new PageError(403, `This page is not for the role ${role}.`, advice);
   if (method === 'POST' && !changesNothing && !mayChange(role))
     throw new PageError(403, `The role ${role} may not change anything.`, advice);
+}
+
+/** Says that there is no page at this path, of any depth. */
+function noSuchPage(path: string): PageResponse {
+  const root = '../'.repeat(path.split('/').length - 1);
+  const advice = 'It may have moved; begin at the overview.';
+  return htmlResponse(404, errorDocument(404, 'There is no such page.', advice, root));
 }
 
 /** Path below the mount; `undefined` for the mount without its slash, where relative links would not work. */

@@ -166,6 +166,8 @@ describe('the page of a key', () => {
     expect((await recordOf(id)).limits).toEqual({ usd_per_month: 12.5, requests_per_minute: 8 });
     for (const page of ['keys', 'account?id=acme'])
       expect(/dollars|\$|>Cost/i.test((await otto.get(page)).text)).toBe(false);
+    const { id: priced } = await issue({ name: 'only priced', usd_per_month: '12.5' });
+    expect((await otto.get(`key?id=${priced}`)).text).toContain('Not limited, but for amounts of money.');
   });
 
   it('lets a viewer see it and change nothing', async () => {

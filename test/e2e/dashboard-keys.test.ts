@@ -116,6 +116,7 @@ describe('the form that rotates a key', () => {
     expect(await keysIn(account)).toBe(2);
     const [newest] = (await visitor.get('audit')).text.split('<tr>').slice(2);
     expect(newest).toContain('rotated the key');
+    expect(newest).toContain('the old key ends: 20');
     expect(newest).toContain(new URLSearchParams(sent[0]!.location!.split('?')[1]).get('id')!);
   });
 

@@ -46,6 +46,16 @@ describe('the dashboard in a parent application', () => {
     expect((await fetch(`${url}/elsewhere`)).status).toBe(418);
   });
 
+  it('answers a path of any depth with a page that finds its style', async () => {
+    const { url } = await mounted({}, () => {}, dashboardAdmin());
+    for (const path of ['none', 'accounts/acme', 'a/b/']) {
+      const address = `${url}/ops/${path}`;
+      const missing = await fetch(address);
+      const [, style = ''] = /rel="stylesheet" href="([^"]+)"/.exec(await missing.text())!;
+      expect([missing.status, new URL(style, address).href]).toEqual([404, `${url}/ops/assets/style.css`]);
+    }
+  });
+
   it('accepts the user of the parent, names them in the audit log, and asks for no password', async () => {
     const { visitor } = await mounted({ operatorOf });
     const as = (name: string) => ({ 'x-user': name });

@@ -50,7 +50,7 @@ ${timelineTable(row)}
 function facts(row: LedgerRow): Html {
   const { account, key_id, model, endpoint, stream, code, refused_by, trace_id } = row;
   return html`<dl>
-<dt>End</dt><dd>${endOf(row)} ${code && html`<code>${code}</code>`}</dd>
+<dt>End</dt><dd>${endOf(row)} ${code && code !== row.error_type && html`<code>${code}</code>`}</dd>
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 <dt>Account</dt><dd><a href="${linkOf('account', { id: account })}">${account}</a></dd>
 <dt>Key</dt><dd>${key_id === null ? muted('of the configuration or the application') : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>

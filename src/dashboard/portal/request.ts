@@ -43,7 +43,7 @@ ${tableOf('Attempts, in order', columns, [...row.attempts_made.entries()], html`
 
 function facts({ code, refused_by, key_id, model, endpoint, stream, ...row }: LedgerRow): Html {
   return html`<dl>
-<dt>End</dt><dd>${endOf(row)} ${code && html`<code>${code}</code>`}</dd>
+<dt>End</dt><dd>${endOf(row)} ${code && code !== row.error_type && html`<code>${code}</code>`}</dd>
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 <dt>Key</dt><dd>${key_id === null ? muted('not one of the portal') : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>
 <dt>Model</dt><dd>${model ?? muted('none')}</dd>

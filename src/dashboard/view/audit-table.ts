@@ -115,7 +115,11 @@ function limitsByTitle({ models = {}, ...overall }: Fields): ReadonlyMap<string,
   return new Map([...amounts(overall), ...ofModels.flatMap(([model, limits]) => amounts(limits, model))]);
 }
 
-const titles: Readonly<Record<string, string>> = { display_name: 'display name' };
+const titles: Readonly<Record<string, string>> = {
+  display_name: 'display name',
+  new_id: 'new key',
+  old_expires_ms: 'the old key ends',
+};
 
 function titleOf(name: string): string {
   if (Object.hasOwn(limitTable, name)) return limitTable[name as keyof typeof limitTable].title;

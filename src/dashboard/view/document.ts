@@ -2,8 +2,8 @@ import { token_field } from '../access/cookies.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
 import { type Html, html, type Part } from './html.ts';
 
-/** A whole HTML document. */
-export function documentOf(title: string, body: Html, head: Part = ''): Html {
+/** A whole HTML document. `root` leads from its address to the start page: every other page is one level deep and needs none. */
+export function documentOf(title: string, body: Html, head: Part = '', root = ''): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -12,8 +12,8 @@ export function documentOf(title: string, body: Html, head: Part = ''): Html {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title} · sluice</title>
-<link rel="icon" href="assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="assets/style.css">
+<link rel="icon" href="${root}assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}assets/style.css">
 ${head}</head>
 ${body}
 </html>
@@ -21,17 +21,19 @@ ${body}
 }
 
 /** A document without navigation, for those who are not signed in. */
-export const aloneDocument = (title: string, body: Html, head?: Part): Html =>
-  documentOf(title, html`<body class="alone">\n<main>\n${body}\n</main>\n</body>`, head);
+export const aloneDocument = (title: string, body: Html, head?: Part, root?: string): Html =>
+  documentOf(title, html`<body class="alone">\n<main>\n${body}\n</main>\n</body>`, head, root);
 
 /** Says what went wrong and how to proceed. */
-export const errorDocument = (status: number, message: string, advice: string): Html =>
+export const errorDocument = (status: number, message: string, advice: string, root = ''): Html =>
   aloneDocument(
     message.replace(/\.$/, ''),
     html`<p class="muted">Error ${status}</p>
 <h1>${message}</h1>
 ${advice && html`<p>${advice}</p>`}
-<p><a href=".">To the start page</a></p>`,
+<p><a href="${root || '.'}">To the start page</a></p>`,
+    '',
+    root,
   );
 
 /** Requests itself, or the page `next`, so that the request comes from this site. */

@@ -68,11 +68,14 @@ export const accountColumn: Column<KeyRecord> = {
   isName: true,
 };
 
+/** Tables of keys have many columns: a time may take two lines, so that the last ones are not cut off. */
+const foldedTime = (at_ms: number | null): Html => html`<span class="folded">${timeOf(at_ms)}</span>`;
+
 /** For any table of keys. */
 export const timeColumns: readonly Column<KeyRecord>[] = [
-  { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
-  { title: 'Expires', cell: ({ expires_ms }) => timeOf(expires_ms) },
-  { title: 'Last used', cell: ({ last_used_ms }) => timeOf(last_used_ms) },
+  { title: 'Created', cell: ({ created_ms }) => foldedTime(created_ms) },
+  { title: 'Expires', cell: ({ expires_ms }) => foldedTime(expires_ms) },
+  { title: 'Last used', cell: ({ last_used_ms }) => foldedTime(last_used_ms) },
 ];
 
 /** Days, with the present one, over which the use of keys is added up. */

@@ -15,7 +15,9 @@ const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
 export function limitBars(uses: Uses, seesMoney: boolean): Html {
   if (typeof uses === 'string')
     return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${reasons[uses]}</p>`;
-  return html`<ul class="limits">${uses.filter(({ limit }) => seesMoney || !isMoney(limit)).map(limitBar)}</ul>`;
+  const seen = uses.filter(({ limit }) => seesMoney || !isMoney(limit));
+  if (seen.length === 0) return html`<p class="muted">Not limited, but for amounts of money.</p>`;
+  return html`<ul class="limits">${seen.map(limitBar)}</ul>`;
 }
 
 /** One limit: its usage as a bar and as text. */

@@ -61,7 +61,7 @@ ${body}
 /** Who is signed in, and as what. */
 function whoOf({ session, site }: PageRequest): Html {
   const { actor, role, account } = session;
-  const name = html`${actor}${role !== 'admin' && ` · ${account ?? role}`}`;
+  const name = html`${actor}${role !== 'admin' && account !== actor && ` · ${account ?? role}`}`;
   if (site.profile === undefined) return html`<span class="muted who">${name}</span>`;
   return html`<a class="who" href="${site.profile}" title="Your sign-in">${name}</a>`;
 }
