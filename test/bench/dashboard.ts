@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { startSimulator } from '../../src/simulator/server.ts';
 import type { Database } from '../../src/stores/records/database.ts';
+import { hours_ms } from '../../src/stores/records/detailed-sums.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { openPostgres } from '../../src/stores/records/postgres.ts';
+import { pruning } from '../../src/stores/records/pruning.ts';
 import { openSqlite } from '../../src/stores/records/sqlite.ts';
 import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -86,6 +88,10 @@ async function measureStore(
   say(`${store}: filling in ${options.rows} rows and ${options.keys} keys`);
   await migrate(database, instances > 1, now_ms);
   await fill(database, options, now_ms);
+  // As the gateway does every hour, and here in one step.
+  const old = pruning(database, false);
+  await old.hours(now_ms - hours_ms, Number.MAX_SAFE_INTEGER);
+  await old.traffic(now_ms, Number.MAX_SAFE_INTEGER);
   say(`filled in within ${((Date.now() - now_ms) / 1000).toFixed(0)} s`);
   // What Postgres does by itself within minutes of so many changes, and SQLite never.
   if (records.startsWith('postgres:')) await database.run('ANALYZE');

@@ -210,7 +210,7 @@ it('sends pings while the upstream is silent', async () => {
     server: { stream_commit_ms: 50, keepalive_ms: 50 },
     config: { messages: { enabled: true } },
   });
-  const { text, events } = await slow.stream(asked('[[sim:ttft=300 say=Yes]]'), { path: '/v1/messages' });
+  const { text, events } = await slow.stream(asked('[[sim:ttft=1000 say=Yes]]'), { path: '/v1/messages' });
   expect(text).toMatch(/^event: ping\ndata: \{"type":"ping"\}\n\n/);
   expect(events.findIndex(({ event }) => event === 'message_start')).toBeGreaterThan(1);
   await slow.close();
