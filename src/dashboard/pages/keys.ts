@@ -55,7 +55,7 @@ ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 
 function searchForm(search: string, account: string, all: boolean, sort: Sort): Html {
   return html`<form method="get" action="keys" class="row panel" role="search">
-<label>Search keys <input type="search" name="search" value="${search}" placeholder="name, id, account or last characters"></label>
+<label>Search keys <input type="search" name="search" value="${search}" placeholder="name, id, account, end"></label>
 <label>Account <input name="account" value="${account}" placeholder="any" autocomplete="off" spellcheck="false"></label>
 <label>Sort by <select name="sort">${Object.entries(sorts).map(
     ([value, label]) =>

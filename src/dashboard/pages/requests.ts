@@ -130,7 +130,7 @@ export const columns: readonly Column<ListedRow>[] = [
   {
     title: 'Time',
     cell: ({ started_ms, request_id }) =>
-      html`<a href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
+      html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
   },
   {
     title: 'Account',
