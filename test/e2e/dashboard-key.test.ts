@@ -94,7 +94,7 @@ describe('the page of a key', () => {
     for (const part of [
       '<strong>2</strong> of 2',
       'of $0.50',
-      '2099-01-31 18:00',
+      '2099-01-31</span> 18:00',
       '180 today',
       'issued the key',
     ])

@@ -8,13 +8,19 @@ export const minuteOf = (epoch_ms: number): string =>
 export function timeOf(epoch_ms: number | null): Html {
   if (epoch_ms === null) return muted('never');
   const iso = new Date(epoch_ms).toISOString();
-  return html`<time datetime="${iso}" title="${iso}">${minuteOf(epoch_ms)}</time>`;
+  return timeElement(iso, minuteOf(epoch_ms));
 }
 
 /** `2026-11-20 12:00:07`, in UTC, with the exact time as its tooltip. */
 export function secondOf(epoch_ms: number): Html {
   const iso = new Date(epoch_ms).toISOString();
-  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace('T', ' ')}</time>`;
+  return timeElement(iso, iso.slice(0, 19).replace('T', ' '));
+}
+
+/** Where it does not fit, the line is broken between the day and the time only. */
+function timeElement(iso: string, text: string): Html {
+  const [day, time] = text.split(' ');
+  return html`<time datetime="${iso}" title="${iso}"><span class="nowrap">${day}</span> ${time}</time>`;
 }
 
 /** Text of less weight. */

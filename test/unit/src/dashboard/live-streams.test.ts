@@ -48,9 +48,12 @@ const textOf = async (url: string): Promise<string> => (await fetch(url)).text()
 describe('streams of open pages', () => {
   it('send what is new, and a comment while there is nothing', async () => {
     let asked = 0;
-    const source = { every_ms: 1, next: async () => (++asked === 1 ? { asked } : undefined) };
-    const { url } = await serving({ heartbeat_ms: 5, max_ms: 40 }, source);
-    expect(await textOf(url)).toMatch(/^data: \{"asked":1\}\n\n(: alive\n\n)+$/);
+    const next = async () => {
+      if (++asked === 4) live!.close();
+      return asked === 1 ? { asked } : undefined;
+    };
+    const { url } = await serving({ heartbeat_ms: 0 }, { every_ms: 1, next });
+    expect(await textOf(url)).toBe('data: {"asked":1}\n\n: alive\n\n: alive\n\n');
   });
 
   it('end with the session, and say so', async () => {
@@ -67,14 +70,21 @@ describe('streams of open pages', () => {
     expect(live!.size).toBe(0);
   });
 
+  it('end after their time, so that a browser is let in anew', async () => {
+    const { url } = await serving({ max_ms: 1 }, { every_ms: 1, next: async () => 1 });
+    expect(await textOf(url)).toMatch(/^(data: 1\n\n)*$/);
+    expect(live!.size).toBe(0);
+  });
+
   it('go on after a failure, which is logged once', async () => {
     let asked = 0;
     const next = async () => {
       if (++asked < 4) throw new Error('the store is away');
+      if (asked === 5) live!.close();
       return asked;
     };
-    const { url, warnings } = await serving({ max_ms: 40 }, { every_ms: 1, next });
-    expect(await textOf(url)).toMatch(/^(event: trouble\ndata: \n\n){3}data: 4\n\n/);
+    const { url, warnings } = await serving({}, { every_ms: 1, next });
+    expect(await textOf(url)).toMatch(/^(event: trouble\ndata: \n\n){3}data: 4\n\n$/);
     expect(warnings).toEqual(['failed to update a live page']);
   });
 
