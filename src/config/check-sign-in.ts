@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import type { CheckedConfig } from './schema.ts';
 
-/** Reports ways to sign in that let nobody in, because no role is given to anybody. */
+/** Reports ways to sign in that give no person a role, and so refuse everybody. */
 export function* checkSignIn({ admin: { oidc, proxy }, portal }: CheckedConfig): Generator<ConfigIssue> {
   const isEmpty = (roles: object) => Object.keys(roles).length === 0;
   if (portal.oidc && isEmpty(portal.oidc.accounts) && portal.oidc.account_claim === undefined)

@@ -1,14 +1,14 @@
 import type { AdminOidcSettings, PortalOidcSettings } from '../../config/sign-in-schema.ts';
 import { type Person, type Role, roles } from './roles.ts';
 
-/** What an OpenID provider has said about somebody. */
+/** What an OpenID provider has said about a person. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Who of the people that a provider knows may sign in, and as whom. */
 export interface OidcPeople {
-  /** Somebody who is in the configuration by name. */
+  /** The person whom the configuration has by this name. */
   byName(name: string): Person | undefined;
-  /** Somebody by further claims. */
+  /** The person whom further claims describe. */
   byClaims(name: string, claims: Claims): Person | undefined;
   /** The settings behind `byClaims`: sessions of people who were let in by claims end when they change. */
   readonly claimsRule: unknown;

@@ -9,7 +9,7 @@ export interface Entrance {
   answer(request: DashboardRequest, door: Door): Promise<PageResponse>;
 }
 
-/** What an entrance needs to let somebody in. */
+/** What an entrance needs to sign a person in. */
 export interface Door {
   /** CSRF token for its form; its cookie is another than the session's, so that showing the form ends no session. */
   formToken(request: DashboardRequest): string;

@@ -12,7 +12,7 @@ interface Ready {
   readonly configuration: Configuration;
 }
 
-/** The provider has refused somebody: `error` and `description` are its words. */
+/** The provider has refused the sign-in: `error` and `description` are its words. */
 export class ProviderRefused extends Error {
   override readonly name = 'ProviderRefused';
   readonly error: string;

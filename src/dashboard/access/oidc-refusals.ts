@@ -1,7 +1,7 @@
 import { PageError } from '../page-response.ts';
 import { ProviderRefused, ProviderUnavailable } from './oidc-client.ts';
 
-/** Tells somebody whom the provider knows that this gateway does not let them in. */
+/** Tells a person whom the provider has signed in that this gateway refuses them. */
 export function refusalPage(
   outcome: 'no name' | 'no role',
   area: 'dashboard' | 'portal',

@@ -24,7 +24,7 @@ interface OidcSignInSetup {
   readonly log: SignInLog;
 }
 
-/** Somebody whom the provider has vouched for. */
+/** A person whom the provider has signed in. */
 export interface OidcLogin {
   readonly person: Person;
   /** Changes with the settings that the sign-in depends on. */
@@ -43,7 +43,7 @@ const max_next_characters = 500;
 const max_name_characters = 256;
 
 /**
- * Signs in by an OpenID provider. What is checked when somebody comes back is derived from one random token in a cookie of the browser that
+ * Signs in by an OpenID provider. What is checked at the callback is derived from one random token in a cookie of the browser that
  * began, so that no instance keeps anything and any can finish.
  */
 export class OidcSignIn {
@@ -77,7 +77,7 @@ export class OidcSignIn {
     }
   }
 
-  /** Who comes back from the provider. Throws a PageError that says why somebody may not sign in. */
+  /** The person of a callback. Throws a PageError that says why the sign-in is refused. */
   async finish(request: DashboardRequest): Promise<OidcLogin> {
     const { incoming, query } = request;
     const token = cookieOf(incoming, this.#cookie);

@@ -23,7 +23,7 @@ interface PasswordSignInSetup {
   readonly clock: Clock;
   /** Begins the names of its cookies. */
   readonly cookies: string;
-  /** Token for a form that is shown to somebody who is not signed in. */
+  /** Token for a form that is shown to a person who is not signed in. */
   readonly formToken: (request: DashboardRequest) => string;
   readonly addressOf: (request: IncomingMessage) => string;
   readonly setCookie: (request: DashboardRequest, name: string, value: string, max_age_s?: number) => void;

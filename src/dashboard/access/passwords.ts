@@ -3,7 +3,7 @@ import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel'
 import { hashPassword, isPassword } from '../../stores/accounts/password.ts';
 import type { Person } from './roles.ts';
 
-/** Somebody who may sign in by password. */
+/** A person who may sign in by password. */
 export interface Login {
   readonly person: Person;
   /** Of the password, as `hashPassword` makes it. */

@@ -28,7 +28,7 @@ export const mayChange = (role: Role): boolean => role !== 'viewer';
 /** Whether people with this role may invite customers, who see the money of their account. */
 export const mayInvite = (role: Role): boolean => role === 'admin';
 
-/** The name in the audit log of somebody who uses the portal: no operator is taken for a customer. */
+/** The name in the audit log of a person who uses the portal, by which customers are told from operators. */
 export const customerName = (name: string): string => `${of_portal}${name}`;
 
 /** The name of the customer whom the audit log names; undefined for everybody else. */

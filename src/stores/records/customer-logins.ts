@@ -135,5 +135,3 @@ export const customerLogins = (database: Database) => {
       }),
   };
 };
-
-export type CustomerLogins = ReturnType<typeof customerLogins>;
