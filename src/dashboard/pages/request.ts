@@ -6,7 +6,7 @@ import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts'
 import { type Html, html, type Part } from '../view/html.ts';
 import { dollars } from '../view/money.ts';
 import { endOf } from '../view/request-end.ts';
-import { pageResponse } from '../view/shell.ts';
+import { type PageParts, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { timelineTable } from '../view/timeline.ts';
 
@@ -14,19 +14,34 @@ import { timelineTable } from '../view/timeline.ts';
 export const requestPage: Page = { name: 'request', get: shown };
 
 async function shown(request: PageRequest): Promise<PageResponse> {
-  const id = (request.query.get('id') ?? '').trim();
+  const id = idOf(request);
   const found = await request.context.records.store.ledger.find(id);
-  return pageResponse(request, {
+  const isMoneySeen = seesMoney(request.session.role);
+  const several = `${found.length} requests came with this id: clients choose it.`;
+  const exchanges = found.map((row, at) => exchange(row, at, isMoneySeen));
+  return pageResponse(request, requestParts(id, exchanges, { nothing, several }));
+}
+
+/** The request id that the address names. */
+export const idOf = ({ query }: PageRequest): string => (query.get('id') ?? '').trim();
+
+/** The page of the requests with one id, each as shown by `exchanges`, with what is said of none and of several. */
+export function requestParts(
+  id: string,
+  exchanges: readonly Html[],
+  { nothing, several }: { readonly nothing: Html; readonly several: string },
+): PageParts {
+  const isFound = exchanges.length > 0;
+  return {
     title: 'Request',
     section: 'requests',
-    status: found.length === 0 ? 404 : 200,
+    status: isFound ? 200 : 404,
     beside: html`<code class="muted">${id}</code>`,
-    body:
-      found.length === 0
-        ? html`<section class="panel" aria-label="Request">${nothing}</section>`
-        : html`${found.length > 1 && html`<p class="notice">${found.length} requests came with this id: clients choose it.</p>`}
-${found.map((row, at) => exchange(row, at, seesMoney(request.session.role)))}`,
-  });
+    body: isFound
+      ? html`${exchanges.length > 1 && html`<p class="notice">${several}</p>`}
+${exchanges}`
+      : html`<section class="panel" aria-label="Request">${nothing}</section>`,
+  };
 }
 
 const nothing = emptyState(

@@ -1,7 +1,7 @@
 import type { AttemptRow, LedgerRow } from '../../stores/records/ledger-entry.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { requestUse } from '../pages/request.ts';
+import { idOf, requestParts, requestUse } from '../pages/request.ts';
 import { linkOf, muted, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { endOf } from '../view/request-end.ts';
@@ -12,20 +12,11 @@ import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts
 export const requestPage: Page = portalPage({ name: 'request', get: shown });
 
 async function shown(request: PortalRequest): Promise<PageResponse> {
-  const { account, context, query } = request;
-  const id = (query.get('id') ?? '').trim();
+  const { account, context } = request;
+  const id = idOf(request);
   const found = await context.records.store.ledger.find(id, account.id);
-  return portalResponse(request, {
-    title: 'Request',
-    section: 'requests',
-    status: found.length === 0 ? 404 : 200,
-    beside: html`<code class="muted">${id}</code>`,
-    body:
-      found.length === 0
-        ? html`<section class="panel" aria-label="Request">${nothing}</section>`
-        : html`${found.length > 1 && html`<p class="notice">${found.length} requests came with this id.</p>`}
-${found.map(exchange)}`,
-  });
+  const several = `${found.length} requests came with this id.`;
+  return portalResponse(request, requestParts(id, found.map(exchange), { nothing, several }));
 }
 
 const nothing = emptyState(
