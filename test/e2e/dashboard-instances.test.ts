@@ -7,7 +7,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 
-/** Said in the README: a change reaches every instance within this. */
+/** Said in the documents: a change reaches every instance within this. */
 const bound_ms = 5000;
 
 let postgres: PostgresServer;

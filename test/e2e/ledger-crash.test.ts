@@ -6,7 +6,7 @@ import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
-/** Said in the README: 250 ms, and the time of one write; a shared machine may take longer over that. */
+/** Said in the documents: 250 ms, and the time of one write; a shared machine may take longer over that. */
 const window_ms = 1500;
 
 let telling: TellingUpstream;

@@ -83,9 +83,9 @@ async function logged(
   return lines;
 }
 
-it("lists every field of an exchange's line in the README", async () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const rows = readme.slice(readme.indexOf('The line of an exchange')).matchAll(/^\| (`[^|]+) \|/gm);
+it("lists every field of an exchange's line in the documents", async () => {
+  const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
+  const rows = page.slice(page.indexOf('The line of an exchange')).matchAll(/^\| (`[^|]+) \|/gm);
   const listed = [...rows].flatMap(([, names]) => [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   const body = JSON.stringify(ask('Hi', { stream: true }));
   const answered = streamed(events(said('x'), finished(), used(7, 3, 2), '[DONE]'));

@@ -8,7 +8,7 @@ import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 
-/** Said in the README: a change reaches every instance within this. */
+/** Said in the documents: a change reaches every instance within this. */
 const bound_ms = 5000;
 const invalidKey = { error: { type: 'authentication_error', message: 'Invalid API key.' } };
 

@@ -4,30 +4,38 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { builtInStages } from '../../plugins/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { tableNames, withTables } from '../support/readme-tables.ts';
+import { tableNames, withTables } from '../support/documents/tables.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
-const readme = read('README.md');
-const pages = ['README.md', 'grafana/README.md', ...globSync('docs/*.md', { cwd: root })];
+const docs = globSync('docs/*.md', { cwd: root });
+const pages = ['README.md', 'grafana/README.md', ...docs];
+const texts = docs.map(read);
 
 describe('the documents', () => {
-  it('have the tables of options and errors that the schemas and the catalog generate (npm run docs)', () => {
-    expect(withTables(readme)).toBe(readme);
+  it.each(docs)('have in %s the tables that the schemas and the catalog generate (npm run docs)', page => {
+    expect(withTables(read(page))).toBe(read(page));
   });
 
-  it.each(tableNames)('contain the generated table %s', name => {
-    expect(readme).toContain(`<!-- table: ${name} -->`);
+  it.each(tableNames)('contain the generated table %s once', name => {
+    expect(texts.flatMap(text => text.split(`<!-- table: ${name} -->`).slice(1))).toHaveLength(1);
   });
 
   it('describe every option', () => {
-    const undescribed = readme.split('\n').filter(line => /^\| `[a-z_0-9]+` \|.*\|\s+\|$/.test(line));
-    expect(undescribed).toEqual([]);
+    const rows = texts.flatMap(text => text.split('\n'));
+    expect(rows.filter(line => /^\| `[a-z_0-9]+` \|.*\|\s+\|$/.test(line))).toEqual([]);
   });
 
   it('list the built-in stages with their hooks', () => {
     for (const { stageName } of builtInStages)
-      expect(readme).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
+      expect(read('docs/stages.md')).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
+  });
+
+  it('begin with a README of at most 200 lines and 16 kB that links to every page', () => {
+    const readme = read('README.md');
+    expect(readme.split('\n').length).toBeLessThanOrEqual(200);
+    expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(16_384);
+    expect(docs.filter(page => !readme.includes(`](${page})`))).toEqual([]);
   });
 
   it.each(pages)('have no sentence of more than 30 words in %s', page => {

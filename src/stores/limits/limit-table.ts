@@ -49,7 +49,7 @@ interface LimitRow {
   readonly title: string;
   /** The policy's name in `RateLimit`; without it that header does not show the limit. */
   readonly ietf_name?: string;
-  /** Description for the configuration's schema and the README. */
+  /** Description for the configuration's schema and the documents. */
   readonly description: string;
 }
 

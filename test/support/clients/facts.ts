@@ -1,4 +1,4 @@
-/** What a client library makes of this interface: a row of the README's table, held true by `test/e2e/client-*.test.ts`. */
+/** What a client library makes of this interface: a row of the table in docs/clients.md, held true by `test/e2e/client-*.test.ts`. */
 export interface ClientFacts {
   readonly client: string;
   /** The npm packages that are tested. */

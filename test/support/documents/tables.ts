@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { builtInProviders, builtInStages } from '../../plugins/index.ts';
-import { modelSchema, upstreamSchema } from '../../src/catalog/model-schema.ts';
-import { routingSchema } from '../../src/catalog/routing-schema.ts';
-import { chainOptionsSchema } from '../../src/chain/chain-options.ts';
+import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
+import { modelSchema, upstreamSchema } from '../../../src/catalog/model-schema.ts';
+import { routingSchema } from '../../../src/catalog/routing-schema.ts';
+import { chainOptionsSchema } from '../../../src/chain/chain-options.ts';
 import {
   adminSchema,
   logSchema,
@@ -14,23 +14,23 @@ import {
   storesSchema,
   tracingSchema,
   usageSchema,
-} from '../../src/config/schema.ts';
-import { adminOidcSchema, adminProxySchema } from '../../src/config/sign-in-schema.ts';
-import { configurableDialects } from '../../src/dialects/built-in-dialects.ts';
-import { type ErrorRow, errorCatalogue } from '../../src/errors.ts';
-import { accountSchema } from '../../src/stores/accounts/accounts.ts';
-import { planSchema } from '../../src/stores/limits/plan-limits.ts';
-import { outagePolicySchema } from '../../src/stores/limits/state-options.ts';
-import { retentionSchema } from '../../src/stores/records/records-options.ts';
-import { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
-import { passthroughRuleSchema } from '../../src/upstream/passthrough/passthrough-rule.ts';
-import { breakerSchema } from '../../src/upstream/routing/circuit-breaker.ts';
-import { healthCheckSchema } from '../../src/upstream/routing/health-check.ts';
-import { clientTable } from './clients/table.ts';
-import { estimateTable } from './estimate-table.ts';
+} from '../../../src/config/schema.ts';
+import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/config/sign-in-schema.ts';
+import { configurableDialects } from '../../../src/dialects/built-in-dialects.ts';
+import { type ErrorRow, errorCatalogue } from '../../../src/errors.ts';
+import { accountSchema } from '../../../src/stores/accounts/accounts.ts';
+import { planSchema } from '../../../src/stores/limits/plan-limits.ts';
+import { outagePolicySchema } from '../../../src/stores/limits/state-options.ts';
+import { retentionSchema } from '../../../src/stores/records/records-options.ts';
+import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.ts';
+import { passthroughRuleSchema } from '../../../src/upstream/passthrough/passthrough-rule.ts';
+import { breakerSchema } from '../../../src/upstream/routing/circuit-breaker.ts';
+import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts';
+import { clientTable } from '../clients/table.ts';
+import { estimateTable } from '../estimate-table.ts';
 
 /**
- * The README's tables, made from the schemas, the error catalogue, what clients were seen to do and the measured error of the token estimator.
+ * The tables of the documents, made from the schemas, the error catalogue, what clients were seen to do and the measured error of the token estimator.
  * They stand between `<!-- table: NAME -->` and `<!-- end -->`; a test holds them equal, `npm run docs` writes them.
  */
 const tables: Record<string, () => string> = {
@@ -41,6 +41,7 @@ const tables: Record<string, () => string> = {
   'admin oidc': () => optionTable(adminOidcSchema),
   'admin proxy': () => optionTable(adminProxySchema),
   portal: () => optionTable(portalSchema),
+  'portal oidc': () => optionTable(portalOidcSchema),
   log: () => optionTable(logSchema),
   metrics: () => optionTable(metricsSchema),
   tracing: () => optionTable(tracingSchema),
@@ -109,22 +110,25 @@ function errorTable(): string {
   return ['| status | `type` | `code` | when |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** `readme` with every table as it should be. Throws for a table that nothing makes. */
-export function withTables(readme: string): string {
-  return readme.replace(
+/** `markdown` with every table as it should be. Throws for a table that nothing makes. */
+export function withTables(markdown: string): string {
+  return markdown.replace(
     /(<!-- table: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin: string, name: string, end: string) => {
       const table = tables[name];
-      if (!table) throw new Error(`README.md: there is no table '${name}'`);
+      if (!table) throw new Error(`there is no table '${name}'`);
       return `${begin}${table()}\n${end}`;
     },
   );
 }
 
-/** The tables that a README must have: every option of the project is documented. */
+/** The tables that the documents must have, each once: every option of the project is documented. */
 export const tableNames: readonly string[] = Object.keys(tables);
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const file = new URL('../../README.md', import.meta.url);
-  writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+  const root = new URL('../../../', import.meta.url);
+  for (const page of globSync('docs/*.md', { cwd: root })) {
+    const file = new URL(page, root);
+    writeFileSync(file, withTables(readFileSync(file, 'utf8')));
+  }
 }
