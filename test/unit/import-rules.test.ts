@@ -73,6 +73,8 @@ const layers: readonly (readonly string[])[] = [
     'src/version.ts',
     'src/options.ts',
     'src/refused-promise.ts',
+    'src/watch-files.ts',
+    'src/small-file.ts',
   ],
 ];
 

@@ -1,8 +1,6 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { watchFiles } from '../../watch-files.ts';
 import type { ProviderConfig } from './provider-schema.ts';
-
-/** Polling interval. Mounted secrets are replaced through symbolic links, for which the file has no change event. */
-const poll_ms = 2000;
 
 /** Reads one key per line; skips empty lines and lines that begin with `#`. Throws if there are no keys. */
 export function readKeyFile(file: string): string[] {
@@ -29,13 +27,11 @@ export function watchKeyFile(
   onKeys: (keys: string[]) => void,
   onFault: (fault: unknown) => void,
 ): () => void {
-  const read = () => {
+  return watchFiles([file], () => {
     try {
       onKeys(readKeyFile(file));
     } catch (fault) {
       onFault(fault);
     }
-  };
-  watchFile(file, { interval: poll_ms, persistent: false }, read);
-  return () => unwatchFile(file, read);
+  });
 }
