@@ -11,7 +11,14 @@ import {
   NotThere,
   sameName,
 } from '../stores/records/account-records.ts';
-import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import {
+  type CommandContext,
+  CommandMistake,
+  inStore,
+  UsageMistake,
+  type Voice,
+  withConfig,
+} from './command.ts';
 import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 
@@ -61,7 +68,7 @@ interface CreateOptions {
 
 async function create(context: CommandContext, id: string, options: CreateOptions): Promise<void> {
   if (!isAccountName(id))
-    throw new CommandMistake(
+    throw new UsageMistake(
       `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
     );
   const configured = sameName(
@@ -159,7 +166,7 @@ function refuseConfigured({ settings }: CommandContext, id: string, why: string)
 function displayNameOf(text: string): string {
   const display_name = text.trim();
   if (isDisplayName(display_name)) return display_name;
-  throw new CommandMistake(
+  throw new UsageMistake(
     `a display name has ${max_display_name} characters at most, none of them control characters`,
   );
 }

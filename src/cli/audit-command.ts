@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { type AuditEntry, actionsNamed, auditActions, auditGroups } from '../stores/records/audit-log.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
-import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, withList } from './output-table.ts';
 
 interface AuditOptions extends ListOptions {
@@ -33,12 +33,12 @@ export const auditCommand = (voice: Voice): Command =>
 function actionsOf(text: string): readonly AuditEntry['action'][] {
   const actions = actionsNamed(text);
   if (actions) return actions;
-  throw new CommandMistake(`--action ${notOneOf(text, [...auditGroups.keys(), ...auditActions])}`);
+  throw new UsageMistake(`--action ${notOneOf(text, [...auditGroups.keys(), ...auditActions])}`);
 }
 
 function dayFrom(flag: string, text: string): number {
   if (isDay(text)) return Date.parse(text);
-  throw new CommandMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
+  throw new UsageMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
 }
 
 const columns: readonly Column<AuditEntry>[] = [

@@ -5,10 +5,18 @@ import { StoreUnavailable } from '../stores/records/database.ts';
 import { openRecords, type RecordsStore } from '../stores/records/records-store.ts';
 import { placeOf } from '../stores/records/records-target.ts';
 
-/** A command line that cannot be carried out; the message says why, and what is accepted. */
+/** A command that was refused or has failed: exit code 1. The message says why; an empty one that the output has said it. */
 export class CommandMistake extends Error {
-  override readonly name = 'CommandMistake';
+  override readonly name: string = 'CommandMistake';
 }
+
+/** A command line that cannot be understood: exit code 2. The message says what is accepted. */
+export class UsageMistake extends CommandMistake {
+  override readonly name = 'UsageMistake';
+}
+
+/** Exit code of a command that has thrown: 2 for a command line that cannot be understood, else 1. */
+export const exitCodeOf = (thrown: unknown): 1 | 2 => (thrown instanceof UsageMistake ? 2 : 1);
 
 /** Output of a command: its result on standard output, remarks about it on standard error. */
 export interface Voice {

@@ -1,21 +1,68 @@
-import { Command } from 'commander';
-import { type Voice, withConfig } from './command.ts';
+import { Command, Option } from 'commander';
+import { ConfigError } from '../diagnostics/config-error.ts';
+import { fieldPath } from '../diagnostics/field-path.ts';
+import { CommandMistake, type Voice, withConfig } from './command.ts';
 import type { ModelsOptions } from './print-models.ts';
+
+interface CheckOptions {
+  readonly config: string;
+  readonly format: 'text' | 'json';
+}
 
 /** `sluice check`. */
 export const checkCommand = ({ print }: Voice): Command =>
   withConfig(new Command('check'))
     .description('list everything that is wrong with a configuration')
-    .action(async ({ config }: { config: string }) => {
-      const { loadConfig } = await import('../config/load.ts');
-      const { tryPlugins } = await import('../try-plugins.ts');
-      const settings = await loadConfig(config);
-      await tryPlugins(settings, config);
-      const { models, providers, stages, warnings } = settings;
+    .addOption(textOrJson())
+    .action(async ({ config, format }: CheckOptions) => {
+      if (format === 'json') return printReport(config, print);
+      const { models, providers, stages, warnings } = await checked(config);
       for (const warning of warnings) print(`warning: ${warning}`);
       const names = stages.map(stage => stage.name).join(', ');
       print(`${config}: ok; ${models.length} models, ${providers.length} providers, stages: ${names}`);
     });
+
+/** `--format text` or `json`. */
+export const textOrJson = (): Option =>
+  new Option('--format <FORMAT>', 'text for people, json for programs')
+    .choices(['text', 'json'])
+    .default('text');
+
+async function checked(file: string) {
+  const { loadConfig } = await import('../config/load.ts');
+  const { tryPlugins } = await import('../try-plugins.ts');
+  const settings = await loadConfig(file);
+  await tryPlugins(settings, file);
+  return settings;
+}
+
+/** Prints the result of a check as one object. Throws a CommandMistake without a message if there are mistakes. */
+async function printReport(file: string, print: Voice['print']): Promise<void> {
+  const empty = { warnings: [], mistakes: [], models: [], providers: [], stages: [] };
+  try {
+    const { warnings, models, providers, stages } = await checked(file);
+    const found = {
+      warnings,
+      models: models.map(({ id }) => id),
+      providers: providers.map(({ name }) => name),
+      stages: stages.map(({ name }) => name),
+    };
+    print(JSON.stringify({ ok: true, file, ...empty, ...found }, null, 2));
+  } catch (thrown) {
+    print(JSON.stringify({ ok: false, file, ...empty, mistakes: mistakesIn(thrown) }, null, 2));
+    throw new CommandMistake('');
+  }
+}
+
+/** `line` is null for what stands on no line, such as a file that cannot be read. */
+function mistakesIn(thrown: unknown): { path: string; line: number | null; message: string }[] {
+  if (!(thrown instanceof ConfigError)) return [{ path: '', line: null, message: (thrown as Error).message }];
+  return thrown.issues.map(({ path, line, message }) => ({
+    path: fieldPath(path),
+    line: line ?? null,
+    message,
+  }));
+}
 
 /** `sluice schema`. */
 export const schemaCommand = ({ print }: Voice): Command =>

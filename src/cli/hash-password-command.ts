@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { Command } from 'commander';
 import { hashPassword } from '../stores/accounts/password.ts';
-import { CommandMistake, type Voice } from './command.ts';
+import { CommandMistake, UsageMistake, type Voice } from './command.ts';
 
 type Input = Readable & { isTTY?: boolean };
 
@@ -23,7 +23,7 @@ admin: { users: { NAME: { password_hash: "…" } } }`,
 
 async function printHash(args: readonly string[], voice: Voice, input: Input): Promise<void> {
   if (args.length > 0)
-    throw new CommandMistake(
+    throw new UsageMistake(
       'sluice hash-password takes no argument: others could see it. It asks for the password',
     );
   if (input.isTTY) voice.remark(`Password, at least ${min_characters} characters (not shown), then Enter:`);

@@ -1,5 +1,5 @@
 import { isDay } from '../stores/records/calendar-day.ts';
-import { CommandMistake } from './command.ts';
+import { UsageMistake } from './command.ts';
 
 /** Milliseconds of the units of times. */
 export const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
@@ -14,7 +14,7 @@ function durationOf(text: string): number | undefined {
 export function overlapOf(text: string): number {
   const overlap_ms = text === '0' ? 0 : durationOf(text);
   if (overlap_ms !== undefined) return overlap_ms;
-  throw new CommandMistake(`--overlap: '${text}' is no time; use 0, 30m, 1h, 7d or 2w`);
+  throw new UsageMistake(`--overlap: '${text}' is no time; use 0, 30m, 1h, 7d or 2w`);
 }
 
 /** Parses `12h`, `30d` or `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time, into milliseconds since 1970. */
@@ -23,10 +23,10 @@ export function expiryOf(where: string, text: string): number {
   const lasts_ms = durationOf(text);
   const at_ms = lasts_ms === undefined ? dateOf(text) : now_ms + lasts_ms;
   if (at_ms === undefined)
-    throw new CommandMistake(
+    throw new UsageMistake(
       `${where}: '${text}' is no time; use 12h, 30d, 8w, 2027-01-31 or 2027-01-31T18:00Z`,
     );
-  if (at_ms <= now_ms) throw new CommandMistake(`${where}: ${text} has passed already`);
+  if (at_ms <= now_ms) throw new UsageMistake(`${where}: ${text} has passed already`);
   return at_ms;
 }
 

@@ -3,7 +3,14 @@ import { suggested } from '../diagnostics/suggestion.ts';
 import { keyLimitsSchema } from '../stores/limits/plan-limits.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { KeyEnded, type KeyRecord, max_key_name } from '../stores/records/key-record.ts';
-import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import {
+  type CommandContext,
+  CommandMistake,
+  inStore,
+  UsageMistake,
+  type Voice,
+  withConfig,
+} from './command.ts';
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
 import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
@@ -66,7 +73,7 @@ Keys of the configuration are not listed here.`,
 
 function nameOf(text: string): string {
   if (text.length <= max_key_name) return text;
-  throw new CommandMistake(`--name: at most ${max_key_name} characters`);
+  throw new UsageMistake(`--name: at most ${max_key_name} characters`);
 }
 
 const limitsOf = (json: string): Record<string, unknown> => parsedLimits(json, keyLimitsSchema);
@@ -176,7 +183,7 @@ const endOf = ({ expires_ms }: KeyRecord): string =>
 
 function idOf(id: string, command: string): string {
   if (!id.startsWith('sk-')) return id;
-  throw new CommandMistake(`sluice keys ${command} takes the id of a key (key_…), not the key`);
+  throw new UsageMistake(`sluice keys ${command} takes the id of a key (key_…), not the key`);
 }
 
 function mistakenId(thrown: unknown): never {

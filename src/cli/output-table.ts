@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { csvOf } from '../stores/records/csv.ts';
-import { CommandMistake } from './command.ts';
+import { UsageMistake } from './command.ts';
 
 const formats = ['table', 'csv', 'json'] as const;
 
@@ -13,12 +13,17 @@ export interface FormatOptions {
 /** Adds `--format` and `--csv`. */
 export const withFormat = (command: Command): Command =>
   command
-    .option('--format <FORMAT>', formats.join(', '), formatOf, 'table')
+    .addOption(
+      new Option('--format <FORMAT>', 'how rows are printed')
+        .choices(formats)
+        .argParser(formatOf)
+        .default('table'),
+    )
     .addOption(new Option('--csv', 'short for --format csv').implies({ format: 'csv' }));
 
 function formatOf(text: string): FormatOptions['format'] {
   const known = formats.find(name => name === text);
-  if (!known) throw new CommandMistake(`--format ${notOneOf(text, formats)}`);
+  if (!known) throw new UsageMistake(`--format ${notOneOf(text, formats)}`);
   return known;
 }
 
@@ -69,7 +74,7 @@ export const withList = (command: Command): Command =>
 
 function limitOf(text: string): number {
   if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CommandMistake(`--limit must be a number above 0, not '${text}'`);
+  throw new UsageMistake(`--limit must be a number above 0, not '${text}'`);
 }
 
 /** The first `limit` rows of a list, read page by page; `hasMore` when there are others after them. */

@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { simulateCommand } from '../simulator/command.ts';
+import { version } from '../version.ts';
 import { accountsCommand } from './accounts-command.ts';
 import { auditCommand } from './audit-command.ts';
-import { CommandMistake, type Voice } from './command.ts';
+import { UsageMistake, type Voice } from './command.ts';
+import { addGuide } from './command-guide.ts';
 import { completionCommand } from './completion-command.ts';
 import { checkCommand, modelsCommand, schemaCommand } from './config-commands.ts';
 import { hashPasswordCommand } from './hash-password-command.ts';
@@ -12,7 +14,7 @@ import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
 import { usageCommand } from './usage-command.ts';
 
-const examples = `
+const overview = `
 Examples:
   sluice                                     serve a demo: the example catalog in front of a simulated server
   sluice --port N --admin-port N             the demo at other ports than 8080 and 8081; 0 takes a free one
@@ -21,13 +23,19 @@ Examples:
   sluice keys create --account NAME --config FILE
   sluice completion bash >> ~/.bashrc        completion of commands and options
 
+Exit codes:
+  0   done
+  1   refused or failed: a mistake in the configuration, a store that is down; the help of a command says more
+  2   the command line is wrong: an unknown command or option, a missing argument, a value that is not accepted
+Results go to standard output, everything else to standard error.
+
 Environment:
   UPSTREAM_URL                   for the demo: an OpenAI-compatible server instead of the simulated one
   UPSTREAM_KEY                   the key to send to it
   UPSTREAM_ADAPTER               how to speak to it: vllm (default) or openai
   OTEL_EXPORTER_OTLP_ENDPOINT    where traces go, with OpenTelemetry's other OTEL_* variables; no traces without it`;
 
-/** Runs a command line without the word `sluice`. Rejects with a CommandMistake if it is invalid. */
+/** Runs a command line without the word `sluice`. Rejects with a UsageMistake if it is invalid, and with a CommandMistake if it is refused. */
 export async function runCommandLine(args: readonly string[], voice: Voice): Promise<void> {
   try {
     await createProgram(voice).parseAsync(args, { from: 'user' });
@@ -52,8 +60,10 @@ export function createProgram(voice: Voice): Command {
     .addCommand(ledgerCommand(voice))
     .addCommand(auditCommand(voice))
     .addCommand(hashPasswordCommand(voice))
-    .addHelpText('after', examples);
+    .version(`sluice ${version} (Node ${process.versions.node})`, '-V, --version', 'print the version')
+    .addHelpText('after', overview);
   program.addCommand(completionCommand(program, voice));
+  for (const command of program.commands) addGuide(command);
   throwMistakes(program, voice.print);
   return program;
 }
@@ -75,9 +85,9 @@ export function throwMistakes(command: Command, print: Voice['print']): void {
     })
     .exitOverride(error => {
       // `sluice keys` alone lists its commands.
-      if (error.code === 'commander.help') command.outputHelp();
+      if (error.code === 'commander.help' && error.exitCode !== 0) command.outputHelp();
       else if (error.exitCode !== 0)
-        throw new CommandMistake(
+        throw new UsageMistake(
           `${pathOf(command)}: ${error.message.replace(/^error: /, '')}\n\n${command.helpInformation().trimEnd()}`,
         );
       throw error;

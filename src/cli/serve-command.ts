@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { GatewayConfig } from '../config/schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
-import { CommandMistake } from './command.ts';
+import { CommandMistake, UsageMistake } from './command.ts';
 import { type DemoPorts, demoConfig, invitation } from './demo.ts';
 import type { ProcessLog } from './process-log.ts';
 import type { Sidecar } from './serve.ts';
@@ -27,7 +27,7 @@ export const serveCommand = (): Command =>
       const { config, ...ports } = options;
       if (config === undefined) return serveDemo(ports);
       if (Object.keys(ports).length > 0)
-        throw new CommandMistake(
+        throw new UsageMistake(
           '--port and --admin-port are for the demo; a configuration has server.port and admin.port',
         );
       // Signals are listened to already: a reader of this line may send one at once.
@@ -36,17 +36,17 @@ export const serveCommand = (): Command =>
     });
 
 /** Mistake for a word that is not a command: it arrives as an argument of the default one. */
-function unknownCommand(given: string, program: Command): CommandMistake {
+function unknownCommand(given: string, program: Command): UsageMistake {
   const known = program.commands.map(command => command.name());
-  if (known.includes(given)) return new CommandMistake(`options follow the command: sluice ${given} …`);
+  if (known.includes(given)) return new UsageMistake(`options follow the command: sluice ${given} …`);
   const suggestion = suggested(given, known, `there are: ${known.join(', ')}`);
-  return new CommandMistake(`there is no command '${given}'${suggestion}\n\n${program.helpInformation()}`);
+  return new UsageMistake(`there is no command '${given}'${suggestion}\n\n${program.helpInformation()}`);
 }
 
 function portOf(flag: string, text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new CommandMistake(`${flag} must be a number from 0 to 65535, not '${text}'`);
+  throw new UsageMistake(`${flag} must be a number from 0 to 65535, not '${text}'`);
 }
 
 /** The line that says where a sidecar listens. */

@@ -1,13 +1,29 @@
+import { exitCodeOf } from './command.ts';
 import { runCommandLine } from './program.ts';
 import { keepGarbageYoung } from './v8-flags.ts';
 
 keepGarbageYoung();
 // At the end of a terminal session; Node's default would end the process.
 process.on('SIGHUP', () => {});
+process.stderr.on('error', ignoreClosedPipe);
+
+/** The reader of a result, such as `head`, may have had enough. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
+
+function print(text: string): void {
+  // Not while serving: the log has a listener of its own, and goes on.
+  if (!process.stdout.listeners('error').includes(ignoreClosedPipe))
+    process.stdout.on('error', ignoreClosedPipe);
+  process.stdout.write(`${text}\n`);
+}
+
 runCommandLine(process.argv.slice(2), {
-  print: text => void process.stdout.write(`${text}\n`),
+  print,
   remark: text => void process.stderr.write(`${text}\n`),
 }).catch(thrown => {
-  process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n`);
-  process.exit(1);
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (message !== '') process.stderr.write(`${message}\n`);
+  process.exit(exitCodeOf(thrown));
 });

@@ -3,7 +3,7 @@ import { notOneOf } from '../diagnostics/config-error.ts';
 import { dayOf, isDay } from '../stores/records/calendar-day.ts';
 import { no_model, usageColumns } from '../stores/records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../stores/records/usage-query.ts';
-import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
+import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type FormatOptions, shownRows, withFormat } from './output-table.ts';
 
 interface UsageOptions extends FormatOptions {
@@ -37,7 +37,7 @@ hour and key are kept for 92 days, as those of one account by provider. They beg
 
 function dayFrom(flag: string, text: string): string {
   if (isDay(text)) return text;
-  throw new CommandMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
+  throw new UsageMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
 }
 
 async function showUsage(
@@ -47,7 +47,7 @@ async function showUsage(
   const by = options.by.flatMap(text => text.split(',')).map(groupOf);
   const today = dayOf(operator.at_ms);
   const { account, model, from: from_day = `${today.slice(0, 8)}01`, to: to_day = today } = options;
-  if (from_day > to_day) throw new CommandMistake(`--from ${from_day} is after --to ${to_day}`);
+  if (from_day > to_day) throw new UsageMistake(`--from ${from_day} is after --to ${to_day}`);
   const query = { from_day, to_day, account, model: model === no_model ? '' : model };
   const rows = await store.usage.sum({ ...query, by });
   const [total] = await store.usage.sum({ ...query, by: [] });
@@ -63,6 +63,6 @@ async function showUsage(
 
 function groupOf(text: string): UsageGroup {
   const group = usageGroups.find(name => name === text);
-  if (!group) throw new CommandMistake(`--by ${notOneOf(text, usageGroups)}`);
+  if (!group) throw new UsageMistake(`--by ${notOneOf(text, usageGroups)}`);
   return group;
 }

@@ -1,4 +1,4 @@
-import { Command, Help } from 'commander';
+import { Command, Help, InvalidArgumentError } from 'commander';
 import { DIRECTIVE_GROUPS, type DirectiveEntry } from './directives.ts';
 import { OPTION_NAMES, OPTIONS, type SimulatorOptions } from './options.ts';
 import type { Simulator } from './server.ts';
@@ -70,7 +70,8 @@ export const optionFlag = (name: keyof SimulatorOptions): string => `--${name.re
 function optionValue(name: keyof SimulatorOptions, text: string): unknown {
   const { kind } = OPTIONS[name];
   const value = kind.read(text);
-  if (value === undefined) throw new Error(`${optionFlag(name)} must be ${kind.expects}, not '${text}'.`);
+  if (value === undefined)
+    throw new InvalidArgumentError(`${optionFlag(name)} must be ${kind.expects}, not '${text}'.`);
   return value;
 }
 

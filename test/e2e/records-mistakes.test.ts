@@ -29,7 +29,7 @@ describe('the records store at startup and in commands', () => {
     expect(stderr).toMatch(/keeps records in memory, .*Set stores: \{ records: sqlite:\.\/sluice\.db \}/);
     const without = await runSidecar(['keys', 'list']);
     expect(without).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining("required option '-c, --config <FILE>' not specified"),
     });
   });

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { clientKey } from '../support/gateway-under-test.ts';
@@ -165,8 +167,42 @@ describe('sluice check', () => {
     expect(stdout).toContain('warning: stores.ledger_queue: has no effect: records are in memory\n');
   });
 
+  it('prints the same as one object for programs', async () => {
+    const json = async (text: string) => {
+      const file = await fileOf(text);
+      const { code, stdout, stderr } = await runSidecar(['check', '--format', 'json', '-c', file]);
+      expect(stderr).toBe('');
+      return { code, ...JSON.parse(stdout) };
+    };
+    expect(await json(good)).toMatchObject({
+      code: 0,
+      ok: true,
+      mistakes: [],
+      providers: ['upstream'],
+      models: expect.arrayContaining(['aion-labs/aion-3.5']),
+      stages: expect.arrayContaining(['auth']),
+    });
+    expect(await json(broken)).toMatchObject({
+      code: 1,
+      ok: false,
+      mistakes: expect.arrayContaining([
+        { path: 'server.prot', line: 2, message: expect.stringContaining('unknown name') },
+        { path: 'stages[1]', line: 30, message: expect.stringContaining('did you mean') },
+      ]),
+    });
+    expect(await json('server: {\n  port: 1\nmodels: [\n')).toMatchObject({
+      code: 1,
+      mistakes: expect.arrayContaining([{ path: '', line: 3, message: expect.any(String) }]),
+    });
+  });
+
+  it('ends quietly when the reader of its result has had enough', async () => {
+    const command = `node --conditions=sluice-source src/cli/sidecar.ts schema | true; echo "codes \${PIPESTATUS[*]}"`;
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', command]);
+    expect({ stdout, stderr }).toEqual({ stdout: 'codes 0 0\n', stderr: '' });
+  });
+
   it.each<[string, string[], RegExp]>([
-    ['a file that is not there', ['check', '--config', '/nowhere/sluice.yaml'], /cannot be read: ENOENT/],
     ['no file', ['check'], /required option '-c, --config <FILE>' not specified/],
     ['an unknown command', ['chek'], /no command 'chek'; did you mean 'check'\?[\s\S]* {2}check /],
     [
@@ -177,9 +213,9 @@ describe('sluice check', () => {
     ['an unknown flag of the simulator', ['simulate', '--prot', '1'], /Did you mean --port\?/],
     ['a port that is none', ['--port', '99999'], /--port must be a number from 0 to 65535/],
     ['a port beside a configuration', ['--port', '0', '--config', 'x'], /server\.port/],
-  ])('refuses %s', async (_, args, says) => {
+  ])('ends with the code 2 for %s', async (_, args, says) => {
     const { code, stdout, stderr } = await runSidecar(args);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toMatch(says);
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -195,9 +231,16 @@ describe('sluice check', () => {
     expect(stderr).toMatch(/\(line \d+\): /);
   });
 
-  it('prints its help', async () => {
+  it('ends with the code 1 for a file that is not there', async () => {
+    const { code, stdout, stderr } = await runSidecar(['check', '--config', '/nowhere/sluice.yaml']);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/cannot be read: ENOENT/);
+  });
+
+  it('prints its help, once for each way to ask', async () => {
     const { code, stdout } = await runSidecar(['--help']);
     expect(code).toBe(0);
+    expect((await runSidecar(['help', 'check'])).stdout.match(/^Usage: /gm)).toHaveLength(1);
     for (const word of ['--config FILE', 'check', 'simulate', '--port', '--admin-port', 'UPSTREAM_URL'])
       expect(stdout).toContain(word);
   });
