@@ -7,11 +7,13 @@ export class FileProblem extends Error {
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
+const notAllowed = `may not be read by this process, which runs as user ${process.getuid?.() ?? 'unknown'}`;
+
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist',
-  EACCES: 'may not be read by this user',
-  EPERM: 'may not be read by this user',
+  EACCES: notAllowed,
+  EPERM: notAllowed,
   ELOOP: 'is a symbolic link to itself',
   ENAMETOOLONG: 'has a path that is too long',
 };

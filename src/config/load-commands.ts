@@ -26,10 +26,10 @@ const schema = z.object({
 export function loadCommandSettings(file: string, environment: Environment = process.env) {
   const written = readConfig(file);
   const { stores = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
-  const part = expandPart({ stores, plans, accounts, models }, environment);
+  const part = expandPart(written, environment, { stores, plans, accounts, models });
   const data = part.check(schema);
   const issues = part.issues.filter(isNeeded);
-  if (issues.length > 0 || !data) throw written.error(issues);
+  if (issues.length > 0 || !data) throw part.error(issues);
   return {
     target: targetOf(data.stores.records, written.directory)!,
     /** The names that an account's plan can have. */

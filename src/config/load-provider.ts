@@ -57,13 +57,13 @@ export async function loadProvider(
   const named = asObject(asObject(written.value).providers);
   if (!Object.hasOwn(named, name))
     throw written.error([{ path: ['providers'], message: noSuchName('provider', name, Object.keys(named)) }]);
-  const part = expandPart(named[name], environment, ['providers', name]);
+  const part = expandPart(written, environment, named[name], ['providers', name]);
   const providers = { [name]: part.value };
   const place = { directory, load_ms: default_load_ms };
   const adapters = await loadNamedAdapters(builtInAdapters, providers, place, part.issues);
   const data = part.check(providerSchemaOf(adapters));
   part.report(checkProviderKeys({ providers }, directory));
-  if (part.issues.length > 0 || !data) throw written.error(part.issues);
+  if (part.issues.length > 0 || !data) throw part.error(part.issues);
   return providerOf(name, data, directory, adapters);
 }
 

@@ -63,7 +63,7 @@ export async function loadConfig(
   const { directory } = written;
   const { load_ms = default_load_ms } = given;
   const [beside, inCode] = [directory, process.cwd()].map(start => ({ directory: start, load_ms }));
-  const part = expandPart(written.value, environment);
+  const part = expandPart(written, environment);
   const { issues, report } = part;
   const value = asObject(part.value);
   const adapters = await loadNamedAdapters(
@@ -113,20 +113,20 @@ export async function loadConfig(
     issues.push(...(await checkOidcPackage(data)));
   }
   const newCounter = await loadCounter(data?.usage.estimator, issues);
-  if (issues.length > 0 || !data) throw written.error(given.stages ? issues.map(inOptions) : issues);
+  if (issues.length > 0 || !data) throw part.error(given.stages ? issues.map(inOptions) : issues);
   const plans = stages.flatMap(({ plan }) => plan ?? []);
   const stagePath = given.stages ? ['options', 'stages'] : ['stages'];
   const made: Settings['made'] = {
-    stage: (at, make) => madeAt(written.error, [...stagePath, at], make),
-    dialect: (at, make) => madeAt(written.error, dialects.pathOf(at), make),
-    adapter: (provider, make) => madeAt(written.error, ['providers', provider, 'adapter'], make),
+    stage: (at, make) => madeAt(part.error, [...stagePath, at], make),
+    dialect: (at, make) => madeAt(part.error, dialects.pathOf(at), make),
+    adapter: (provider, make) => madeAt(part.error, ['providers', provider, 'adapter'], make),
   };
   return {
     ...settingsOf(data, directory, { adapters, stages, given }),
     stages: plans,
     dialects: dialects.all,
     made,
-    mistake: written.error,
+    mistake: part.error,
     newCounter,
   };
 }

@@ -3,6 +3,7 @@ import { builtInStages } from '../../../plugins/index.ts';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { expandPart } from '../../../src/config/checked-part.ts';
 import { builtInAdapters } from '../../../src/config/load-adapters.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
 import { configSchemaOf } from '../../../src/config/schema.ts';
 import { type ConfigIssue, issuesOf, shownIssue } from '../../../src/diagnostics/config-error.ts';
 import { valueAt } from '../../../src/diagnostics/field-path.ts';
@@ -34,7 +35,7 @@ export function faultsOfConfiguration(block: Block): string[] {
   if (isOther(value)) return [];
   const variables = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name!, 'from-the-environment']);
   const whole = { ...complete, ...value };
-  const part = expandPart(whole, Object.fromEntries(variables));
+  const part = expandPart(readConfig(whole), Object.fromEntries(variables));
   part.check(schemaFor(whole));
   part.report(issuesOfStages(asObject(part.value).stages));
   return part.issues

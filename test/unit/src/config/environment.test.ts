@@ -1,11 +1,23 @@
-import { describe, expect, it } from '@jest/globals';
-import { expandVariables } from '../../../../src/config/environment.ts';
-import type { ConfigIssue } from '../../../../src/diagnostics/config-error.ts';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { type Expansion, expandVariables } from '../../../../src/config/environment.ts';
 
-function expanded(value: unknown, environment: Record<string, string> = {}) {
-  const issues: ConfigIssue[] = [];
-  return { value: expandVariables(value, environment, issues), issues };
+const directory = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function found(value: unknown, environment: Record<string, string> = {}) {
+  const expansion: Expansion = { issues: [], values: [] };
+  return { value: expandVariables(value, { environment, directory }, expansion), ...expansion };
 }
+function expanded(value: unknown, environment: Record<string, string> = {}) {
+  const { values: _, ...rest } = found(value, environment);
+  return rest;
+}
+/** Writes a file for `${file:NAME}`. */
+const secret = (name: string, content: string | Buffer) => writeFileSync(join(directory, name), content);
 
 describe('the expansion of variables', () => {
   it.each([
@@ -43,13 +55,15 @@ describe('the expansion of variables', () => {
     '${ A }',
     '${A:-${B}}',
     '${A:-{}}',
+    '${file:{a}}',
+    '${file:${A}}',
     'a ${A} ${',
   ])('rejects %s, which only looks like an expansion', text => {
     expect(expanded({ a: [text] }, { A: 'x', B: 'y' }).issues).toEqual([
       {
         path: ['a', 0],
         message:
-          'has a ${ that expands to nothing; accepted are: ${NAME}, ${NAME:-default} with no braces in the default, and $${ for a literal ${',
+          'has a ${ that expands to nothing; accepted are: ${NAME}, ${NAME:-default} with no braces in the default, ${file:PATH}, and $${ for a literal ${',
       },
     ]);
   });
@@ -76,5 +90,65 @@ describe('the expansion of variables', () => {
   it('cannot set a prototype', () => {
     const { value } = expanded(JSON.parse('{"__proto__":{"x":1}}'));
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+});
+
+describe('a file in a value', () => {
+  it.each([
+    ['sk-1234', 'sk-1234'],
+    ['sk-1234\n', 'sk-1234'],
+    ['sk-1234\r\n', 'sk-1234'],
+    ['two\nlines\n\n', 'two\nlines\n'],
+    [' spaced ', ' spaced '],
+    ['${A}$& ${file:key}', '${A}$& ${file:key}'],
+  ])('with the content %j is put in as %j', (content, value) => {
+    secret('key', content);
+    expect(expanded({ a: '${file:key}' }, { A: 'x' })).toEqual({ value: { a: value }, issues: [] });
+    expect(expanded('${file:./key}').value).toBe(value);
+    expect(expanded(`<\${file:${join(directory, 'key')}}>`).value).toBe(`<${value}>`);
+  });
+
+  it('is told apart from a variable that is called file', () => {
+    expect(expanded('${file} ${file:-x}', { file: 'y' })).toEqual({ value: 'y y', issues: [] });
+  });
+
+  it('tells which values came from files and which from the environment', () => {
+    secret('key', 'sk-1234\n');
+    expect(found({ a: ['${A} ${file:key}'], b: '${B:-c}', d: '$${' }, { A: 'x' }).values).toEqual([
+      { path: ['a', 0], from: 'environment', content: 'x' },
+      { path: ['a', 0], from: 'file', content: 'sk-1234' },
+      { path: ['b'], from: 'environment', content: 'c' },
+    ]);
+  });
+
+  const large = 64 * 1024;
+  it('may have 64 KiB, and no byte more', () => {
+    secret('large', 'a'.repeat(large));
+    expect(expanded('${file:large}').value).toHaveLength(large);
+    secret('large', 'a'.repeat(large + 1));
+    expect(expanded({ a: '${file:large}' }).issues).toEqual([
+      { path: ['a'], message: `the file ${join(directory, 'large')} is larger than 65536 bytes` },
+    ]);
+  });
+
+  it.each([
+    ['none', 'the file DIRECTORY/none does not exist'],
+    ['', 'the file DIRECTORY is a directory, not a file'],
+    ['pipe', 'the file DIRECTORY/pipe is not a regular file'],
+    ['/dev/zero', 'the file /dev/zero is not a regular file'],
+    ['empty', 'the file DIRECTORY/empty is empty'],
+    ['latin', 'the file DIRECTORY/latin is not UTF-8 text'],
+    [
+      'none:-sk-default',
+      'has a ${file:…} with a default; a file has none, so that a secret which was not mounted is noticed: write ${file:PATH}',
+    ],
+  ])('is refused at the path %j', (path, message) => {
+    execFileSync('mkfifo', ['-m', '600', join(directory, 'pipe')], { stdio: 'ignore' });
+    secret('empty', '\n');
+    secret('latin', Buffer.from([0xe4, 0x0a]));
+    expect(expanded({ a: `\${file:${path}}` }).issues).toEqual([
+      { path: ['a'], message: message.replace('DIRECTORY', directory) },
+    ]);
+    rmSync(join(directory, 'pipe'));
   });
 });
