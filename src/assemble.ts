@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { Catalog } from './catalog/catalog.ts';
 import { ApplicationAccounts } from './chain/application-accounts.ts';
 import { Chain } from './chain/chain.ts';
 import { holdsLimits } from './chain/check-access.ts';
 import { createStages } from './chain/create-stages.ts';
+import type { StagePlan } from './chain/stage-plan.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
 import { createDialects } from './dialects/built-in-dialects.ts';
@@ -12,13 +14,15 @@ import { BufferedBytes } from './inbound/buffered-bytes.ts';
 import { Routes } from './inbound/routes.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
+import type { Stage } from './stage.ts';
 import { ConfiguredAccounts } from './stores/accounts/accounts.ts';
+import type { CacheStore } from './stores/cache/cache-store.ts';
 import { openStateStore } from './stores/limits/open-state-store.ts';
 import { stateSchema } from './stores/limits/state-options.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import { type GatewayRecords, startGatewayRecords } from './stores/records/gateway-records.ts';
 import { type Log, registerLogMetrics } from './telemetry/log.ts';
-import { logOf } from './telemetry/logger.ts';
+import { adjustableLog, logOf } from './telemetry/logger.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
 import { failureKinds } from './upstream/attempt/attempt-failure.ts';
@@ -27,9 +31,8 @@ import { Passthrough } from './upstream/passthrough/passthrough.ts';
 import { checkImageUpstreams } from './upstream/routing/check-images.ts';
 import { Router } from './upstream/routing/router.ts';
 
-/** The parts of one gateway. */
-export interface Parts {
-  readonly settings: Settings;
+/** The parts of a gateway that live as long as it does, whatever its configuration becomes. */
+export interface LastingParts {
   readonly terminal: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,27 +41,41 @@ export interface Parts {
   readonly state: StateStore;
   /** True if the state store is closed with this gateway. */
   readonly ownsState: boolean;
-  /** Accounts that the application names, if it does. */
-  readonly application: ApplicationAccounts | undefined;
   /** Accounts, keys and the ledger. */
   readonly records: GatewayRecords;
+  readonly background: Background;
+  /** Limits the bytes of request bodies in memory. */
+  readonly buffered: BufferedBytes;
+  /** What stages cache in memory, by their names. */
+  readonly caches: Map<string, CacheStore>;
+  /** Changes the level of the gateway's own log; that of the application's is its own matter. */
+  readonly setLogLevel: (level: Settings['log']['level']) => void;
+}
+
+/** The parts that are created from one configuration. */
+export interface ConfiguredParts {
+  readonly settings: Settings;
+  /** Accounts that the application names, if it does. */
+  readonly application: ApplicationAccounts | undefined;
   readonly catalog: Catalog;
   readonly routes: Routes;
   readonly chain: Chain;
   readonly providers: readonly Provider[];
   readonly router: Router;
   readonly passthrough: Passthrough;
-  readonly background: Background;
-  /** Limits the bytes of request bodies in memory. */
-  readonly buffered: BufferedBytes;
   /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
 }
 
+/** The parts of one gateway as they are under one configuration. */
+export interface Parts extends LastingParts, ConfiguredParts {}
+
 /** Creates the parts that a configuration describes. Rejects if the records store cannot be used. */
 export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
   const clock = options.clock ?? systemClock;
-  const log = logOf(options.log, settings.log.level, settings.log.format);
+  const { level, format } = settings.log;
+  const own = options.log ? undefined : adjustableLog(level, format);
+  const log = own?.log ?? logOf(options.log, level, format);
   const metrics = new Metrics((options.registry as Registry | undefined) ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
   // A logger of the application may drop lines as well, which it knows alone.
@@ -72,8 +89,23 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
   });
   const opened: Opened[] = [records];
   try {
-    const parts = { ...partsOf(settings, options, records, { clock, log, metrics }, opened), records };
-    metrics.configLoaded(clock.epoch_ms());
+    const state = stateOf(settings, options, { clock, log, metrics, records });
+    if (!options.state) opened.push(state);
+    const lasting: LastingParts = {
+      terminal: options.terminal ?? false,
+      clock,
+      log,
+      metrics,
+      state,
+      ownsState: options.state === undefined,
+      records,
+      background: new Background(settings.server, metrics),
+      buffered: new BufferedBytes(settings.server, metrics.bodies),
+      caches: new Map(),
+      setLogLevel: own?.setLevel ?? (() => {}),
+    };
+    const parts = configuredParts(settings, options, lasting);
+    putInService(parts);
     return parts;
   } catch (thrown) {
     await Promise.allSettled(opened.map(one => one.close()));
@@ -81,75 +113,141 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
   }
 }
 
-type Surroundings = Pick<Parts, 'clock' | 'log' | 'metrics'>;
-
 /** What is closed again if a later part cannot be created. */
 type Opened = Pick<Parts['records'], 'close'>;
 
-function partsOf(
+const stateOf = (
+  { stores }: Settings,
+  { state }: GatewayOptions,
+  { clock, log, metrics, records }: Pick<LastingParts, 'clock' | 'log' | 'metrics' | 'records'>,
+): StateStore =>
+  state ??
+  openStateStore(stateSchema.parse(stores), { clock, log, registry: metrics.registry, past: records.past });
+
+/**
+ * Creates the parts of a configuration. Those of `before` that would be created alike are taken over as they are. Changes nothing of what
+ * serves; if one part cannot be created, closes the new ones and throws.
+ */
+export function configuredParts(
   settings: Settings,
   options: GatewayOptions,
-  { accounts, past }: GatewayRecords,
-  { clock, log, metrics }: Surroundings,
-  opened: Opened[],
-): Omit<Parts, 'records'> {
-  const catalog = new Catalog(settings.models);
-  const state =
-    options.state ??
-    openStateStore(stateSchema.parse(settings.stores), { clock, log, registry: metrics.registry, past });
-  if (!options.state) opened.push(state);
+  lasting: LastingParts,
+  before?: ConfiguredParts,
+): Parts {
+  const opened: Provider[] = [];
+  try {
+    const { models, made } = settings;
+    const { metrics, background, clock } = lasting;
+    const catalog =
+      before && isDeepStrictEqual(before.settings.models, models) ? before.catalog : new Catalog(models);
+    const application = applicationOf(settings, options, lasting, before);
+    const providers = providersOf(settings, lasting, before?.providers ?? [], opened);
+    const blind = [...checkImageUpstreams(models, providers)];
+    if (blind.length > 0) throw settings.mistake(blind);
+    const routes = new Routes(createDialects(settings.dialects, settings, { models }, made.dialect));
+    const stages = stagesOf(settings, lasting, { catalog, application }, before);
+    return {
+      ...lasting,
+      settings,
+      application,
+      catalog,
+      routes,
+      chain: new Chain(stages, metrics),
+      providers,
+      router: new Router(settings, providers, { clock, metrics }, before?.router),
+      passthrough: new Passthrough(settings, providers, metrics, background),
+      newCounter: settings.newCounter,
+    };
+  } catch (thrown) {
+    for (const provider of opened) void provider.close();
+    throw thrown;
+  }
+}
+
+function applicationOf(
+  { plans, stages }: Settings,
+  { accountOf }: GatewayOptions,
+  { records: { accounts }, clock }: LastingParts,
+  before: ConfiguredParts | undefined,
+): ApplicationAccounts | undefined {
+  if (!accountOf) return undefined;
+  const setup = { accounts, plans, holdsLimits: holdsLimits(stages), clock };
+  const isSame =
+    before &&
+    isDeepStrictEqual(before.settings.plans, plans) &&
+    holdsLimits(before.settings.stages) === setup.holdsLimits;
+  return isSame ? before.application : new ApplicationAccounts(accountOf, setup, before?.application);
+}
+
+function providersOf(
+  settings: Settings,
+  { clock, log, metrics: { registry } }: LastingParts,
+  before: readonly Provider[],
+  opened: Provider[],
+): Provider[] {
+  const { tracing: content, made } = settings;
+  return settings.providers.map(({ name, definition, config, options }) => {
+    const known = before.find(provider => provider.name === name);
+    if (known?.isCreatedFrom(definition, config, options, content)) return known;
+    const setup = { clock, log, registry, content, before: known };
+    const create = () => new Provider(name, definition, config, options, setup);
+    const provider = made.adapter(name, create);
+    opened.push(provider);
+    return provider;
+  });
+}
+
+function stagesOf(
+  { stages, plans, made }: Settings,
+  { clock, log, metrics, state, records, caches }: LastingParts,
+  { catalog, application }: Pick<Parts, 'catalog' | 'application'>,
+  before: ConfiguredParts | undefined,
+): Stage[] {
+  const isAround =
+    before?.catalog === catalog &&
+    before.application === application &&
+    isDeepStrictEqual(before.settings.plans, plans);
+  const left = isAround
+    ? before.settings.stages.map((plan, at) => [plan, before.chain.stages[at]!] as const)
+    : [];
+  const kept = (plan: StagePlan) => {
+    const at = left.findIndex(([known]) => isAlike(known, plan));
+    return at === -1 ? undefined : left.splice(at, 1)[0]![1];
+  };
   const { registry } = metrics;
-  const { plans, made } = settings;
-  const { accountOf } = options;
-  const application =
-    accountOf &&
-    new ApplicationAccounts(accountOf, { accounts, plans, holdsLimits: holdsLimits(settings.stages), clock });
-  const providers = settings.providers.map(({ name, definition, config, options: own }) =>
-    made.adapter(
-      name,
-      () => new Provider(name, definition, config, own, { clock, log, registry, content: settings.tracing }),
-    ),
-  );
-  opened.push(...providers);
-  const blind = [...checkImageUpstreams(settings.models, providers)];
-  if (blind.length > 0) throw settings.mistake(blind);
+  const { accounts } = records;
+  const accountOf = application?.find;
+  const parts = { catalog, accounts, accountOf, plans, state, registry, log, clock, caches, kept };
+  return createStages(stages, parts, made.stage);
+}
+
+/** Whether two plans create the same stage. */
+const isAlike = (one: StagePlan, other: StagePlan): boolean =>
+  one.name === other.name && one.schema === other.schema && isDeepStrictEqual(one.options, other.options);
+
+/** Lets parts serve in the place of `before`: health checks, metrics, limits and accounts are those of their configuration from now on. */
+export function putInService(parts: Parts, before?: ConfiguredParts): void {
+  const { settings, metrics, records, providers, routes, background, buffered } = parts;
+  const names = new Set(providers.map(({ name }) => name));
+  for (const gone of before?.providers ?? []) if (!names.has(gone.name)) gone.retire();
   for (const provider of providers) {
-    provider.watch(metrics.routing);
+    if (before?.providers.includes(provider)) provider.readKeysAgain();
+    else {
+      before?.providers.find(({ name }) => name === provider.name)?.retire(provider);
+      provider.watch(metrics.routing);
+    }
     metrics.client.prepare(provider.name, provider.adapter.providerName, failureKinds);
   }
-  const background = new Background(settings.server, metrics);
-  const routes = new Routes(
-    createDialects(settings.dialects, settings, { models: settings.models }, made.dialect),
-  );
   const endpoints = [...routes.generating, ...(settings.passthrough.length > 0 ? ['passthrough'] : [])];
   metrics.prepareRequests(
     endpoints,
     settings.models.map(({ id }) => id),
   );
-  return {
-    settings,
-    terminal: options.terminal ?? false,
-    clock,
-    log,
-    metrics,
-    state,
-    ownsState: options.state === undefined,
-    application,
-    catalog,
-    routes,
-    chain: new Chain(
-      createStages(
-        settings.stages,
-        { catalog, accounts, accountOf: application?.find, plans, state, registry, log, clock },
-        made.stage,
-      ),
-      metrics,
-    ),
-    providers,
-    router: new Router(settings, providers, { clock, metrics }),
-    passthrough: new Passthrough(settings, providers, metrics, background),
-    background,
-    buffered: new BufferedBytes(settings.server, metrics.bodies),
-    newCounter: settings.newCounter,
-  };
+  if (before) {
+    parts.setLogLevel(settings.log.level);
+    records.configure(settings.accounts);
+    background.configure(settings.server);
+    buffered.configure(settings.server);
+  }
+  metrics.configLoaded(parts.clock.epoch_ms());
 }

@@ -3,21 +3,21 @@ import type { Registry } from 'prom-client';
 import { assemble, type Parts } from './assemble.ts';
 import type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
-import { createSite } from './dashboard/dashboard.ts';
+import { ConfigReloads } from './config-reloads.ts';
+import { SignInMemory } from './dashboard/access/sign-in-memory.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
+import { GatewaySites } from './dashboard/gateway-sites.ts';
 import { LiveStreams } from './dashboard/live-streams.ts';
-import { operatorsSite } from './dashboard/operators-site.ts';
 import type { DashboardContext } from './dashboard/page-request.ts';
-import { portalListener } from './dashboard/portal-listener.ts';
-import { portalSite } from './dashboard/portal-site.ts';
-import { InFlightSet } from './exchange/in-flight-set.ts';
-import { ExchangeRun, type RunnerParts } from './exchange/runner.ts';
+import { ExchangeRun } from './exchange/runner.ts';
 import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { parserFault } from './inbound/parser-fault.ts';
 import { formatOf, type Route } from './inbound/routes.ts';
 import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
+import type { Reloaded } from './reload.ts';
+import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { warnOfLostSpans } from './telemetry/tracing.ts';
@@ -29,7 +29,7 @@ import { isPassthrough } from './upstream/passthrough/passthrough.ts';
  */
 export type Gateway = {
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void;
-  /** The checked configuration; its form may change with any version. */
+  /** The checked configuration that is in use; its form may change with any version. */
   readonly settings: Settings;
   /** The metrics: `registry.metrics()` is what Prometheus reads. */
   readonly registry: Registry;
@@ -55,6 +55,13 @@ export type Gateway = {
    * gateway's paths as the gateway would have, a missing key before a broken body. All other errors go to `next`.
    */
   readonly errorHandler: ErrorHandler;
+  /**
+   * Serves another configuration from the next request on, without an interruption: exchanges that run end under the one that they began
+   * with. `source` is an object, or the path of a file; by default it is what the gateway was created from. Rejects with a ConfigError that
+   * lists every mistake if it cannot be used; the one before it serves on then. Options of `createGateway` stay as they were given. Calls
+   * that come during a reload wait for it. Rejects once `close` was called.
+   */
+  reload(source?: ConfigSource): Promise<Reloaded>;
   /** Makes `ready` false and continues to serve, so that load balancers can notice before `close`. */
   markUnready(): void;
   /**
@@ -88,32 +95,35 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
-  const runnerParts: RunnerParts = { ...parts, limits: settings.server };
-  const running = new InFlightSet();
+  const running = new RunningConfigurations(parts);
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
 
   const handler = (request: IncomingMessage, response: ServerResponse, next?: () => void): void => {
-    const { path, route } = located(request, parts);
+    // The whole exchange is of one configuration.
+    const own = running.current;
+    const { path, route } = located(request, own.parts);
     // Answered by the parent already.
     if (response.headersSent) return next?.();
     if (!route && !parts.terminal && next) return next();
-    if (!route && parts.terminal && servePortal(request, response)) return;
-    serve(request, response, path, route);
+    if (!route && parts.terminal && sites.servePortal(request, response)) return;
+    serve(own, request, response, path, route);
   };
 
   const errorHandler: ErrorHandler = (error, request, response, next) => {
-    const { path, route } = located(request, parts);
+    const own = running.current;
+    const { path, route } = located(request, own.parts);
     if (response.headersSent || (!route && !parts.terminal)) return next(error);
     const isJson = route !== undefined && !isPassthrough(route);
-    const fault = parserFault(error, request, settings.server, isJson);
+    const fault = parserFault(error, request, own.parts.settings.server, isJson);
     if (!fault) return next(error);
     // A reply from the catalog needs no body.
     const needsBody = formatOf(route) !== undefined || !isJson;
-    serve(request, response, path, route, needsBody ? fault : undefined);
+    serve(own, request, response, path, route, needsBody ? fault : undefined);
   };
 
   const serve = (
+    own: RunningConfiguration,
     request: IncomingMessage,
     response: ServerResponse,
     path: string,
@@ -122,7 +132,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   ): void => {
     const { log, clock } = parts;
     const exchange = startExchange(request, response, {
-      endpoint: route ?? parts.routes.unknown(path),
+      endpoint: route ?? own.parts.routes.unknown(path),
       path,
       route: route && (route.pattern ?? path),
       log,
@@ -130,8 +140,8 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     });
     parts.metrics.begun(exchange);
     const refused = refusalOf(exchange, route, phase === 'closing');
-    const prepared = new GatewayExchange(parts, exchange, route, refused, request, response, fault);
-    running.start(new ExchangeRun(runnerParts, prepared));
+    const prepared = new GatewayExchange(own.parts, exchange, route, refused, request, response, fault);
+    own.exchanges.start(new ExchangeRun(own.runnerParts, prepared));
   };
 
   const live = new LiveStreams();
@@ -147,20 +157,15 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     for (const run of running.runs()) run.abandon();
   };
   const drainAndClose = async (): Promise<void> => {
-    while (running.size > 0) await running.ended();
-    parts.passthrough.close();
     // Before the stores, which stages may still use.
-    const stages = await parts.chain.close();
-    const ends = await Promise.allSettled([
-      ...parts.providers.map(provider => provider.close()),
-      parts.ownsState && parts.state.close(),
-      parts.records.close(),
-    ]);
-    for (const end of [...stages, ...ends]) if (end.status === 'rejected') throw end.reason;
+    const configurations = await Promise.allSettled([running.close()]);
+    const stores = await Promise.allSettled([parts.ownsState && parts.state.close(), parts.records.close()]);
+    for (const end of [...configurations, ...stores]) if (end.status === 'rejected') throw end.reason;
   };
   let closed: Promise<void> | undefined;
-  const close = async (drain_ms = settings.server.drain_ms): Promise<void> => {
+  const close = async (drain_ms = running.current.parts.settings.server.drain_ms): Promise<void> => {
     phase = 'closing';
+    reloads.close();
     live.close();
     const timers = [
       setTimeout(abortRunning, drain_ms),
@@ -170,29 +175,31 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     await closed.finally(() => timers.forEach(clearTimeout));
   };
 
-  const dashboardContext: DashboardContext = {
-    ...parts,
-    inFlight: () => running.size,
+  const { clock } = parts;
+  const context: DashboardContext = followed(() => running.current.parts, {
+    inFlight: () => running.inFlight,
     calls: new GatewayCalls((request, response, next) => {
       ownRequests.add(request);
       handler(request, response, next);
     }),
     live,
-    publicUrl: () => settings.server.public_url ?? options.publicUrl?.(),
-  };
-  const portal = createSite(dashboardContext, portalSite(dashboardContext));
-  const servePortal = portalListener(portal, settings.portal, () => phase === 'closing');
+    signIns: { dashboard: new SignInMemory(clock), portal: new SignInMemory(clock) },
+    publicUrl: () => running.current.parts.settings.server.public_url ?? options.publicUrl?.(),
+  });
+  const sites = new GatewaySites(context, options.operatorOf, () => phase === 'closing');
+  const reloads = new ConfigReloads({ source, options, running, onReplaced: () => sites.configure() });
   return Object.defineProperties(handler, {
-    settings: { value: settings },
+    settings: { get: () => running.current.parts.settings },
     registry: { value: parts.metrics.registry },
     log: { value: parts.log },
     ready: { get: () => !isDraining() && !parts.state.outage?.refuses },
     draining: { get: isDraining },
     conditions: { get: () => conditionsOf(isDraining(), parts) },
-    inFlight: { get: () => running.size },
+    inFlight: { get: () => running.inFlight },
     errorHandler: { value: errorHandler },
-    dashboard: { value: createSite(dashboardContext, operatorsSite(parts, options.operatorOf)) },
-    portal: { value: portal },
+    dashboard: { value: sites.dashboard },
+    portal: { value: sites.portal },
+    reload: { value: (source?: ConfigSource) => reloads.reload(source) },
     markUnready: { value: markUnready },
     close: { value: close },
   }) as Gateway;
@@ -211,4 +218,12 @@ function conditionsOf(draining: boolean, { state, records, clock }: Parts): stri
     ...told('records', records.outage, 'keys that are known go on working for a time'),
     ...records.ledger.conditions,
   ];
+}
+
+/** `more`, with the parts as they are when they are asked for. */
+function followed<More extends object>(current: () => Parts, more: More): Parts & More {
+  const followed = { ...current(), ...more };
+  for (const name of Object.keys(current()) as (keyof Parts)[])
+    Object.defineProperty(followed, name, { get: () => current()[name], enumerable: true });
+  return followed;
 }

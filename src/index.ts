@@ -23,6 +23,7 @@ export { errorCatalogue, GatewayError } from './errors.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { GatewayOptions, OperatorOf } from './gateway-options.ts';
 export type { AccountOptions, ModelOptions, PlanOptions, ProviderOptions } from './options.ts';
+export type { Reloaded } from './reload.ts';
 export { MemoryStateStore } from './stores/limits/memory-state-store.ts';
 export { openStateStore } from './stores/limits/open-state-store.ts';
 export type { StateStore } from './stores/limits/state-store.ts';

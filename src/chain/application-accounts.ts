@@ -85,10 +85,15 @@ export class ApplicationAccounts {
   readonly #log: ThrottledLog<Fault>;
   readonly #given = new QuickLRU<string, Account>(given_accounts);
 
-  constructor(accountOf: AccountOf, setup: Setup) {
+  /** Remembers the accounts that `before` was given, but those whose plan has gone. */
+  constructor(accountOf: AccountOf, setup: Setup, before?: ApplicationAccounts) {
     this.#accountOf = accountOf;
     this.#setup = setup;
     this.#log = new ThrottledLog(setup.clock);
+    if (!before) return;
+    for (const [id, account] of before.#given.entriesAscending())
+      if (account.plan === undefined || Object.hasOwn(setup.plans, account.plan))
+        this.#given.set(id, account);
   }
 
   readonly find: FindAccount = (exchange, accounts = this.#setup.accounts) => {

@@ -52,8 +52,8 @@ export class Chain {
     return new ChainRun(this, exchange, hook_limit_ms);
   }
 
-  /** Closes the stages, all at once. Resolves after 5 s at most; one that fails or takes longer is a rejected result. */
-  close(): Promise<PromiseSettledResult<void>[]> {
+  /** Closes the stages but those of `others`, all at once. Resolves after 5 s at most; one that fails or takes longer is a rejected result. */
+  close(others: readonly Stage[] = []): Promise<PromiseSettledResult<void>[]> {
     const closeStage = async (stage: Stage) => {
       const late = () => new Error(`close did not settle within ${close_limit_ms / 1000} s`);
       try {
@@ -63,7 +63,7 @@ export class Chain {
         throw new Error(`the stage ${stage.name} failed to close: ${why}`, { cause });
       }
     };
-    return Promise.allSettled(this.stages.map(closeStage));
+    return Promise.allSettled(this.stages.filter(stage => !others.includes(stage)).map(closeStage));
   }
 }
 

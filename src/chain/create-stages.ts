@@ -1,27 +1,39 @@
 import type { Registry } from 'prom-client';
 import type { MakePlugin } from '../diagnostics/config-error.ts';
 import type { Stage } from '../stage.ts';
-import { stageCache } from '../stores/cache/stage-cache.ts';
+import type { CacheStore } from '../stores/cache/cache-store.ts';
+import { MemoryCache } from '../stores/cache/memory-cache.ts';
+import { max_memory_characters, stageCache } from '../stores/cache/stage-cache.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
 import type { StagePlan, StageSetup } from './stage-plan.ts';
 
 /** Parts that all stages of a chain share. */
 export interface StageParts extends Omit<StageSetup, 'metrics' | 'cache'> {
   readonly registry: Registry;
+  /** Caches in memory by the names of their stages, which outlive the stages. */
+  readonly caches?: Map<string, CacheStore>;
+  /** A stage that is there already and would be created alike, if there is one. */
+  readonly kept?: (plan: StagePlan) => Stage | undefined;
 }
 
-/** Creates the stages of `plans`, in order. If one of them cannot be created, closes those before it and throws. */
+/** Creates the stages of `plans`, in order. If one of them cannot be created, closes those created before it and throws. */
 export function createStages(
   plans: readonly StagePlan[],
   parts: StageParts,
   made: MakePlugin = (_, make) => make(),
 ): Stage[] {
   const stages: Stage[] = [];
+  const opened: Stage[] = [];
   try {
-    for (const [at, plan] of plans.entries()) stages.push(made(at, () => created(plan, parts)));
+    for (const [at, plan] of plans.entries()) {
+      const kept = parts.kept?.(plan);
+      const stage = kept ?? made(at, () => created(plan, parts));
+      stages.push(stage);
+      if (!kept) opened.push(stage);
+    }
     return stages;
   } catch (thrown) {
-    for (const stage of stages) void closed(stage).catch(() => {});
+    for (const stage of opened) void closed(stage).catch(() => {});
     throw thrown;
   }
 }
@@ -44,11 +56,14 @@ const closed = async (stage: Stage) => stage.close?.();
 /** Setup of one stage: `parts`, with a log that names the stage, and metrics and a cache of its own. */
 export function stageSetup(
   { name, metricPrefix }: Pick<StagePlan, 'name' | 'metricPrefix'>,
-  { catalog, accounts, accountOf, plans, state, clock, log, registry }: StageParts,
+  { catalog, accounts, accountOf, plans, state, clock, log, registry, caches }: StageParts,
 ): StageSetup {
   const metrics = pluginMetrics(registry, name, metricPrefix);
   const stageLog = log.child({ stage: name });
-  const cache = stageCache(name, state.cache, () => clock.elapsed_ms(), stageLog);
+  const now = () => clock.elapsed_ms();
+  const own = state.cache ?? caches?.get(name) ?? new MemoryCache(max_memory_characters, now);
+  if (!state.cache) caches?.set(name, own);
+  const cache = stageCache(name, own, now, stageLog);
   return {
     catalog,
     accounts,

@@ -29,8 +29,7 @@ import { warningsOf } from './warnings.ts';
 export type ConfigSource = GatewayConfig | string;
 
 /** A checked configuration with its plugins loaded: everything a gateway is created from. */
-export interface Settings
-  extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'dialects' | 'usage'> {
+export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'dialects'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
   readonly records: RecordsSettings;
@@ -182,7 +181,7 @@ function settingsOf(
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { stages: _, usage: __, dialects: ___, ...rest } = config;
+  const { stages: _, dialects: __, ...rest } = config;
   const records = recordsSettings(config.stores, directory, given.records);
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;

@@ -5,6 +5,7 @@ import type { Operator } from '../stores/records/audit-log.ts';
 import { customerName, type Role } from './access/roles.ts';
 import type { SealedCookies } from './access/sealed-cookies.ts';
 import type { Session } from './access/sessions.ts';
+import type { SignInMemory } from './access/sign-in-memory.ts';
 import type { GatewayCalls } from './gateway-calls.ts';
 import type { LiveStreams } from './live-streams.ts';
 import { type PageResponse, redirect } from './page-response.ts';
@@ -17,6 +18,8 @@ export interface DashboardContext extends Parts {
   readonly calls: GatewayCalls;
   /** Streams of open pages. */
   readonly live: LiveStreams;
+  /** What each set of pages remembers of its people. */
+  readonly signIns: Readonly<Record<'dashboard' | 'portal', SignInMemory>>;
   /** URL for clients, if known. */
   publicUrl(): string | undefined;
 }

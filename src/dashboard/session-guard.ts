@@ -61,7 +61,8 @@ export class SessionGuard implements Door {
     const { name, limits, findLogin, oidc, proxy, trust_proxy, entrances = [] } = area;
     this.#area = area;
     this.#entrances = new Map(entrances.map(entrance => [entrance.name, entrance]));
-    this.#sessions = new Sessions({ records: records.store.sessions, clock, limits, area: name });
+    const { sessions: known, throttle } = context.signIns[name];
+    this.#sessions = new Sessions({ records: records.store.sessions, clock, limits, area: name, known });
     const ofRequest = {
       cookies: this.#cookies,
       addressOf: (incoming: IncomingMessage) => addressOf(incoming, trust_proxy),
@@ -77,7 +78,7 @@ export class SessionGuard implements Door {
       new PasswordSignIn({
         ...ofRequest,
         findLogin,
-        clock,
+        throttle,
         formToken: request => this.formToken(request),
         setCookie: (request, cookie, value, max_age_s) => this.#setCookie(request, cookie, value, max_age_s),
         refused,

@@ -13,6 +13,12 @@ interface Entry {
  */
 export class InFlightSet {
   readonly #entries: Entry[] = [];
+  readonly #onEmpty: () => void;
+
+  /** `onEmpty` is called each time the last run has ended. */
+  constructor(onEmpty: () => void = () => {}) {
+    this.#onEmpty = onEmpty;
+  }
 
   get size(): number {
     return this.#entries.length;
@@ -37,8 +43,10 @@ export class InFlightSet {
 
   #delete({ at }: Entry): void {
     const last = this.#entries.pop()!;
-    if (at === this.#entries.length) return;
-    last.at = at;
-    this.#entries[at] = last;
+    if (at !== this.#entries.length) {
+      last.at = at;
+      this.#entries[at] = last;
+    }
+    if (this.#entries.length === 0) this.#onEmpty();
   }
 }

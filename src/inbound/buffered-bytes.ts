@@ -14,7 +14,7 @@ const accountOf = ({ account }: Exchange): string => account?.id ?? no_account;
  * until then the parsed request is kept for further attempts.
  */
 export class BufferedBytes {
-  readonly #limits: BufferLimits;
+  #limits: BufferLimits;
   readonly #metrics: BodyMetrics;
   readonly #byAccount = new Map<string, number>();
   #total_bytes = 0;
@@ -22,6 +22,11 @@ export class BufferedBytes {
   constructor(limits: BufferLimits, metrics: BodyMetrics) {
     this.#limits = limits;
     this.#metrics = metrics;
+  }
+
+  /** Replaces the limits; what is held stays. */
+  configure(limits: BufferLimits): void {
+    this.#limits = limits;
   }
 
   /** Starts counting the body of one exchange; its `release` ends that. */

@@ -18,13 +18,18 @@ export interface BackgroundRead {
 
 /** Reads replies to their end for the bill alone, limited in time and number. */
 export class Background {
-  readonly #limits: BackgroundLimits;
+  #limits: BackgroundLimits;
   readonly #metrics: Metrics;
   #running = 0;
 
   constructor(limits: BackgroundLimits, metrics: Metrics) {
     this.#limits = limits;
     this.#metrics = metrics;
+  }
+
+  /** Replaces the limits; what is being read has the time that it had. */
+  configure(limits: BackgroundLimits): void {
+    this.#limits = limits;
   }
 
   /** Waits for `pending` to end; aborts it after the time allowed, or at once above `max_background`. Never throws. */

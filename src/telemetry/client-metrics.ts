@@ -56,6 +56,11 @@ export class ClientMetrics extends MetricSet {
     for (const kind of failures) this.#errors.labels(provider, kind);
   }
 
+  /** Forgets the kind of a provider that is gone. */
+  forget(provider: string): void {
+    this.#kinds.delete(provider);
+  }
+
   /** `gen_ai.provider.name` of the provider with this configured name; empty without one. */
   kindOf(provider: string | undefined): string {
     return (provider !== undefined && this.#kinds.get(provider)) || '';

@@ -1,4 +1,4 @@
-import type { LoggerOptions } from 'pino';
+import { type LoggerOptions, pino } from 'pino';
 import { boundedFields, boundedMessage } from './bounded-fields.ts';
 import { createLog, type Log, type LogFormat } from './log.ts';
 
@@ -61,7 +61,28 @@ export const logOf = (
   format: LogFormat = 'auto',
 ): Log => new BoundedLog(logger ?? createLog(level, format));
 
+/** A log of the gateway's own on standard output, and what changes its level and that of all its children. */
+export function adjustableLog(
+  level: LogLevel,
+  format: LogFormat,
+): { readonly log: Log; readonly setLevel: (level: LogLevel) => void } {
+  const threshold = { least: severityOf(level) };
+  const log = new BoundedLog(createLog('trace', format), none, undefined, threshold);
+  return { log, setLevel: next => void (threshold.least = severityOf(next)) };
+}
+
+type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+const severities: Readonly<Record<string, number>> = pino.levels.values;
+
+const severityOf = (level: string): number => severities[level] ?? Number.POSITIVE_INFINITY;
+
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+/** The least severity of lines that are written; shared by a log and its children. */
+interface Threshold {
+  least: number;
+}
 
 /** Fields of a log whose logger has them itself. */
 const none: Record<string, unknown> = {};
@@ -74,11 +95,18 @@ export class BoundedLog implements Log {
   readonly #logger: Logger;
   readonly #fields: Record<string, unknown>;
   readonly #reported: { isDone: boolean };
+  readonly #threshold: Threshold | undefined;
 
-  constructor(logger: Logger, fields: Record<string, unknown> = none, reported = { isDone: false }) {
+  constructor(
+    logger: Logger,
+    fields: Record<string, unknown> = none,
+    reported = { isDone: false },
+    threshold?: Threshold,
+  ) {
     this.#logger = logger;
     this.#fields = fields;
     this.#reported = reported;
+    this.#threshold = threshold;
   }
 
   fatal(fields: object | string, message?: string): void {
@@ -105,17 +133,20 @@ export class BoundedLog implements Log {
     const fields = this.#guarded(() => boundedFields(this.#with(given))) ?? this.#fields;
     const child = this.#guarded(() => this.#logger.child?.(fields));
     return faultOfMethods(child) === undefined
-      ? new BoundedLog(child!, none, this.#reported)
-      : new BoundedLog(this.#logger, fields, this.#reported);
+      ? new BoundedLog(child!, none, this.#reported, this.#threshold)
+      : new BoundedLog(this.#logger, fields, this.#reported, this.#threshold);
   }
 
   isLevelEnabled(level: string): boolean {
+    if (this.#threshold && severityOf(level) < this.#threshold.least) return false;
     return this.#guarded(() => this.#logger.isLevelEnabled?.(level)) ?? true;
   }
 
   #write(level: Level, given: object | string, message = ''): void {
     // The others are rare, and a logger may not know every name.
-    if ((level === 'debug' || level === 'info') && !this.isLevelEnabled(level)) return;
+    if (this.#threshold) {
+      if (severities[level]! < this.#threshold.least) return;
+    } else if ((level === 'debug' || level === 'info') && !this.isLevelEnabled(level)) return;
     const written = this.#guarded(() =>
       typeof given === 'string'
         ? this.#logger[level]!(this.#fields, boundedMessage(given))

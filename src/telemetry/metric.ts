@@ -204,6 +204,17 @@ export class Metric<L extends readonly string[], S extends Series> {
     process.emitWarning(`the metric ${this.name} could not be read at a scrape: ${why}`);
   }
 
+  /** Removes all series with this value of this label. One that is held counts on and is not shown. */
+  forget(label: string, value: string): void {
+    const depth = this.labelNames.indexOf(label);
+    if (depth === -1) return;
+    const shown = value.slice(0, max_label_characters);
+    for (const [key, { labels }] of this.#series) if (labels[label] === shown) this.#series.delete(key);
+    let branches = [this.#root];
+    for (let level = 0; level < depth; level++) branches = branches.flatMap(({ next }) => [...next.values()]);
+    for (const { next } of branches) next.delete(value);
+  }
+
   /** Sets every series to zero. */
   reset(): void {
     for (const { series } of this.#series.values()) series.reset();

@@ -109,6 +109,16 @@ export class Metrics extends MetricSet {
     labels: ['gen_ai_request_model'],
     buckets: [0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2],
   });
+  readonly #reloads = this.metrics.counter({
+    name: 'sluice_config_reloads_total',
+    help: 'Reloads of the configuration: those that were accepted, and those that were refused.',
+    labels: ['result'],
+    initial: [['success'], ['failure']],
+  });
+  readonly #lastReload = this.setting({
+    name: 'sluice_config_last_reload_successful',
+    help: '0 if the last reload of the configuration was refused; the one before it serves on then.',
+  });
   readonly #configLoaded = this.setting({
     name: 'sluice_config_loaded_timestamp_seconds',
     help: 'Unix time at which the running configuration was accepted.',
@@ -139,6 +149,13 @@ export class Metrics extends MetricSet {
   /** Shows that a gateway or chain was assembled from its configuration at this time. */
   configLoaded(epoch_ms: number): void {
     this.#configLoaded(epoch_ms / 1000);
+    this.#lastReload(1);
+  }
+
+  /** Counts a reload that was accepted, or refused. */
+  reloaded(result: 'success' | 'failure'): void {
+    this.#reloads.labels(result).inc();
+    this.#lastReload(result === 'success' ? 1 : 0);
   }
 
   /** Starts counting by account as well. */

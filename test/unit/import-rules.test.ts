@@ -27,9 +27,9 @@ const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith
 const layers: readonly (readonly string[])[] = [
   ['src/cli/'],
   ['src/index.ts'],
-  ['src/gateway.ts', 'src/dashboard/'],
-  ['src/gateway-exchange.ts'],
-  ['src/assemble.ts', 'src/try-plugins.ts', 'src/gateway-options.ts'],
+  ['src/gateway.ts', 'src/config-reloads.ts', 'src/dashboard/'],
+  ['src/gateway-exchange.ts', 'src/running-configuration.ts'],
+  ['src/assemble.ts', 'src/try-plugins.ts', 'src/gateway-options.ts', 'src/reload.ts'],
   ['src/config/'],
   ['plugins/'],
   ['src/testing/'],

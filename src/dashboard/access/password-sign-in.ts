@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../clock.ts';
 import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { type SignInLink, signInDocument } from '../view/document.ts';
 import { cookieOf } from './cookies.ts';
-import { type LoginAttempt, LoginThrottle } from './login-throttle.ts';
+import type { LoginAttempt, LoginThrottle } from './login-throttle.ts';
 import { type FindLogin, knownBrowserCookie, type Login, Passwords } from './passwords.ts';
 import type { Refusal } from './sign-in-log.ts';
 
@@ -20,7 +19,7 @@ export interface SignInForm {
 
 interface PasswordSignInSetup {
   readonly findLogin: FindLogin;
-  readonly clock: Clock;
+  readonly throttle: LoginThrottle;
   /** Begins the names of its cookies. */
   readonly cookies: string;
   /** Token for a form that is shown to a person who is not signed in. */
@@ -44,7 +43,7 @@ export class PasswordSignIn {
   constructor(setup: PasswordSignInSetup) {
     this.#setup = setup;
     this.#passwords = new Passwords(setup.findLogin);
-    this.#throttle = new LoginThrottle(setup.clock);
+    this.#throttle = setup.throttle;
   }
 
   /** The login of this name as it is now. */

@@ -27,15 +27,17 @@ interface SessionsSetup {
   readonly limits: SessionLimits;
   /** Where they are valid: a token of the dashboard is none of the portal. */
   readonly area: string;
+  /** What is known of them without the store; by default nothing yet. */
+  readonly known?: QuickLRU<string, KnownSession>;
 }
 
 /** Sessions that are known without the store, for as long as it is down; twice as many at most. */
-const remembered = { maxSize: 500 };
+export const remembered = { maxSize: 500 };
 /** A use is written at most this often. */
 const max_unwritten_ms = 60_000;
 
 /** As the store has it, or would if it had not been down. */
-interface Known {
+export interface KnownSession {
   readonly record: SessionRecord;
   readonly isWritten: boolean;
   readonly issued: IssuedKeys;
@@ -44,10 +46,11 @@ interface Known {
 /** Sessions in the records store, by the SHA-256 of their tokens: they survive a restart, and hold at all instances. */
 export class Sessions {
   readonly #setup: SessionsSetup;
-  readonly #known = new QuickLRU<string, Known>(remembered);
+  readonly #known: QuickLRU<string, KnownSession>;
 
   constructor(setup: SessionsSetup) {
     this.#setup = setup;
+    this.#known = setup.known ?? new QuickLRU(remembered);
   }
 
   /**
@@ -112,7 +115,7 @@ export class Sessions {
   }
 
   /** As the store has it; while that is down, as this process has seen it last. */
-  async #read(digest: string): Promise<Known | undefined> {
+  async #read(digest: string): Promise<KnownSession | undefined> {
     const before = this.#known.get(digest);
     if (before && !before.isWritten) return before;
     try {
@@ -147,7 +150,7 @@ async function isDone(written: Promise<unknown>): Promise<boolean> {
 const proofOf = (token: string, credential: string): string =>
   createHmac('sha256', token).update(credential).digest('base64url');
 
-const sessionOf = ({ record: { actor, role, account, started_ms }, issued }: Known): Session => ({
+const sessionOf = ({ record: { actor, role, account, started_ms }, issued }: KnownSession): Session => ({
   actor,
   role: role as Role,
   account: account || undefined,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { type KeyLimits, type LimitOverrides, limitOverridesSchema } from '../limits/plan-limits.ts';
@@ -76,15 +77,28 @@ export function digestOfKey(key: z.output<typeof keySchema>): string {
 
 /** The accounts and keys of the configuration. */
 export class ConfiguredAccounts implements AccountDirectory {
-  readonly #byDigest = new Map<string, Account>();
-  readonly #byId = new Map<string, Account>();
+  #byDigest: ReadonlyMap<string, Account> = new Map();
+  #byId: ReadonlyMap<string, Account> = new Map();
 
   constructor(accounts: AccountsConfig) {
+    this.replace(accounts);
+  }
+
+  /** Replaces all accounts and keys at once. Returns the ids of accounts that came, went, or have another plan or other limits. */
+  replace(accounts: AccountsConfig): ReadonlySet<string> {
+    const before = this.#byId;
+    const byId = new Map<string, Account>();
+    const byDigest = new Map<string, Account>();
     for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
-      const account = Object.freeze({ id, plan, limits });
-      this.#byId.set(id, account);
-      for (const key of keys) this.#byDigest.set(digestOfKey(key), account);
+      const [given, known] = [{ id, plan, limits }, before.get(id)];
+      // The same object where nothing has changed: stages have made what they need of it already.
+      const account = known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
+      byId.set(id, account);
+      for (const key of keys) byDigest.set(digestOfKey(key), account);
     }
+    this.#byId = byId;
+    this.#byDigest = byDigest;
+    return new Set([...before.keys(), ...byId.keys()].filter(id => before.get(id) !== byId.get(id)));
   }
 
   /**

@@ -67,6 +67,12 @@ export class CachedLookups<Found, Known extends object> {
     if (isChanged) for (const [name, known] of this.#known) if (isChanged(known)) this.#known.delete(name);
   }
 
+  /** Looks up unknown names again at their next use. */
+  forgetUnknown(): void {
+    this.#changes++;
+    this.#unknown.clear();
+  }
+
   async #lookUp(name: string): Promise<Known | undefined> {
     const changes = this.#changes;
     const found = await this.#lookups.find(name).catch((cause): never => {

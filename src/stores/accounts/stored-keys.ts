@@ -132,6 +132,14 @@ export class StoredKeys implements AccountDirectory {
     return this.#sync.refresh();
   }
 
+  /** Looks keys up again whose accounts the configuration had, or has now. */
+  configuredAnew(accounts: ReadonlySet<string>): void {
+    if (accounts.size === 0) return;
+    this.#keys.forget([], ({ account }) => accounts.has(account.id));
+    // Keys of accounts that have just come were unknown.
+    this.#keys.forgetUnknown();
+  }
+
   /** Writes the last uses. */
   async close(): Promise<void> {
     this.#sync.stop();

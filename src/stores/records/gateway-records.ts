@@ -1,4 +1,4 @@
-import type { AccountDirectory, ConfiguredAccounts } from '../accounts/accounts.ts';
+import type { AccountDirectory, AccountsConfig, ConfiguredAccounts } from '../accounts/accounts.ts';
 import { hashKey } from '../accounts/hash-key.ts';
 import { StoredKeys } from '../accounts/stored-keys.ts';
 import { checkQueueFile } from '../ledger/check-queue-file.ts';
@@ -75,6 +75,8 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     get outage() {
       return keys.outage;
     },
+    /** Serves these accounts and keys of the configuration, in place of those before, from now on. */
+    configure: (given: AccountsConfig) => keys.configuredAnew(configured.replace(given)),
     /** Applies changes made by this instance at once. */
     refresh: () => keys.refresh(),
     /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */

@@ -48,6 +48,14 @@ export class KeyPool {
     );
   }
 
+  /** Takes over the pauses of keys that `before` has as well. */
+  inherit(before: KeyPool): void {
+    for (const entry of this.#entries) {
+      const known = before.#entries.find(({ value }) => value === entry.value);
+      entry.paused_until_ms = Math.max(entry.paused_until_ms, known?.paused_until_ms ?? 0);
+    }
+  }
+
   /** The next key that is not paused, or the one whose pause ends first; `undefined` without keys. */
   next(): ProviderKey | undefined {
     const entries = this.#entries;

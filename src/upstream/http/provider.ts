@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { ChatRequest } from '../../canonical.ts';
@@ -39,6 +40,8 @@ export interface ProviderSetup {
   readonly registry?: Registry;
   /** How much of prompts and answers is recorded on the spans of attempts. */
   readonly content: ContentLimits;
+  /** The provider in whose place this one is put: of the same server it keeps breaker, permits, health and the pauses of keys. */
+  readonly before?: Provider | undefined;
 }
 
 /** A configured upstream server: its adapter, connections, keys, limits and health. */
@@ -61,19 +64,23 @@ export class Provider {
   readonly #basePath: string;
   readonly #headers: Headers;
   readonly #unwatchKeys: (() => void) | undefined;
+  readonly #given: readonly [definition: ProviderDefinition<unknown>, options: unknown];
   readonly #unknownFinishes = new Set<string>();
   #metrics: RoutingMetrics | undefined;
   #unwatch: (() => void) | undefined;
+  #before: Provider | undefined;
+  #isRetired = false;
 
   constructor(
     name: string,
     definition: ProviderDefinition<unknown>,
     config: ProviderConfig,
     options: unknown,
-    { clock, log, content, registry = new Registry() }: ProviderSetup,
+    { clock, log, content, registry = new Registry(), before }: ProviderSetup,
   ) {
     const url = new URL(config.base_url);
     this.name = name;
+    this.#given = [definition, options];
     this.config = config;
     this.content = content;
     this.#log = log;
@@ -98,7 +105,8 @@ export class Provider {
       'user-agent': 'sluice',
       ...this.ownHeaders,
     };
-    this.certificates = new CertificateExpiry(clock);
+    if (before?.name === name && before.config.base_url === config.base_url) this.#before = before;
+    this.certificates = this.#before?.certificates ?? new CertificateExpiry(clock);
     this.#pool = new Pool(url.origin, {
       // Every stream holds a connection, so a cap here would be a cap on streams.
       connections: null,
@@ -108,21 +116,61 @@ export class Provider {
       bodyTimeout: config.idle_timeout_ms,
       keepAliveTimeout: 4000,
     });
-    this.bulkhead = new Bulkhead(config);
-    this.breaker = new CircuitBreaker(config.breaker, clock, state => this.#breakerBecame(state));
+    this.bulkhead = this.#before?.bulkhead ?? new Bulkhead(config);
+    this.breaker = this.#before?.breaker ?? new CircuitBreaker(config.breaker, clock, this.#breakerBecame);
     if (config.health_check)
-      this.health = new HealthCheck(
-        config.health_check,
-        path => this.#get(path),
-        healthy => this.#healthBecame(healthy),
-      );
+      this.health =
+        this.#before?.health ?? new HealthCheck(config.health_check, this.#get, this.#healthBecame);
   }
 
-  /** Reports the provider's state to `metrics` and runs its health check, until it is closed. */
+  /**
+   * Reports the provider's state to `metrics` and runs its health check, until it is retired or closed. From now on what it shares with the
+   * one before it has its own options.
+   */
   watch(metrics: RoutingMetrics): void {
+    const before = this.#before;
+    this.#before = undefined;
+    before?.retire(this);
     this.#metrics = metrics;
     this.#unwatch = metrics.watch(this);
-    this.health?.start();
+    if (before) {
+      this.keys.inherit(before.keys);
+      this.bulkhead.configure(this.config);
+      this.breaker.configure(this.config.breaker, this.#breakerBecame);
+    }
+    const { health_check } = this.config;
+    if (!health_check || before?.health !== this.health) this.health?.start();
+    else this.health?.restart(health_check, this.#get, this.#healthBecame);
+  }
+
+  /** Whether `other` stands for the same server, whatever its other options. */
+  isSameServer(other: Provider): boolean {
+    return this.name === other.name && this.config.base_url === other.config.base_url;
+  }
+
+  /** Whether a provider that was created from these would be the same. */
+  isCreatedFrom(
+    definition: ProviderDefinition<unknown>,
+    config: ProviderConfig,
+    options: unknown,
+    content: ContentLimits,
+  ): boolean {
+    const own = [...this.#given, this.config, this.content];
+    return this.#given[0] === definition && isDeepStrictEqual(own.slice(1), [options, config, content]);
+  }
+
+  /** Reads the key file again, if there is one, without waiting for its next check. */
+  readKeysAgain(): void {
+    if (this.config.api_key_file !== undefined) this.keys.replace(keysOf(this.config));
+  }
+
+  /** Ends its watches and its health check, but for what `heir` has taken over; running attempts go on. */
+  retire(heir?: Provider): void {
+    if (this.#isRetired) return;
+    this.#isRetired = true;
+    this.#unwatchKeys?.();
+    this.#unwatch?.();
+    if (!this.health || this.health !== heir?.health) this.health?.close();
   }
 
   /** False while its health check fails. */
@@ -165,9 +213,9 @@ export class Provider {
 
   /** Ends every connection, idle or not, and the health check. */
   close(): Promise<void> {
-    this.#unwatchKeys?.();
-    this.health?.close();
-    this.#unwatch?.();
+    // One that was never watched leaves what it shares to the one before it.
+    if (this.#before) this.#unwatchKeys?.();
+    else this.retire();
     return this.#pool.destroy();
   }
 
@@ -183,10 +231,10 @@ export class Provider {
   }
 
   /** Requests `path` from the server's root. */
-  #get(path: string): UpstreamCall {
+  readonly #get = (path: string): UpstreamCall => {
     const headers = { 'user-agent': 'sluice', ...this.ownHeaders, ...this.keys.next()?.headers };
     return this.#dispatch({ method: 'GET', path, headers });
-  }
+  };
 
   #dispatch(options: Dispatcher.DispatchOptions): UpstreamCall {
     const call = new UpstreamCall();
@@ -206,20 +254,20 @@ export class Provider {
     this.#log.warn({ provider: this.name, finish_reason: word }, 'unknown finish_reason, taken as stop');
   }
 
-  #breakerBecame(state: BreakerState): void {
+  readonly #breakerBecame = (state: BreakerState): void => {
     this.#metrics?.breakerBecame(this.name, state);
     const facts = { provider: this.name, breaker: state };
     const seconds = Math.ceil(this.breaker.retry_in_ms / 1000);
     if (state === 'open') this.#log.warn(facts, `circuit breaker opened, retrying in ${seconds} s`);
     else if (state === 'closed') this.#log.info(facts, 'circuit breaker closed');
-  }
+  };
 
-  #healthBecame(healthy: boolean): void {
+  readonly #healthBecame = (healthy: boolean): void => {
     const facts = { provider: this.name };
     if (!healthy) return this.#log.warn(facts, 'health check failed, sending no requests to the provider');
     this.#log.info(facts, 'health check passed, sending requests to the provider again');
     this.breaker.retryNow();
-  }
+  };
 }
 
 const headersOfKey = (adapter: Adapter, api_key: string): Headers =>

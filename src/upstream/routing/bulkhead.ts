@@ -1,6 +1,12 @@
 /** How waiting for a permit ended: with one, by its time limit, or by being cancelled. */
 type QueueOutcome = 'entered' | 'late' | 'left';
 
+/** How many attempts may run, and how many may wait. */
+interface BulkheadLimits {
+  readonly max_concurrent?: number | undefined;
+  readonly max_queue: number;
+}
+
 /**
  * Permits for the attempts at one provider, with a bounded queue, first come first served. Not cockatiel's bulkhead: its queue has no time
  * limit, and lets a newcomer pass those who wait.
@@ -8,17 +14,24 @@ type QueueOutcome = 'entered' | 'late' | 'left';
 export class Bulkhead {
   /** Attempts that run. */
   in_flight = 0;
-  readonly #max_concurrent: number;
-  readonly #max_queue: number;
+  #max_concurrent = Number.POSITIVE_INFINITY;
+  #max_queue = 0;
   readonly #queue = new Set<(outcome: QueueOutcome) => void>();
 
   /** Limits of running and of waiting attempts. */
-  constructor({
-    max_concurrent = Number.POSITIVE_INFINITY,
-    max_queue,
-  }: { max_concurrent?: number | undefined; max_queue: number }) {
+  constructor(limits: BulkheadLimits) {
+    this.configure(limits);
+  }
+
+  /** Replaces the limits. Permits in use stay in use; those who wait for one that is free now get it. */
+  configure({ max_concurrent = Number.POSITIVE_INFINITY, max_queue }: BulkheadLimits): void {
     this.#max_concurrent = max_concurrent;
     this.#max_queue = max_queue;
+    for (const next of [...this.#queue]) {
+      if (this.in_flight >= max_concurrent) return;
+      this.in_flight++;
+      next('entered');
+    }
   }
 
   get queued(): number {

@@ -69,10 +69,10 @@ const probing_ms = 1000;
  * Every attempt has a term, the number of the state in which it began; its result counts only while that state lasts.
  */
 export class CircuitBreaker {
-  readonly #config: BreakerConfig;
+  #config: BreakerConfig;
   readonly #clock: Clock;
-  readonly #onChange: (state: BreakerState) => void;
-  readonly #criteria: readonly IBreaker[];
+  #onChange: (state: BreakerState) => void;
+  #criteria: readonly IBreaker[];
   #state: BreakerState = 'closed';
   #term = 0;
   #backoff: IBackoff<unknown> | undefined;
@@ -85,14 +85,18 @@ export class CircuitBreaker {
     this.#config = config;
     this.#clock = clock;
     this.#onChange = onChange;
-    const { consecutive_failures, failure_ratio, window } = config;
-    const criteria: IBreaker[] = [];
-    if (consecutive_failures > 0) criteria.push(new ConsecutiveBreaker(consecutive_failures));
-    if (failure_ratio < 1) {
-      const minimumNumberOfCalls = Math.ceil(window / 2);
-      criteria.push(new CountBreaker({ threshold: failure_ratio, size: window, minimumNumberOfCalls }));
-    }
-    this.#criteria = criteria;
+    this.#criteria = criteriaOf(config);
+  }
+
+  /** Replaces the options. Its state and running attempts stay; what was counted stays if the options that it is judged by do. */
+  configure(config: BreakerConfig, onChange: (state: BreakerState) => void): void {
+    const before = this.#config;
+    this.#config = config;
+    this.#onChange = onChange;
+    const isJudgedAlike = (['consecutive_failures', 'failure_ratio', 'window'] as const).every(
+      option => config[option] === before[option],
+    );
+    if (!isJudgedAlike) this.#criteria = criteriaOf(config);
   }
 
   /** An open breaker whose time is over is half open, also before the first probe. */
@@ -195,4 +199,14 @@ export class CircuitBreaker {
     this.#passed = 0;
     this.#onChange(state);
   }
+}
+
+function criteriaOf({ consecutive_failures, failure_ratio, window }: BreakerConfig): readonly IBreaker[] {
+  const criteria: IBreaker[] = [];
+  if (consecutive_failures > 0) criteria.push(new ConsecutiveBreaker(consecutive_failures));
+  if (failure_ratio < 1) {
+    const minimumNumberOfCalls = Math.ceil(window / 2);
+    criteria.push(new CountBreaker({ threshold: failure_ratio, size: window, minimumNumberOfCalls }));
+  }
+  return criteria;
 }

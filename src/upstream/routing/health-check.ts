@@ -29,15 +29,16 @@ const jitter = 0.1;
 /** Checks a server at intervals from `start` to `close`. Healthy until shown otherwise. */
 export class HealthCheck {
   healthy = true;
-  readonly #config: HealthCheckConfig;
-  readonly #get: (path: string) => UpstreamCall;
-  readonly #onChange: (healthy: boolean) => void;
+  #config: HealthCheckConfig;
+  #get: (path: string) => UpstreamCall;
+  #onChange: (healthy: boolean) => void;
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   #call: UpstreamCall | undefined;
   /** Results in a row that contradict `healthy`. */
   #contrary = 0;
-  #closed = false;
+  /** Changes when running checks no longer count. */
+  #round = 0;
 
   constructor(
     config: HealthCheckConfig,
@@ -53,6 +54,19 @@ export class HealthCheck {
     this.#timer = setTimeout(this.#check, 0).unref();
   }
 
+  /** Goes on with other options, from what is known: a check that runs is given up, and the next begins. */
+  restart(
+    config: HealthCheckConfig,
+    get: (path: string) => UpstreamCall,
+    onChange: (healthy: boolean) => void,
+  ): void {
+    this.close();
+    this.#config = config;
+    this.#get = get;
+    this.#onChange = onChange;
+    this.start();
+  }
+
   /** Resolves with `reply`; calls `onUnhealthy` when the server becomes unhealthy before, and at once if it is already. */
   async during<T>(reply: Promise<T>, onUnhealthy: () => void): Promise<T> {
     if (!this.healthy) onUnhealthy();
@@ -65,15 +79,16 @@ export class HealthCheck {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#round++;
     clearTimeout(this.#timer);
     this.#call?.cancel(new Error('no further health checks'));
   }
 
   readonly #check = async (): Promise<void> => {
     const { interval_ms } = this.#config;
+    const round = this.#round;
     const passed = await this.#passes();
-    if (this.#closed) return;
+    if (round !== this.#round) return;
     this.#learn(passed);
     const wait_ms = interval_ms * (1 + jitter * (2 * Math.random() - 1));
     this.#timer = setTimeout(this.#check, wait_ms).unref();

@@ -40,9 +40,10 @@ export class LoadBalancer {
     options: RoutingOptions,
     clock: Clock,
     random: () => number = Math.random,
+    budget: RetryBudget = new RetryBudget(options, clock),
   ) {
     this.options = options;
-    this.budget = new RetryBudget(options, clock);
+    this.budget = budget;
     this.canRetry = options.max_attempts > 1 && (upstreams.length > 1 || options.retries_per_upstream > 0);
     this.isSticky = options.sticky === 'conversation' && upstreams.length > 1;
     const byPriority = Map.groupBy(upstreams, ({ priority }) => priority);

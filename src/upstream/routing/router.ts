@@ -7,10 +7,11 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { Attempts } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
 import { LoadBalancer } from './load-balancer.ts';
+import type { RetryBudget } from './retry-budget.ts';
 import { Upstream } from './upstream.ts';
 import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
 
-/** The load balancer of every model. */
+/** The load balancer of every model; it goes on with what `before` knows of upstreams that stay. */
 export class Router {
   readonly #balancers = new Map<string, LoadBalancer>();
   readonly #setup: RouterSetup;
@@ -19,20 +20,30 @@ export class Router {
     { models, routing, server }: { models: readonly Model[]; routing: RoutingOptions; server: WaitLimits },
     providers: readonly Provider[],
     { clock, metrics }: { clock: Clock; metrics: Metrics },
+    before?: Router,
   ) {
     this.#setup = { metrics, limits: server };
     const byName = new Map(providers.map(provider => [provider.name, provider]));
     for (const model of models) {
-      const upstreams = upstreamsOf(model, byName);
+      const upstreams = upstreamsOf(model, byName, before?.upstreamsOf(model.id) ?? []);
       if (upstreams.length === 0) continue;
       const options = { ...routing, ...defined(model.routing) };
-      this.#balancers.set(model.id, new LoadBalancer(upstreams, options, clock));
+      const budget = before ? before.#budgetOf(model.id, options) : undefined;
+      this.#balancers.set(model.id, new LoadBalancer(upstreams, options, clock, undefined, budget));
     }
   }
 
   /** The upstreams of a model, first priority first; none for an unknown one. */
   upstreamsOf(id: string): readonly Upstream[] {
     return this.#balancers.get(id)?.upstreams ?? [];
+  }
+
+  /** The retry budget of a model, if it has these options. */
+  #budgetOf(id: string, { retry_ratio, min_retries_per_second }: RoutingOptions): RetryBudget | undefined {
+    const { options, budget } = this.#balancers.get(id) ?? {};
+    const isSame =
+      options?.retry_ratio === retry_ratio && options.min_retries_per_second === min_retries_per_second;
+    return isSame ? budget : undefined;
   }
 
   /** The attempts of `exchange`, at the providers of its model. */
@@ -44,7 +55,11 @@ export class Router {
   }
 }
 
-function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Upstream[] {
+function upstreamsOf(
+  model: Model,
+  providers: ReadonlyMap<string, Provider>,
+  before: readonly Upstream[],
+): Upstream[] {
   return model.upstreams.flatMap(configured => {
     const provider = providers.get(configured.provider);
     if (!provider) return [];
@@ -55,7 +70,10 @@ function upstreamsOf(model: Model, providers: ReadonlyMap<string, Provider>): Up
       maxTokens: model.max_completion_tokens,
       startsInReasoning: model.starts_in_reasoning === true,
     };
-    return [new Upstream(provider, target, configured)];
+    const known = before.find(
+      one => one.target.model === target.model && one.provider.isSameServer(provider),
+    );
+    return [new Upstream(provider, target, configured, known)];
   });
 }
 

@@ -17,6 +17,12 @@ const misconfigured_pause_ms = 30_000;
 /** Added to the latency of a failed attempt: what the failure costs its client beyond the time that it took. */
 const failure_penalty_ms = 1000;
 
+/** The time for which an upstream is left alone, and whether its options are why. */
+interface Pause {
+  until_ms: number;
+  is_misconfigured: boolean;
+}
+
 /** One upstream of a model: a provider, the model's name there, and its recent latency and pauses. */
 export class Upstream {
   readonly provider: Provider;
@@ -26,27 +32,33 @@ export class Upstream {
   readonly weight: number;
   /** For rendezvous hashing: the same in every process. */
   readonly seed: number;
-  readonly #streams = new Latency();
-  readonly #replies = new Latency();
-  #paused_until_ms = Number.NEGATIVE_INFINITY;
+  readonly #streams: Latency;
+  readonly #replies: Latency;
+  readonly #pause: Pause;
 
+  /** Goes on with what `before` knows of the same model at the same server, unless its pause may be over with the provider's new options. */
   constructor(
     provider: Provider,
     target: Target,
     { priority, weight }: Pick<Upstream, 'priority' | 'weight'>,
+    before?: Upstream,
   ) {
     this.provider = provider;
     this.target = target;
     this.priority = priority;
     this.weight = weight;
     this.seed = bitsOf(`${provider.name}\n${target.model}`);
+    this.#streams = before ? before.#streams : new Latency();
+    this.#replies = before ? before.#replies : new Latency();
+    const isKept = before && (before.provider === provider || !before.#pause.is_misconfigured);
+    this.#pause = isKept ? before.#pause : { until_ms: Number.NEGATIVE_INFINITY, is_misconfigured: false };
   }
 
   /** Milliseconds until it is usable; `Infinity` while its health check fails. Permits are not considered. */
   usable_in_ms(now_ms: number): number {
     const { breaker, healthy } = this.provider;
     if (!healthy) return Number.POSITIVE_INFINITY;
-    return Math.max(0, this.#paused_until_ms - now_ms, breaker.retry_in_ms);
+    return Math.max(0, this.#pause.until_ms - now_ms, breaker.retry_in_ms);
   }
 
   /** Recent latency of streams or of whole replies, in milliseconds; `undefined` if unknown. */
@@ -63,8 +75,9 @@ export class Upstream {
   failed(stream: boolean, failure: Failure, wait_ms: number, now_ms: number): void {
     this.answered(stream, wait_ms + failure_penalty_ms, now_ms);
     const pause_ms = pauseAfter_ms(failure);
-    if (pause_ms > 0)
-      this.#paused_until_ms = Math.max(this.#paused_until_ms, now_ms + Math.min(pause_ms, max_pause_ms));
+    if (pause_ms <= 0) return;
+    this.#pause.until_ms = Math.max(this.#pause.until_ms, now_ms + Math.min(pause_ms, max_pause_ms));
+    this.#pause.is_misconfigured = failure.kind === 'misconfigured';
   }
 }
 

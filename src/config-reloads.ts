@@ -1,0 +1,83 @@
+import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
+import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
+import { shownIssue } from './diagnostics/config-error.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { changedSections, type Reloaded, withFixed } from './reload.ts';
+import type { RunningConfigurations } from './running-configuration.ts';
+
+interface Setup {
+  /** What is loaded without another source. */
+  readonly source: ConfigSource;
+  readonly options: GatewayOptions;
+  readonly running: RunningConfigurations;
+  /** Called after another configuration has begun to serve. */
+  readonly onReplaced: () => void;
+}
+
+/** Reloads of a gateway's configuration, one after the other. */
+export class ConfigReloads {
+  readonly #setup: Setup;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(setup: Setup) {
+    this.#setup = setup;
+  }
+
+  /** Loads `source` once earlier reloads are done, and serves it. Rejects with a ConfigError, or because of `close`. */
+  reload(source: ConfigSource = this.#setup.source): Promise<Reloaded> {
+    const done = this.#last.then(() => this.#reload(source));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  /** Refuses further reloads, and the one that runs. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #reload(source: ConfigSource): Promise<Reloaded> {
+    this.#expectOpen();
+    const { log, metrics } = this.#setup.running.current.parts;
+    try {
+      const settings = await loadConfig(source, process.env, this.#setup.options);
+      this.#expectOpen();
+      const reloaded = this.#replace(settings);
+      metrics.reloaded('success');
+      const { changed, needsRestart, warnings } = reloaded;
+      log.info(
+        { changed, ...(needsRestart.length > 0 && { needs_restart: needsRestart }) },
+        'configuration reloaded',
+      );
+      for (const warning of warnings) log.warn(warning);
+      return reloaded;
+    } catch (thrown) {
+      if (!this.#isClosed) {
+        metrics.reloaded('failure');
+        log.error(faultsOf(thrown), 'configuration refused; the one before it serves on');
+      }
+      throw thrown;
+    }
+  }
+
+  /** Creates the parts of `loaded` and lets them serve. Nothing has changed if it throws. */
+  #replace(loaded: Settings): Reloaded {
+    const { running, options, onReplaced } = this.#setup;
+    const before: LastingParts & ConfiguredParts = running.current.parts;
+    const { settings, needsRestart } = withFixed(loaded, before.settings);
+    const parts = configuredParts(settings, options, before, before);
+    running.replace(parts);
+    onReplaced();
+    return { changed: changedSections(before.settings, settings), needsRestart, warnings: settings.warnings };
+  }
+
+  #expectOpen(): void {
+    if (this.#isClosed) throw new Error('the gateway is closing, and takes no other configuration');
+  }
+}
+
+/** What the log says of a configuration that was refused: its mistakes, or the error. */
+function faultsOf(thrown: unknown): object {
+  const { issues } = Object(thrown) as { issues?: unknown };
+  return Array.isArray(issues) ? { mistakes: issues.map(shownIssue) } : { err: thrown };
+}

@@ -1,0 +1,125 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ConfigError, type GatewayConfig } from '../../src/index.ts';
+import {
+  ask,
+  clientKey,
+  configOf,
+  eventsOf,
+  type GatewayOverrides,
+  type GatewayUnderTest,
+  startGateway,
+} from '../support/gateway-under-test.ts';
+import { completion, finished, said } from '../support/hostile-setting.ts';
+import {
+  chunk,
+  events,
+  lastChunk,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamHead,
+  whole,
+} from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
+
+const closing: { close(): Promise<unknown> }[] = [];
+
+afterEach(async () => {
+  for (const one of closing.splice(0).reverse()) await one.close();
+});
+
+async function upstreamSaying(text: string): Promise<ScriptedUpstream> {
+  const upstream = await startScriptedUpstream(whole(200, completion(text)));
+  closing.push(upstream);
+  return upstream;
+}
+
+async function started(overrides: GatewayOverrides): Promise<GatewayUnderTest> {
+  const gateway = await startGateway(overrides);
+  closing.push({ close: () => gateway.gateway.close(0).then(() => gateway.close()) });
+  return gateway;
+}
+
+async function answerOf(gateway: GatewayUnderTest, key = clientKey): Promise<string | number> {
+  const reply = await gateway.post(ask('Who?'), { headers: { authorization: `Bearer ${key}` } });
+  const { choices } = (await reply.json()) as { choices?: { message: { content: string } }[] };
+  return choices?.[0]?.message.content ?? reply.status;
+}
+
+describe('gateway.reload', () => {
+  it('lets a stream end under the configuration in which it began, while new requests go by the new one', async () => {
+    const [one, other] = [await upstreamSaying('one'), await upstreamSaying('other')];
+    const gateway = await started({ upstream: one });
+    let finish = () => {};
+    one.replyOnce(socket => {
+      socket.write(Buffer.concat([Buffer.from(streamHead()), chunk(events(said('begun')))]));
+      finish = () =>
+        socket.write(
+          Buffer.concat([chunk(events(said(' and ended'), finished(), '[DONE]')), Buffer.from(lastChunk)]),
+        );
+    });
+    const running = await gateway.post(ask('Stream!', { stream: true }));
+    const reloaded = await gateway.gateway.reload(configOf({ upstream: other }));
+    expect(reloaded).toEqual({ changed: ['providers'], needsRestart: [], warnings: [] });
+    expect(await answerOf(gateway)).toBe('other');
+    expect(gateway.gateway.inFlight).toBe(1);
+    finish();
+    const read = eventsOf(await running.text()).map(({ json }) => json.choices?.[0]?.delta.content ?? '');
+    expect(read.join('')).toBe('begun and ended');
+    await until(() => one.open === 0);
+    expect(gateway.gateway.inFlight).toBe(0);
+  });
+
+  it('refuses a configuration with all its mistakes, and serves on', async () => {
+    const upstream = await upstreamSaying('still here');
+    const gateway = await started({ upstream });
+    const { settings } = gateway.gateway;
+    const wrong = { ...configOf({ upstream }), models: [], plans: { free: { requests_per_minut: 3 } } };
+    const refused = gateway.gateway.reload(wrong as unknown as GatewayConfig);
+    await expect(refused).rejects.toThrow(ConfigError);
+    await expect(refused).rejects.toThrow(/models[\s\S]*requests_per_minut/);
+    expect(gateway.gateway.settings).toBe(settings);
+    expect(await answerOf(gateway)).toBe('still here');
+    expect(await gateway.metric('sluice_config_reloads_total', { result: 'failure' })).toBe(1);
+    expect(await gateway.metric('sluice_config_last_reload_successful')).toBe(0);
+    await gateway.gateway.reload();
+    expect(await gateway.metric('sluice_config_last_reload_successful')).toBe(1);
+  });
+
+  it('replaces models, accounts and keys at once', async () => {
+    const upstream = await upstreamSaying('hello');
+    const gateway = await started({ upstream });
+    const other = 'sk-another-key-0123456789';
+    const { models, ...rest } = configOf({ upstream });
+    const accounts = { second: { keys: [{ value: other }] } };
+    await gateway.gateway.reload({ ...rest, models: models.slice(0, 1), accounts });
+    expect([await answerOf(gateway), await answerOf(gateway, other)]).toEqual([401, 'hello']);
+    const listed = (await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] };
+    expect(listed.data.map(({ id }) => id)).toEqual([models[0]!.id]);
+    const metrics = await gateway.metrics();
+    expect(models.filter(({ id }) => metrics.includes(`"${id}"`)).map(({ id }) => id)).toEqual([
+      models[0]!.id,
+    ]);
+  });
+
+  it('names what waits for a restart, and applies the rest', async () => {
+    const upstream = await upstreamSaying('hello');
+    const gateway = await started({ upstream });
+    const config = configOf({ upstream, server: { port: 1, drain_ms: 1234 } });
+    const stores = { state_lease_ms: 20_000 };
+    const { needsRestart, changed } = await gateway.gateway.reload({ ...config, stores });
+    expect(needsRestart).toEqual(['server.port', 'stores.state_lease_ms']);
+    expect(changed).toEqual(['server']);
+    const { server, stores: inUse } = gateway.gateway.settings;
+    expect([server.port, server.drain_ms, inUse.state_lease_ms]).toEqual([0, 1234, 15_000]);
+  });
+
+  it('is refused once the gateway closes', async () => {
+    const upstream = await upstreamSaying('hello');
+    const gateway = await started({ upstream });
+    const pending = gateway.gateway.reload();
+    const closed = gateway.gateway.close(0);
+    await expect(pending).rejects.toThrow('closing');
+    await expect(gateway.gateway.reload()).rejects.toThrow('closing');
+    await closed;
+  });
+});
