@@ -215,7 +215,7 @@ function conditionsOf(draining: boolean, { state, records, clock }: Parts): stri
   return [
     ...(draining ? ['shutting down'] : []),
     ...told('state', state.outage, 'on_state_store_down holds'),
-    ...told('records', records.outage, 'keys that are known go on working for a time'),
+    ...told('records', records.outage, 'cached keys keep working for key_cache_ttl_ms'),
     ...records.ledger.conditions,
   ];
 }

@@ -29,7 +29,7 @@ export class ProcessLog {
       process.on('warning', (err: Error) => this.current.warn({ err }, `Node warns: ${err.message}`));
     }
     process.on('uncaughtException', (err: unknown, origin) => {
-      this.failed(err, 'the process ends: an error was not caught', { origin });
+      this.failed(err, 'uncaught error, the process ends', { origin });
       void exit(1);
     });
   }

@@ -91,7 +91,7 @@ async function serveUntilSignal(
       }
     },
     abort: () => sidecar.abort(),
-    failed: error => log.failed(error, 'the shutdown has failed'),
+    failed: error => log.failed(error, 'shutdown failed'),
   });
   return { ...sidecar, log };
 }

@@ -71,7 +71,7 @@ export function* signInWarnings(
     ),
   ];
   if (roles.length > 0 && roles.every(role => role === 'viewer'))
-    yield 'admin: everybody who may sign in is a viewer, so nobody can change accounts or keys in the dashboard';
+    yield 'admin: every user is a viewer: accounts and keys cannot be changed in the dashboard';
   if (oidc && !oidc.redirect_url && trust_proxy)
     yield 'admin.oidc.redirect_url: is not set, so the Host header that the proxy sends must be the one that browsers use';
 }

@@ -138,7 +138,7 @@ describe('the ledger in Postgres', () => {
 
     // The store is still out: the gateway starts all the same.
     const next = await startSidecar(config);
-    expect(next.output()).toContain('is out');
+    expect(next.output()).toContain('is down');
     await postgres.start();
     await allWritten();
     expect(await next.stop()).toBe(0);

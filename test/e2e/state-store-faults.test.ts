@@ -97,7 +97,7 @@ const expectKept = async (
   await until(setting.isBack);
   await expectExact(setting, redis, running);
   expect(await setting.outages()).toBe(1);
-  expect(setting.logged('the state store is out: circuit breaker opened')).toBe(1);
+  expect(setting.logged('the state store is down: circuit breaker opened')).toBe(1);
   expect(setting.logged('the state store is back: circuit breaker closed')).toBe(1);
 };
 

@@ -73,7 +73,7 @@ export class SignInLog {
   async #write(...[action, who, detail]: SignInEntry): Promise<void> {
     const { records, log } = this.#setup.context;
     await records.store.audit.signIn(who, action, this.#setup.area, detail).catch(thrown => {
-      const message = 'a sign-in is not in the audit log';
+      const message = 'failed to record a sign-in in the audit log';
       log[isOutage(thrown) ? 'warn' : 'error']({ err: thrown }, message);
     });
   }

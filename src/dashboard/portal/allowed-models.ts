@@ -20,7 +20,7 @@ export async function allowedModels({ account, context }: PortalRequest): Promis
   const stage = context.settings.stages.find(({ name }) => name === 'model-access');
   if (!stage) return models;
   const names = await namesOf(stage.options as ModelAccess, account.id, account.plan).catch(thrown => {
-    context.log.warn({ err: thrown }, 'the models of an account are not known');
+    context.log.warn({ err: thrown }, 'failed to find the models that an account may use');
     return [] as readonly string[];
   });
   return names.includes(every) ? models : models.filter(({ id }) => names.includes(id));

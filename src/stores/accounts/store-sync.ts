@@ -62,7 +62,7 @@ export class StoreSync {
       if (!this.outage)
         this.#log.error(
           { err: fault },
-          'the records store is out: keys that are known go on working for a time',
+          'the records store is down: cached keys keep working for key_cache_ttl_ms',
         );
       this.outage = { since_epoch_ms: this.outage?.since_epoch_ms ?? this.#clock.epoch_ms(), cause: fault };
     }

@@ -116,7 +116,7 @@ export class ResilientStateStore implements StateStore {
     this.#settlements.stop();
     const { waiting } = this.#settlements;
     if (waiting > 0)
-      this.#options.log.warn({ settlements: waiting }, 'these settlements were not sent to the state store');
+      this.#options.log.warn({ settlements: waiting }, 'stopped with settlements that were not sent to the state store');
     await Promise.all([this.#remote.close(), this.cache?.close()]);
   }
 
@@ -179,7 +179,7 @@ export class ResilientStateStore implements StateStore {
     const { policies, log } = this.#options;
     log.error(
       { err: cause, policies, limits_divided_by: this.#quota.divisor },
-      'the state store is out: circuit breaker opened, limits follow on_state_store_down',
+      'the state store is down: circuit breaker opened, limits follow on_state_store_down',
     );
   }
 

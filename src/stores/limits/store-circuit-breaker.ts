@@ -60,7 +60,7 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
 
   /** Runs an operation on the store; rejects at once while the breaker is open. */
   async call<T>(operation: StateOperation, send: () => Promise<T>): Promise<T> {
-    if (!this.closed) throw new Unreachable('the state store is out', { cause: this.#incident });
+    if (!this.closed) throw new Unreachable('the state store is down', { cause: this.#incident });
     return this.#measured(operation, send);
   }
 

@@ -79,7 +79,7 @@ export class Retention {
       if (pruned.rows + pruned.sums > 0) log.info({ ...pruned, elapsed_ms }, 'pruned the records store');
       else log.debug({ elapsed_ms }, 'nothing to prune in the records store');
     } catch (fault) {
-      log.warn({ err: fault, ...pruned }, 'the records store cannot be pruned now: tried again later');
+      log.warn({ err: fault, ...pruned }, 'failed to prune the records store, retrying later');
     }
   }
 

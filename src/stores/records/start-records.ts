@@ -33,7 +33,7 @@ export async function startRecords(target: RecordsTarget, clock: Clock, log: Log
     }
     log.error(
       { err: thrown },
-      `the records store ${placeOf(target)} is out: only keys of the configuration work until it answers`,
+      `the records store ${placeOf(target)} is down: only keys of the configuration work until it answers`,
     );
     void retry(migrate, closing.signal, log);
   }

@@ -251,7 +251,7 @@ export class Provider {
     this.#metrics?.finishedUnknown(this.name, word);
     if (this.#unknownFinishes.has(word) || this.#unknownFinishes.size >= max_unknown_finishes) return;
     this.#unknownFinishes.add(word);
-    this.#log.warn({ provider: this.name, finish_reason: word }, 'unknown finish_reason, taken as stop');
+    this.#log.warn({ provider: this.name, finish_reason: word }, 'unknown finish_reason, treated as stop');
   }
 
   readonly #breakerBecame = (state: BreakerState): void => {

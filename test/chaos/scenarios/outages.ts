@@ -24,8 +24,8 @@ const sharing: Servers = { ...withRedis, postgres: true };
 const gateway = ({ gateways: [first] }: Deployment): Server => first!;
 const redis = ({ redis: [server] }: Deployment): Server => server!;
 const postgres = (deployment: Deployment): Server => deployment.postgres!;
-const state_alarms = { alarms: /the state store is out/ };
-const records_alarms = { alarms: /the records store is out/ };
+const state_alarms = { alarms: /the state store is down/ };
+const records_alarms = { alarms: /the records store is down/ };
 const clients = [{ count: 12, kinds: everydayKinds }];
 
 const killed =
@@ -83,7 +83,7 @@ export const outages: readonly Scenario[] = [
     paused(gateway),
     'SIGSTOP and SIGCONT of one of two instances: its clients wait and are served.',
     // Its timers are over when it goes on, whatever has been answered meanwhile.
-    { alarms: /the (state|records) store is out/ },
+    { alarms: /the (state|records) store is down/ },
   ),
   outage(
     'redis-killed',

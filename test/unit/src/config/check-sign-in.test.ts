@@ -55,7 +55,7 @@ describe('the check of sign-in at the dashboard', () => {
 
   it('warns where nobody can change anything', async () => {
     const viewers = { roles: { 'vera@example.com': 'viewer' } };
-    const warning = expect.stringContaining('everybody who may sign in is a viewer');
+    const warning = expect.stringContaining('every user is a viewer');
     expect(await warningsOf({ oidc: { ...oidc, ...viewers } })).toEqual([warning]);
     expect(await warningsOf({ oidc: { ...oidc, ...viewers }, proxy })).toEqual([]);
   });

@@ -181,7 +181,7 @@ describe('a finish reason that an adapter does not know', () => {
     const [chunk] = adapter.openStream().decode({ data: '{}' });
     expect(chunk).toEqual({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
     expect(lines).toMatchObject([
-      { provider: 'google', finish_reason: 'Bored', msg: 'unknown finish_reason, taken as stop' },
+      { provider: 'google', finish_reason: 'Bored', msg: 'unknown finish_reason, treated as stop' },
     ]);
   });
 });
