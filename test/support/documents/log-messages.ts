@@ -1,0 +1,160 @@
+import { globSync } from 'node:fs';
+import { parseSync } from '@swc/core';
+import { read, root } from './blocks.ts';
+
+/** What the code logs at `warn` or above, and calls whose message could not be found. */
+export interface LoggedMessages {
+  /** The messages; `…` stands for what is put in at run time. */
+  readonly messages: ReadonlySet<string>;
+  /** Calls that log a message that the code there does not have: each as `file: code`. */
+  readonly faults: readonly string[];
+}
+
+/** A node of the syntax tree. */
+interface Node {
+  readonly type: string;
+  readonly [name: string]: unknown;
+}
+
+/** A call that logs, or a warning that is yielded. */
+interface Logged {
+  readonly place: string;
+  readonly message: Node | undefined;
+  readonly scope: Scope;
+}
+
+/** What can be seen at a place of the code. */
+interface Scope {
+  /** The constants, with what they are set to. */
+  readonly constants: ReadonlyMap<string, Node>;
+  /** Whether `yield` yields a warning of a configuration. */
+  readonly isWarnings: boolean;
+}
+
+const levels = new Set(['warn', 'error', 'fatal']);
+const isLog = (receiver: string): boolean => /^#?(?:log|logger|current)$/.test(receiver);
+
+/** Things that are no logs, and have a method named `error`. */
+const others = new Set(['renderer', '#renderer', 'writer', 'written', 'this']);
+
+/** Methods that log a message which they are given: what they are called on, their name, and the number of that argument. */
+const loggers = [
+  { file: 'src/telemetry/throttled-log.ts', of: /./, name: 'write', at: 4 },
+  { file: 'src/cli/process-log.ts', of: /^#?log$/i, name: 'failed', at: 1 },
+] as const;
+
+/** Where the message is not the code's own: errors to clients, which the catalogue has; what any log is made of; warnings that are yielded elsewhere. */
+const elsewhere = new Set([
+  'src/exchange/log-error.ts',
+  'src/telemetry/logger.ts',
+  'src/gateway.ts: warning',
+  'src/chain/create-chain.ts: warning',
+]);
+
+/** Reads every message that the sources log at `warn`, `error` or `fatal`. A call that is not understood is a fault, so that none is missed. */
+export function loggedMessages(
+  sources: ReadonlyMap<string, string> = new Map(
+    globSync('{src,plugins}/**/*.ts', { cwd: root }).map(file => [file, read(file)]),
+  ),
+): LoggedMessages {
+  const messages = new Set<string>();
+  const faults: string[] = [];
+  for (const [file, code] of sources) {
+    const module = parseSync(code, { syntax: 'typescript', target: 'es2024' }) as unknown as Node;
+    const scope = { constants: new Map(constantsIn(module)), isWarnings: false };
+    for (const { place, message, scope: seen } of logged(module, file, scope)) {
+      const texts = textsOf(message, seen.constants);
+      if (texts) for (const text of texts) messages.add(text);
+      else if (!isElsewhere(file, message)) faults.push(`${file}: ${place}`);
+    }
+  }
+  return { messages, faults };
+}
+
+const isElsewhere = (file: string, message: Node | undefined): boolean =>
+  elsewhere.has(file) ||
+  elsewhere.has(`${file}: ${message?.value}`) ||
+  loggers.some(logger => logger.file === file && message?.value === 'message');
+
+function* logged(node: Node, file: string, outer: Scope): Generator<Logged> {
+  const scope = isFunction(node) ? scopeOf(node, file, outer) : outer;
+  if (node.type === 'CallExpression') yield* loggedBy(node, file, scope);
+  if (node.type === 'YieldExpression' && scope.isWarnings && node.delegate !== true)
+    yield { place: 'yield', message: node.argument as Node, scope };
+  for (const child of childrenOf(node)) yield* logged(child, file, scope);
+}
+
+function* loggedBy(call: Node, file: string, scope: Scope): Generator<Logged> {
+  const callee = unwrapped(call.callee as Node);
+  if (callee.type !== 'MemberExpression') return;
+  const property = callee.property as Node;
+  const [receiver, method] = [nameOf(callee.object as Node), nameOf(property)];
+  const given = (call.arguments as readonly { expression: Node }[]).map(({ expression }) => expression);
+  const place = `${receiver}.${method}(…)`;
+  const logger = loggers.find(({ name, at }) => name === method && given.length > at);
+  if (logger && (logger.of.test(receiver) || file === logger.file))
+    yield { place, message: given[logger.at], scope };
+  else if (isLog(receiver) && (property.type === 'Computed' || levels.has(method)))
+    yield { place, message: given[1] ?? given[0], scope };
+  else if (levels.has(method) && !others.has(receiver)) yield { place, message: undefined, scope };
+}
+
+const isFunction = ({ type }: Node): boolean =>
+  /^(?:(?:ArrowFunction|Function)Expression|FunctionDeclaration|Constructor)$/.test(type) ||
+  /^(?:(?:Class|Private)Method|(?:Method|Getter|Setter)Property)$/.test(type);
+
+function scopeOf(node: Node, file: string, { constants }: Scope): Scope {
+  // Those of `sluice/testing` yield the faults of a stage or adapter.
+  const { generator, returnType } = (node.function as Node | undefined) ?? node;
+  const isWarnings =
+    generator === true &&
+    !file.startsWith('src/testing/') &&
+    /"value":"Generator".*"kind":"string"/.test(JSON.stringify(returnType));
+  return { constants: new Map([...constants, ...constantsIn(node)]), isWarnings };
+}
+
+/** The constants that a module or a function declares, without those of functions within. */
+function* constantsIn(node: Node): Generator<[name: string, value: Node]> {
+  for (const child of childrenOf(node)) {
+    if (child.type === 'VariableDeclarator' && child.init)
+      yield [nameOf(child.id as Node), child.init as Node];
+    if (!isFunction(child)) yield* constantsIn(child);
+  }
+}
+
+/** The texts that an expression may be; undefined if that cannot be read from the code. */
+function textsOf(node: Node | undefined, constants: Scope['constants']): readonly string[] | undefined {
+  if (node?.type === 'StringLiteral') return [node.value as string];
+  if (node?.type === 'TemplateLiteral')
+    return [(node.quasis as readonly { cooked: string }[]).map(({ cooked }) => cooked).join('…')];
+  if (node?.type === 'ConditionalExpression') {
+    const [one, other] = [node.consequent, node.alternate].map(each => textsOf(each as Node, constants));
+    return one && other && [...one, ...other];
+  }
+  const value = node?.type === 'Identifier' ? constants.get(node.value as string) : undefined;
+  return value && textsOf(value, new Map());
+}
+
+/** A call through `?.` is wrapped in a node of its own. */
+const unwrapped = (node: Node): Node =>
+  node.type === 'OptionalChainingExpression' ? unwrapped(node.base as Node) : node;
+
+/** The last name of an expression: `log` of `this.#options.log`. */
+function nameOf(node: Node): string {
+  const inner = unwrapped(node);
+  if (inner.type === 'ThisExpression') return 'this';
+  if (inner.type === 'PrivateName') return `#${inner.value}`;
+  if (inner.type === 'MemberExpression') return nameOf(inner.property as Node);
+  if (inner.type === 'CallExpression') return nameOf(inner.callee as Node);
+  if (inner.type === 'ParenthesisExpression' || inner.type === 'TsNonNullExpression')
+    return nameOf(inner.expression as Node);
+  return typeof inner.value === 'string' ? inner.value : inner.type;
+}
+
+/** The nodes directly below `value`, which may be a node or what a node consists of. */
+function* childrenOf(value: object): Generator<Node> {
+  for (const each of Object.values(value))
+    if (typeof each !== 'object' || each === null) continue;
+    else if (typeof (each as Node).type === 'string') yield each as Node;
+    else yield* childrenOf(each);
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { errorCatalogue } from '../../src/errors.ts';
+import { read } from '../support/documents/blocks.ts';
+import { loggedMessages } from '../support/documents/log-messages.ts';
+
+const page = read('docs/troubleshooting.md');
+
+/** The text below a heading of the second level. */
+const below = (heading: string): string => page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
+
+/** The code in the first column of a section's tables. */
+const firstCells = (section: string): string[] =>
+  [...section.matchAll(/^\| (`+)(.+?)\1 \|/gm)].map(([, , code]) => code!);
+
+describe('the page about trouble', () => {
+  it('has every message that is logged at warn or above, and no other', () => {
+    const { messages, faults } = loggedMessages();
+    expect(faults).toEqual([]);
+    expect(firstCells(below('By log message')).toSorted()).toEqual([...messages].toSorted());
+  });
+
+  it('has every error of the catalogue with its status, type and message', () => {
+    const found = [...below('By error').matchAll(/^### (\w+)\n\n(.*)\n/gm)].map(([, code, line]) => [
+      code,
+      line,
+    ]);
+    const expected = Object.entries(errorCatalogue).map(([code, { status, type, message }]) => [
+      code,
+      `${status} \`${type}\`: ${message}`,
+    ]);
+    expect(found).toEqual(expected);
+  });
+});
+
+describe('the messages of the log', () => {
+  const found = (code: string, file = 'src/sample.ts') => {
+    const { messages, faults } = loggedMessages(new Map([[file, code]]));
+    return { messages: [...messages], faults };
+  };
+
+  it('are found in texts, templates, constants and both branches of a choice', () => {
+    expect(
+      found(`
+        const told = 'in a constant';
+        log.warn('alone');
+        this.#options.log?.error({ err }, \`of \${name} and \${other}\`);
+        exchange.log.fatal({}, told);
+        log[level]({}, isOne ? 'one' : 'other');
+        this.#throttled.write('kind', log, 'warn', {}, 'now and then');
+        function* warnings(): Generator<string> { yield 'without effect'; yield* more(); }
+      `),
+    ).toEqual({
+      messages: ['alone', 'of … and …', 'in a constant', 'one', 'other', 'now and then', 'without effect'],
+      faults: [],
+    });
+  });
+
+  it('are a fault where they are not in the code that logs them, or where it is unclear what logs', () => {
+    expect(found("log.warn({}, messageOf(fault)); log.error(message); sink.error('what is this');")).toEqual({
+      messages: [],
+      faults: ['src/sample.ts: log.warn(…)', 'src/sample.ts: log.error(…)', 'src/sample.ts: sink.error(…)'],
+    });
+  });
+
+  it('are left out below warn', () => {
+    expect(found("log.info('normal'); log.debug({}, 'detail');")).toEqual({ messages: [], faults: [] });
+  });
+});
