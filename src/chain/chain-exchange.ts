@@ -118,7 +118,10 @@ export class ChainExchange implements PreparedExchange {
     };
     const stopWatching = watchSilence(response, idle_timeout_ms, () => {
       exchange.end.causedBy('upstream_failed');
-      exchange.log.warn({ path: exchange.path, idle_timeout_ms }, 'the handler sent nothing for idle_timeout_ms');
+      exchange.log.warn(
+        { path: exchange.path, idle_timeout_ms },
+        'the handler sent nothing for idle_timeout_ms',
+      );
       response.destroy();
     });
     return new Promise(resolve => {

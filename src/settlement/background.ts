@@ -51,7 +51,10 @@ export class Background {
     this.#metrics.backgroundReads(1);
     const abort = () => exchange.end.readAborted();
     const timer = setTimeout(() => {
-      exchange.log.warn({ model: exchange.model?.id }, 'stopped reading a reply for billing after max_background_ms');
+      exchange.log.warn(
+        { model: exchange.model?.id },
+        'stopped reading a reply for billing after max_background_ms',
+      );
       abort();
       source.cancel();
     }, this.#limits.max_background_ms).unref();

@@ -116,7 +116,10 @@ export class ResilientStateStore implements StateStore {
     this.#settlements.stop();
     const { waiting } = this.#settlements;
     if (waiting > 0)
-      this.#options.log.warn({ settlements: waiting }, 'stopped with settlements that were not sent to the state store');
+      this.#options.log.warn(
+        { settlements: waiting },
+        'stopped with settlements that were not sent to the state store',
+      );
     await Promise.all([this.#remote.close(), this.cache?.close()]);
   }
 

@@ -35,7 +35,7 @@ const levels = new Set(['warn', 'error', 'fatal']);
 const isLog = (receiver: string): boolean => /^#?(?:log|logger|current)$/.test(receiver);
 
 /** Things that are no logs, and have a method named `error`. */
-const others = new Set(['renderer', '#renderer', 'writer', 'written', 'this']);
+const others = new Set(['renderer', '#renderer', 'writer', 'written', 'part', 'this']);
 
 /** Methods that log a message which they are given: what they are called on, their name, and the number of that argument. */
 const loggers = [

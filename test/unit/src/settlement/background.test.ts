@@ -54,7 +54,9 @@ describe('a reply that is read in the background', () => {
     jest.advanceTimersByTime(1);
     await reading;
     expect(source.cancel).toHaveBeenCalledTimes(1);
-    expect(captured.lines).toMatchObject([{ msg: 'stopped reading a reply for billing after max_background_ms' }]);
+    expect(captured.lines).toMatchObject([
+      { msg: 'stopped reading a reply for billing after max_background_ms' },
+    ]);
     expect(await running()).toBe(0);
   });
 
