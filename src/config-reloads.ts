@@ -54,7 +54,7 @@ export class ConfigReloads {
     } catch (thrown) {
       if (!this.#isClosed) {
         metrics.reloaded('failure');
-        log.error(faultsOf(thrown), 'configuration refused; the one before it serves on');
+        log.error(faultsOf(thrown), 'configuration refused, the previous one stays in use');
       }
       throw thrown;
     }

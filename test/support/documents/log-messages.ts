@@ -47,6 +47,7 @@ const loggers = [
 const elsewhere = new Set([
   'src/exchange/log-error.ts',
   'src/telemetry/logger.ts',
+  'src/config-reloads.ts: warning',
   'src/gateway.ts: warning',
   'src/chain/create-chain.ts: warning',
 ]);
