@@ -19,6 +19,13 @@ export const guides: Readonly<Record<string, Guide>> = {
     fails: 'the configuration has mistakes or cannot be read',
     examples: ['sluice check --config sluice.yaml', 'sluice check --config sluice.yaml --format json'],
   },
+  doctor: {
+    fails: 'a fault was found; warnings alone are no fault',
+    examples: [
+      'sluice doctor --config sluice.yaml',
+      'sluice doctor --generate --format json --config sluice.yaml',
+    ],
+  },
   models: {
     fails: 'the provider is not configured, cannot be reached or lists no models',
     examples: ['sluice models --config sluice.yaml --provider local'],

@@ -7,6 +7,7 @@ import { UsageMistake, type Voice } from './command.ts';
 import { addGuide } from './command-guide.ts';
 import { completionCommand } from './completion-command.ts';
 import { checkCommand, modelsCommand, schemaCommand } from './config-commands.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { hashPasswordCommand } from './hash-password-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
@@ -20,6 +21,7 @@ Examples:
   sluice --port N --admin-port N             the demo at other ports than 8080 and 8081; 0 takes a free one
   sluice --config FILE                       serve a configuration
   sluice check --config FILE                 list everything that is wrong with a configuration
+  sluice doctor --config FILE                reach what it names, and say what is wrong
   sluice keys create --account NAME --config FILE
   sluice completion bash >> ~/.bashrc        completion of commands and options
 
@@ -51,6 +53,7 @@ export function createProgram(voice: Voice): Command {
     .description('middleware in front of LLM inference providers')
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(checkCommand(voice))
+    .addCommand(doctorCommand(voice))
     .addCommand(modelsCommand(voice))
     .addCommand(schemaCommand(voice))
     .addCommand(simulateCommand(announceServer, simulator => onSignal({ close: () => simulator.close() })))

@@ -1,0 +1,65 @@
+import { loadConfig, type Settings } from '../../config/load.ts';
+import { ConfigError, shownIssue } from '../../diagnostics/config-error.ts';
+import { tryPlugins } from '../../try-plugins.ts';
+import { checkCollector } from './collector-check.ts';
+import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
+import { checkIssuer } from './issuer-check.ts';
+import { checkListener } from './listener-check.ts';
+import { checkClock, checkNode, checkOpenFiles } from './machine-check.ts';
+import { checkProvider } from './provider-check.ts';
+import { checkRecords } from './records-check.ts';
+import { withoutSecrets } from './secrets.ts';
+import { checkState } from './state-check.ts';
+
+/** Checks `file` and all that it names, at the same time, each for a limited time. Changes nothing anywhere. */
+export async function diagnose(file: string, generate: boolean): Promise<readonly Finding[]> {
+  const machine = [...checkNode(), ...checkOpenFiles()];
+  const collector = checked('OTLP collector', checkCollector(process.env));
+  const { settings, findings } = await checkedConfig(file);
+  const all = [
+    ...findings,
+    ...(settings ? await reached(settings, generate) : []),
+    ...(await collector),
+    ...machine,
+  ];
+  return withoutSecrets(all, settings, process.env);
+}
+
+async function checkedConfig(file: string): Promise<{ settings?: Settings; findings: Finding[] }> {
+  const thing = 'configuration';
+  try {
+    const settings = await loadConfig(file);
+    await tryPlugins(settings, file);
+    const { models, providers, warnings } = settings;
+    const good = ok(thing, `${file}; models: ${models.length}, providers: ${providers.length}`);
+    const remedy = 'correct or remove it';
+    return { settings, findings: [good, ...warnings.map(text => warning(thing, text, remedy))] };
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) return { findings: [faultOf(thing, thrown, `correct ${file}`)] };
+    return { findings: thrown.issues.map(issue => fault(thing, shownIssue(issue), `correct ${file}`)) };
+  }
+}
+
+async function reached(settings: Settings, generate: boolean): Promise<Finding[]> {
+  const { providers, models, stores, records, server, admin, portal } = settings;
+  const issuers = { admin: admin.oidc?.issuer, portal: portal.enabled ? portal.oidc?.issuer : undefined };
+  const asked = Promise.all(providers.map(provider => checkProvider(provider, models, generate)));
+  const others = await Promise.all([
+    checked('state store', checkState(stores.state)),
+    checked('records store', checkRecords(records)),
+    checked('server address', checkListener({ name: 'server', ...server })),
+    checked('admin address', checkListener({ name: 'admin', ...admin })),
+    ...Object.entries(issuers).flatMap(([section, issuer]) =>
+      issuer === undefined ? [] : [checked(`OpenID issuer of ${section}`, checkIssuer(section, issuer))],
+    ),
+  ]);
+  const answers = await asked;
+  const skews_ms = answers.flatMap(({ skew_ms }) => skew_ms ?? []);
+  return [...answers.flatMap(({ findings }) => findings), ...others.flat(), ...checkClock(skews_ms)];
+}
+
+/** A check that fails unexpectedly is a fault of its thing, and no end of the others. */
+const checked = (thing: string, check: Promise<Finding[]>): Promise<Finding[]> =>
+  check.catch(thrown => [
+    faultOf(thing, thrown, 'look at the message; if it says nothing, report it as a bug'),
+  ]);

@@ -1,0 +1,62 @@
+import type { Environment } from '../../config/environment.ts';
+import type { Settings } from '../../config/load.ts';
+import { keysOf } from '../../upstream/http/key-file.ts';
+import type { Finding } from './finding.ts';
+
+/** Shorter ones would be found in every text. */
+const min_characters = 6;
+
+/** The findings with every secret of the configuration and of the collector's headers masked, whoever repeats it. */
+export function withoutSecrets(
+  findings: readonly Finding[],
+  settings: Settings | undefined,
+  environment: Environment,
+): readonly Finding[] {
+  const secrets = [...(settings ? secretsOf(settings) : []), ...collectorSecrets(environment)]
+    .filter(text => text.length >= min_characters)
+    .toSorted((a, b) => b.length - a.length);
+  const clean = (text: string) => secrets.reduce((told, secret) => told.replaceAll(secret, '[secret]'), text);
+  return findings.map(finding => ({
+    ...finding,
+    found: clean(finding.found),
+    ...(finding.remedy !== undefined && { remedy: clean(finding.remedy) }),
+  }));
+}
+
+function secretsOf({ providers, stores, admin, portal }: Settings): string[] {
+  return [
+    ...providers.flatMap(({ config }) => [
+      ...keysOrNone(config),
+      ...Object.values(config.headers),
+      ...passwordsIn(config.base_url),
+    ]),
+    ...passwordsIn(stores.state),
+    ...passwordsIn(stores.records),
+    ...[admin.oidc, portal.oidc].flatMap(oidc => oidc?.client_secret ?? []),
+  ];
+}
+
+function keysOrNone(config: Parameters<typeof keysOf>[0]): readonly string[] {
+  try {
+    return keysOf(config);
+  } catch {
+    // The file has gone since the configuration was checked.
+    return [];
+  }
+}
+
+/** The password of a URL, as it is written there and as it is meant. */
+function passwordsIn(address: string): string[] {
+  const password = URL.canParse(address) ? new URL(address).password : '';
+  if (password === '') return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}
+
+const collectorSecrets = (environment: Environment): string[] =>
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap(name =>
+    (environment[name] ?? '').split(',').map(pair => pair.slice(pair.indexOf('=') + 1).trim()),
+  );

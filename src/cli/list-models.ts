@@ -1,0 +1,58 @@
+import { type DiscoveredModel, discoveredModels } from '../catalog/discovered-model.ts';
+import { scrubbed } from '../upstream/http/upstream-error.ts';
+import { askServer, NoAnswer, type ServerAnswer } from './ask-server.ts';
+
+/** A server to be asked for its models. */
+export interface ModelsServer {
+  readonly adapter: string;
+  readonly base_url: string;
+  /** Those of the adapter, the configuration and the key. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Address below which a server's API is, without a slash at its end and without a user and password. */
+export function baseOf(base_url: string): string {
+  const url = new URL(base_url);
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** Asks a server for its list of models. Rejects with NoAnswer. */
+export function askForModels({ adapter, base_url, headers }: ModelsServer): Promise<ServerAnswer> {
+  // Anthropic's API lists twenty unless it is asked for more.
+  const query = adapter === 'anthropic' ? '?limit=1000' : '';
+  return askServer(`${baseOf(base_url)}/models${query}`, {
+    headers: { accept: 'application/json', ...headers },
+  });
+}
+
+/** The models in an answer. Throws NoAnswer for an error, and for anything that is not a list of models. */
+export function modelsIn({ status, text }: ServerAnswer): readonly DiscoveredModel[] {
+  if (status < 200 || status > 299) throw refusalOf(status, text);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new NoAnswer(`answered with something that is not JSON: ${text.slice(0, 100)}`, rightAddress);
+  }
+  try {
+    return discoveredModels(body);
+  } catch (thrown) {
+    throw new NoAnswer((thrown as Error).message, rightAddress);
+  }
+}
+
+const rightAddress = 'check the address: it usually ends with /v1';
+
+/** What an error status of a server means for its operator. */
+export function refusalOf(status: number, text: string): NoAnswer {
+  const said = scrubbed(text.slice(0, 300)).trim();
+  return new NoAnswer(`answered ${status}${said === '' ? '' : `: ${said}`}`, remedyFor(status));
+}
+
+function remedyFor(status: number): string {
+  if (status === 401 || status === 403) return 'the server does not accept the key: check it, and its rights';
+  if (status === 404) return rightAddress;
+  if (status === 429) return 'its limit is reached: wait, or raise it there';
+  if (status >= 300 && status < 400) return 'redirects are not followed: use the address that it leads to';
+  return status >= 500 ? 'look at the log of the server' : rightAddress;
+}

@@ -1,0 +1,406 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { checkCollector } from '../../src/cli/doctor/collector-check.ts';
+import { diagnose } from '../../src/cli/doctor/diagnose.ts';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { checkClock, checkOpenFiles } from '../../src/cli/doctor/machine-check.ts';
+import { checkRecords } from '../../src/cli/doctor/records-check.ts';
+import { checkState } from '../../src/cli/doctor/state-check.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { openRecords } from '../../src/stores/records/records-store.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { runSidecar, startSidecar } from '../support/sidecar-process.ts';
+import { startTlsProxy } from '../support/tls-proxy.ts';
+
+const key = 'sk-canary-of-the-provider';
+const redisPassword = 'canary-of-redis';
+let folder: string;
+let file: string;
+let simulator: Simulator;
+let redis: RedisServer;
+const cleanUps: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ api_key: key, models: ['small', 'large'] });
+  redis = await startRedis({ args: ['--requirepass', redisPassword] });
+});
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-doctor-'));
+  file = join(folder, 'sluice.json');
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+afterAll(async () => {
+  await Promise.all([simulator.close(), redis.stop()]);
+  rmSync(folder, { recursive: true });
+});
+
+/** A configuration with one model at one provider. */
+function configOf(sections: object = {}, provider: object = {}, upstream = 'small'): object {
+  return {
+    server: { port: 0 },
+    admin: { port: 0 },
+    providers: { local: { adapter: 'vllm', base_url: simulator.url, api_key: key, ...provider } },
+    models: [
+      {
+        id: 'vendor/model',
+        name: 'Model',
+        date: '2026-01-01',
+        context_length: 1000,
+        max_completion_tokens: 100,
+        pricing: { prompt: '0', completion: '0' },
+        reasoning: false,
+        tool_calls: true,
+        reasoning_effort: { supported: false, levels: [], default: null },
+        upstreams: [{ provider: 'local', model: upstream }],
+      },
+    ],
+    accounts: { tester: { keys: [{ value: 'sk-canary-of-a-client' }] } },
+    ...sections,
+  };
+}
+
+async function found(config: object, generate = false): Promise<readonly Finding[]> {
+  writeFileSync(file, JSON.stringify(config));
+  return diagnose(file, generate);
+}
+
+/** Findings of one thing that are not well. */
+const bad = (findings: readonly Finding[], thing: string) =>
+  findings.filter(finding => finding.thing.startsWith(thing) && finding.status !== 'ok');
+
+/** A server on a free port, until the end of the test. */
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(() => new Promise(resolve => server.close(resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+const answering = (answer: RequestListener) => listening(createHttpServer(answer));
+
+describe('sluice doctor', () => {
+  it('confirms everything of a gateway that can start, and changes nothing', async () => {
+    const stores = { state: `redis://:${redisPassword}@127.0.0.1:${redis.port}`, records: 'sqlite:./new.db' };
+    writeFileSync(file, JSON.stringify(configOf({ stores })));
+    const before = readdirSync(folder);
+    const { code, stdout } = await runSidecar(['doctor', '--format', 'json', '--config', file]);
+    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
+    expect(findings.filter(({ status }) => status === 'fault')).toEqual([]);
+    expect([code, ok]).toEqual([0, true]);
+    expect(findings.map(({ thing }) => thing)).toEqual([
+      'configuration',
+      'provider local',
+      'state store',
+      'records store',
+      'server address',
+      'admin address',
+      'clock',
+      'OTLP collector',
+      'node',
+      'open files',
+    ]);
+    expect(readdirSync(folder)).toEqual(before);
+    expect(await redis.cli('-a', redisPassword, 'dbsize')).toMatch(/^0$/m);
+    expect(simulator.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  it('says on two lines what is wrong and what to do, and exits with 1', async () => {
+    writeFileSync(file, JSON.stringify(configOf({}, {}, 'huge')));
+    const { code, stdout, stderr } = await runSidecar(['doctor', '--config', file]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toContain(
+      'fault    provider local: its list of models has no huge\n         → correct upstreams.model; it lists: small, large\n',
+    );
+    expect(stdout).toMatch(/\n1 fault, no warnings\n$/);
+  });
+
+  it('reports the mistakes of a configuration, and still looks at the machine', async () => {
+    const findings = await found(configOf({ unknown: 1 }));
+    expect(bad(findings, 'configuration')).toEqual([
+      expect.objectContaining({ status: 'fault', found: expect.stringContaining('unknown') }),
+    ]);
+    expect(findings).toContainEqual(expect.objectContaining({ thing: 'open files' }));
+  });
+
+  it('asks for one token of each upstream model only with --generate', async () => {
+    const findings = await found(configOf(), true);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ status: 'ok', thing: 'provider local, one token of small' }),
+    );
+    expect(simulator.requests.at(-1)).toMatchObject({
+      method: 'POST',
+      body: { max_tokens: 1, model: 'small' },
+    });
+  });
+
+  it('prints no secret, whoever repeats it', async () => {
+    const port = await answering((request, response) => {
+      response.statusCode = 401;
+      response.end(`no key ${request.headers.authorization} ${request.headers['x-own']}`);
+    });
+    const provider = {
+      base_url: `http://user:canary-of-the-address@127.0.0.1:${port}/v1`,
+      headers: { 'x-own': 'canary-of-a-header' },
+    };
+    const state = `redis://:wrong-canary-of-redis@127.0.0.1:${redis.port}`;
+    const records = 'postgres://user:canary-of-postgres@127.0.0.1:1/none';
+    const findings = await found(configOf({ stores: { state, records } }, provider), true);
+    expect(findings.filter(({ status }) => status === 'fault').length).toBeGreaterThanOrEqual(3);
+    expect(JSON.stringify(findings)).not.toContain('canary');
+  });
+});
+
+describe('a provider', () => {
+  it.each<[string, object, RegExp, RegExp]>([
+    ['a key that it refuses', { api_key: 'sk-another' }, /answered 401/, /does not accept the key/],
+    [
+      'an address where nothing listens',
+      { base_url: 'http://127.0.0.1:1/v1' },
+      /nothing listens/,
+      /start the server/,
+    ],
+    ['a name that does not exist', { base_url: 'http://no.such.invalid/v1' }, /name is not known/, /DNS/],
+  ])('is at fault with %s', async (_, provider, says, advises) => {
+    expect(bad(await found(configOf({}, provider)), 'provider local')).toEqual([
+      {
+        status: 'fault',
+        thing: 'provider local',
+        found: expect.stringMatching(says),
+        remedy: expect.stringMatching(advises),
+      },
+    ]);
+  });
+
+  it('is at fault with TLS where there is none, and without it where there is', async () => {
+    const { url, close } = await startTlsProxy(simulator.url, new Date(Date.now() + 86_400_000));
+    cleanUps.push(close);
+    const other = (base_url: string) => found(configOf({}, { base_url }));
+    const none = await other(simulator.url.replace('http:', 'https:'));
+    expect(bad(none, 'provider')[0]).toMatchObject({
+      status: 'fault',
+      remedy: expect.stringContaining('http://'),
+    });
+    const plain = await other(url.replace('https:', 'http:'));
+    expect(bad(plain, 'provider')[0]).toMatchObject({
+      status: 'fault',
+      remedy: expect.stringContaining('https://'),
+    });
+    const soon = await other(url);
+    expect(bad(soon, 'provider')).toEqual([
+      expect.objectContaining({
+        status: 'warning',
+        found: expect.stringMatching(/certificate ends in [01] days/),
+      }),
+    ]);
+  });
+
+  it('names the one of its keys that is refused', async () => {
+    const config = configOf({}, { api_key: undefined, api_keys: [key, 'sk-canary-old'] });
+    expect(bad(await found(config), 'provider')).toEqual([
+      expect.objectContaining({ status: 'fault', thing: 'provider local, key 2' }),
+    ]);
+  });
+
+  it('need not list its models', async () => {
+    const port = await answering((_, response) => void response.writeHead(404).end());
+    const findings = await found(configOf({}, { base_url: `http://127.0.0.1:${port}/v1` }));
+    expect(bad(findings, 'provider')).toEqual([
+      expect.objectContaining({ status: 'warning', remedy: expect.stringContaining('--generate') }),
+    ]);
+  });
+});
+
+describe('the state store', () => {
+  const urlOf = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
+
+  it('is at fault with another password', async () => {
+    expect(await checkState(urlOf('other'))).toEqual([
+      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('password') }),
+    ]);
+  });
+
+  it('is warned of when it may forget counters', async () => {
+    await redis.cli('-a', redisPassword, 'config', 'set', 'maxmemory-policy', 'allkeys-lru');
+    expect(bad(await checkState(urlOf(redisPassword)), 'state')).toEqual([
+      expect.objectContaining({ status: 'warning', found: expect.stringContaining('allkeys-lru') }),
+    ]);
+  });
+
+  it('is at fault when its user may not run scripts', async () => {
+    await redis.cli(
+      '-a',
+      redisPassword,
+      'acl',
+      'setuser',
+      'limited',
+      'on',
+      '>secret',
+      '~*',
+      '+@all',
+      '-@scripting',
+    );
+    expect(bad(await checkState(`redis://limited:secret@127.0.0.1:${redis.port}`), 'state')).toContainEqual(
+      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('EVAL') }),
+    );
+  });
+});
+
+describe('the records store', () => {
+  const sqlite = (path: string) =>
+    checkRecords({ target: { kind: 'sqlite', path }, queue_path: `${path}-queue` } as Parameters<
+      typeof checkRecords
+    >[0]);
+
+  it('in a file is well when it is current, and at fault when it is of a newer version', async () => {
+    const path = join(folder, 'records.db');
+    const store = await openRecords({ kind: 'sqlite', path });
+    await store.migrate(Date.now());
+    const running = await sqlite(path);
+    expect(bad(running, 'records')).toEqual([]);
+    await store.close();
+    const files = readdirSync(folder);
+    expect(await sqlite(path)).toEqual(running);
+    expect(readdirSync(folder)).toEqual(files);
+    const database = new DatabaseSync(path);
+    database.exec("INSERT INTO schema_migrations VALUES (9999, 'of later', 0)");
+    database.close();
+    expect(bad(await sqlite(path), 'records')).toEqual([
+      expect.objectContaining({ status: 'fault', found: expect.stringContaining('schema version 9999') }),
+    ]);
+  });
+
+  it('in a file is at fault without its folder, and when it is no database', async () => {
+    expect(await sqlite(join(folder, 'none', 'records.db'))).toEqual([
+      expect.objectContaining({ status: 'fault', found: expect.stringContaining('ENOENT') }),
+    ]);
+    writeFileSync(join(folder, 'text.db'), 'no database '.repeat(100), { mode: 0o600 });
+    expect(await sqlite(join(folder, 'text.db'))).toEqual([expect.objectContaining({ status: 'fault' })]);
+  });
+
+  it('in Postgres is read and not migrated, and warned of when the next start migrates it', async () => {
+    const server = await startPostgres();
+    cleanUps.push(() => server.stop());
+    const { url } = server;
+    const target = { kind: 'postgres', url } as const;
+    const check = () => checkRecords({ target, queue_path: join(folder, 'queue.db') } as never);
+    expect(await check()).toEqual([
+      expect.objectContaining({ status: 'ok', found: expect.stringContaining('is empty') }),
+    ]);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    cleanUps.unshift(() => client.end());
+    const { rows } = await client.query("SELECT to_regnamespace('sluice') AS schema");
+    expect(rows).toEqual([{ schema: null }]);
+    const store = await openRecords(target);
+    await store.migrate(Date.now());
+    await store.close();
+    expect(bad(await check(), 'records')).toEqual([]);
+    await client.query('DELETE FROM sluice.schema_migrations WHERE version > 3');
+    expect(await check()).toEqual([
+      expect.objectContaining({
+        status: 'warning',
+        found: expect.stringContaining('schema version 3; the next'),
+      }),
+    ]);
+  });
+});
+
+describe('the addresses of the listeners', () => {
+  it('may be held by a running sluice, and by no other program', async () => {
+    const sidecar = await startSidecar(configOf({ log: { level: 'silent' } }) as never);
+    cleanUps.push(() => sidecar.stop());
+    const port = await listening(createServer(socket => socket.destroy()));
+    const taken = { server: { port: Number(new URL(sidecar.url).port) }, admin: { port } };
+    const findings = await found(configOf(taken));
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        status: 'ok',
+        thing: 'server address',
+        found: expect.stringMatching(/running sluice/),
+      }),
+    );
+    expect(bad(findings, 'admin address')).toEqual([
+      expect.objectContaining({ status: 'fault', found: expect.stringContaining('held by another program') }),
+    ]);
+    const admin = { port: Number(new URL(sidecar.adminUrl).port) };
+    expect(bad(await found(configOf({ admin })), 'admin address')).toEqual([]);
+  });
+
+  it('must be addresses of this machine', async () => {
+    expect(
+      bad(await found(configOf({ server: { host: '192.0.2.1', port: 8080 } })), 'server address'),
+    ).toEqual([
+      expect.objectContaining({
+        status: 'fault',
+        found: expect.stringContaining('no address of this machine'),
+      }),
+    ]);
+  });
+});
+
+describe('the collector', () => {
+  const check = (variables: Record<string, string>) => checkCollector(variables);
+
+  it('is well when it takes a request without spans, by its path and with its headers', async () => {
+    const asked: unknown[] = [];
+    const port = await answering((request, response) => {
+      asked.push([request.method, request.url, request.headers['x-token'], request.headers['content-type']]);
+      response.end();
+    });
+    const variables = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-token=a%20b',
+    };
+    expect(await check(variables)).toEqual([expect.objectContaining({ status: 'ok' })]);
+    expect(asked).toEqual([['POST', '/v1/traces', 'a b', 'application/x-protobuf']]);
+  });
+
+  it('is at fault with the port of the other protocol', async () => {
+    const http = await answering((_, response) => void response.end());
+    const server = createHttp2Server();
+    const grpc = await listening(server as unknown as Server);
+    const of = (port: number, protocol: string) =>
+      check({
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+        OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+      });
+    expect(await of(grpc, 'grpc')).toEqual([expect.objectContaining({ status: 'ok' })]);
+    expect(await of(http, 'grpc')).toEqual([
+      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('http/protobuf') }),
+    ]);
+    expect(await of(grpc, 'http/protobuf')).toEqual([
+      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('PROTOCOL=grpc') }),
+    ]);
+  });
+
+  it('is at fault with a variable that is not accepted', async () => {
+    expect(await check({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).toEqual([
+      expect.objectContaining({
+        status: 'fault',
+        found: expect.stringContaining('OTEL_EXPORTER_OTLP_ENDPOINT'),
+      }),
+    ]);
+  });
+});
+
+describe('the machine', () => {
+  it('is warned of with few open files, and with another time than the providers', () => {
+    const limits = 'Max open files            1024                 1024                 files\n';
+    expect(checkOpenFiles(limits)).toEqual([
+      expect.objectContaining({ status: 'warning', found: expect.stringContaining('about 462 streams') }),
+    ]);
+    expect(checkClock([-90_000, 40_000])).toEqual([
+      expect.objectContaining({ status: 'warning', found: expect.stringContaining('40 s ahead') }),
+    ]);
+    expect(bad(checkClock([90_000, -500]), 'clock')).toEqual([]);
+  });
+});
