@@ -316,7 +316,9 @@ describe('the records store', () => {
 
 describe('the addresses of the listeners', () => {
   it('may be held by a running sluice, and by no other program', async () => {
-    const sidecar = await startSidecar(configOf({ log: { level: 'silent' } }) as never);
+    const sidecar = await startSidecar(
+      configOf({ log: { level: 'silent' }, server: { port: 0, unready_ms: 0 } }) as never,
+    );
     cleanUps.push(() => sidecar.stop());
     const port = await listening(createServer(socket => socket.destroy()));
     const taken = { server: { port: Number(new URL(sidecar.url).port) }, admin: { port } };
