@@ -218,7 +218,7 @@ export interface AdminOptions {
      * @defaultValue `"email"`
      */
     name_claim?: string | undefined;
-    /** Who may sign in: `admin`, `operator` or `viewer` by name. Nobody else may. */
+    /** Who may sign in: `admin`, `operator` or `viewer` by name. Others are refused. */
     roles?: Record<string, 'admin' | 'operator' | 'viewer'> | undefined;
     /** Claim with groups or roles of a person, a text or a list; `realm_access.roles` finds one inside another. */
     role_claim?: string | undefined;
@@ -241,7 +241,7 @@ export interface AdminOptions {
      * @defaultValue `"x-forwarded-user"`
      */
     header?: string | undefined;
-    /** Who may enter: `admin`, `operator` or `viewer` by name. Nobody else may. */
+    /** Who may enter: `admin`, `operator` or `viewer` by name. Others are refused. */
     roles?: Record<string, 'admin' | 'operator' | 'viewer'> | undefined;
     /** Header with groups or roles of the person, separated by commas, from the same proxy. */
     role_header?: string | undefined;
@@ -336,9 +336,9 @@ export interface PortalOptions {
      * @defaultValue `"email"`
      */
     name_claim?: string | undefined;
-    /** Whose account somebody sees, by name. */
+    /** Whose account a person sees, by name. */
     accounts?: Record<string, string> | undefined;
-    /** Claim with the account of everybody else, a single text: only one that customers cannot choose themselves. */
+    /** Claim with the account of everyone else, a single text: only one that customers cannot choose themselves. */
     account_claim?: string | undefined;
   } | undefined;
   /**

@@ -59,7 +59,7 @@ export const oidcFields = {
 /** Sign-in at the dashboard by an OpenID provider. */
 export const adminOidcSchema = z.strictObject({
   ...oidcFields,
-  roles: rolesBy('Who may sign in: `admin`, `operator` or `viewer` by name. Nobody else may.'),
+  roles: rolesBy('Who may sign in: `admin`, `operator` or `viewer` by name. Others are refused.'),
   role_claim: z
     .string()
     .min(1)
@@ -75,13 +75,13 @@ export const adminOidcSchema = z.strictObject({
 /** Sign-in at the portal by an OpenID provider. */
 export const portalOidcSchema = z.strictObject({
   ...oidcFields,
-  accounts: z.record(name, z.string().min(1)).default({}).describe('Whose account somebody sees, by name.'),
+  accounts: z.record(name, z.string().min(1)).default({}).describe('Whose account a person sees, by name.'),
   account_claim: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Claim with the account of everybody else, a single text: only one that customers cannot choose themselves.',
+      'Claim with the account of everyone else, a single text: only one that customers cannot choose themselves.',
     ),
 });
 
@@ -105,7 +105,7 @@ export const adminProxySchema = z.strictObject({
   header: headerName
     .default('x-forwarded-user')
     .describe('Header with the name of the person. The proxy must remove it from what browsers send.'),
-  roles: rolesBy('Who may enter: `admin`, `operator` or `viewer` by name. Nobody else may.'),
+  roles: rolesBy('Who may enter: `admin`, `operator` or `viewer` by name. Others are refused.'),
   role_header: headerName
     .optional()
     .describe('Header with groups or roles of the person, separated by commas, from the same proxy.'),
