@@ -48,6 +48,21 @@ describe('the keys in Redis', () => {
     },
   );
 
+  it('have names that all versions of a major share', async () => {
+    await redis.cli('FLUSHALL');
+    await leaveTraces('demo');
+    expect((await keys('*')).toSorted()).toEqual([
+      'p:instances',
+      'p:{demo}:concurrent_requests',
+      'p:{demo}:requests_per_minute',
+      'p:{demo}:reservation:two',
+      'p:{demo}:tokens_per_day',
+      'p:{demo}:tokens_per_minute',
+      'p:{demo}:tokens_per_minute:vendor/model{1}',
+      'p:{demo}:usd_per_month',
+    ]);
+  });
+
   it('are distinct for any two account names', async () => {
     await redis.cli('FLUSHALL');
     for (const account of ['a', 'a}', 'a%7D', '{a', 'a:tokens_per_day']) {
