@@ -27,7 +27,9 @@ interface Files {
   readonly key: string;
 }
 
-const example = (path: string) => readFileSync(new URL(`../../examples/${path}`, import.meta.url), 'utf8');
+/** The text of a file of the examples. */
+export const example = (path: string) =>
+  readFileSync(new URL(`../../examples/${path}`, import.meta.url), 'utf8');
 
 /** `text` with every one of these texts replaced. Throws if one is not there: then the example has changed. */
 export function replaced(text: string, pairs: readonly (readonly [string, string])[]): string {
@@ -63,17 +65,28 @@ export function startNginx({ addresses }: Gateways): Promise<FrontProxy> {
 }
 
 /** Caddy with examples/caddy/Caddyfile, in which addresses, ports and the certificate are these. */
-export function startCaddy({ addresses, adminPort }: Gateways): Promise<FrontProxy> {
+export const startCaddy = (gateways: Gateways): Promise<FrontProxy> =>
+  startCaddyWith('caddy/Caddyfile', 'llm.example.com {', '10.0.0.11:8080 10.0.0.12:8080', gateways);
+
+/** The same with the Caddyfile of examples/docker-compose. */
+export const startComposedCaddy = (gateways: Gateways): Promise<FrontProxy> =>
+  startCaddyWith('docker-compose/Caddyfile', '{$SITE} {', 'gateway-1:8080 gateway-2:8080', gateways);
+
+function startCaddyWith(
+  path: string,
+  site: string,
+  upstreams: string,
+  { addresses, adminPort }: Gateways,
+): Promise<FrontProxy> {
   return start(({ directory, port, cert, key }) => {
-    const site = replaced(example('caddy/Caddyfile'), [
-      ['llm.example.com {', `https://127.0.0.1:${port} {\n\ttls ${cert} ${key}`],
-      ['10.0.0.11:8080', addresses[0]],
-      ['10.0.0.12:8080', addresses[1]],
+    const text = replaced(example(path), [
+      [site, `https://127.0.0.1:${port} {\n\ttls ${cert} ${key}`],
+      [upstreams, addresses.join(' ')],
       ['fail_duration 5s', 'fail_duration 1s'],
       ['health_port 8081', `health_port ${adminPort}`],
     ]);
     const file = join(directory, 'Caddyfile');
-    writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`);
+    writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${text}`);
     const env = { ...process.env, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory };
     return new PrintingProcess('caddy', ['run', '--adapter', 'caddyfile', '--config', file], { env });
   });

@@ -61,6 +61,12 @@ export async function startSidecar(
   return listening(startCommand(['--config', file], environment, remove));
 }
 
+/** `sluice serve --config FILE` with a file that is there already. */
+export const serveFile = (
+  file: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<SidecarProcess> => listening(startCommand(['serve', '--config', file], environment));
+
 /** `sluice` without a configuration, on free ports. */
 export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
   return listening(startCommand(['--port', '0', '--admin-port', '0'], environment));
