@@ -472,7 +472,7 @@ export interface MessagesOptions {
 export interface StoresOptions {
   /**
    * Counters, concurrency and what stages cache: `memory` of this process, or `redis://…` (`rediss://…` over
-   * TLS), shared by all instances that name it.
+   * TLS), shared by all instances that name it; needs the package @redis/client, to be installed beside sluice.
    *
    * @defaultValue `"memory"`
    */
@@ -530,8 +530,8 @@ export interface StoresOptions {
     usd_per_month?: 'open' | 'closed' | 'local' | undefined;
   } | undefined;
   /**
-   * Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, issued keys and a short ledger
-   * are lost on exit.
+   * Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…` (needs the package pg, to be installed
+   * beside sluice). In memory, issued keys and a short ledger are lost on exit.
    *
    * @defaultValue `"memory"`
    */

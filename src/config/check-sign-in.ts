@@ -39,19 +39,6 @@ function* halves(
     yield { path: ['admin', section, mapping], message: `is needed with ${source}` };
 }
 
-/** Reports that OpenID sign-in is configured and its package cannot be loaded. */
-export async function checkOidcPackage({ admin, portal }: CheckedConfig): Promise<ConfigIssue[]> {
-  if (!admin.oidc && !portal.oidc) return [];
-  try {
-    await import('openid-client');
-    return [];
-  } catch (cause) {
-    const why = (cause as Error).message.split('\n')[0];
-    const message = `openid-client cannot be loaded; npm install openid-client (${why})`;
-    return [{ path: [admin.oidc ? 'admin' : 'portal', 'oidc'], message }];
-  }
-}
-
 /** Warnings about who may use the dashboard. `operatorOf`: the application says who does. */
 export function* signInWarnings(
   { admin: { users, oidc, proxy, trust_proxy } }: CheckedConfig,

@@ -18,6 +18,8 @@ export interface GivenPlugins {
   readonly operatorOf?: unknown;
   /** The application's own database, in place of `stores.records`. */
   readonly records?: PostgresPool;
+  /** The application's own state store, in place of `stores.state`. */
+  readonly state?: unknown;
   /** Time in which the module of a plugin must load, 10 s by default. */
   readonly load_ms?: number;
 }

@@ -4,6 +4,7 @@ import { checkBodyBounds } from '../chain/check-body-bounds.ts';
 import { checkReferences } from '../chain/check-references.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
 import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../diagnostics/config-error.ts';
+import { missingPackage } from '../diagnostics/missing-package.ts';
 import { isOffered } from '../dialects/built-in-dialects.ts';
 import type { DialectDefinition } from '../dialects/define-dialect.ts';
 import { asObject } from '../json-object.ts';
@@ -11,8 +12,9 @@ import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import { type RecordsSettings, recordsSettings } from '../stores/records/records-options.ts';
 import { checkListeners } from './check-listeners.ts';
+import { checkPackages } from './check-packages.ts';
 import { checkRouting } from './check-routing.ts';
-import { checkOidcPackage, checkSignIn } from './check-sign-in.ts';
+import { checkSignIn } from './check-sign-in.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
@@ -109,7 +111,7 @@ export async function loadConfig(
   if (data && areStages) issues.push(...checkStageAccess(data, stages, given));
   if (data) {
     issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']), ...checkSignIn(data));
-    issues.push(...(await checkOidcPackage(data)));
+    issues.push(...(await checkPackages(data, given)));
   }
   const newCounter = await loadCounter(data?.usage.estimator, issues);
   if (issues.length > 0 || !data) throw part.error(given.stages ? issues.map(inOptions) : issues);
@@ -197,7 +199,7 @@ async function loadCounter(name: string | undefined, issues: ConfigIssue[]): Pro
   } catch (cause) {
     issues.push({
       path: ['usage', 'estimator'],
-      message: `gpt-tokenizer cannot be loaded; npm install gpt-tokenizer (${(cause as Error).message.split('\n')[0]})`,
+      message: missingPackage('gpt-tokenizer', cause),
     });
     return () => new TokenEstimator();
   }

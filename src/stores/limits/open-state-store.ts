@@ -1,7 +1,9 @@
+import { createRequire } from 'node:module';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigError, issuesOf } from '../../diagnostics/config-error.ts';
+import { missingPackage } from '../../diagnostics/missing-package.ts';
 import { type Logger, logOf } from '../../telemetry/logger.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { RedisCache } from '../cache/redis-cache.ts';
@@ -12,6 +14,7 @@ import { type PastUseSource, RestoredStateStore } from './restored-state-store.t
 import { type StateOptions, stateOptions } from './state-options.ts';
 import type { StateStore } from './state-store.ts';
 
+const packages = createRequire(import.meta.url);
 const schema = z.strictObject(stateOptions);
 
 /** Options that the application passes to a store. */
@@ -25,7 +28,7 @@ export interface StateSurroundings {
 
 /**
  * The store that `options` describe, as they stand under `stores`. Redis need not be there yet: it is looked for at first use, or by
- * `started`. Throws a ConfigError when options are wrong.
+ * `started`. Throws a ConfigError when options are wrong, and for a Redis while the package `@redis/client` is not installed.
  */
 export function openStateStore(options: StateOptions, surroundings: StateSurroundings = {}): StateStore {
   const checked = schema.safeParse(options);
@@ -37,6 +40,8 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     const own = new MemoryStateStore(clock);
     return past ? new RestoredStateStore({ own, past, clock, log }) : own;
   }
+  // What is loaded at first use cannot be refused any more then.
+  requirePackage('@redis/client');
   const { state_lease_ms: lease_ms } = config;
   const metrics = new StoreMetrics(registry);
   const server = {
@@ -55,4 +60,20 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     log,
     metrics,
   });
+}
+
+/** Throws where this package is installed and the other is not. In an application that is bundled into one file neither can be found. */
+function requirePackage(name: string): void {
+  try {
+    packages.resolve('sluice/package.json');
+  } catch {
+    return;
+  }
+  try {
+    packages.resolve(name);
+  } catch (cause) {
+    throw new ConfigError('openStateStore', [{ path: ['state'], message: missingPackage(name, cause) }], {
+      cause,
+    });
+  }
 }

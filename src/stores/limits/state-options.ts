@@ -41,7 +41,7 @@ export const stateOptions = {
     )
     .default('memory')
     .describe(
-      'Counters, concurrency and what stages cache: `memory` of this process, or `redis://…` (`rediss://…` over TLS), shared by all instances that name it.',
+      'Counters, concurrency and what stages cache: `memory` of this process, or `redis://…` (`rediss://…` over TLS), shared by all instances that name it; needs the package @redis/client, to be installed beside sluice.',
     ),
   state_timeout_ms: z
     .int()

@@ -1,4 +1,5 @@
-import type { Database } from './database.ts';
+import { missingPackage } from '../../diagnostics/missing-package.ts';
+import { type Database, StoreUnavailable } from './database.ts';
 import { databaseOn, default_statement_ms } from './postgres-database.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
@@ -15,8 +16,9 @@ export async function openPostgres(
   onIdleError: (error: Error) => void,
   statement_ms = default_statement_ms,
 ): Promise<Database> {
-  // Loaded only where it is used.
-  const { default: driver } = await import('pg');
+  const { default: driver } = await import('pg').catch(cause => {
+    throw new StoreUnavailable(missingPackage('pg', cause), { cause });
+  });
   const pool = new driver.Pool({
     connectionString: url,
     application_name: 'sluice',

@@ -34,7 +34,7 @@ export const retentionSchema = z.strictObject({
 /** Options of the records store, as they stand under `stores`. */
 export const recordsOptions = {
   records: recordsSchema.describe(
-    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…`. In memory, issued keys and a short ledger are lost on exit.',
+    'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…` (needs the package pg, to be installed beside sluice). In memory, issued keys and a short ledger are lost on exit.',
   ),
   key_cache_ttl_ms: z
     .int()

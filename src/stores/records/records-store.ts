@@ -23,7 +23,10 @@ export const kept_in_memory = 1000;
  */
 export type RecordsStore = Awaited<ReturnType<typeof openRecords>>;
 
-/** Opens the store without asking anything of it yet. Rejects with StoreUnavailable for a SQLite file that cannot be opened. */
+/**
+ * Opens the store without asking anything of it yet. Rejects with StoreUnavailable for a SQLite file that cannot be opened, and
+ * for Postgres without the package `pg`.
+ */
 export async function openRecords(target: RecordsTarget, onLost: (error: Error) => void = () => {}) {
   const database = await databaseOf(target, onLost);
   return {

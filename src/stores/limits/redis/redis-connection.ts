@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { missingPackage } from '../../../diagnostics/missing-package.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { within } from '../../within.ts';
 import { Unreachable } from '../remote-state.ts';
@@ -21,7 +22,10 @@ const first_delay_ms = 100;
 const longest_delay_ms = 1000;
 
 /** Loaded when a store is first used: its 480 modules are a third of what a gateway would load at its start. */
-const load = () => import('@redis/client');
+const load = () =>
+  import('@redis/client').catch(cause => {
+    throw new Unreachable(missingPackage('@redis/client', cause), { cause });
+  });
 type Library = Awaited<ReturnType<typeof load>>;
 
 const newClient = ({ createClient }: Library, { url, connect_timeout_ms }: ConnectionOptions) =>
@@ -131,8 +135,17 @@ export class RedisConnection {
   }
 
   async #run(): Promise<void> {
-    const library = await load();
-    this.#library = library;
+    try {
+      const library = await load();
+      this.#library = library;
+      await this.#stayConnected(library);
+    } catch (error) {
+      this.#why = error as Error;
+    }
+    this.#attempted.resolve();
+  }
+
+  async #stayConnected(library: Library): Promise<void> {
     const { signal } = this.#closing;
     let delay_ms = first_delay_ms;
     while (!signal.aborted) {
@@ -143,7 +156,6 @@ export class RedisConnection {
       const pause_ms = delay_ms * (0.5 + Math.random() / 2);
       await sleep(pause_ms, undefined, { ref: false, signal }).catch(() => {});
     }
-    this.#attempted.resolve();
   }
 
   /** Lasts from connecting to the end of the connection or of the attempt. */

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { mistakesOf, sampleConfig } from './sample-config.ts';
@@ -64,29 +61,6 @@ describe('the check of sign-in at the dashboard', () => {
     const users = { ann: { password: 'twelve letters' } };
     expect(await warningsOf({ users, oidc, proxy }, () => undefined)).toEqual(
       ['users', 'oidc', 'proxy'].map(name => expect.stringContaining(`admin.${name}: has no effect`)),
-    );
-  });
-});
-
-describe('OpenID sign-in without the package openid-client', () => {
-  it('keeps the gateway from starting, with one sentence that says what to install', async () => {
-    const program = `
-      import { registerHooks } from 'node:module';
-      registerHooks({
-        resolve(name, context, next) {
-          if (name === 'openid-client') throw new Error("Cannot find package 'openid-client'");
-          return next(name, context);
-        },
-      });
-      const { loadConfig } = await import('./src/config/load.ts');
-      await loadConfig(${JSON.stringify(sampleConfig({ admin: { oidc } }))}, {}).catch(thrown => console.log(thrown.message));`;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--conditions=sluice-source', '--no-warnings', '--input-type=module', '--eval', program],
-      { cwd: fileURLToPath(new URL('../../../..', import.meta.url)) },
-    );
-    expect(stdout).toContain(
-      "admin.oidc: openid-client cannot be loaded; npm install openid-client (Cannot find package 'openid-client')",
     );
   });
 });
