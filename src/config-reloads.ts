@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { shownIssue } from './diagnostics/config-error.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { changedSections, type Reloaded, withFixed } from './reload.ts';
 import type { RunningConfigurations } from './running-configuration.ts';
+import type { Log } from './telemetry/log.ts';
+import { watchFiles } from './watch-files.ts';
 
 interface Setup {
   /** What is loaded without another source. */
@@ -19,6 +22,7 @@ export class ConfigReloads {
   readonly #setup: Setup;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  #unwatch: (() => void) | undefined;
 
   constructor(setup: Setup) {
     this.#setup = setup;
@@ -34,6 +38,25 @@ export class ConfigReloads {
   /** Refuses further reloads, and the one that runs. */
   close(): void {
     this.#isClosed = true;
+    this.#unwatch?.();
+  }
+
+  /** Watches the file, if the configuration wants that now. */
+  follow(): void {
+    const { source, running } = this.#setup;
+    const { settings, log } = running.current.parts;
+    const isWanted = settings.server.reload_on_change && typeof source === 'string';
+    if (isWanted === (this.#unwatch !== undefined)) return;
+    this.#unwatch?.();
+    this.#unwatch = isWanted ? watchFiles([source], () => this.#changed(source, log)) : undefined;
+  }
+
+  #changed(file: string, log: Log): void {
+    // Between its removal and its return; the watch sees that as well.
+    if (!existsSync(file))
+      return log.warn({ file }, 'the file of the configuration is missing; it is not reloaded');
+    // The log has the mistakes.
+    this.reload().catch(() => {});
   }
 
   async #reload(source: ConfigSource): Promise<Reloaded> {
@@ -68,6 +91,7 @@ export class ConfigReloads {
     const parts = configuredParts(settings, options, before, before);
     running.replace(parts);
     onReplaced();
+    this.follow();
     return { changed: changedSections(before.settings, settings), needsRestart, warnings: settings.warnings };
   }
 

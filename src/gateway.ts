@@ -188,6 +188,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   });
   const sites = new GatewaySites(context, options.operatorOf, () => phase === 'closing');
   const reloads = new ConfigReloads({ source, options, running, onReplaced: () => sites.configure() });
+  reloads.follow();
   return Object.defineProperties(handler, {
     settings: { get: () => running.current.parts.settings },
     registry: { value: parts.metrics.registry },

@@ -134,6 +134,13 @@ export interface ServerOptions {
    * @defaultValue `false`
    */
   reuse_port?: boolean | undefined;
+  /**
+   * Watch the file of the configuration, and reload it when it has changed; a symbolic link is followed. SIGHUP
+   * and `sluice reload` reload it in any case.
+   *
+   * @defaultValue `false`
+   */
+  reload_on_change?: boolean | undefined;
 }
 
 /** The listener for operators: metrics, health and the dashboard. */
@@ -150,6 +157,11 @@ export interface AdminOptions {
    * @defaultValue `8081`
    */
   port?: number | string | undefined;
+  /**
+   * Path of a Unix socket with the same paths, and with `POST /reload` for `sluice reload`. Only the user of
+   * this process may open it. A relative path begins at the directory of the configuration.
+   */
+  socket?: string | undefined;
   /**
    * Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`,
    * its own address and `host`. Without this check a page of another site could read it through a name that it

@@ -19,6 +19,7 @@ const fixed: readonly (readonly [section: string, option: string])[] = [
   ['server', 'reuse_port'],
   ['admin', 'host'],
   ['admin', 'port'],
+  ['admin', 'socket'],
   ['log', 'format'],
   ['metrics', 'account_label'],
 ];

@@ -11,9 +11,15 @@ export function adminHandler(gateway: Gateway) {
       gateway.log.error({ err: fault }, 'failed to answer a request to the admin listener');
       if (!response.headersSent) send(response, 500, 'text/plain', `${fault}\n`);
     });
-  const allowed = new AllowedHosts(gateway.settings.admin);
+  let { admin } = gateway.settings;
+  let allowed = new AllowedHosts(admin);
   return (request: IncomingMessage, response: ServerResponse): void => {
     const { url } = request;
+    if (gateway.settings.admin !== admin) {
+      // It was reloaded.
+      admin = gateway.settings.admin;
+      allowed = new AllowedHosts(admin);
+    }
     if (!allowed.has(request))
       return send(response, 421, 'text/plain', 'this Host is not allowed; add it to admin.hosts\n');
     if (!mountAt('/dashboard', request)) return void others(request, response);

@@ -26,6 +26,10 @@ export const guides: Readonly<Record<string, Guide>> = {
       'sluice doctor --generate --format json --config sluice.yaml',
     ],
   },
+  reload: {
+    fails: 'the configuration has mistakes or no admin.socket, or no process answers there',
+    examples: ['sluice reload --config sluice.yaml'],
+  },
   models: {
     fails: 'the provider is not configured, cannot be reached or lists no models',
     examples: ['sluice models --config sluice.yaml --provider local'],

@@ -11,6 +11,7 @@ import { doctorCommand } from './doctor-command.ts';
 import { hashPasswordCommand } from './hash-password-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
+import { reloadCommand } from './reload-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
 import { usageCommand } from './usage-command.ts';
@@ -59,6 +60,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(simulateCommand(announceServer, simulator => onSignal({ close: () => simulator.close() })))
     .addCommand(keysCommand(voice))
     .addCommand(accountsCommand(voice))
+    .addCommand(reloadCommand(voice))
     .addCommand(usageCommand(voice))
     .addCommand(ledgerCommand(voice))
     .addCommand(auditCommand(voice))

@@ -79,8 +79,10 @@ async function serveUntilSignal(
   const registry = new Registry();
   if (isTracingWanted(process.env)) logSdkDiagnostics(process.env, () => log.current);
   const endTracing = await startTracing(process.env, registry);
+  const hangUps = typeof config === 'string' ? listenForHangUp() : undefined;
   const sidecar = await serve(config, { registry });
   log.follow(sidecar.gateway);
+  hangUps?.follow(sidecar.gateway);
   onSignal({
     close: async signal => {
       try {
@@ -94,6 +96,20 @@ async function serveUntilSignal(
     failed: error => log.failed(error, 'shutdown failed'),
   });
   return { ...sidecar, log };
+}
+
+/** Reloads on SIGHUP. One that comes before the gateway serves reloads it then: it may have read the file already. */
+function listenForHangUp(): { follow(gateway: Sidecar['gateway']): void } {
+  let isWanted = false;
+  let reload = () => void (isWanted = true);
+  process.on('SIGHUP', () => reload());
+  return {
+    follow(gateway) {
+      // The log has the mistakes.
+      reload = () => void gateway.reload().catch(() => {});
+      if (isWanted) reload();
+    },
+  };
 }
 
 async function serveDemo(ports: DemoPorts): Promise<void> {

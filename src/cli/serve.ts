@@ -8,6 +8,7 @@ import { createGateway, type Gateway } from '../gateway.ts';
 import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
 import { registerLogMetrics } from '../telemetry/log.ts';
 import { adminHandler } from './admin-listener.ts';
+import { openAdminSocket } from './admin-socket.ts';
 import { createHttpServer, envelopeFormat, textFormat } from './http-server.ts';
 
 /** A gateway with its public and its admin listener. */
@@ -46,11 +47,14 @@ export async function serve(
     main.requestTimeout = 0;
     main.headersTimeout = 30_000;
     main.keepAliveTimeout = 75_000;
-    const operators = createHttpServer(adminHandler(gateway), textFormat);
+    const handler = adminHandler(gateway);
+    const operators = createHttpServer(handler, textFormat);
     operators.keepAliveTimeout = main.keepAliveTimeout;
     await listen(operators, admin, server.reuse_port);
     listeners.push(operators);
-    return { gateway, url, adminUrl: urlOf(operators), ...endOf(gateway, main, operators) };
+    if (admin.socket !== undefined)
+      listeners.push(await openAdminSocket(gateway, admin.socket, handler, server.reuse_port));
+    return { gateway, url, adminUrl: urlOf(operators), ...endOf(gateway, main, listeners.slice(1)) };
   } catch (error) {
     for (const listener of listeners) listener.close();
     await gateway.close(0);
@@ -69,24 +73,29 @@ function receiver(gateway: Gateway): RequestListener {
 /** Time for requests of open connections after the listener has closed in favour of another process. */
 const hand_over_ms = 500;
 
-function endOf(gateway: Gateway, main: Server, operators: Server): Pick<Sidecar, 'close' | 'abort'> {
-  const { reuse_port, unready_ms: configured_ms } = gateway.settings.server;
+function endOf(
+  gateway: Gateway,
+  main: Server,
+  operators: readonly Server[],
+): Pick<Sidecar, 'close' | 'abort'> {
+  const { reuse_port } = gateway.settings.server;
   const waiting = new AbortController();
   let closed: Promise<void> | undefined;
   const finish = async (unready_ms: number) => {
     gateway.markUnready();
     // Another process listens at the same addresses and answers probes and scrapes from now on.
-    if (reuse_port) await closeListener(operators);
+    if (reuse_port) await Promise.all(operators.map(closeListener));
     await sleep(unready_ms, undefined, { signal: waiting.signal }).catch(() => {});
     // Otherwise the listener stays open while draining, so that clients read an error instead of failing to connect.
     if (reuse_port) await handOver(main, waiting.signal);
     try {
       await gateway.close();
     } finally {
-      await Promise.all([main, operators].map(closeListener));
+      await Promise.all([main, ...operators].map(closeListener));
     }
   };
-  const close = (unready_ms = configured_ms): Promise<void> => (closed ??= finish(unready_ms));
+  const close = (unready_ms = gateway.settings.server.unready_ms): Promise<void> =>
+    (closed ??= finish(unready_ms));
   const abort = (): void => {
     waiting.abort();
     // `close` reports the failure.

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { asObject } from '../json-object.ts';
@@ -43,3 +44,15 @@ export function loadCommandSettings(file: string, environment: Environment = pro
 /** A variable of a key, or of anything of a model but its id, need not be set. */
 const isNeeded = ({ path: [section, , field] }: ConfigIssue): boolean =>
   section === 'accounts' ? field !== 'keys' : section !== 'models' || field === undefined || field === 'id';
+
+const adminSchema = z.object({ socket: z.string().optional() }).default({});
+
+/** The path of `admin.socket`; undefined without one. Reads nothing else, whatever mistakes there are. Throws a ConfigError. */
+export function adminSocketOf(file: string, environment: Environment = process.env): string | undefined {
+  const written = readConfig(file);
+  const { socket } = asObject(asObject(written.value).admin);
+  const part = expandPart(written, environment, { socket }, ['admin']);
+  const data = part.check(adminSchema);
+  if (part.issues.length > 0 || !data) throw part.error(part.issues);
+  return data.socket === undefined ? undefined : resolve(written.directory, data.socket);
+}

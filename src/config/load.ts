@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Model } from '../catalog/catalog.ts';
 import { checkAccess } from '../chain/check-access.ts';
 import { checkBodyBounds } from '../chain/check-body-bounds.ts';
@@ -188,7 +189,9 @@ function settingsOf(
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
   const warnings = [...warningsOf({ ...config, stores }, stages, given)];
-  return { ...rest, models, providers, records, warnings };
+  const { socket } = config.admin;
+  const admin = socket === undefined ? config.admin : { ...config.admin, socket: resolve(directory, socket) };
+  return { ...rest, admin, models, providers, records, warnings };
 }
 
 /** The estimator that is configured; the package is loaded only then. */

@@ -55,6 +55,9 @@ export const serverSchema = z.strictObject({
   reuse_port: off(
     'Let several processes listen at the same addresses (`SO_REUSEPORT`, Linux): start the next process, wait until it is ready, then end this one.',
   ),
+  reload_on_change: off(
+    'Watch the file of the configuration, and reload it when it has changed; a symbolic link is followed. SIGHUP and `sluice reload` reload it in any case.',
+  ),
 });
 
 const passwordSchema = z
@@ -83,6 +86,13 @@ const operatorSchema = z.union(
 export const adminSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on; never a public one.'),
   port: port(8081),
+  socket: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Path of a Unix socket with the same paths, and with `POST /reload` for `sluice reload`. Only the user of this process may open it. A relative path begins at the directory of the configuration.',
+    ),
   hosts: z
     .array(z.string().min(1))
     .default([])

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,10 @@ export interface SidecarProcess {
   readonly url: string;
   readonly adminUrl: string;
   readonly pid: number;
+  /** The file of its configuration. */
+  readonly file: string;
+  /** Replaces the file of its configuration, by rename as deployments do. */
+  rewrite(config: GatewayConfig): Promise<void>;
   /** All that it has printed so far, standard output and errors. */
   output(): string;
   signal(name: NodeJS.Signals): void;
@@ -27,6 +31,9 @@ export interface SidecarProcess {
   /** SIGTERM, and the exit code. May be called again. */
   stop(): Promise<number | null>;
 }
+
+/** A sidecar that serves the demo, without a file. */
+export type DemoProcess = Omit<SidecarProcess, 'file' | 'rewrite'>;
 
 /** The output and exit code of a finished command. */
 export interface FinishedCommand {
@@ -58,7 +65,11 @@ export async function startSidecar(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<SidecarProcess> {
   const { file, remove } = await configFile(stringify(config));
-  return listening(startCommand(['--config', file], environment, remove));
+  const rewrite = async (next: GatewayConfig) => {
+    await writeFile(`${file}.next`, stringify(next));
+    await rename(`${file}.next`, file);
+  };
+  return { ...(await listening(startCommand(['--config', file], environment, remove))), rewrite, file };
 }
 
 /** `sluice serve --config FILE` with a file that is there already. */
@@ -68,7 +79,7 @@ export const serveFile = (
 ): Promise<SidecarProcess> => listening(startCommand(['serve', '--config', file], environment));
 
 /** `sluice` without a configuration, on free ports. */
-export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
+export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<DemoProcess> {
   return listening(startCommand(['--port', '0', '--admin-port', '0'], environment));
 }
 
@@ -102,7 +113,7 @@ function startCommand(
   return new PrintingProcess(process.execPath, command, options, cleanUp);
 }
 
-async function listening(command: PrintingProcess): Promise<SidecarProcess> {
+async function listening(command: PrintingProcess): Promise<DemoProcess> {
   const { pid, output, signal, hasEnded, exited } = command;
   const hangReader = () => void command.child.stdout?.removeAllListeners('data').pause();
   const stop = async () => {
