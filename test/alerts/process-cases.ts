@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { freePort } from '../support/free-port.ts';
 import { clientKey, type GatewayUnderTest } from '../support/gateway-under-test.ts';
@@ -14,6 +15,7 @@ const stages = ['error-envelope', 'auth', 'validation', troubled];
 interface Restartable {
   readonly targets: readonly string[];
   readonly requests: SteadyRequests;
+  readonly config: GatewayConfig;
   sidecar: SidecarProcess;
   /** SIGKILL, and its end. */
   kill(): Promise<void>;
@@ -36,6 +38,7 @@ async function restartable(environment: Record<string, string> = {}): Promise<Re
   const own: Restartable = {
     targets: [`http://127.0.0.1:${adminPort}`],
     requests: new SteadyRequests(post),
+    config,
     sidecar: await run(),
     async kill() {
       own.sidecar.signal('SIGKILL');
@@ -98,6 +101,23 @@ export const casesOfProcesses: readonly ProvokedCase[] = [
         }
       };
       return { ...own, provoke, heal: () => {} };
+    },
+  },
+  {
+    job: 'reload',
+    what: 'a reloaded configuration has mistakes, and is corrected',
+    alerts: ['SluiceConfigReloadFailed'],
+    async start() {
+      const own = await restartable();
+      const reload = async (config: GatewayConfig) => {
+        await own.sidecar.rewrite(config);
+        own.sidecar.signal('SIGHUP');
+      };
+      return {
+        ...own,
+        provoke: () => reload({ ...own.config, models: [] }),
+        heal: () => reload(own.config),
+      };
     },
   },
   {
