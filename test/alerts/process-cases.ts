@@ -4,7 +4,7 @@ import { startSimulator } from '../../src/simulator/server.ts';
 import { freePort } from '../support/free-port.ts';
 import { clientKey, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { type ConfiguredSidecar, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import type { ProvokedCase, ProvokedService } from './provoked-case.ts';
 import { SteadyRequests } from './steady-requests.ts';
 
@@ -16,7 +16,7 @@ interface Restartable {
   readonly targets: readonly string[];
   readonly requests: SteadyRequests;
   readonly config: GatewayConfig;
-  sidecar: SidecarProcess;
+  sidecar: ConfiguredSidecar;
   /** SIGKILL, and its end. */
   kill(): Promise<void>;
   start(): Promise<void>;

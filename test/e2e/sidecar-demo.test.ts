@@ -2,15 +2,15 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
-import { type DemoProcess, startDemo } from '../support/sidecar-process.ts';
+import { type SidecarProcess, startDemo } from '../support/sidecar-process.ts';
 
-const running: (DemoProcess | Simulator)[] = [];
+const running: (SidecarProcess | Simulator)[] = [];
 
 afterEach(async () => {
   for (const one of running.splice(0)) await ('stop' in one ? one.stop() : one.close());
 });
 
-async function demo(environment: Readonly<Record<string, string>> = {}): Promise<DemoProcess> {
+async function demo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
   const sidecar = await startDemo(environment);
   running.push(sidecar);
   return sidecar;

@@ -6,7 +6,12 @@ import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { runSidecar, type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import {
+  type ConfiguredSidecar,
+  runSidecar,
+  sidecarConfig,
+  startSidecar,
+} from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-reload-'));
@@ -14,7 +19,7 @@ const socket = join(folder, 'admin.sock');
 const other_key = 'sk-another-key-0123456789';
 const others = { accounts: { other: { keys: [{ value: other_key }] } } };
 let simulator: Simulator;
-let sidecars: SidecarProcess[] = [];
+let sidecars: ConfiguredSidecar[] = [];
 
 beforeAll(async () => {
   simulator = await startSimulator();
@@ -34,13 +39,13 @@ const configOf = (sections: object = {}) =>
   sidecarConfig(simulator.url, { log, ...sections } as Partial<GatewayConfig>);
 const withSocket = { admin: { port: 0, socket } };
 
-async function start(sections: object = {}): Promise<SidecarProcess> {
+async function start(sections: object = {}): Promise<ConfiguredSidecar> {
   const sidecar = await startSidecar(configOf(sections));
   sidecars.push(sidecar);
   return sidecar;
 }
 
-const statusOf = async ({ url }: SidecarProcess, key: string): Promise<number> => {
+const statusOf = async ({ url }: ConfiguredSidecar, key: string): Promise<number> => {
   const reply = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -50,8 +55,8 @@ const statusOf = async ({ url }: SidecarProcess, key: string): Promise<number> =
   return reply.status;
 };
 
-const serves = async (sidecar: SidecarProcess, key: string) => (await statusOf(sidecar, key)) === 200;
-const reload = ({ file }: SidecarProcess) => runSidecar(['reload', '--config', file]);
+const serves = async (sidecar: ConfiguredSidecar, key: string) => (await statusOf(sidecar, key)) === 200;
+const reload = ({ file }: ConfiguredSidecar) => runSidecar(['reload', '--config', file]);
 
 describe('SIGHUP', () => {
   it('reloads the file, refuses mistakes in the log, and leaves the former configuration in service', async () => {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { blocksOf, read } from '../support/documents/blocks.ts';
-import { type DemoProcess, startDemo } from '../support/sidecar-process.ts';
+import { type SidecarProcess, startDemo } from '../support/sidecar-process.ts';
 
-let demo: DemoProcess;
+let demo: SidecarProcess;
 let directory: string;
 
 beforeAll(async () => {

@@ -15,10 +15,6 @@ export interface SidecarProcess {
   readonly url: string;
   readonly adminUrl: string;
   readonly pid: number;
-  /** The file of its configuration. */
-  readonly file: string;
-  /** Replaces the file of its configuration, by rename as deployments do. */
-  rewrite(config: GatewayConfig): Promise<void>;
   /** All that it has printed so far, standard output and errors. */
   output(): string;
   signal(name: NodeJS.Signals): void;
@@ -32,8 +28,13 @@ export interface SidecarProcess {
   stop(): Promise<number | null>;
 }
 
-/** A sidecar that serves the demo, without a file. */
-export type DemoProcess = Omit<SidecarProcess, 'file' | 'rewrite'>;
+/** A sidecar whose configuration can be replaced. */
+export interface ConfiguredSidecar extends SidecarProcess {
+  /** The file of its configuration. */
+  readonly file: string;
+  /** Replaces that file, by rename as deployments do. */
+  rewrite(config: GatewayConfig): Promise<void>;
+}
 
 /** The output and exit code of a finished command. */
 export interface FinishedCommand {
@@ -63,7 +64,7 @@ export function sidecarConfig(
 export async function startSidecar(
   config: GatewayConfig,
   environment: Readonly<Record<string, string>> = {},
-): Promise<SidecarProcess> {
+): Promise<ConfiguredSidecar> {
   const { file, remove } = await configFile(stringify(config));
   const rewrite = async (next: GatewayConfig) => {
     await writeFile(`${file}.next`, stringify(next));
@@ -79,7 +80,7 @@ export const serveFile = (
 ): Promise<SidecarProcess> => listening(startCommand(['serve', '--config', file], environment));
 
 /** `sluice` without a configuration, on free ports. */
-export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<DemoProcess> {
+export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
   return listening(startCommand(['--port', '0', '--admin-port', '0'], environment));
 }
 
@@ -113,7 +114,7 @@ function startCommand(
   return new PrintingProcess(process.execPath, command, options, cleanUp);
 }
 
-async function listening(command: PrintingProcess): Promise<DemoProcess> {
+async function listening(command: PrintingProcess): Promise<SidecarProcess> {
   const { pid, output, signal, hasEnded, exited } = command;
   const hangReader = () => void command.child.stdout?.removeAllListeners('data').pause();
   const stop = async () => {
