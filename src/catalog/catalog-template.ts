@@ -40,8 +40,8 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
   const efforts = family && !family.canBeOff ? ['low', 'medium', 'high'] : ['none', 'low', 'medium', 'high'];
   return {
     value: {
-      id: model.id.includes('/') ? model.id : `${provider}/${model.id}`,
-      name: model.name ?? model.id.split('/').at(-1),
+      id: literal(publicId(provider, model.id)),
+      name: literal(model.name ?? lastPart(model.id)),
       date: model.date ?? today,
       context_length,
       max_completion_tokens,
@@ -56,7 +56,7 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
         ? { supported: true, levels: efforts, default: 'medium' }
         : { supported: false, levels: [], default: null },
       starts_in_reasoning: family?.startsInReasoning ? 'auto' : undefined,
-      upstreams: [{ provider, model: model.id }],
+      upstreams: [{ provider, model: literal(model.id) }],
     },
     comments: {
       date: missing(model.date, `${unreported}: the release date`),
@@ -72,6 +72,18 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
     },
   };
 }
+
+/** `<vendor>/<model_name>`, also for the path of a file, which llama.cpp has for a name. */
+function publicId(provider: string, id: string): string {
+  const isPath = /^[/.~]|\\/.test(id);
+  const name = (isPath ? lastPart(id) : id).replace(/\s+/g, '-');
+  return name.includes('/') ? name : `${provider}/${name}`;
+}
+
+const lastPart = (id: string): string => id.split(/[/\\]/).findLast(part => part !== '') ?? id;
+
+/** A text as itself: what a server says must not name variables or files of this machine. */
+const literal = (text: string): string => text.replaceAll('${', () => '$${');
 
 const missing = (reported: unknown, comment = unreported): string | undefined =>
   reported === undefined ? comment : undefined;

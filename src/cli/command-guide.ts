@@ -15,6 +15,14 @@ export const guides: Readonly<Record<string, Guide>> = {
     fails: 'the configuration has mistakes, an address is taken, or the shutdown was cut short',
     examples: ['sluice serve --config sluice.yaml', 'sluice serve --port 0 --admin-port 0'],
   },
+  init: {
+    fails: 'the server cannot be asked or has no such model, or the file exists already',
+    examples: [
+      'sluice init',
+      'sluice init --adapter vllm --url http://gpu:8000/v1 --yes',
+      'sluice init router.yaml --adapter openrouter --key-env OPENROUTER_API_KEY --models openai/gpt-5,z-ai/glm-5 --yes',
+    ],
+  },
   check: {
     fails: 'the configuration has mistakes or cannot be read',
     examples: ['sluice check --config sluice.yaml', 'sluice check --config sluice.yaml --format json'],

@@ -9,6 +9,7 @@ import { completionCommand } from './completion-command.ts';
 import { checkCommand, modelsCommand, schemaCommand } from './config-commands.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { hashPasswordCommand } from './hash-password-command.ts';
+import { initCommand } from './init-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
 import { reloadCommand } from './reload-command.ts';
@@ -20,6 +21,7 @@ const overview = `
 Examples:
   sluice                                     serve a demo: the example catalog in front of a simulated server
   sluice --port N --admin-port N             the demo at other ports than 8080 and 8081; 0 takes a free one
+  sluice init                                write a first configuration
   sluice --config FILE                       serve a configuration
   sluice check --config FILE                 list everything that is wrong with a configuration
   sluice doctor --config FILE                reach what it names, and say what is wrong
@@ -53,6 +55,7 @@ export function createProgram(voice: Voice): Command {
   const program = new Command('sluice')
     .description('middleware in front of LLM inference providers')
     .addCommand(serveCommand(), { isDefault: true })
+    .addCommand(initCommand(voice))
     .addCommand(checkCommand(voice))
     .addCommand(doctorCommand(voice))
     .addCommand(modelsCommand(voice))

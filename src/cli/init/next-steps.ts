@@ -1,0 +1,40 @@
+import { first_account, portOf } from './config-text.ts';
+
+/** What the next steps depend on. */
+interface Written {
+  readonly file: string;
+  readonly base_url: string;
+  /** The variable with the provider's key, if it is not set yet. */
+  readonly unset: string | undefined;
+  /** The id of a model of the catalog. */
+  readonly model: string;
+  readonly program: string;
+}
+
+/** How people call this program: by what has started it. */
+export function programName(environment: Readonly<Record<string, string | undefined>>): string {
+  if (environment.npm_command === 'exec') return 'npx sluice';
+  return environment.npm_lifecycle_event === 'start' ? 'npm --silent start --' : 'sluice';
+}
+
+/** The commands from the written file to the first streamed reply, for a shell. */
+export function nextSteps({ file, base_url, unset, model, program }: Written): string {
+  const config = quoted(file);
+  const body = {
+    model,
+    stream: true,
+    messages: [{ role: 'user', content: 'Why do rivers bend?' }],
+  };
+  return [
+    ...(unset === undefined ? [] : [`export ${unset}=…   # the key of the provider`]),
+    `export SLUICE_KEY=$(${program} keys create --account ${first_account} --config ${config})`,
+    `${program} --config ${config} &`,
+    `curl -N --retry 20 --retry-connrefused --retry-delay 1 http://127.0.0.1:${portOf({ base_url })}/v1/chat/completions \\`,
+    `  -H "Authorization: Bearer $SLUICE_KEY" -H 'Content-Type: application/json' \\`,
+    `  -d ${quoted(JSON.stringify(body))}`,
+  ].join('\n');
+}
+
+/** A word for a shell. */
+const quoted = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
