@@ -14,6 +14,30 @@ export interface ServerOptions {
    * @defaultValue `8080`
    */
   port?: number | string | undefined;
+  /**
+   * Serve HTTPS with this certificate, instead of HTTP. The files have a watch of their own; other changes need
+   * a restart.
+   */
+  tls?: {
+    /**
+     * File with the certificate and those between it and its root, in PEM. Read again when it changes. Paths
+     * begin at the folder of the configuration.
+     */
+    cert_file: string;
+    /** File with the private key of the certificate, in PEM, without a passphrase. Read again when it changes. */
+    key_file: string;
+    /**
+     * File with authorities in PEM. Only clients with a certificate of one of them may connect; they need a key
+     * as well. Read again when it changes.
+     */
+    client_ca_file?: string | undefined;
+    /**
+     * Oldest version of TLS that is accepted. Changes with a restart.
+     *
+     * @defaultValue `"TLSv1.2"`
+     */
+    min_version?: 'TLSv1.2' | 'TLSv1.3' | undefined;
+  } | undefined;
   /** Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows. */
   public_url?: string | undefined;
   /**
@@ -162,6 +186,27 @@ export interface AdminOptions {
    * this process may open it. A relative path begins at the directory of the configuration.
    */
   socket?: string | undefined;
+  /** Serve HTTPS on this listener, as `server.tls` does on the other one. */
+  tls?: {
+    /**
+     * File with the certificate and those between it and its root, in PEM. Read again when it changes. Paths
+     * begin at the folder of the configuration.
+     */
+    cert_file: string;
+    /** File with the private key of the certificate, in PEM, without a passphrase. Read again when it changes. */
+    key_file: string;
+    /**
+     * File with authorities in PEM. Only clients with a certificate of one of them may connect; they need a key
+     * as well. Read again when it changes.
+     */
+    client_ca_file?: string | undefined;
+    /**
+     * Oldest version of TLS that is accepted. Changes with a restart.
+     *
+     * @defaultValue `"TLSv1.2"`
+     */
+    min_version?: 'TLSv1.2' | 'TLSv1.3' | undefined;
+  } | undefined;
   /**
    * Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`,
    * its own address and `host`. Without this check a page of another site could read it through a name that it

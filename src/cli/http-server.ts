@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { type ServerOptions, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { openAiErrorBody } from '../dialects/openai-error.ts';
@@ -32,9 +33,13 @@ const linger = { max_body_bytes: 1024 * 1024, body_idle_ms: linger_ms, body_time
 
 /**
  * Creates an HTTP server that answers every error in `format`, also those that Node answers by default: malformed requests, CONNECT,
- * unknown expectations. `100 Continue` is left to the listener, through `sendContinue`.
+ * unknown expectations. `100 Continue` is left to the listener, through `sendContinue`. With `tls` it is an HTTPS server.
  */
-export function createHttpServer(listener: RequestListener, format: RefusalFormat): Server {
+export function createHttpServer(
+  listener: RequestListener,
+  format: RefusalFormat,
+  tls?: ServerOptions,
+): Server {
   const receive: RequestListener = (request, response) => {
     const error = hostFault(request);
     if (!error) return listener(request, response);
@@ -42,7 +47,9 @@ export function createHttpServer(listener: RequestListener, format: RefusalForma
     discardBody(request, linger);
     endWhenReceived(response, format.body(error));
   };
-  return createServer({ requireHostHeader: false }, receive)
+  const options = { requireHostHeader: false };
+  const server = tls ? new HttpsServer({ ...options, ...tls }, receive) : createServer(options, receive);
+  return server
     .on('checkContinue', (request, response) => {
       expectContinue(request, response);
       receive(request, response);
@@ -63,6 +70,24 @@ export function createHttpServer(listener: RequestListener, format: RefusalForma
       );
     })
     .on('clientError', (error, socket) => refuseMalformed(error, socket, format));
+}
+
+/** An HTTPS server that can close connections which are in their handshake: Node knows them as connections only after it. */
+class HttpsServer extends TlsServer {
+  readonly #open = new Set<Socket>();
+
+  constructor(options: ServerOptions, listener: RequestListener) {
+    super(options, listener);
+    this.on('connection', (socket: Socket) => {
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+    });
+  }
+
+  override closeAllConnections(): void {
+    super.closeAllConnections();
+    for (const socket of this.#open) socket.destroy();
+  }
 }
 
 /** Error for a wrong number of Host headers (RFC 9112, 3.2): HTTP/1.1 needs one, HTTP/1.0 at most one. */
@@ -95,7 +120,9 @@ const refused = new WeakSet<Duplex>();
 function refuseMalformed({ code = '' }: NodeJS.ErrnoException, socket: Duplex, format: RefusalFormat): void {
   // Further data of a refused request.
   if (refused.has(socket) && code !== 'ECONNRESET') return;
-  if (!socket.writable || code === 'ECONNRESET' || (socket as Socket).bytesWritten > continue_bytes) {
+  // Without a handshake there is nothing to write on, as after plain HTTP to a TLS port.
+  const isUnsafe = code === 'ECONNRESET' || /^ERR_(SSL|TLS)_/.test(code);
+  if (!socket.writable || isUnsafe || (socket as Socket).bytesWritten > continue_bytes) {
     socket.destroy();
     return;
   }

@@ -1,15 +1,18 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
+import { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import { registerLogMetrics } from '../telemetry/log.ts';
 import { adminHandler } from './admin-listener.ts';
 import { openAdminSocket } from './admin-socket.ts';
-import { createHttpServer, envelopeFormat, textFormat } from './http-server.ts';
+import { createListener } from './create-listener.ts';
+import { envelopeFormat, textFormat } from './http-server.ts';
 
 /** A gateway with its public and its admin listener. */
 export interface Sidecar {
@@ -39,7 +42,8 @@ export async function serve(
   const { server, admin } = gateway.settings;
   const listeners: Server[] = [];
   try {
-    const main = createHttpServer(receiver(gateway), envelopeFormat);
+    const metrics = new ListenerMetrics(registry);
+    const main = createListener(gateway, 'server', receiver(gateway), { format: envelopeFormat, metrics });
     await listen(main, server, server.reuse_port);
     listeners.push(main);
     url = urlOf(main);
@@ -48,7 +52,7 @@ export async function serve(
     main.headersTimeout = 30_000;
     main.keepAliveTimeout = 75_000;
     const handler = adminHandler(gateway);
-    const operators = createHttpServer(handler, textFormat);
+    const operators = createListener(gateway, 'admin', handler, { format: textFormat, metrics });
     operators.keepAliveTimeout = main.keepAliveTimeout;
     await listen(operators, admin, server.reuse_port);
     listeners.push(operators);
@@ -145,5 +149,5 @@ async function listen(
 
 function urlOf(server: Server): string {
   const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  return `${server instanceof TlsServer ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -16,6 +16,7 @@ import { checkListeners } from './check-listeners.ts';
 import { checkPackages } from './check-packages.ts';
 import { checkRouting } from './check-routing.ts';
 import { checkSignIn } from './check-sign-in.ts';
+import { checkTls, tlsWarnings, withTlsPaths } from './check-tls.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
@@ -112,6 +113,7 @@ export async function loadConfig(
   if (data && areStages) issues.push(...checkStageAccess(data, stages, given));
   if (data) {
     issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']), ...checkSignIn(data));
+    issues.push(...checkTls(data, directory));
     issues.push(...(await checkPackages(data, given)));
   }
   const newCounter = await loadCounter(data?.usage.estimator, issues);
@@ -188,10 +190,14 @@ function settingsOf(
   const records = recordsSettings(config.stores, directory, given.records);
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
-  const warnings = [...warningsOf({ ...config, stores }, stages, given)];
+  const warnings = [...warningsOf({ ...config, stores }, stages, given), ...tlsWarnings(config, directory)];
   const { socket } = config.admin;
-  const admin = socket === undefined ? config.admin : { ...config.admin, socket: resolve(directory, socket) };
-  return { ...rest, admin, models, providers, records, warnings };
+  const server = withTlsPaths(config.server, directory);
+  const admin = withTlsPaths(
+    socket === undefined ? config.admin : { ...config.admin, socket: resolve(directory, socket) },
+    directory,
+  );
+  return { ...rest, server, admin, models, providers, records, warnings };
 }
 
 /** The estimator that is configured; the package is loaded only then. */

@@ -16,6 +16,7 @@ import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
 import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema, roleSchema } from './sign-in-schema.ts';
+import { tlsSchema } from './tls-schema.ts';
 
 /** A port, as a number or as the text of an environment variable. */
 const port = (value: number): z.ZodDefault<z.ZodType<number, number | string>> =>
@@ -32,6 +33,11 @@ const ms = (value: number) => z.int().positive().default(value);
 export const serverSchema = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on.'),
   port: port(8080),
+  tls: tlsSchema
+    .optional()
+    .describe(
+      'Serve HTTPS with this certificate, instead of HTTP. The files have a watch of their own; other changes need a restart.',
+    ),
   public_url: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://llm.example.com' })
     .optional()
@@ -93,6 +99,7 @@ export const adminSchema = z.strictObject({
     .describe(
       'Path of a Unix socket with the same paths, and with `POST /reload` for `sluice reload`. Only the user of this process may open it. A relative path begins at the directory of the configuration.',
     ),
+  tls: tlsSchema.optional().describe('Serve HTTPS on this listener, as `server.tls` does on the other one.'),
   hosts: z
     .array(z.string().min(1))
     .default([])

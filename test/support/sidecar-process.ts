@@ -122,7 +122,7 @@ async function listening(command: PrintingProcess): Promise<SidecarProcess> {
     return exited;
   };
   const [, url = '', adminUrl = ''] = await command.printed(
-    /listening on (http:\/\/\S+) \(admin: (http:\/\/[^\s)]+)\)/,
+    /listening on (https?:\/\/\S+) \(admin: (https?:\/\/[^\s)]+)\)/,
   );
   return { url, adminUrl, pid, output, signal, hangReader, hasEnded, exited, stop };
 }

@@ -16,6 +16,7 @@ import {
   usageSchema,
 } from '../../../src/config/schema.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/config/sign-in-schema.ts';
+import { tlsSchema } from '../../../src/config/tls-schema.ts';
 import { configurableDialects } from '../../../src/dialects/built-in-dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../../src/errors.ts';
 import { accountSchema } from '../../../src/stores/accounts/accounts.ts';
@@ -37,6 +38,7 @@ const tables: Record<string, () => string> = {
   errors: errorTable,
   clients: clientTable,
   server: () => optionTable(serverSchema),
+  'server tls': () => optionTable(tlsSchema),
   admin: () => optionTable(adminSchema),
   'admin oidc': () => optionTable(adminOidcSchema),
   'admin proxy': () => optionTable(adminProxySchema),
