@@ -1,54 +1,17 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ConfigError, type GatewayConfig } from '../../src/index.ts';
-import {
-  ask,
-  clientKey,
-  configOf,
-  eventsOf,
-  type GatewayOverrides,
-  type GatewayUnderTest,
-  startGateway,
-} from '../support/gateway-under-test.ts';
-import { completion, finished, said } from '../support/hostile-setting.ts';
-import {
-  chunk,
-  events,
-  lastChunk,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-  streamHead,
-  whole,
-} from '../support/scripted-upstream.ts';
+import { ask, configOf, eventsOf } from '../support/gateway-under-test.ts';
+import { finished, said } from '../support/hostile-setting.ts';
+import { answerOf, closeReloaded, reloadable, upstreamSaying } from '../support/reload-setting.ts';
+import { chunk, events, lastChunk, streamHead } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
-const closing: { close(): Promise<unknown> }[] = [];
-
-afterEach(async () => {
-  for (const one of closing.splice(0).reverse()) await one.close();
-});
-
-async function upstreamSaying(text: string): Promise<ScriptedUpstream> {
-  const upstream = await startScriptedUpstream(whole(200, completion(text)));
-  closing.push(upstream);
-  return upstream;
-}
-
-async function started(overrides: GatewayOverrides): Promise<GatewayUnderTest> {
-  const gateway = await startGateway(overrides);
-  closing.push({ close: () => gateway.gateway.close(0).then(() => gateway.close()) });
-  return gateway;
-}
-
-async function answerOf(gateway: GatewayUnderTest, key = clientKey): Promise<string | number> {
-  const reply = await gateway.post(ask('Who?'), { headers: { authorization: `Bearer ${key}` } });
-  const { choices } = (await reply.json()) as { choices?: { message: { content: string } }[] };
-  return choices?.[0]?.message.content ?? reply.status;
-}
+afterEach(closeReloaded);
 
 describe('gateway.reload', () => {
   it('lets a stream end under the configuration in which it began, while new requests go by the new one', async () => {
     const [one, other] = [await upstreamSaying('one'), await upstreamSaying('other')];
-    const gateway = await started({ upstream: one });
+    const gateway = await reloadable({ upstream: one });
     let finish = () => {};
     one.replyOnce(socket => {
       socket.write(Buffer.concat([Buffer.from(streamHead()), chunk(events(said('begun')))]));
@@ -71,7 +34,7 @@ describe('gateway.reload', () => {
 
   it('refuses a configuration with all its mistakes, and serves on', async () => {
     const upstream = await upstreamSaying('still here');
-    const gateway = await started({ upstream });
+    const gateway = await reloadable({ upstream });
     const { settings } = gateway.gateway;
     const wrong = { ...configOf({ upstream }), models: [], plans: { free: { requests_per_minut: 3 } } };
     const refused = gateway.gateway.reload(wrong as unknown as GatewayConfig);
@@ -87,7 +50,7 @@ describe('gateway.reload', () => {
 
   it('replaces models, accounts and keys at once', async () => {
     const upstream = await upstreamSaying('hello');
-    const gateway = await started({ upstream });
+    const gateway = await reloadable({ upstream });
     const other = 'sk-another-key-0123456789';
     const { models, ...rest } = configOf({ upstream });
     const accounts = { second: { keys: [{ value: other }] } };
@@ -103,7 +66,7 @@ describe('gateway.reload', () => {
 
   it('names what waits for a restart, and applies the rest', async () => {
     const upstream = await upstreamSaying('hello');
-    const gateway = await started({ upstream });
+    const gateway = await reloadable({ upstream });
     const config = configOf({ upstream, server: { port: 1, drain_ms: 1234 } });
     const stores = { state_lease_ms: 20_000 };
     const { needsRestart, changed } = await gateway.gateway.reload({ ...config, stores });
@@ -115,7 +78,7 @@ describe('gateway.reload', () => {
 
   it('is refused once the gateway closes', async () => {
     const upstream = await upstreamSaying('hello');
-    const gateway = await started({ upstream });
+    const gateway = await reloadable({ upstream });
     const pending = gateway.gateway.reload();
     const closed = gateway.gateway.close(0);
     await expect(pending).rejects.toThrow('closing');

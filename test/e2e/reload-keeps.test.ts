@@ -1,0 +1,211 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createGateway, defineStage, type GatewayConfig } from '../../src/index.ts';
+import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
+import { ask, clientKey, configOf, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import { completion, finished, said } from '../support/hostile-setting.ts';
+import { answerOf, closeReloaded, reloadable, upstreamSaying } from '../support/reload-setting.ts';
+import { chunk, events, head, lastChunk, streamHead, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
+
+afterEach(closeReloaded);
+
+const isOpen = (gateway: GatewayUnderTest) => gateway.metric('sluice_breaker_state', { state: 'open' });
+
+describe('a provider that stays at its server', () => {
+  const breaker = { consecutive_failures: 1, open_ms: 600_000, max_open_ms: 600_000 };
+
+  it('keeps its open circuit breaker when other options change, and has a new one at another server', async () => {
+    const [upstream, other] = [await upstreamSaying('one'), await upstreamSaying('other')];
+    const model = { routing: { when_all_unavailable: 'refuse', retries_per_upstream: 0 } };
+    const gateway = await reloadable({ upstream, model, provider: { breaker } });
+    upstream.reply(whole(500, { error: { message: 'no' } }));
+    expect(await answerOf(gateway)).toBe(502);
+    upstream.reply(whole(200, completion('one')));
+    const changed = { breaker: { ...breaker, probes: 1 }, max_concurrent: 7 };
+    await gateway.gateway.reload(configOf({ upstream, model, provider: changed }));
+    expect([await isOpen(gateway), await answerOf(gateway), upstream.requests.length]).toEqual([1, 502, 1]);
+    await gateway.gateway.reload(configOf({ upstream: other, model, provider: changed }));
+    expect([await isOpen(gateway), await answerOf(gateway)]).toEqual([0, 'other']);
+  });
+
+  it('keeps the permits that are in use, under the new limit', async () => {
+    const upstream = await upstreamSaying('whole');
+    const gateway = await reloadable({ upstream, provider: { max_concurrent: 2 } });
+    let finish = () => {};
+    upstream.replyOnce(socket => {
+      socket.write(Buffer.concat([Buffer.from(streamHead()), chunk(events(said('begun')))]));
+      finish = () =>
+        socket.write(Buffer.concat([chunk(events(finished(), '[DONE]')), Buffer.from(lastChunk)]));
+    });
+    const stream = await gateway.post(ask('Stream!', { stream: true }));
+    await gateway.gateway.reload(configOf({ upstream, provider: { max_concurrent: 1, max_queue: 0 } }));
+    expect(await gateway.metric('sluice_provider_in_flight')).toBe(1);
+    expect(await answerOf(gateway)).toBe(502);
+    finish();
+    await stream.text();
+    await until(async () => (await gateway.metric('sluice_provider_in_flight')) === 0);
+    expect(await answerOf(gateway)).toBe('whole');
+  });
+
+  it('keeps the pause of a key that is still there', async () => {
+    const [limited, second, third] = ['sk-limited-012345', 'sk-second-0123456', 'sk-third-01234567'];
+    const upstream = await upstreamSaying('hello');
+    const keys = (...api_keys: string[]) => ({ upstream, provider: { api_key: undefined, api_keys } });
+    const gateway = await reloadable(keys(limited, second));
+    upstream.replyOnce(whole(429, { error: { message: 'slow' } }, { 'retry-after': '300' }));
+    expect(await answerOf(gateway)).toBe('hello');
+    await gateway.gateway.reload(configOf(keys(limited, third)));
+    const before = upstream.requests.length;
+    for (let count = 0; count < 3; count++) expect(await answerOf(gateway)).toBe('hello');
+    const used = upstream.requests.slice(before).map(({ headers }) => headers.authorization);
+    expect(used).toEqual(Array.from({ length: 3 }, () => `Bearer ${third}`));
+  });
+
+  it('keeps what its health check knows, and checks as the new options say', async () => {
+    const upstream = await upstreamSaying('hello');
+    const unhealthy = { path: '/health', interval_ms: 100, unhealthy_after: 1 };
+    upstream.reply((socket, { path }) =>
+      socket.write(path === '/health' ? head(503, { 'content-length': 0 }) : whole(200, completion('hello'))),
+    );
+    const gateway = await reloadable({ upstream, provider: { health_check: unhealthy } });
+    await until(async () => (await gateway.metric('sluice_provider_healthy')) === 0);
+    const rare = { ...unhealthy, path: '/other', interval_ms: 600_000, healthy_after: 2 };
+    upstream.reply(whole(200, completion('hello')));
+    await gateway.gateway.reload(configOf({ upstream, provider: { health_check: rare } }));
+    await until(() => upstream.requests.some(({ path }) => path === '/other'));
+    expect(await gateway.metric('sluice_provider_healthy')).toBe(0);
+  });
+});
+
+describe('a limit that has changed', () => {
+  it('counts what was used before', async () => {
+    const upstream = await upstreamSaying('hello');
+    const limited = (requests_per_minute: number) =>
+      ({
+        plans: { small: { requests_per_minute } },
+        accounts: { tester: { plan: 'small', keys: [{ value: clientKey }] } },
+      }) as Partial<GatewayConfig>;
+    const gateway = await reloadable({ upstream, config: limited(2) });
+    expect(await answerOf(gateway)).toBe('hello');
+    await gateway.gateway.reload(configOf({ upstream, config: limited(4) }));
+    const { headers } = await gateway.post(ask('How many?'));
+    expect(headers.get('x-ratelimit-remaining-requests')).toBe('2');
+    await gateway.gateway.reload(configOf({ upstream, config: limited(1) }));
+    expect(await answerOf(gateway)).toBe(429);
+  });
+});
+
+describe('people at the dashboard', () => {
+  it('stay signed in, and are signed out when they are removed', async () => {
+    const upstream = await upstreamSaying('hello');
+    const users = (...names: string[]) => ({
+      admin: dashboardAdmin({ users: Object.fromEntries(names.map(name => [name, { password_hash }])) }),
+    });
+    const gateway = await reloadable({ upstream, config: users('olga', 'otto') });
+    const { dashboard } = gateway.gateway;
+    const visitors = ['olga', 'otto'].map(() => new DashboardVisitor(`${gateway.adminUrl}/dashboard/`));
+    await visitors[0]!.signIn();
+    await visitors[1]!.signIn(operator.password, 'otto');
+    await gateway.gateway.reload(configOf({ upstream, config: users('olga', 'new') }));
+    const pages = await Promise.all(visitors.map(visitor => visitor.get('models')));
+    expect(pages.map(({ status }) => status)).toEqual([200, 303]);
+    expect(gateway.gateway.dashboard).toBe(dashboard);
+    expect((await new DashboardVisitor(visitors[0]!.base).signIn(operator.password, 'new')).status).toBe(303);
+  });
+});
+
+describe('stages', () => {
+  const events: string[] = [];
+  let made = 0;
+  const witness = defineStage({
+    name: 'witness',
+    create: () => {
+      const own = ++made;
+      return {
+        onSettled: () => void events.push(`settled ${own}`),
+        close: () => void events.push(`closed ${own}`),
+      };
+    },
+  });
+
+  it('are kept while nothing about them changes, and closed after the last exchange that they have seen', async () => {
+    const upstream = await upstreamSaying('hello');
+    const config = configOf({ upstream });
+    const gateway = await createGateway(config, { stages: ['auth', witness()] });
+    await gateway.reload({ ...config, server: { ...config.server, drain_ms: 5 } });
+    expect([made, events]).toEqual([1, []]);
+    await gateway.reload({ ...config, plans: { free: {} } });
+    expect([made, events]).toEqual([2, ['closed 1']]);
+    await gateway.close(0);
+    expect(events).toEqual(['closed 1', 'closed 2']);
+  });
+
+  it('that cannot be created leave everything as it was', async () => {
+    const upstream = await upstreamSaying('hello');
+    let isBroken = false;
+    const closed: string[] = [];
+    const first = defineStage({ name: 'first', create: () => ({ close: () => void closed.push('first') }) });
+    const fragile = defineStage({
+      name: 'fragile',
+      create: () => {
+        if (isBroken) throw new Error('its file is locked');
+        return { onSettled: () => {} };
+      },
+    });
+    const config = configOf({ upstream });
+    const gateway = await createGateway(config, { stages: ['auth', first(), fragile()] });
+    isBroken = true;
+    const refused = gateway.reload({
+      ...config,
+      plans: { free: {} },
+      providers: configOf({ upstream, provider: { max_concurrent: 3 } }).providers,
+    });
+    await expect(refused).rejects.toThrow(/options.stages\[2\].*its file is locked/);
+    expect(gateway.settings.plans).toEqual({});
+    await until(() => closed.length === 1);
+    await gateway.close(0);
+    expect(closed).toHaveLength(2);
+  });
+});
+
+describe('two hundred reloads', () => {
+  it('leave as many sockets, timers, listeners and series as two', async () => {
+    const [one, other] = [await upstreamSaying('one'), await upstreamSaying('other')];
+    const health_check = { path: '/health', interval_ms: 100 };
+    const [model] = configOf({ upstream: one }).models;
+    const configs = [
+      configOf({ upstream: one, provider: { health_check } }),
+      { ...configOf({ upstream: other, provider: { health_check } }), models: [model!] },
+    ];
+    const gateway = await reloadable({ upstream: one });
+    const turn = async (count: number) => {
+      await gateway.gateway.reload(configs[count % 2]);
+      if (count % 10 < 2) expect(await answerOf(gateway)).toBe(count % 2 ? 'other' : 'one');
+    };
+    const counts = async () => {
+      const resources = Object.groupBy(process.getActiveResourcesInfo(), kind => kind);
+      const listeners = process.eventNames().map(name => process.listenerCount(name));
+      const lines = (await gateway.metrics()).split('\n').map(line => line.replace(/ \S+$/, ''));
+      return {
+        timers: resources.Timeout?.length ?? 0,
+        sockets: (resources.TCPSocketWrap?.length ?? 0) + (resources.TCPSERVERWRAP?.length ?? 0),
+        watches: resources.StatWatcher?.length ?? 0,
+        listeners: listeners.reduce((sum, count) => sum + count, 0),
+        series: new Set(lines).size,
+      };
+    };
+    for (let count = 0; count < 12; count++) await turn(count);
+    const before = await counts();
+    for (let count = 0; count < 200; count++) await turn(count);
+    await until(async () => {
+      const now = await counts();
+      return (Object.keys(before) as (keyof typeof before)[]).every(name => now[name] <= before[name]);
+    });
+    expect(await gateway.metric('sluice_config_reloads_total', { result: 'success' })).toBe(212);
+    // The last configuration checks its server; no other one does.
+    const [asked, checked] = [one.requests.length, other.requests.length];
+    await until(() => other.requests.length >= checked + 3);
+    expect(one.requests.length).toBe(asked);
+    expect(other.requests.length).toBeLessThan(checked + 10);
+  });
+});
