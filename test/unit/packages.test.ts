@@ -13,7 +13,14 @@ const { allowScripts, dependencies, devDependencies, peerDependencies, files } =
 const { packages } = read('package-lock.json') as {
   packages: Record<
     string,
-    { resolved?: string; hasInstallScript?: boolean; dev?: boolean; license?: string }
+    {
+      resolved?: string;
+      integrity?: string;
+      peer?: boolean;
+      hasInstallScript?: boolean;
+      dev?: boolean;
+      license?: string;
+    }
   >;
 };
 const installed = Object.entries(packages).filter(([path]) => path !== '');
@@ -27,7 +34,14 @@ describe('the npm packages', () => {
     expect(scripts.toSorted()).toEqual(Object.keys(allowScripts).toSorted());
   });
 
-  it('come from the public registry', () => {
+  it('that users install run no script, and are few', () => {
+    const published = installed.filter(([, { dev, peer }]) => !dev && !peer);
+    expect(published.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    expect(published.length).toBeLessThanOrEqual(50);
+  });
+
+  it('come from the public registry, with their digests', () => {
+    expect(installed.filter(([, { integrity }]) => !integrity)).toEqual([]);
     const places = installed.flatMap(([, { resolved }]) => resolved ?? []);
     expect(places.filter(place => !place.startsWith('https://registry.npmjs.org/'))).toEqual([]);
   });

@@ -12,14 +12,22 @@ let directory: string;
 
 beforeAll(async () => {
   demo = await startDemo();
-  directory = await mkdtemp(join(tmpdir(), 'sluice-trouble-'));
+  directory = await mkdtemp(join(tmpdir(), 'sluice-tasks-'));
 });
 afterAll(async () => {
   await demo?.stop();
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Runs a command of the page at the addresses of this demo, beside its log. Returns what it prints. */
+/** The lines of the first block of commands of a page that has `text` in it. */
+const commandsOf = (page: string, text: string): string[] => {
+  const block = blocksOf(page, read(page)).find(
+    ({ language, code }) => language === 'sh' && code.includes(text),
+  );
+  return block!.code.trim().split('\n');
+};
+
+/** Runs a command of a page at the addresses of this demo, beside its log. Returns what it prints. */
 async function run(line: string): Promise<string> {
   await writeFile(join(directory, 'sluice.log'), demo.output());
   const placed = line
@@ -30,8 +38,7 @@ async function run(line: string): Promise<string> {
 
 describe('the task of the page about trouble', () => {
   it('leads from a request id to its cause in three commands', async () => {
-    const [, task] = blocksOf('', read('docs/troubleshooting.md'));
-    const [ask = '', search = '', count = ''] = task!.code.trim().split('\n');
+    const [ask = '', search = '', count = ''] = commandsOf('docs/troubleshooting.md', 'try-1');
     expect(JSON.parse(await run(ask)).error.message).toBe('The upstream provider returned an error.');
     expect(JSON.parse(await run(search))).toMatchObject({
       request_id: 'try-1',
@@ -41,5 +48,12 @@ describe('the task of the page about trouble', () => {
       err: { message: expect.stringContaining('upstream status 500') },
     });
     expect(await run(count)).toContain('kind="status"} 1\n');
+  });
+});
+
+describe('the task of the page about security', () => {
+  it('shows that a stranger is refused in three ways', async () => {
+    const statuses = await Promise.all(commandsOf('docs/security.md', 'attacker.example').map(run));
+    expect(statuses).toEqual(['401\n', '404\n', '421\n']);
   });
 });
