@@ -38,6 +38,13 @@ export const guides: Readonly<Record<string, Guide>> = {
     fails: 'the configuration has mistakes or no admin.socket, or no process answers there',
     examples: ['sluice reload --config sluice.yaml'],
   },
+  'print-config': {
+    fails: 'the configuration has mistakes or cannot be read',
+    examples: [
+      'sluice print-config --config sluice.yaml',
+      'sluice print-config --format json --config sluice.yaml',
+    ],
+  },
   models: {
     fails: 'the provider is not configured, cannot be reached or lists no models',
     examples: ['sluice models --config sluice.yaml --provider local'],

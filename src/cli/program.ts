@@ -12,6 +12,7 @@ import { hashPasswordCommand } from './hash-password-command.ts';
 import { initCommand } from './init-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
+import { printConfigCommand } from './print-config-command.ts';
 import { reloadCommand } from './reload-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
@@ -58,6 +59,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(initCommand(voice))
     .addCommand(checkCommand(voice))
     .addCommand(doctorCommand(voice))
+    .addCommand(printConfigCommand(voice))
     .addCommand(modelsCommand(voice))
     .addCommand(schemaCommand(voice))
     .addCommand(simulateCommand(announceServer, simulator => onSignal({ close: () => simulator.close() })))

@@ -18,7 +18,7 @@ import { checkRouting } from './check-routing.ts';
 import { checkSignIn } from './check-sign-in.ts';
 import { checkTls, tlsWarnings, withTlsPaths } from './check-tls.ts';
 import { expandPart } from './checked-part.ts';
-import type { Environment } from './environment.ts';
+import type { Environment, ExpandedValue } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import { default_load_ms } from './import-plugin.ts';
 import { type Adapters, loadGivenAdapters, loadNamedAdapters } from './load-adapters.ts';
@@ -62,6 +62,26 @@ export async function loadConfig(
   environment: Environment = process.env,
   given: GivenPlugins = {},
 ): Promise<Settings> {
+  return (await loadWritten(source, environment, given)).settings;
+}
+
+/** A configuration as it was written and as it is checked, with all defaults. */
+export interface LoadedConfig {
+  readonly settings: Settings;
+  readonly config: CheckedConfig;
+  readonly stages: readonly ListedStage[];
+  /** As it is written, without the content of variables and files. */
+  readonly written: unknown;
+  /** The values that came from the environment or from files. */
+  readonly expanded: readonly ExpandedValue[];
+}
+
+/** The same as `loadConfig`, with what the settings were made from. */
+export async function loadWritten(
+  source: ConfigSource,
+  environment: Environment,
+  given: GivenPlugins = {},
+): Promise<LoadedConfig> {
   const written = readConfig(source);
   const { directory } = written;
   const { load_ms = default_load_ms } = given;
@@ -125,7 +145,7 @@ export async function loadConfig(
     dialect: (at, make) => madeAt(part.error, dialects.pathOf(at), make),
     adapter: (provider, make) => madeAt(part.error, ['providers', provider, 'adapter'], make),
   };
-  return {
+  const settings: Settings = {
     ...settingsOf(data, directory, { adapters, stages, given }),
     stages: plans,
     dialects: dialects.all,
@@ -133,6 +153,7 @@ export async function loadConfig(
     mistake: part.error,
     newCounter,
   };
+  return { settings, config: data, stages, written: written.value, expanded: part.expanded };
 }
 
 /** An issue of the stages at the place of the option `stages`. */
