@@ -16,6 +16,8 @@ export interface Block {
   readonly saved?: string;
   /** Code in which the block stands in place of `…`: `<!-- around: defineStage({ … }); -->` before the block. */
   readonly around?: string;
+  /** Why tests do not run the commands of a page that they otherwise run: `<!-- not run: needs the registry -->` before the block. */
+  readonly notRun?: string;
 }
 
 /** Every document that users and contributors read. */
@@ -43,7 +45,7 @@ export function blocksOfDocstrings(): Block[] {
 }
 
 const fence =
-  /(?:<!--\s*(save as|around):([\s\S]*?)-->\s*)?^([ \t]*)```(\w*)[^\n]*\n([\s\S]*?)^\3```[ \t]*$/dgm;
+  /(?:<!--\s*(save as|around|not run):([\s\S]*?)-->\s*)?^([ \t]*)```(\w*)[^\n]*\n([\s\S]*?)^\3```[ \t]*$/dgm;
 
 /** The fenced blocks of a Markdown text. */
 export function blocksOf(document: string, markdown: string): Block[] {
@@ -56,6 +58,7 @@ export function blocksOf(document: string, markdown: string): Block[] {
       code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
       ...(directive === 'save as' && { saved: value.trim() }),
       ...(directive === 'around' && { around: value.trim() }),
+      ...(directive === 'not run' && { notRun: value.trim() }),
     };
   });
 }
