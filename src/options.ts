@@ -3,13 +3,13 @@
 /** The listener for clients, and how requests and replies are bounded. */
 export interface ServerOptions {
   /**
-   * Address to listen on.
+   * Address to listen on. Without it `HOST` of the environment counts, if it is an IP address or `localhost`.
    *
    * @defaultValue `"127.0.0.1"`
    */
   host?: string | undefined;
   /**
-   * 0 takes a free port.
+   * 0 takes a free port. Without it `PORT` of the environment counts.
    *
    * @defaultValue `8080`
    */

@@ -17,9 +17,11 @@ const fixed: readonly (readonly [section: string, option: string])[] = [
   ['server', 'host'],
   ['server', 'port'],
   ['server', 'reuse_port'],
+  ['server', 'tls'],
   ['admin', 'host'],
   ['admin', 'port'],
   ['admin', 'socket'],
+  ['admin', 'tls'],
   ['log', 'format'],
   ['metrics', 'account_label'],
 ];
@@ -44,7 +46,7 @@ export function withFixed(
 }
 
 /** Parts of the settings that are no sections. */
-const derived = new Set(['records', 'made', 'mistake', 'newCounter', 'warnings']);
+const derived = new Set(['records', 'isWritten', 'made', 'mistake', 'newCounter', 'warnings']);
 
 /** Names of the sections that differ. */
 export function changedSections(one: Settings, other: Settings): string[] {

@@ -15,18 +15,11 @@ const demoPlans = {
   },
 };
 
-/** Ports of the demo instead of the configuration's defaults; 0 takes a free one. */
-export interface DemoPorts {
-  readonly port?: number;
-  readonly adminPort?: number;
-}
-
 /** Configuration of the demo: the example catalog in front of one server, with a new key and password. */
 export function demoConfig(
   upstream_url: string,
   adapter: 'openai' | 'vllm',
   api_key: string | undefined,
-  { port, adminPort }: DemoPorts = {},
 ): { config: GatewayConfig; key: string; operator: string; password: string } {
   const key = `sk-demo-${randomBytes(18).toString('base64url')}`;
   const password = randomBytes(12).toString('base64url');
@@ -34,8 +27,8 @@ export function demoConfig(
   const config = {
     log: { level: 'warn' },
     // No load balancer has to notice that a demo ends.
-    server: { unready_ms: 0, port },
-    admin: { users: { [operator]: { password } }, port: adminPort },
+    server: { unready_ms: 0 },
+    admin: { users: { [operator]: { password } } },
     providers: { upstream: provider },
     models: defaultModels('upstream'),
     plans: demoPlans,

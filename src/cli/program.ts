@@ -21,7 +21,7 @@ import { usageCommand } from './usage-command.ts';
 const overview = `
 Examples:
   sluice                                     serve a demo: the example catalog in front of a simulated server
-  sluice --port N --admin-port N             the demo at other ports than 8080 and 8081; 0 takes a free one
+  sluice --port N --admin-port N             the same at other ports than 8080 and 8081; 0 takes a free one
   sluice init                                write a first configuration
   sluice --config FILE                       serve a configuration
   sluice check --config FILE                 list everything that is wrong with a configuration
@@ -36,6 +36,7 @@ Exit codes:
 Results go to standard output, everything else to standard error.
 
 Environment:
+  PORT, HOST                     where to listen, unless --port, --host or the configuration says it
   UPSTREAM_URL                   for the demo: an OpenAI-compatible server instead of the simulated one
   UPSTREAM_KEY                   the key to send to it
   UPSTREAM_ADAPTER               how to speak to it: vllm (default) or openai

@@ -3,35 +3,35 @@ import type { GatewayConfig } from '../config/schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { CommandMistake, UsageMistake } from './command.ts';
-import { type DemoPorts, demoConfig, invitation } from './demo.ts';
+import { demoConfig, invitation } from './demo.ts';
+import type { AddressChoice } from './listen-addresses.ts';
 import type { ProcessLog } from './process-log.ts';
 import type { Sidecar } from './serve.ts';
 import { onSignal } from './signals.ts';
 
-interface ServeOptions {
-  readonly config?: string;
-  readonly port?: number;
-  readonly adminPort?: number;
-}
+type Flags = NonNullable<AddressChoice['flags']>;
+type ServeOptions = Flags & { readonly config?: string };
 
 /** `sluice serve`, which is also `sluice` without a command. */
 export const serveCommand = (): Command =>
   new Command('serve')
     .description('serve a configuration, or a demo without one')
     .option('-c, --config <FILE>', 'the configuration')
-    .option('--port <N>', 'the port of the demo, 0 for a free one', text => portOf('--port', text))
-    .option('--admin-port <N>', 'the admin port of the demo', text => portOf('--admin-port', text))
+    .option('--host <ADDRESS>', 'listen on this address, instead of server.host')
+    .option('--port <N>', 'the port, instead of server.port; 0 for a free one', text =>
+      portOf('--port', text),
+    )
+    .option('--admin-port <N>', 'the port for operators, instead of admin.port', text =>
+      portOf('--admin-port', text),
+    )
     .allowExcessArguments()
     .action(async (options: ServeOptions, { args, parent }: Command) => {
       if (args.length > 0) throw unknownCommand(args[0]!, parent!);
-      const { config, ...ports } = options;
-      if (config === undefined) return serveDemo(ports);
-      if (Object.keys(ports).length > 0)
-        throw new UsageMistake(
-          '--port and --admin-port are for the demo; a configuration has server.port and admin.port',
-        );
+      const { config, ...flags } = options;
+      if (flags.host === '') throw new UsageMistake('--host must be an address, such as 0.0.0.0');
+      if (config === undefined) return serveDemo(flags);
       // Signals are listened to already: a reader of this line may send one at once.
-      const { log, ...served } = await serveUntilSignal(config);
+      const { log, ...served } = await serveUntilSignal(config, flags);
       log.announce(...listening(served));
     });
 
@@ -64,6 +64,7 @@ const listening = ({
  */
 async function serveUntilSignal(
   config: string | GatewayConfig,
+  flags: Flags,
   after?: () => Promise<void>,
 ): Promise<Sidecar & { readonly log: ProcessLog }> {
   const [{ serve }, { isTracingWanted, startTracing }, { logSdkDiagnostics }, { ProcessLog }, { Registry }] =
@@ -80,7 +81,7 @@ async function serveUntilSignal(
   if (isTracingWanted(process.env)) logSdkDiagnostics(process.env, () => log.current);
   const endTracing = await startTracing(process.env, registry);
   const hangUps = typeof config === 'string' ? listenForHangUp() : undefined;
-  const sidecar = await serve(config, { registry });
+  const sidecar = await serve(config, { registry }, { flags, environment: process.env });
   log.follow(sidecar.gateway);
   hangUps?.follow(sidecar.gateway);
   onSignal({
@@ -112,12 +113,12 @@ function listenForHangUp(): { follow(gateway: Sidecar['gateway']): void } {
   };
 }
 
-async function serveDemo(ports: DemoPorts): Promise<void> {
+async function serveDemo(flags: Flags): Promise<void> {
   const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER } = process.env;
   const simulator = UPSTREAM_URL ? undefined : await startDemoSimulator();
   const upstream = simulator?.url ?? UPSTREAM_URL!;
-  const { config, ...access } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY, ports);
-  const { log, url, adminUrl } = await serveUntilSignal(config, async () => simulator?.close());
+  const { config, ...access } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY);
+  const { log, url, adminUrl } = await serveUntilSignal(config, flags, async () => simulator?.close());
   const described = simulator
     ? `SIMULATED, at ${upstream}: its answers are made up. For a real server: UPSTREAM_URL=http://…/v1 npm start`
     : upstream;

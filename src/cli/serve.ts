@@ -13,6 +13,7 @@ import { adminHandler } from './admin-listener.ts';
 import { openAdminSocket } from './admin-socket.ts';
 import { createListener } from './create-listener.ts';
 import { envelopeFormat, textFormat } from './http-server.ts';
+import { type AddressChoice, listenAddresses } from './listen-addresses.ts';
 
 /** A gateway with its public and its admin listener. */
 export interface Sidecar {
@@ -32,6 +33,7 @@ export interface Sidecar {
 export async function serve(
   source: ConfigSource,
   options: Pick<GatewayOptions, 'clock' | 'state'> & { readonly registry?: Registry } = {},
+  choice: AddressChoice = {},
 ): Promise<Sidecar> {
   checkGatewayOptions(options, 'options of serve');
   const { registry = new Registry() } = options;
@@ -39,12 +41,16 @@ export async function serve(
   registerLogMetrics(registry);
   let url: string | undefined;
   const gateway = await createGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });
-  const { server, admin } = gateway.settings;
+  const { reuse_port } = gateway.settings.server;
+  const { socket } = gateway.settings.admin;
   const listeners: Server[] = [];
   try {
+    const { server, admin, ignoredHost } = listenAddresses(gateway.settings, choice);
+    if (ignoredHost !== undefined)
+      gateway.log.warn({ host: ignoredHost }, 'HOST is not an IP address and is ignored');
     const metrics = new ListenerMetrics(registry);
     const main = createListener(gateway, 'server', receiver(gateway), { format: envelopeFormat, metrics });
-    await listen(main, server, server.reuse_port);
+    await listen(main, server, reuse_port);
     listeners.push(main);
     url = urlOf(main);
     // A streamed reply may last for hours; the arrival of the body is timed in `bytesOf` and `discardBody`.
@@ -54,10 +60,9 @@ export async function serve(
     const handler = adminHandler(gateway);
     const operators = createListener(gateway, 'admin', handler, { format: textFormat, metrics });
     operators.keepAliveTimeout = main.keepAliveTimeout;
-    await listen(operators, admin, server.reuse_port);
+    await listen(operators, admin, reuse_port);
     listeners.push(operators);
-    if (admin.socket !== undefined)
-      listeners.push(await openAdminSocket(gateway, admin.socket, handler, server.reuse_port));
+    if (socket !== undefined) listeners.push(await openAdminSocket(gateway, socket, handler, reuse_port));
     return { gateway, url, adminUrl: urlOf(operators), ...endOf(gateway, main, listeners.slice(1)) };
   } catch (error) {
     for (const listener of listeners) listener.close();
@@ -142,7 +147,7 @@ async function listen(
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     throw new Error(
-      `${host}:${port} is in use; set another port in the configuration, or --port and --admin-port for the demo`,
+      `${host}:${port} is in use; set another port in the configuration, or with --port and --admin-port`,
     );
   });
 }

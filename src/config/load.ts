@@ -8,7 +8,7 @@ import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../
 import { missingPackage } from '../diagnostics/missing-package.ts';
 import { isOffered } from '../dialects/built-in-dialects.ts';
 import type { DialectDefinition } from '../dialects/define-dialect.ts';
-import { asObject } from '../json-object.ts';
+import { asObject, type Json } from '../json-object.ts';
 import { loadGptCounter } from '../settlement/gpt-counter.ts';
 import { type TokenCounter, TokenEstimator } from '../settlement/token-estimator.ts';
 import { type RecordsSettings, recordsSettings } from '../stores/records/records-options.ts';
@@ -38,6 +38,8 @@ export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | '
   readonly providers: readonly ProviderSettings[];
   readonly records: RecordsSettings;
   readonly stages: readonly StagePlan[];
+  /** Whether the address of the public listener is in the configuration, rather than the default. */
+  readonly isWritten: { readonly host: boolean; readonly port: boolean };
   readonly dialects: readonly DialectDefinition[];
   /** Make the plugins, by their number or provider. Throw a ConfigError that names the place if that fails. */
   readonly made: {
@@ -149,11 +151,17 @@ export async function loadWritten(
     ...settingsOf(data, directory, { adapters, stages, given }),
     stages: plans,
     dialects: dialects.all,
+    isWritten: writtenAddress(value),
     made,
     mistake: part.error,
     newCounter,
   };
   return { settings, config: data, stages, written: written.value, expanded: part.expanded };
+}
+
+function writtenAddress(value: Json): Settings['isWritten'] {
+  const { host, port } = asObject(value.server);
+  return { host: host !== undefined, port: port !== undefined };
 }
 
 /** An issue of the stages at the place of the option `stages`. */
@@ -198,7 +206,7 @@ function settingsOf(
   config: CheckedConfig,
   directory: string,
   { adapters, stages, given }: Loaded,
-): Omit<Settings, 'stages' | 'dialects' | 'made' | 'mistake' | 'newCounter'> {
+): Omit<Settings, 'stages' | 'dialects' | 'isWritten' | 'made' | 'mistake' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),
   );

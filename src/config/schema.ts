@@ -19,11 +19,20 @@ import { adminOidcSchema, adminProxySchema, portalOidcSchema, roleSchema } from 
 import { tlsSchema } from './tls-schema.ts';
 
 /** A port, as a number or as the text of an environment variable. */
-const port = (value: number): z.ZodDefault<z.ZodType<number, number | string>> =>
+const port = (
+  value: number,
+  description = '0 takes a free port.',
+): z.ZodDefault<z.ZodType<number, number | string>> =>
   z.preprocess(
     given => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
-    z.int().min(0).max(65_535).default(value).describe('0 takes a free port.'),
+    z.int().min(0).max(65_535).default(value).describe(description),
   ) as unknown as z.ZodDefault<z.ZodType<number, number | string>>;
+
+/** An address. An empty one, as of a variable that is empty, would be every address. */
+const host = z
+  .string()
+  .min(1, 'must be an address; 0.0.0.0 and :: are all of this machine')
+  .default('127.0.0.1');
 
 /** A switch that is off by default. */
 const off = (description: string) => z.boolean().default(false).describe(description);
@@ -31,8 +40,10 @@ const off = (description: string) => z.boolean().default(false).describe(descrip
 const ms = (value: number) => z.int().positive().default(value);
 
 export const serverSchema = z.strictObject({
-  host: z.string().default('127.0.0.1').describe('Address to listen on.'),
-  port: port(8080),
+  host: host.describe(
+    'Address to listen on. Without it `HOST` of the environment counts, if it is an IP address or `localhost`.',
+  ),
+  port: port(8080, '0 takes a free port. Without it `PORT` of the environment counts.'),
   tls: tlsSchema
     .optional()
     .describe(
@@ -90,7 +101,7 @@ const operatorSchema = z.union(
 );
 
 export const adminSchema = z.strictObject({
-  host: z.string().default('127.0.0.1').describe('Address to listen on; never a public one.'),
+  host: host.describe('Address to listen on; never a public one.'),
   port: port(8081),
   socket: z
     .string()

@@ -108,7 +108,7 @@ function startCommand(
   environment: Readonly<Record<string, string>>,
   cleanUp: () => Promise<void> = async () => {},
 ): PrintingProcess {
-  const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER, ...inherited } = process.env;
+  const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER, HOST, PORT, ...inherited } = process.env;
   const command = ['--conditions=sluice-source', 'src/cli/sidecar.ts', ...args];
   const options = { cwd: root, env: { ...inherited, ...environment } };
   return new PrintingProcess(process.execPath, command, options, cleanUp);
