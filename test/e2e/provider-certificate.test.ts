@@ -86,6 +86,15 @@ it.each(['/v1/chat/completions', '/v1/embeddings'])(
   },
 );
 
+it('sends nothing to a provider whose certificate is not trusted', async () => {
+  gateway = await startGateway({ upstream: await startTls(selfSigned(ends.generation)) });
+  tls.setDefaultCACertificates(trusted);
+  let requests = 0;
+  server.on('request', () => requests++);
+  expect(await gateway.post(ask('Hello'))).toMatchObject({ status: 502 });
+  expect(requests).toBe(0);
+});
+
 it('shows no certificate of a provider without TLS', async () => {
   const url = await startTls(selfSigned(ends.generation));
   gateway = await startGateway({ upstream: url.replace('https:', 'http:') });
