@@ -25,6 +25,8 @@ export class Deployment {
   readonly redis: RedisServer[] = [];
   readonly options: RunOptions;
   relay: TcpRelay | undefined;
+  /** Steps of the scenario that are not done. */
+  steps_left = 0;
   postgres: PostgresServer | undefined;
   /** The records store, and the queue of the ledger. */
   records!: RecordsPlace;

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { sumOf } from '../support/gateway-under-test.ts';
 import type { PrintingProcess } from '../support/printing-process.ts';
 import { configFile } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 import { type ProcessMetrics, readMetrics } from './process-metrics.ts';
 import { portOf, ServerProcess, start_ms } from './server-process.ts';
 
@@ -29,6 +32,10 @@ export class GatewayProcess extends ServerProcess {
   /** The most resident memory that any of its processes has had. */
   peak_rss_bytes = 0;
   readonly #config: () => GatewayConfig;
+  /** What reloads have changed, in their order. */
+  readonly #changes: ((config: GatewayConfig) => GatewayConfig)[] = [];
+  /** The file of the process that was started last. */
+  #file = '';
   readonly #onLine: (line: string) => void;
   readonly #processes: PrintingProcess[] = [];
   /** The process that is expected to run. */
@@ -47,10 +54,8 @@ export class GatewayProcess extends ServerProcess {
   }
 
   async start(): Promise<void> {
-    const { server, admin, ...rest } = this.#config();
-    const [port, admin_port] = [portOf(this.url), portOf(this.adminUrl)];
-    const config = { ...rest, server: { ...server, port }, admin: { ...admin, port: admin_port } };
-    const { file, remove } = await configFile(stringify(config));
+    const { file, remove } = await configFile(stringify(this.#placed));
+    this.#file = file;
     const started = this.spawn(['src/cli/sidecar.ts', '--config', file], ['ignore', 'pipe', 'pipe']);
     this.#wanted = started;
     this.#processes.push(started);
@@ -69,6 +74,31 @@ export class GatewayProcess extends ServerProcess {
     const absence = this.absences.at(-1);
     if (absence?.until_ms === Number.POSITIVE_INFINITY) absence.until_ms = performance.now();
     this.isUp = true;
+  }
+
+  /** Changes the file of the configuration, and reloads it with SIGHUP. Resolves when it is in use. */
+  async reload(change: (config: GatewayConfig) => GatewayConfig): Promise<void> {
+    this.#changes.push(change);
+    const before = await this.#loaded_s();
+    await writeFile(this.#file, stringify(this.#placed));
+    this.process!.signal('SIGHUP');
+    await until(async () => (await this.#loaded_s()) > before);
+  }
+
+  /** When the configuration was accepted that is in use. */
+  async #loaded_s(): Promise<number> {
+    const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
+    return sumOf(text, 'sluice_config_loaded_timestamp_seconds');
+  }
+
+  /** The configuration at the addresses that this instance has had before. */
+  get #placed(): GatewayConfig {
+    const { server, admin, ...rest } = this.#changes.reduce(
+      (config, change) => change(config),
+      this.#config(),
+    );
+    const [port, admin_port] = [portOf(this.url), portOf(this.adminUrl)];
+    return { ...rest, server: { ...server, port }, admin: { ...admin, port: admin_port } };
   }
 
   override async kill(): Promise<void> {

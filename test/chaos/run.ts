@@ -61,10 +61,12 @@ async function underLoad(scenario: Scenario, deployment: Deployment, comparison:
 async function inTurn({ steps = [] }: Scenario, deployment: Deployment): Promise<number[]> {
   const run_ms = deployment.options.seconds * 1000;
   const steps_ms: number[] = [];
+  deployment.steps_left = steps.length;
   for (const step of steps) {
     await after(step.after * run_ms);
     await step.act(deployment);
     steps_ms.push(performance.now());
+    deployment.steps_left--;
   }
   await after(steps.reduce((left, step) => left - step.after, 1) * run_ms);
   return steps_ms;

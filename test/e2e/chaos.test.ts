@@ -7,13 +7,17 @@ import { scenarios } from '../chaos/scenarios/index.ts';
 import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const short = ['client-cuts', 'redis-killed', 'locked-tables'];
+const short = ['client-cuts', 'redis-killed', 'locked-tables', 'reload'];
 
 describe('a short chaos run', () => {
   it.each(scenarios.filter(({ name }) => short.includes(name)))(
     '$name: loses nothing, counts nothing twice and leaves nothing open',
     async scenario => {
-      const { findings, checks } = await runScenario(scenario, { seconds: 4, seed: 1, load: 0.5 });
+      const { findings, checks } = await runScenario(scenario, {
+        seconds: 4,
+        seed: 1,
+        load: scenario.name === 'reload' ? 0.1 : 0.5,
+      });
       expect(findings.comparison.faults).toEqual([]);
       expect(checks.filter(({ holds }) => !holds)).toEqual([]);
     },

@@ -6,6 +6,8 @@ import type { Request } from './request.ts';
 
 /** No reply takes longer; a request that does is stuck. */
 const patience_ms = 60_000;
+/** Ends a fault of a connection that had served other requests before. */
+export const kept_connection = 'on a connection that was kept';
 /** How much of a request an unfinished upload, or one in single bytes, holds back. */
 const tail_bytes = 300;
 
@@ -38,9 +40,11 @@ export class Client {
     let [events, text, hasLeft] = [0, '', false];
     let response: IncomingMessage | undefined;
     let fault: string | undefined;
-    const fail = (error: Error) => (fault ??= error.message);
     return new Promise(resolve => {
       const sent = httpRequest(base + path, { method, headers, agent: this.#agent });
+      const fail = ({ message }: Error) => {
+        fault ??= sent.reusedSocket ? `${message} ${kept_connection}` : message;
+      };
       const late = setTimeout(
         () => sent.destroy(new Error(`no end after ${patience_ms / 1000} s`)),
         patience_ms,

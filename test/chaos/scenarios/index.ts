@@ -3,6 +3,7 @@ import { clientScenarios } from './clients.ts';
 import { manyStreams } from './many-streams.ts';
 import { outages } from './outages.ts';
 import { providerFailures } from './provider-failure.ts';
+import { reload } from './reload.ts';
 import { soak } from './soak.ts';
 
 export const scenarios: readonly Scenario[] = [
@@ -11,4 +12,5 @@ export const scenarios: readonly Scenario[] = [
   ...providerFailures,
   ...outages,
   ...clientScenarios,
+  reload,
 ];
