@@ -20,7 +20,8 @@ FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="sluice" \
       org.opencontainers.image.description="Composable middleware in front of LLM inference providers" \
       org.opencontainers.image.licenses="MIT"
-ENV NODE_ENV=production
+# A container is reached from outside, and `HOST` counts only where the configuration has no server.host.
+ENV NODE_ENV=production HOST=0.0.0.0
 COPY --from=build /build/node_modules /app/node_modules
 COPY package.json LICENSE /app/node_modules/sluice/
 COPY bin /app/node_modules/sluice/bin

@@ -67,7 +67,8 @@ describe('the Dockerfile', () => {
     expect(last('STOPSIGNAL')).toBe('SIGTERM');
   });
 
-  it('exposes the public port and not the admin port', () => {
+  it('listens outside of the container, at the public port and not at the admin port', () => {
+    expect(last('ENV').split(' ')).toContain('HOST=0.0.0.0');
     expect(restsOf('EXPOSE')).toEqual(['8080']);
   });
 });
