@@ -22,6 +22,8 @@ const tokens = of('sluice_tokens_total', ofModel, 'kind=~"input|output"');
 
 const figure = (panel: Omit<Panel, 'kind'>): Panel => ({ kind: 'stat', ...panel });
 
+const certificates = promql`${of('sluice_upstream_certificate_expiry_timestamp_seconds')} or ${of('sluice_listener_certificate_expiry_timestamp_seconds')}`;
+
 /** The first screen: is anything wrong, and where to look. */
 export const glance: Row = {
   id: 1,
@@ -164,10 +166,11 @@ export const glance: Row = {
     figure({
       id: 17,
       title: 'Next certificate ends',
-      description: 'Of the certificates of the providers, as last seen: the one that ends first.',
+      description:
+        'The one that ends first: of the providers, as last seen, and of the TLS listeners of sidecars.',
       unit: 'd',
       queries: {
-        days: promql`(${min(of('sluice_upstream_certificate_expiry_timestamp_seconds'))} - time()) / 86400`,
+        days: promql`(${min(certificates)} - time()) / 86400`,
       },
       thresholds: { warn: 21, bad: 7, falling: true },
       noValue: 'none seen',

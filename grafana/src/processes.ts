@@ -127,6 +127,20 @@ export const processes: readonly Row[] = [
         unit: 'ops',
         queries: { [instance]: rate(of('sluice_log_dropped_lines_total'), 'instance') },
       },
+      {
+        id: 46,
+        kind: 'stacked',
+        title: 'TLS handshakes failed',
+        description:
+          'On the listeners of sidecars, by reason. Closed: mostly probes that only open a connection.',
+        unit: 'ops',
+        queries: {
+          '{{listener}}: {{reason}}': rate(
+            of('sluice_listener_handshake_failures_total'),
+            'listener, reason',
+          ),
+        },
+      },
     ],
   },
 ];

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
+import { ListenerMetrics } from '../../src/telemetry/listener-metrics.ts';
 import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { boards } from './boards.ts';
 import { dashboardOf } from './dashboard.ts';
@@ -35,6 +36,7 @@ async function tableOfAllMetrics(): Promise<string> {
     models: defaultModels('local'),
   });
   registerTraceMetrics(gateway.registry, async () => 0);
+  new ListenerMetrics(gateway.registry);
   try {
     return metricsTable(gateway.registry);
   } finally {

@@ -21,6 +21,7 @@ export class ListenerMetrics extends MetricSet {
     name: 'sluice_listener_handshake_failures_total',
     help: 'TLS handshakes that failed; reason: closed, timeout, plain_http, client_certificate, version, other.',
     labels: ['listener', 'reason'],
+    initial: [...new Set(Object.values(reasons)), 'other'].map(reason => ['server', reason] as const),
   });
 
   /** Shows the end of a certificate, in Unix milliseconds, until the returned function is called. */
