@@ -2,11 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestHandler } from '../chain/stage-plan.ts';
 import type { OperatorOf } from '../gateway-options.ts';
-import { createSite } from './dashboard.ts';
-import { operatorsSite } from './operators-site.ts';
 import type { DashboardContext } from './page-request.ts';
 import { portalListener } from './portal-listener.ts';
-import { portalSite } from './portal-site.ts';
+
+const loadPages = () => import('./dashboard.ts');
+
+/** A handler that is created by its first request: the pages are a fifth of all modules, and many gateways show none. */
+function createdLate(create: () => Promise<RequestHandler>): RequestHandler {
+  let created: RequestHandler | undefined;
+  let creating: Promise<RequestHandler> | undefined;
+  return (request, response, next) => {
+    if (created) return created(request, response, next);
+    creating ??= create();
+    creating.then(handler => {
+      created = handler;
+      handler(request, response, next);
+    }, next);
+  };
+}
 
 /** The dashboard and the portal of a gateway. Their handlers stay the same; who may sign in follows the configuration. */
 export class GatewaySites {
@@ -49,11 +62,17 @@ export class GatewaySites {
   }
 
   #createDashboard(): RequestHandler {
-    return createSite(this.#context, operatorsSite(this.#context, this.#operatorOf));
+    return createdLate(async () => {
+      const [{ createSite }, { operatorsSite }] = await Promise.all([loadPages(), import('./operators-site.ts')]);
+      return createSite(this.#context, operatorsSite(this.#context, this.#operatorOf));
+    });
   }
 
   #createPortal(): RequestHandler {
-    return createSite(this.#context, portalSite(this.#context));
+    return createdLate(async () => {
+      const [{ createSite }, { portalSite }] = await Promise.all([loadPages(), import('./portal-site.ts')]);
+      return createSite(this.#context, portalSite(this.#context));
+    });
   }
 
   #createListener(): ReturnType<typeof portalListener> {

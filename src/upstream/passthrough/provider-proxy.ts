@@ -1,5 +1,5 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createProxyMiddleware, type RequestHandler } from 'http-proxy-middleware';
+import type { RequestHandler } from 'http-proxy-middleware';
 import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { sendContinue } from '../../inbound/expect-continue.ts';
@@ -43,7 +43,8 @@ interface ProxiedProvider {
 export class ProviderProxy {
   readonly #idle_timeout_ms: number;
   readonly #agent: HttpAgent;
-  readonly #proxy: RequestHandler;
+  /** Loaded for gateways that have such paths, while they start. */
+  readonly #proxy: Promise<RequestHandler>;
   readonly #transfers = new WeakMap<IncomingMessage, Transfer>();
 
   constructor({ config, certificates }: ProxiedProvider) {
@@ -52,7 +53,12 @@ export class ProviderProxy {
     // Every request may hold a connection, so a cap here would be a cap on requests.
     const options = { keepAlive: true, timeout: keep_alive_ms };
     this.#agent = base_url.startsWith('https:') ? certificates.agent(options) : new HttpAgent(options);
-    this.#proxy = createProxyMiddleware({
+    this.#proxy = this.#createProxy(base_url);
+  }
+
+  async #createProxy(base_url: string): Promise<RequestHandler> {
+    const { createProxyMiddleware } = await import('http-proxy-middleware');
+    return createProxyMiddleware({
       target: new URL(base_url),
       agent: this.#agent,
       changeOrigin: true,
@@ -81,6 +87,7 @@ export class ProviderProxy {
     response: ServerResponse,
     { url, headers, limits, onBody }: Forwarding,
   ): Promise<IncomingMessage> {
+    const proxy = await this.#proxy;
     const replied = Promise.withResolvers<IncomingMessage>();
     this.#transfers.set(request, { exchange, limits, onBody, replied, onClose: [] });
     // The application around the gateway must find the request unchanged.
@@ -88,7 +95,7 @@ export class ProviderProxy {
     Object.assign(request, { url, headers });
     const fault = (error: unknown) =>
       replied.reject(error ?? new Error('http-proxy-middleware did not pass the request on'));
-    void this.#proxy(request, response, fault);
+    void proxy(request, response, fault);
     try {
       const reply = await replied.promise;
       // httpxy would destroy the client's response when the reply breaks off, before an error could be sent.
