@@ -20,8 +20,9 @@ export type { ConfiguredProvider, ConfiguredStage, GatewayConfig } from './confi
 export type { StageEntry } from './config/given-plugins.ts';
 export { ConfigError, type ConfigIssue } from './diagnostics/config-error.ts';
 export { errorCatalogue, GatewayError } from './errors.ts';
-export { createGateway, type Gateway } from './gateway.ts';
+export type { Gateway } from './gateway.ts';
 export type { GatewayOptions, OperatorOf } from './gateway-options.ts';
+export { createGateway } from './lazy-gateway.ts';
 export type { AccountOptions, ModelOptions, PlanOptions, ProviderOptions } from './options.ts';
 export type { Reloaded } from './reload.ts';
 export { MemoryStateStore } from './stores/limits/memory-state-store.ts';
