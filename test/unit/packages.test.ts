@@ -1,7 +1,8 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { productionPackages } from '../package/installed-package.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string): unknown => JSON.parse(readFileSync(join(root, name), 'utf8'));
@@ -69,6 +70,7 @@ describe('the npm packages', () => {
       'bin',
       'dist',
       'docs/*.md',
+      'examples',
       'grafana/README.md',
       'grafana/alerts/sluice.rules.yaml',
       'grafana/dashboards',
@@ -76,5 +78,21 @@ describe('the npm packages', () => {
       'sluice.schema.json',
       'CHANGELOG.md',
     ]);
+  });
+
+  it('install little for users, and neither a database client nor a tracing SDK', () => {
+    const names = productionPackages();
+    expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+    expect(names.filter(name => /^pg|redis|openid|gpt-tokenizer|opentelemetry\/(?!api$)/.test(name))).toEqual(
+      [],
+    );
+    const files = names.flatMap(name =>
+      globSync(`node_modules/${name}/**/*`, { cwd: root, exclude: path => path.endsWith('/.cache') }),
+    );
+    // As a file system with blocks of 4 kB counts. The package itself has 8 MB more, and all must stay below 45.
+    const blocks = files.map(file => statSync(join(root, file))).filter(file => file.isFile());
+    const bytes = blocks.reduce((sum, { size }) => sum + Math.ceil(size / 4096) * 4096, 0);
+    expect(bytes / 2 ** 20).toBeLessThan(35);
+    expect(bytes / 2 ** 20).toBeGreaterThan(10);
   });
 });

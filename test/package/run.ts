@@ -1,0 +1,93 @@
+/** `npm run package`: the package as it would be published, checked and used as its users would. */
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { PrintingProcess } from '../support/printing-process.ts';
+import { installedPackage } from './installed-package.ts';
+import { programs } from './programs.ts';
+
+const needed = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'bin/sluice.cjs',
+  'dist/src/dashboard/assets/chart.LICENSE.md',
+  'docs/configuration.md',
+  'examples/README.md',
+  'grafana/alerts/sluice.rules.yaml',
+  'sluice.example.yaml',
+  'sluice.schema.json',
+];
+const max_files = 1600;
+const { directory, files } = installedPackage();
+const inside = join(directory, 'node_modules/sluice');
+let wrong = 0;
+
+async function check(what: string, find: () => unknown): Promise<void> {
+  const faults: unknown[] = [];
+  try {
+    faults.push(...[(await find()) ?? []].flat());
+  } catch (thrown) {
+    const { stdout, message } = thrown as Error & { readonly stdout?: string };
+    faults.push(stdout || message);
+  }
+  if (faults.length > 0) wrong++;
+  process.stdout.write(
+    `${[`${faults.length === 0 ? 'as it must' : 'WRONG     '}  ${what}`, ...faults].join('\n  ')}\n`,
+  );
+}
+
+/** Output of Node with these arguments in the project; throws when it fails. */
+const node = (...args: string[]): string =>
+  execFileSync(process.execPath, args, { cwd: directory, encoding: 'utf8', stdio: 'pipe' }).trim();
+const prints = (file: string, expected: string) => {
+  const printed = node(file);
+  return printed === expected ? [] : [printed];
+};
+
+await check('has what it needs and no other files', () => {
+  const surplus = files.filter(
+    file => /\.map$|(?<!\.d)\.ts$|\.test\./.test(file) && !file.startsWith('examples/'),
+  );
+  const many = files.length > max_files ? [`${files.length} files`] : [];
+  return [...needed.filter(file => !files.includes(file)), ...surplus, ...many];
+});
+await check('is published as publint demands', async () => {
+  const { messages, pkg } = await publint({ pkgDir: inside, strict: true, pack: false });
+  return messages.map(message => formatMessage(message, pkg!));
+});
+for (const [name, text] of Object.entries(programs)) writeFileSync(join(directory, name), text);
+await check(
+  'type-checks in strict programs of both module systems, without the types of optional packages',
+  () => {
+    node('node_modules/typescript/bin/tsc', '--project', '.');
+  },
+);
+await check('runs in a module', () => prints('built/module.mjs', 'true'));
+await check('is required by TypeScript', () => prints('built/require.cjs', 'true'));
+await check('is the same when it is required and imported', () => prints('plain.cjs', 'true'));
+/** The shortest of a few runs, in milliseconds: other work on the machine makes single ones longer. */
+const shortest = (run: () => string): number => Math.min(...Array.from({ length: 5 }, () => Number(run())));
+// Twice what is promised for a developer's machine, since this one may be busy.
+await check('is imported within 800 ms', () => {
+  const program =
+    "const began_ms = performance.now(); await import('sluice'); console.log(performance.now() - began_ms)";
+  const took_ms = shortest(() => node('--input-type=module', '--eval', program));
+  return took_ms < 800 ? [] : [`${Math.round(took_ms)} ms`];
+});
+await check('serves the demo by its command, within 2 s', async () => {
+  const command = ['node_modules/sluice/bin/sluice.cjs', '--port', '0', '--admin-port', '0'];
+  const began_ms = performance.now();
+  const demo = new PrintingProcess(process.execPath, command, { cwd: directory });
+  const [, url = ''] = await demo.printed(/listening on (http:\/\/\S+)/);
+  const took_ms = performance.now() - began_ms;
+  const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: unknown[] };
+  demo.signal('SIGINT');
+  const code = await demo.exited;
+  const isRight = data.length > 0 && code === 0 && took_ms < 2000;
+  return isRight ? [] : [`${data.length} models after ${Math.round(took_ms)} ms, exit code ${code}`];
+});
+rmSync(directory, { recursive: true });
+process.exit(wrong > 0 ? 1 : 0);
