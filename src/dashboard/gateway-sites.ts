@@ -63,7 +63,10 @@ export class GatewaySites {
 
   #createDashboard(): RequestHandler {
     return createdLate(async () => {
-      const [{ createSite }, { operatorsSite }] = await Promise.all([loadPages(), import('./operators-site.ts')]);
+      const [{ createSite }, { operatorsSite }] = await Promise.all([
+        loadPages(),
+        import('./operators-site.ts'),
+      ]);
       return createSite(this.#context, operatorsSite(this.#context, this.#operatorOf));
     });
   }
