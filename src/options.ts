@@ -221,7 +221,7 @@ export interface AdminOptions {
    * dashboard.
    */
   users?: Record<string, {
-    /** The password itself, of at least 12 characters; usually `${ENV}`. */
+    /** The password itself, of at least 12 characters; usually `${NAME}` or `${file:PATH}`. */
     password: string;
     /**
      * `admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the
@@ -250,7 +250,7 @@ export interface AdminOptions {
     issuer: string;
     /** Id of the client that is registered there. */
     client_id: string;
-    /** Its secret, usually `${ENV}`; a public client has none. PKCE is always used. */
+    /** Its secret, usually `${NAME}` or `${file:PATH}`; a public client has none. PKCE is always used. */
     client_secret?: string | undefined;
     /**
      * What is asked for.
@@ -349,7 +349,7 @@ export interface PortalOptions {
    * password: "${NAME}", account }`.
    */
   users?: Record<string, {
-    /** The password itself, of at least 12 characters; usually `${ENV}`. */
+    /** The password itself, of at least 12 characters; usually `${NAME}` or `${file:PATH}`. */
     password: string;
     /** The id of the account that they see. */
     account: string;
@@ -368,7 +368,7 @@ export interface PortalOptions {
     issuer: string;
     /** Id of the client that is registered there. */
     client_id: string;
-    /** Its secret, usually `${ENV}`; a public client has none. PKCE is always used. */
+    /** Its secret, usually `${NAME}` or `${file:PATH}`; a public client has none. PKCE is always used. */
     client_secret?: string | undefined;
     /**
      * What is asked for.
@@ -772,7 +772,7 @@ export interface HealthCheckOptions {
 export interface ProviderOptions {
   /** Where the API begins, usually with `/v1`. */
   base_url: string;
-  /** Sent as `Authorization: Bearer …`, or as the adapter says; usually `${ENV}`. */
+  /** Sent as `Authorization: Bearer …`, or as the adapter says; usually `${NAME}` or `${file:PATH}`. */
   api_key?: string | undefined;
   /**
    * Several keys, used in turn in place of `api_key`. One that the upstream refuses (401, 403) or limits (429)
@@ -1092,7 +1092,7 @@ export interface AccountOptions {
    * @defaultValue `[]`
    */
   keys?: ({
-    /** The key itself, of at least 8 characters; usually `${ENV}`. */
+    /** The key itself, of at least 8 characters; usually `${NAME}` or `${file:PATH}`. */
     value: string;
   } | {
     /** The SHA-256 of the key, as 64 hexadecimal digits. */

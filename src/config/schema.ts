@@ -80,7 +80,7 @@ export const serverSchema = z.strictObject({
 const passwordSchema = z
   .string()
   .min(12, 'must have at least 12 characters')
-  .describe('The password itself, of at least 12 characters; usually `${ENV}`.');
+  .describe('The password itself, of at least 12 characters; usually `${NAME}` or `${file:PATH}`.');
 const passwordHashSchema = z
   .string()
   .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')

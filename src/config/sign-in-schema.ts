@@ -27,7 +27,9 @@ export const oidcFields = {
     .string()
     .min(1)
     .optional()
-    .describe('Its secret, usually `${ENV}`; a public client has none. PKCE is always used.'),
+    .describe(
+      'Its secret, usually `${NAME}` or `${file:PATH}`; a public client has none. PKCE is always used.',
+    ),
   scopes: z
     .array(z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope, without spaces'))
     .default(['openid', 'email', 'profile'])

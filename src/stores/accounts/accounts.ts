@@ -32,7 +32,7 @@ const keySchema = z.union(
       value: z
         .string()
         .min(8, 'must have at least 8 characters')
-        .describe('The key itself, of at least 8 characters; usually `${ENV}`.'),
+        .describe('The key itself, of at least 8 characters; usually `${NAME}` or `${file:PATH}`.'),
     }),
     z.strictObject({
       sha256: z

@@ -14,7 +14,9 @@ export const providerBaseSchema = z.strictObject({
     .describe('Where the API begins, usually with `/v1`.'),
   api_key: text
     .optional()
-    .describe('Sent as `Authorization: Bearer …`, or as the adapter says; usually `${ENV}`.'),
+    .describe(
+      'Sent as `Authorization: Bearer …`, or as the adapter says; usually `${NAME}` or `${file:PATH}`.',
+    ),
   api_keys: z
     .array(text)
     .min(1, 'must list at least one key')
