@@ -90,6 +90,14 @@ export const processes: readonly Row[] = [
         queries: { [instance]: promql`time() - ${ofEach('sluice_config_loaded_timestamp_seconds')}` },
       },
       {
+        id: 47,
+        kind: 'stacked',
+        title: 'Reloads',
+        description: 'Reloads of the configuration. A refused one changes nothing; the log has its mistakes.',
+        unit: 'ops',
+        queries: { '{{result}}': rate(of('sluice_config_reloads_total'), 'result') },
+      },
+      {
         id: 42,
         kind: 'series',
         title: 'Background reads',
