@@ -15,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Lets `npx sluice` be this program. */
+/** Folders of programs in which `sluice` is this program, as after an installation. */
 async function programs(): Promise<string> {
   const folder = join(directory, 'bin');
   await mkdir(folder);
-  const command = `exec "${process.execPath}" --conditions=sluice-source "${join(root, 'bin/sluice.cjs')}"`;
-  await writeFile(join(folder, 'npx'), `#!/bin/sh\n[ "$1" = sluice ] || exit 1\nshift\n${command} "$@"\n`);
-  await chmod(join(folder, 'npx'), 0o755);
+  const command = `exec "${process.execPath}" --conditions=sluice-source "${join(root, 'bin/sluice.cjs')}" "$@"`;
+  await writeFile(join(folder, 'sluice'), `#!/bin/sh\n${command}\n`);
+  await chmod(join(folder, 'sluice'), 0o755);
   return `${folder}:${dirname(process.execPath)}:${process.env.PATH}`;
 }
 
@@ -38,7 +38,7 @@ async function script(): Promise<string> {
     .replace('\nadmin:\n', `\nserver: { port: ${port}, unready_ms: 0 }\nadmin:\n  port: ${adminPort}\n`);
   // The provider of the page has begun when its next command is typed.
   const begun = `curl -s -o models.json --retry 20 --retry-connrefused --retry-delay 1 http://127.0.0.1:${provider}/v1/models\n`;
-  return placed.replace(/^npx sluice init/m, `${begun}$&`);
+  return placed.replace(/^sluice init/m, `${begun}$&`);
 }
 
 describe('the page for beginners', () => {
