@@ -47,7 +47,8 @@ interface DemoPlace {
 
 /** Text printed on a terminal when the demo starts: what to try. */
 export function invitation({ url, adminUrl, key, password, upstream }: DemoPlace): string {
-  return `
+  return `Next: open ${adminUrl}/dashboard/ (name ${operator}, password ${password}), or paste the curl below.
+
 sluice is listening on ${url} (admin: ${adminUrl}).
 Upstream: ${upstream}
 
@@ -58,10 +59,9 @@ curl -N ${url}/v1/chat/completions \\
   -H 'Content-Type: application/json' \\
   -d '{"model":"aion-labs/aion-3.5","stream":true,"stream_options":{"continuous_usage_stats":true},"messages":[{"role":"user","content":"Why do rivers bend?"}]}'
 
-Dashboard: ${adminUrl}/dashboard/ (for this run: name ${operator}, password ${password})
-Or in the browser: ${adminUrl}/dashboard/playground with the key ${key}
+Or in the browser: ${adminUrl}/dashboard/playground with the key ${key}. Name, password and key are for this run.
 
-Then: curl ${url}/v1/models, curl ${adminUrl}/metrics, and your own configuration with --config FILE (sluice.example.yaml).
+Then: curl ${url}/v1/models, curl ${adminUrl}/metrics, and your own configuration: sluice init.
 Ctrl-C stops it.
 `;
 }

@@ -8,6 +8,7 @@ import type { AddressChoice } from './listen-addresses.ts';
 import type { ProcessLog } from './process-log.ts';
 import type { Sidecar } from './serve.ts';
 import { onSignal } from './signals.ts';
+import { watchStarter } from './watch-starter.ts';
 
 type Flags = NonNullable<AddressChoice['flags']>;
 type ServeOptions = Flags & { readonly config?: string };
@@ -59,13 +60,13 @@ const listening = ({
 ];
 
 /**
- * Serves until a signal, and then runs `after`. Loads the gateway only now: commands that end by themselves start in half the time without
- * it.
+ * Serves until a signal. Loads the gateway only now: commands that end by themselves start in half the time without it. With `endDemo`,
+ * which ends what the demo has started beside the gateway, any signal ends running requests at once: nobody else uses a demo.
  */
 async function serveUntilSignal(
   config: string | GatewayConfig,
   flags: Flags,
-  after?: () => Promise<void>,
+  endDemo?: () => Promise<void>,
 ): Promise<Sidecar & { readonly log: ProcessLog }> {
   const [{ serve }, { isTracingWanted, startTracing }, { logSdkDiagnostics }, { ProcessLog }, { Registry }] =
     await Promise.all([
@@ -87,15 +88,18 @@ async function serveUntilSignal(
   onSignal({
     close: async signal => {
       try {
-        await sidecar.close(signal === 'SIGINT' ? 0 : undefined);
+        const closed = sidecar.close(signal === 'SIGINT' ? 0 : undefined);
+        if (endDemo) sidecar.abort();
+        await closed;
       } finally {
-        await after?.();
+        await endDemo?.();
         await endTracing();
       }
     },
     abort: () => sidecar.abort(),
     failed: error => log.failed(error, 'shutdown failed'),
   });
+  watchStarter(process.env);
   return { ...sidecar, log };
 }
 

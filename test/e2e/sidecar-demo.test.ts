@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
+import { PrintingProcess } from '../support/printing-process.ts';
 import { type SidecarProcess, startDemo } from '../support/sidecar-process.ts';
 
 const running: (SidecarProcess | Simulator)[] = [];
@@ -94,9 +95,31 @@ describe('sluice without a configuration', () => {
     );
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('exits with code 0 on %s', async name => {
-    const { signal, exited } = await demo();
-    signal(name);
-    expect(await exited).toBe(0);
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'exits at once with code 0 on %s, with a stream open',
+    async name => {
+      const { signal, exited, output } = await demo();
+      const reply = await tried(
+        output(),
+        ask('Write a novel. [[sim:tokens=20000 tps=10]]', { stream: true }),
+      );
+      const reader = reply.body!.getReader();
+      await reader.read();
+      const began_ms = performance.now();
+      signal(name);
+      expect(await exited).toBe(0);
+      expect(performance.now() - began_ms).toBeLessThan(3000);
+      await reader.cancel().catch(() => {});
+    },
+  );
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)('ends when the npm that has started it gets %s', async name => {
+    const args = ['start', '--', '--port', '0', '--admin-port', '0'];
+    const npm = new PrintingProcess('npm', args, { env: { ...process.env, npm_command: undefined } });
+    const [, url = ''] = await npm.printed(/listening on (http:\/\/\S+) /);
+    npm.signal(name);
+    // Its output is that of the gateway as well, which goes on until both have ended.
+    await npm.exited;
+    await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
   });
 });

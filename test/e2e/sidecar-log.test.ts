@@ -184,7 +184,7 @@ describe('a terminal', () => {
       body: JSON.stringify(ask('Hello?')),
     });
     expect(reply.status).toBe(200);
-    expect(running.stdout).toMatch(/Dashboard: \S+ \(for this run: name demo, password [\w-]+\)/);
+    expect(running.stdout).toMatch(/^Next: open \S+\/dashboard\/ \(name demo, password [\w-]+\), or paste/m);
     expect(running.stdout).not.toContain('\u001b');
   });
 });
