@@ -37,6 +37,19 @@ describe('sluice completion', () => {
       ['bash', 'zsh', 'fish', '--help'],
     ],
     [['check', '--config', ''], []],
+    [['keys', 'create', '--account', 'a'], []],
+    [
+      ['keys', 'list', '--format', ''],
+      ['table', 'csv', 'json'],
+    ],
+    [['check', '--format', 'j'], ['json']],
+    [
+      ['init', '--adapter', 'o'],
+      ['openrouter', 'openai'],
+    ],
+    [['print'], ['print-config']],
+    [['--ver'], ['--version']],
+    [['doctor', '--g'], ['--generate']],
   ])('completes %j in bash with %j', async (words, expected) => {
     expect(await offered(...words)).toEqual(expected);
   });
@@ -49,9 +62,12 @@ describe('sluice completion', () => {
     expect(fish).toContain(
       "complete -c sluice -n '__fish_use_subcommand' -f -a check -d 'list everything that is wrong with a configuration'",
     );
+    expect(fish).toContain(
+      "complete -c sluice -n '__fish_seen_subcommand_from print-config' -l format -x -a 'yaml json' -d 'how it is printed'",
+    );
     expect(fish).toContainEqual(
       expect.stringMatching(
-        /^complete -c sluice -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l account /,
+        /^complete -c sluice -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l account -r /,
       ),
     );
   });
