@@ -1,11 +1,8 @@
-import { stringify } from 'csv-stringify/sync';
-
 /** Lines of cells as CSV (RFC 4180), quoted where needed. Text that a spreadsheet would run as a formula gets a `'` in front. */
 export const csvOf = (lines: readonly (readonly string[])[]): string =>
-  stringify(
-    lines.map(line => line.map(cell => (isFormula(cell) ? `'${cell}` : cell))),
-    { record_delimiter: '\r\n', eof: false, quoted_match: /[\r\n]/ },
-  );
+  lines.map(line => line.map(cell => quoted(isFormula(cell) ? `'${cell}` : cell)).join(',')).join('\r\n');
 
-/** The library's `escape_formulas` would mark negative numbers as well. */
+const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+
+/** Negative numbers are none. */
 const isFormula = (cell: string): boolean => /^[=+\-@\t\r]/.test(cell) && Number.isNaN(Number(cell));
