@@ -11,7 +11,9 @@ if (parseInt(process.versions.node, 10) < needed) {
       process.versions.node +
       ' (' +
       process.execPath +
-      ')\n',
+      '). Install one from https://nodejs.org, or let npm bring it: npx --package node@' +
+      needed +
+      ' --package sluice sluice\n',
   );
   process.exitCode = 1;
 } else {

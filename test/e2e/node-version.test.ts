@@ -30,12 +30,12 @@ function run(version: string, ...args: string[]): Promise<{ code: unknown; stdou
 
 describe('the sluice command', () => {
   it.each(['0.12.18', '18.20.4', '20.20.2', '22.1.0', '23.11.0'])(
-    'reports in one sentence that Node %s is too old',
+    'reports that Node %s is too old, and what to do',
     async version => {
       expect(await run(version, '--help')).toEqual({
         code: 1,
         stdout: '',
-        stderr: `sluice needs Node 24 or newer; this is Node ${version} (${process.execPath})\n`,
+        stderr: `sluice needs Node 24 or newer; this is Node ${version} (${process.execPath}). Install one from https://nodejs.org, or let npm bring it: npx --package node@24 --package sluice sluice\n`,
       });
     },
   );

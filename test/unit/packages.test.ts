@@ -6,11 +6,17 @@ import { productionPackages } from '../package/installed-package.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string): unknown => JSON.parse(readFileSync(join(root, name), 'utf8'));
-const { allowScripts, dependencies, devDependencies, peerDependencies, files } = read('package.json') as {
+const { allowScripts, dependencies, devDependencies, peerDependencies, peerDependenciesMeta, files } = read(
+  'package.json',
+) as {
   readonly [section in 'dependencies' | 'devDependencies' | 'peerDependencies']: Readonly<
     Record<string, string>
   >;
-} & { readonly allowScripts: Record<string, boolean>; readonly files: readonly string[] };
+} & {
+  readonly allowScripts: Record<string, boolean>;
+  readonly peerDependenciesMeta: Record<string, object>;
+  readonly files: readonly string[];
+};
 const { packages } = read('package-lock.json') as {
   packages: Record<
     string,
@@ -78,6 +84,13 @@ describe('the npm packages', () => {
       'sluice.schema.json',
       'CHANGELOG.md',
     ]);
+  });
+
+  it('are named in the documents where an option needs one more', () => {
+    const page = readFileSync(join(root, 'docs/getting-started.md'), 'utf8');
+    const optional = Object.keys(peerDependenciesMeta).filter(name => name !== 'express');
+    const named = [...page.matchAll(/`npm install (\S+)`/g)].map(([, name]) => name);
+    expect(named.toSorted()).toEqual(optional.toSorted());
   });
 
   it('install little for users, and neither a database client nor a tracing SDK', () => {
