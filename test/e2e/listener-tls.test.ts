@@ -7,7 +7,7 @@ import tls from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
-import { ask, clientKey, startGateway, sumOf } from '../support/gateway-under-test.ts';
+import { ask, clientKey, configOf, startGateway, sumOf } from '../support/gateway-under-test.ts';
 import { completion, finished, said, used } from '../support/hostile-setting.ts';
 import { RawConnection } from '../support/raw-client.ts';
 import {
@@ -197,10 +197,10 @@ describe('a listener with TLS and authorities for clients', () => {
     writeFileSync(authorities, client.cert);
     writeFileSync(files.cert_file, first.cert);
     writeFileSync(files.key_file, first.key);
-    const gateway = await startGateway({
-      upstream,
-      server: { tls: { ...files, client_ca_file: authorities, min_version: 'TLSv1.3' } },
-    });
+    const certified = { ...files, client_ca_file: authorities, min_version: 'TLSv1.3' } as const;
+    const gateway = await startGateway({ upstream, server: { tls: certified } });
+    const { needsRestart } = await gateway.gateway.reload(configOf({ upstream, server: { tls: files } }));
+    expect(needsRestart).toEqual(['server.tls']);
     const asked = (options: object): Promise<{ status: number; text: string }> =>
       new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' };

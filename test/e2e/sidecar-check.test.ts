@@ -212,7 +212,7 @@ describe('sluice check', () => {
     ],
     ['an unknown flag of the simulator', ['simulate', '--prot', '1'], /Did you mean --port\?/],
     ['a port that is none', ['--port', '99999'], /--port must be a number from 0 to 65535/],
-    ['a port beside a configuration', ['--port', '0', '--config', 'x'], /server\.port/],
+    ['an address that is none', ['--host', '', '--config', 'x'], /--host must be an address/],
   ])('ends with the code 2 for %s', async (_, args, says) => {
     const { code, stdout, stderr } = await runSidecar(args);
     expect(code).toBe(2);
