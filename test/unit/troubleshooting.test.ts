@@ -8,15 +8,23 @@ const page = read('docs/troubleshooting.md');
 /** The text below a heading of the second level. */
 const below = (heading: string): string => page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
 
-/** The code in the first column of a section's tables. */
-const firstCells = (section: string): string[] =>
-  [...section.matchAll(/^\| (`+)(.+?)\1 \|/gm)].map(([, , code]) => code!);
+/** The code in the first column of a section's tables, with the second column. */
+const rowsOf = (section: string): [code: string, next: string][] =>
+  [...section.matchAll(/^\| (`+)(.+?)\1 \| (.*?) \|/gm)].map(([, , code, next]) => [code!, next!]);
+
+const byText = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
+  one < other ? -1 : 1;
 
 describe('the page about trouble', () => {
-  it('has every message that is logged at warn or above, and no other', () => {
+  it('has every message that is logged at warn or above with its level, and no other', () => {
     const { messages, faults } = loggedMessages();
     expect(faults).toEqual([]);
-    expect(firstCells(below('By log message')).toSorted()).toEqual([...messages].toSorted());
+    const [logged = '', warnings = ''] = below('By log message').split(
+      '\n### Warnings of the configuration\n',
+    );
+    const found = [...rowsOf(logged), ...rowsOf(warnings).map(([code]): [string, string] => [code, 'warn'])];
+    const expected = [...messages].map(([text, levels]): [string, string] => [text, levels.join(', ')]);
+    expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 
   it('has every error of the catalogue with its status, type and message', () => {
@@ -35,7 +43,7 @@ describe('the page about trouble', () => {
 describe('the messages of the log', () => {
   const found = (code: string, file = 'src/sample.ts') => {
     const { messages, faults } = loggedMessages(new Map([[file, code]]));
-    return { messages: [...messages], faults };
+    return { messages: Object.fromEntries(messages), faults };
   };
 
   it('are found in texts, templates, constants and both branches of a choice', () => {
@@ -45,24 +53,33 @@ describe('the messages of the log', () => {
         log.warn('alone');
         this.#options.log?.error({ err }, \`of \${name} and \${other}\`);
         exchange.log.fatal({}, told);
-        log[level]({}, isOne ? 'one' : 'other');
+        log[isOne ? 'warn' : 'error']({}, isOne ? 'one' : 'other');
         this.#throttled.write('kind', log, 'warn', {}, 'now and then');
+        this.#throttled.write('kind', log, 'info', {}, 'not loud');
         function* warnings(): Generator<string> { yield 'without effect'; yield* more(); }
       `),
     ).toEqual({
-      messages: ['alone', 'of … and …', 'in a constant', 'one', 'other', 'now and then', 'without effect'],
+      messages: {
+        alone: ['warn'],
+        'of … and …': ['error'],
+        'in a constant': ['fatal'],
+        one: ['error', 'warn'],
+        other: ['error', 'warn'],
+        'now and then': ['warn'],
+        'without effect': ['warn'],
+      },
       faults: [],
     });
   });
 
   it('are a fault where they are not in the code that logs them, or where it is unclear what logs', () => {
     expect(found("log.warn({}, messageOf(fault)); log.error(message); sink.error('what is this');")).toEqual({
-      messages: [],
+      messages: {},
       faults: ['src/sample.ts: log.warn(…)', 'src/sample.ts: log.error(…)', 'src/sample.ts: sink.error(…)'],
     });
   });
 
   it('are left out below warn', () => {
-    expect(found("log.info('normal'); log.debug({}, 'detail');")).toEqual({ messages: [], faults: [] });
+    expect(found("log.info('normal'); log.debug({}, 'detail');")).toEqual({ messages: {}, faults: [] });
   });
 });

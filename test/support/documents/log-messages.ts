@@ -4,8 +4,8 @@ import { read, root } from './blocks.ts';
 
 /** What the code logs at `warn` or above, and calls whose message could not be found. */
 export interface LoggedMessages {
-  /** The messages; `…` stands for what is put in at run time. */
-  readonly messages: ReadonlySet<string>;
+  /** The levels of each message, in alphabetical order; `…` stands for what is put in at run time. */
+  readonly messages: ReadonlyMap<string, readonly string[]>;
   /** Calls that log a message that the code there does not have: each as `file: code`. */
   readonly faults: readonly string[];
 }
@@ -20,6 +20,7 @@ interface Node {
 interface Logged {
   readonly place: string;
   readonly message: Node | undefined;
+  readonly levels: readonly string[];
   readonly scope: Scope;
 }
 
@@ -31,7 +32,9 @@ interface Scope {
   readonly isWarnings: boolean;
 }
 
-const levels = new Set(['warn', 'error', 'fatal']);
+const loud = new Set(['warn', 'error', 'fatal']);
+/** Levels that a function is given: those of OpenTelemetry's diagnostics, of which none is louder. */
+const passed_along = ['warn'];
 const isLog = (receiver: string): boolean => /^#?(?:log|logger|current)$/.test(receiver);
 
 /** Things that are no logs, and have a method named `error`. */
@@ -39,8 +42,8 @@ const others = new Set(['renderer', '#renderer', 'writer', 'written', 'part', 't
 
 /** Methods that log a message which they are given: what they are called on, their name, and the number of that argument. */
 const loggers = [
-  { file: 'src/telemetry/throttled-log.ts', of: /./, name: 'write', at: 4 },
-  { file: 'src/cli/process-log.ts', of: /^#?log$/i, name: 'failed', at: 1 },
+  { file: 'src/telemetry/throttled-log.ts', of: /./, name: 'write', at: 4, level: 2 },
+  { file: 'src/cli/process-log.ts', of: /^#?log$/i, name: 'failed', at: 1, level: 'fatal' },
 ] as const;
 
 /** Where the message is not the code's own: errors to clients, which the catalogue has; what any log is made of; warnings that are yielded elsewhere. */
@@ -58,14 +61,16 @@ export function loggedMessages(
     globSync('{src,plugins}/**/*.ts', { cwd: root }).map(file => [file, read(file)]),
   ),
 ): LoggedMessages {
-  const messages = new Set<string>();
+  const messages = new Map<string, readonly string[]>();
   const faults: string[] = [];
   for (const [file, code] of sources) {
     const module = parseSync(code, { syntax: 'typescript', target: 'es2024' }) as unknown as Node;
     const scope = { constants: new Map(constantsIn(module)), isWarnings: false };
-    for (const { place, message, scope: seen } of logged(module, file, scope)) {
+    for (const { place, message, levels, scope: seen } of logged(module, file, scope)) {
       const texts = textsOf(message, seen.constants);
-      if (texts) for (const text of texts) messages.add(text);
+      if (texts)
+        for (const text of texts)
+          messages.set(text, [...new Set([...(messages.get(text) ?? []), ...levels])].toSorted());
       else if (!isElsewhere(file, message)) faults.push(`${file}: ${place}`);
     }
   }
@@ -81,7 +86,7 @@ function* logged(node: Node, file: string, outer: Scope): Generator<Logged> {
   const scope = isFunction(node) ? scopeOf(node, file, outer) : outer;
   if (node.type === 'CallExpression') yield* loggedBy(node, file, scope);
   if (node.type === 'YieldExpression' && scope.isWarnings && node.delegate !== true)
-    yield { place: 'yield', message: node.argument as Node, scope };
+    yield { place: 'yield', message: node.argument as Node, levels: ['warn'], scope };
   for (const child of childrenOf(node)) yield* logged(child, file, scope);
 }
 
@@ -93,11 +98,22 @@ function* loggedBy(call: Node, file: string, scope: Scope): Generator<Logged> {
   const given = (call.arguments as readonly { expression: Node }[]).map(({ expression }) => expression);
   const place = `${receiver}.${method}(…)`;
   const logger = loggers.find(({ name, at }) => name === method && given.length > at);
-  if (logger && (logger.of.test(receiver) || file === logger.file))
-    yield { place, message: given[logger.at], scope };
-  else if (isLog(receiver) && (property.type === 'Computed' || levels.has(method)))
-    yield { place, message: given[1] ?? given[0], scope };
-  else if (levels.has(method) && !others.has(receiver)) yield { place, message: undefined, scope };
+  if (logger && (logger.of.test(receiver) || file === logger.file)) {
+    const levels =
+      typeof logger.level === 'string' ? [logger.level] : textsOf(given[logger.level], scope.constants);
+    yield* loudOnly({ place, message: given[logger.at], levels: levels ?? passed_along, scope });
+  } else if (isLog(receiver) && (property.type === 'Computed' || loud.has(method))) {
+    const chosen =
+      property.type === 'Computed' ? textsOf(property.expression as Node, scope.constants) : [method];
+    yield* loudOnly({ place, message: given[1] ?? given[0], levels: chosen ?? passed_along, scope });
+  } else if (loud.has(method) && !others.has(receiver))
+    yield { place, message: undefined, levels: [], scope };
+}
+
+/** The call with its levels from `warn` on; nothing if it has none. */
+function* loudOnly(call: Logged): Generator<Logged> {
+  const levels = call.levels.filter(level => loud.has(level));
+  if (levels.length > 0) yield { ...call, levels };
 }
 
 const isFunction = ({ type }: Node): boolean =>
