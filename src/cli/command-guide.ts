@@ -82,7 +82,7 @@ export const guides: Readonly<Record<string, Guide>> = {
     examples: ['sluice keys revoke key_123 key_456 --config sluice.yaml'],
   },
   'accounts create': {
-    fails: `${store} the name is taken, or there is no such plan or model`,
+    fails: 'the records store is down, the name is taken, or there is no such plan or model',
     examples: ['sluice accounts create acme --plan free --config sluice.yaml'],
   },
   'accounts set-plan': {

@@ -70,6 +70,7 @@ function faultsOfSluice(words: readonly string[], place: string): string[] {
     return [`${place}: ${['sluice', ...words.slice(0, at)].join(' ')} has no command '${next}'`];
   if (command === program) command = program.commands.find(each => each.name() === 'serve')!;
   const known = ['--help', '-h', ...command.options.flatMap(({ long, short }) => [long, short])];
+  if (at === 0) known.push(...program.options.flatMap(({ long, short }) => [long, short]));
   return words
     .flatMap(word => /^--?[a-z][a-z-]*/.exec(word)?.[0] ?? [])
     .filter(flag => !known.includes(flag))

@@ -1,10 +1,13 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import type { Command } from 'commander';
 import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
 import { modelSchema, upstreamSchema } from '../../../src/catalog/model-schema.ts';
 import { routingSchema } from '../../../src/catalog/routing-schema.ts';
 import { chainOptionsSchema } from '../../../src/chain/chain-options.ts';
+import { guides } from '../../../src/cli/command-guide.ts';
+import { createProgram } from '../../../src/cli/program.ts';
 import {
   adminSchema,
   logSchema,
@@ -36,6 +39,7 @@ import { estimateTable } from '../estimate-table.ts';
  */
 const tables: Record<string, () => string> = {
   errors: errorTable,
+  commands: commandTable,
   clients: clientTable,
   server: () => optionTable(serverSchema),
   'server tls': () => optionTable(tlsSchema),
@@ -104,6 +108,23 @@ function typeOf(property: JsonProperty): string {
 
 const shown = (value: unknown): string =>
   value === undefined ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+function commandTable(): string {
+  const rows = commandsOf(createProgram({ print: () => {}, remark: () => {} })).map(
+    ([name, { description }, { fails }]) =>
+      `| \`sluice ${name}\` | ${description.replaceAll('|', '\\|')} | ${fails} |`,
+  );
+  return ['| command | what it does | exit code 1 |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** Every command that has a guide, with what its help says. */
+function commandsOf(command: Command, above = ''): [string, { description: string }, { fails: string }][] {
+  return command.commands.flatMap(child => {
+    const name = `${above} ${child.name()}`.trim();
+    const guide = guides[name];
+    return guide ? [[name, { description: child.description() }, guide]] : commandsOf(child, name);
+  });
+}
 
 function errorTable(): string {
   const rows = Object.entries<ErrorRow>(errorCatalogue).map(
