@@ -42,10 +42,13 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** What prevents the start of a sidecar with these sections. */
-async function faultOf(sections: object): Promise<string> {
+/** What prevents the start of a sidecar with these sections, and these variables of the environment. */
+async function faultOf(
+  sections: object,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const config = sidecarConfig('http://127.0.0.1:9/v1', sections as Partial<GatewayConfig>);
-  return serve(config).then(
+  return serve(config, {}, { environment }).then(
     async sidecar => {
       await sidecar.close(0);
       return 'it has started';
@@ -74,6 +77,15 @@ const absent = Object.assign(new Error("Cannot find package 'pg' imported from x
 const cases: readonly [about: string, fault: () => Promise<string> | string][] = [
   ['a port that is taken', () => faultOf({ server: { port: (taken.address() as { port: number }).port } })],
   ['an address of another machine', () => faultOf({ server: { host: '192.0.2.1' } })],
+  ['a PORT that is no port', () => faultOf({ server: { port: undefined } }, { PORT: 'http' })],
+  [
+    'a HOST that opens a gateway without keys',
+    () =>
+      faultOf(
+        { server: { open: true }, accounts: {}, stages: ['error-envelope', 'validation'] },
+        { HOST: '0.0.0.0' },
+      ),
+  ],
   ['one port for both listeners', () => faultOf({ server: { port: 18_999 }, admin: { port: 18_999 } })],
   [
     "tracing without OpenTelemetry's SDK",
