@@ -68,26 +68,38 @@ await check(
 await check('runs in a module', () => prints('built/module.mjs', 'true'));
 await check('is required by TypeScript', () => prints('built/require.cjs', 'true'));
 await check('is the same when it is required and imported', () => prints('plain.cjs', 'true'));
-/** The shortest of a few runs, in milliseconds: other work on the machine makes single ones longer. */
-const shortest = (run: () => string): number => Math.min(...Array.from({ length: 5 }, () => Number(run())));
-// Twice what is promised for a developer's machine, since this one may be busy.
-await check('is imported within 800 ms', () => {
-  const program =
-    "const began_ms = performance.now(); await import('sluice'); console.log(performance.now() - began_ms)";
-  const took_ms = shortest(() => node('--input-type=module', '--eval', program));
-  return took_ms < 800 ? [] : [`${Math.round(took_ms)} ms`];
-});
-await check('serves the demo by its command, within 2 s', async () => {
-  const command = ['node_modules/sluice/bin/sluice.cjs', '--port', '0', '--admin-port', '0'];
+
+/** Other work on the machine makes single runs longer, so the shortest of a few counts. */
+async function shortestOf(runs: number, run: () => number | Promise<number>): Promise<number> {
+  let shortest_ms = Infinity;
+  for (let at = 0; at < runs; at++) shortest_ms = Math.min(shortest_ms, await run());
+  return Math.round(shortest_ms);
+}
+
+/** Milliseconds until the demo listens; throws when it does not serve or not end. */
+async function startDemo(): Promise<number> {
   const began_ms = performance.now();
+  const command = ['node_modules/sluice/bin/sluice.cjs', '--port', '0', '--admin-port', '0'];
   const demo = new PrintingProcess(process.execPath, command, { cwd: directory });
   const [, url = ''] = await demo.printed(/listening on (http:\/\/\S+)/);
   const took_ms = performance.now() - began_ms;
   const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: unknown[] };
   demo.signal('SIGINT');
   const code = await demo.exited;
-  const isRight = data.length > 0 && code === 0 && took_ms < 2000;
-  return isRight ? [] : [`${data.length} models after ${Math.round(took_ms)} ms, exit code ${code}`];
+  if (data.length === 0 || code !== 0) throw new Error(`${data.length} models, exit code ${code}`);
+  return took_ms;
+}
+
+// Twice what is promised for a developer's machine, since this one may be busy.
+await check('is imported within 800 ms', async () => {
+  const program =
+    "const began_ms = performance.now(); await import('sluice'); console.log(performance.now() - began_ms)";
+  const took_ms = await shortestOf(5, () => Number(node('--input-type=module', '--eval', program)));
+  return took_ms < 800 ? [] : [`${took_ms} ms`];
+});
+await check('serves the demo by its command within 2 s', async () => {
+  const took_ms = await shortestOf(5, startDemo);
+  return took_ms < 2000 ? [] : [`${took_ms} ms`];
 });
 rmSync(directory, { recursive: true });
 process.exit(wrong > 0 ? 1 : 0);
