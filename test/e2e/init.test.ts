@@ -227,6 +227,13 @@ describe('sluice init', () => {
     expect(await modelsIn()).toHaveLength(2);
   });
 
+  it('asks at the port that PORT of the environment gives the gateway', async () => {
+    process.env.PORT = '9123';
+    const { printed } = await init(['--adapter', 'vllm', '--offline', '--yes']);
+    delete process.env.PORT;
+    expect(printed).toContain('http://127.0.0.1:9123/v1/chat/completions');
+  });
+
   it('takes another port than a llama.cpp that has the usual one', async () => {
     const { printed } = await init(['--adapter', 'llama-cpp', '--offline', '--yes']);
     expect((await loadConfig(file)).server.port).toBe(8090);

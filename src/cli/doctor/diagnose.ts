@@ -1,6 +1,7 @@
 import { loadConfig, type Settings } from '../../config/load.ts';
 import { ConfigError, shownIssue } from '../../diagnostics/config-error.ts';
 import { tryPlugins } from '../../try-plugins.ts';
+import { listenAddresses } from '../listen-addresses.ts';
 import { checkCollector } from './collector-check.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 import { checkIssuer } from './issuer-check.ts';
@@ -41,14 +42,13 @@ async function checkedConfig(file: string): Promise<{ settings?: Settings; findi
 }
 
 async function reached(settings: Settings, generate: boolean): Promise<Finding[]> {
-  const { providers, models, stores, records, server, admin, portal } = settings;
+  const { providers, models, stores, records, admin, portal } = settings;
   const issuers = { admin: admin.oidc?.issuer, portal: portal.enabled ? portal.oidc?.issuer : undefined };
   const asked = Promise.all(providers.map(provider => checkProvider(provider, models, generate)));
   const others = await Promise.all([
     checked('state store', checkState(stores.state)),
     checked('records store', checkRecords(records)),
-    checked('server address', checkListener({ name: 'server', ...server })),
-    checked('admin address', checkListener({ name: 'admin', ...admin })),
+    checked('addresses', checkListeners(settings)),
     ...Object.entries(issuers).flatMap(([section, issuer]) =>
       issuer === undefined ? [] : [checked(`OpenID issuer of ${section}`, checkIssuer(section, issuer))],
     ),
@@ -56,6 +56,16 @@ async function reached(settings: Settings, generate: boolean): Promise<Finding[]
   const answers = await asked;
   const skews_ms = answers.flatMap(({ skew_ms }) => skew_ms ?? []);
   return [...answers.flatMap(({ findings }) => findings), ...others.flat(), ...checkClock(skews_ms)];
+}
+
+/** Where the gateway would listen, `HOST` and `PORT` of the environment included. */
+async function checkListeners(settings: Settings): Promise<Finding[]> {
+  const { server, admin } = listenAddresses(settings, { environment: process.env });
+  const found = await Promise.all([
+    checkListener({ name: 'server', ...server, tls: settings.server.tls }),
+    checkListener({ name: 'admin', ...admin, tls: settings.admin.tls }),
+  ]);
+  return found.flat();
 }
 
 /** A check that fails unexpectedly is a fault of its thing, and no end of the others. */

@@ -1,9 +1,10 @@
-import { first_account, portOf } from './config-text.ts';
+import { first_account } from './config-text.ts';
 
 /** What the next steps depend on. */
 interface Written {
   readonly file: string;
-  readonly base_url: string;
+  /** Where the gateway will listen. */
+  readonly server: { readonly host: string; readonly port: number };
   /** The variable with the provider's key, if it is not set yet. */
   readonly unset: string | undefined;
   /** The id of a model of the catalog. */
@@ -18,7 +19,7 @@ export function programName(environment: Readonly<Record<string, string | undefi
 }
 
 /** The commands from the written file to the first streamed reply, for a shell. */
-export function nextSteps({ file, base_url, unset, model, program }: Written): string {
+export function nextSteps({ file, server, unset, model, program }: Written): string {
   const config = quoted(file);
   const body = {
     model,
@@ -29,10 +30,16 @@ export function nextSteps({ file, base_url, unset, model, program }: Written): s
     ...(unset === undefined ? [] : [`export ${unset}=…   # the key of the provider`]),
     `export SLUICE_KEY=$(${program} keys create --account ${first_account} --config ${config})`,
     `${program} --config ${config} &`,
-    `curl -N --retry 20 --retry-connrefused --retry-delay 1 http://127.0.0.1:${portOf({ base_url })}/v1/chat/completions \\`,
+    `curl -N --retry 20 --retry-connrefused --retry-delay 1 http://${hostOf(server.host)}:${server.port}/v1/chat/completions \\`,
     `  -H "Authorization: Bearer $SLUICE_KEY" -H 'Content-Type: application/json' \\`,
     `  -d ${quoted(JSON.stringify(body))}`,
   ].join('\n');
+}
+
+/** A host to connect to, where the gateway listens at every address as well. */
+function hostOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** A word for a shell. */

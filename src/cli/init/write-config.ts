@@ -11,6 +11,7 @@ import { providerBaseSchema } from '../../upstream/http/provider-schema.ts';
 import type { NoAnswer } from '../ask-server.ts';
 import { CommandMistake, UsageMistake, type Voice } from '../command.ts';
 import { askForModels, modelsIn } from '../list-models.ts';
+import { listenAddresses } from '../listen-addresses.ts';
 import { allModels, chosenModels, namedModels } from './choose-models.ts';
 import { configText } from './config-text.ts';
 import { nextSteps, programName } from './next-steps.ts';
@@ -182,13 +183,14 @@ class Initiation {
 
   /** Checks what was written, and says how to go on: results on standard output. */
   async #finish(server: Server): Promise<void> {
-    const { key_env, base_url } = server;
+    const { key_env } = server;
     const environment = { ...process.env, ...(key_env !== undefined && { [key_env]: 'checked-without-it' }) };
-    const { models } = await loadConfig(this.#file, environment);
+    const settings = await loadConfig(this.#file, environment);
+    const { models } = settings;
     const unset = this.#unset(server);
     const steps = nextSteps({
       file: this.#file,
-      base_url,
+      server: listenAddresses(settings, { environment: process.env }).server,
       unset,
       model: models[0]!.id,
       program: programName(process.env),
