@@ -71,10 +71,14 @@ export async function serve(
   }
 }
 
-/** Listener of the gateway. While it is unready, every reply closes its connection, so that the client's next request goes elsewhere. */
+/**
+ * Listener of the gateway. While it is unready, every reply closes its connection, so that the client's next request goes elsewhere; also one
+ * that began before and could not announce it.
+ */
 function receiver(gateway: Gateway): RequestListener {
   return (request, response) => {
     if (gateway.draining) response.setHeader('connection', 'close');
+    else response.once('finish', () => gateway.draining && request.socket.destroySoon());
     gateway(request, response);
   };
 }

@@ -70,6 +70,20 @@ describe('SIGTERM', () => {
     expect(simulator.stats).toMatchObject({ completed: 2, aborted: 0 });
   });
 
+  it('closes the connection of a stream that began before, so that the next request goes elsewhere', async () => {
+    await start({ unready_ms: 60_000 });
+    const connection = new RawConnection(sidecar.url);
+    const body = JSON.stringify(ask('Hello [[sim:tokens=12 reasoning_tokens=0 tps=12]]', { stream: true }));
+    connection.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await connection.received(/data: /);
+    await terminate();
+    await connection.closed;
+    expect(connection.text).toMatch(/connection: keep-alive[\s\S]*data: \[DONE\]\n\n\r\n0\r\n\r\n$/i);
+  });
+
   it('cuts replies that exceed the deadline with an error event and exits 0', async () => {
     await start({ drain_ms: 1500 });
     const stream = await post('Hello [[sim:tokens=endless tps=20]]', { stream: true });
