@@ -122,7 +122,7 @@ describe('sluice init', () => {
 
   it('asks again for an answer that it cannot use, and writes nothing when the terminal ends', async () => {
     const { code, message, shown } = await init([], ['9', 'vllm', 'nowhere', simulator.url, key]);
-    expect({ code, message }).toEqual({ code: 1, message: 'ended without an answer; nothing was written' });
+    expect({ code, message }).toEqual({ code: 1, message: '\nended without an answer; nothing was written' });
     expect(shown).toContain('is no name of a variable');
     expect(existsSync(file)).toBe(false);
   });

@@ -15,7 +15,7 @@ export type Ask = (question: string, initial?: string) => Promise<string>;
 export async function asking<T>({ input, output }: Terminal, work: (ask: Ask) => Promise<T>): Promise<T> {
   const lines = createInterface({ input, output });
   const ended = new Promise<never>((_, reject) => {
-    lines.once('close', () => reject(new CommandMistake('ended without an answer; nothing was written')));
+    lines.once('close', () => reject(new CommandMistake('\nended without an answer; nothing was written')));
   });
   // Not only while a question waits.
   ended.catch(() => {});
