@@ -211,7 +211,7 @@ function conditionsOf(draining: boolean, { state, records, clock }: Parts): stri
     if (!outage) return [];
     const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
     const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
-    return [`the ${store} store has been out for ${out_s} s, ${meanwhile}: ${why}`];
+    return [`the ${store} store has been down for ${out_s} s, ${meanwhile}: ${why}`];
   };
   return [
     ...(draining ? ['shutting down'] : []),

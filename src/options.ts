@@ -568,7 +568,7 @@ export interface StoresOptions {
   /** What becomes of limits while Redis does not answer or cannot be written, by the name of the limit. */
   on_state_store_down?: {
     /**
-     * What becomes of limits while the store is out. `local`: each instance admits its share, the limit ÷ the
+     * What becomes of limits while the store is down. `local`: each instance admits its share, the limit ÷ the
      * instances last seen, at least `state_min_instances` (of what was left of a day or month). `open`: the
      * limit is not applied. `closed`: accounts with the limit get 502 `server_error`.
      *
@@ -594,14 +594,14 @@ export interface StoresOptions {
    */
   records?: string | undefined;
   /**
-   * How long keys that have been used at this instance go on working while the records store is out. In
+   * How long keys that have been used at this instance go on working while the records store is down. In
    * milliseconds.
    *
    * @defaultValue `600000`
    */
   key_cache_ttl_ms?: number | undefined;
   /**
-   * The file in which the ledger waits while the records store is out: beside the SQLite file by default,
+   * The file in which the ledger waits while the records store is down: beside the SQLite file by default,
    * `sluice-ledger-queue.db` with Postgres.
    */
   ledger_queue?: string | undefined;

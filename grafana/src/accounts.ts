@@ -125,7 +125,7 @@ export const accounts: Board = {
           id: 13,
           kind: 'stacked',
           title: 'Decided without the state store',
-          description: 'While it was out, by the policy that decided: open, closed or local.',
+          description: 'While it was down, by the policy that decided: open, closed or local.',
           unit: 'reqps',
           queries: { '{{policy}}': rate(of('sluice_state_alone_total'), 'policy') },
         },

@@ -120,7 +120,7 @@ export const processes: readonly Row[] = [
         kind: 'stacked',
         title: 'Spans to the collector',
         description:
-          'Of instances that send traces. Dropped: the collector is out, refuses them, or is slower than they come.',
+          'Of instances that send traces. Dropped: the collector is down, refuses them, or is slower than they come.',
         unit: 'ops',
         queries: {
           sent: rate(of('sluice_spans_sent_total')),

@@ -75,7 +75,7 @@ async function withPrompts(
   };
 }
 
-/** Cases of processes that crash, are full, or whose surroundings are out. */
+/** Cases of processes that crash, are full, or whose surroundings are down. */
 export const casesOfProcesses: readonly ProvokedCase[] = [
   {
     job: 'killed',

@@ -67,7 +67,7 @@ async function withoutRedis(): Promise<ProvokedService> {
   };
 }
 
-/** Cases of stores that are out. */
+/** Cases of stores that are down. */
 export const casesOfStores: readonly ProvokedCase[] = [
   {
     job: 'ledger-out',

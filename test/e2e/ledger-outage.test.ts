@@ -74,9 +74,9 @@ describe('the ledger in Postgres', () => {
     const usual_ms = load.slowest_ms;
     await postgres.kill();
     // It goes on serving, so it stays in rotation.
-    const told = await readinessLike(sidecars[0]!, /store has been out[\s\S]+ on disk/);
+    const told = await readinessLike(sidecars[0]!, /store has been down[\s\S]+ on disk/);
     expect(told).toMatch(
-      /^200 ready\nthe records store has been out for \d+ s, .+: .+\nledger writes have failed for \d+ s, .+ on disk .+\n$/,
+      /^200 ready\nthe records store has been down for \d+ s, .+: .+\nledger writes have failed for \d+ s, .+ on disk .+\n$/,
     );
     expect(await recordsDown(sidecars[0]!)).toEqual(expect.arrayContaining(['changes', 'ledger_insert']));
     expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe('the ledger in Postgres', () => {
     await readinessLike(sidecars[0]!, /^200 ready\n$/);
     await load.more(50);
     postgres.pause();
-    await readinessLike(sidecars[0]!, /store has been out[\s\S]+ on disk/);
+    await readinessLike(sidecars[0]!, /store has been down[\s\S]+ on disk/);
     await load.more(50);
     postgres.resume();
     await load.more(50);

@@ -119,7 +119,7 @@ describe('four instances while Redis is down', () => {
     for (const instance of [0, 1, 2, 3]) {
       const { status, text } = await fleet.readiness(instance);
       expect(status).toBe(200);
-      expect(text).toMatch(/^ready\nthe state store has been out for \d+ s, .+: .+\n$/);
+      expect(text).toMatch(/^ready\nthe state store has been down for \d+ s, .+: .+\n$/);
     }
   });
 });

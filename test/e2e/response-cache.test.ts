@@ -319,7 +319,7 @@ describe('what is not cached', () => {
 });
 
 describe('the cache behind other stores', () => {
-  it('is shared by gateways with one Redis, and missing while it is out', async () => {
+  it('is shared by gateways with one Redis, and missing while it is down', async () => {
     const redis = alongsideRedis(await startRedis());
     const stores = { state: redis.url, state_timeout_ms: 5000 };
     const [one, two] = [await cached({}, { config: { stores } }), await cached({}, { config: { stores } })];

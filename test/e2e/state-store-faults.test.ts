@@ -80,7 +80,7 @@ const expectExact = async (setting: Setting, redis: RedisServer, running: StateL
   expect([await setting.waiting(), await setting.dropped()]).toEqual([0, 0]);
 };
 
-/** The store is out for a reason, keeps what is settled meanwhile, and counts it once the reason is gone. */
+/** The store is down for a reason, keeps what is settled meanwhile, and counts it once the reason is gone. */
 const expectKept = async (
   setting: Setting,
   redis: RedisServer,

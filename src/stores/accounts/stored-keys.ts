@@ -55,7 +55,7 @@ function keyLimits({ id, limits }: FoundKey): KeyLimits | undefined {
 
 /**
  * The keys and accounts of the records store. What was looked up is cached until the change feed, polled every two seconds, names it:
- * revoked keys and changed plans reach every instance within that and one answer of the store. While the store is out, keys and accounts
+ * revoked keys and changed plans reach every instance within that and one answer of the store. While the store is down, keys and accounts
  * that are known go on working for `key_cache_ttl_ms`, and others are refused with `server_error`, never as unknown.
  */
 export class StoredKeys implements AccountDirectory {

@@ -1,5 +1,5 @@
 /**
- * Texts by key, each for a time. Only a cache: an entry may be gone at any time, and while the store behind it is out or slow there is
+ * Texts by key, each for a time. Only a cache: an entry may be gone at any time, and while the store behind it is down or slow there is
  * none. Its methods never reject, and answer within the store's time-out.
  */
 export interface CacheStore {

@@ -14,7 +14,7 @@ const empty_bytes = 32_768;
 const of = (field: string): string => `json_extract(row, '$.${field}')`;
 
 /**
- * Rows of the ledger that wait on disk while the records store is out: a SQLite file of its own, so that what was appended survives a
+ * Rows of the ledger that wait on disk while the records store is down: a SQLite file of its own, so that what was appended survives a
  * crash and a loss of power, several processes may share it, and a row is gone only when its removal is on the disk. The file is made
  * with the first row.
  */

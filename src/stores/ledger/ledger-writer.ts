@@ -23,7 +23,7 @@ export interface LedgerWriterSetup extends Surroundings {
 }
 
 /**
- * Writes rows to the records store, or to the queue on disk while the store is out or slow, and moves them from there to the store once it
+ * Writes rows to the records store, or to the queue on disk while the store is down or slow, and moves them from there to the store once it
  * answers. Several processes may share one queue: the store writes a row once, however often it is sent.
  */
 export class LedgerWriter {
@@ -66,7 +66,7 @@ export class LedgerWriter {
   }
 
   /**
-   * False if the store is out, or takes longer than `limit_ms`: it may still write the rows. Without a disk that can be used there is no
+   * False if the store is down, or takes longer than `limit_ms`: it may still write the rows. Without a disk that can be used there is no
    * limit.
    */
   async #store(batch: readonly LedgerEntry[], limit_ms?: number): Promise<boolean> {

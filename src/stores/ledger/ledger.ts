@@ -38,7 +38,7 @@ export interface LedgerSetup extends Surroundings {
 
 /**
  * Writes settled exchanges to the ledger, in batches and beside the requests: in memory for a moment, then in the store; on disk while
- * the store is out or slow, and from there to the store once it answers. A row that is sent twice is written once.
+ * the store is down or slow, and from there to the store once it answers. A row that is sent twice is written once.
  */
 export class Ledger {
   readonly #writer: LedgerWriter;

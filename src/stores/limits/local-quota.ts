@@ -23,7 +23,7 @@ const known_owners = { maxSize: 10_000 };
 type KnownStatuses = Map<string, KnownStatus>;
 
 /**
- * One instance's share of the limits while the shared store is out. It counts at all times, so that an outage does not begin with an empty
+ * One instance's share of the limits while the shared store is down. It counts at all times, so that an outage does not begin with an empty
  * window; of a day or month it admits its share of what was left at the store's last answer.
  */
 export class LocalQuota {

@@ -23,7 +23,7 @@ interface Waiting {
 /**
  * Sends settlements to the store. Failed ones wait, the last `max_waiting` of them, and are sent again; each counts once, at the time at
  * which it was settled. Dropped are only those beyond the bound and those refused repeatedly, which leaves their reservations counted;
- * attempts while the store is out are no refusals.
+ * attempts while the store is down are no refusals.
  */
 export class Settlements {
   readonly #remote: RemoteState;

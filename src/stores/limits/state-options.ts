@@ -11,7 +11,7 @@ export const outagePolicySchema = z.strictObject({
   default: policy
     .default('local')
     .describe(
-      'What becomes of limits while the store is out. `local`: each instance admits its share, the limit ÷ the instances last seen, at least `state_min_instances` (of what was left of a day or month). `open`: the limit is not applied. `closed`: accounts with the limit get 502 `server_error`.',
+      'What becomes of limits while the store is down. `local`: each instance admits its share, the limit ÷ the instances last seen, at least `state_min_instances` (of what was left of a day or month). `open`: the limit is not applied. `closed`: accounts with the limit get 502 `server_error`.',
     ),
   ...forEachLimit(() => policy.optional().describe('Another policy for this limit.')),
 });

@@ -79,7 +79,7 @@ export interface StateOutage extends Outage {
  * - Concurrency is a lease per exchange, renewed by its process until it is settled, so that the leases of a dead process expire.
  */
 export interface StateStore {
-  /** Reserves under all limits or none. Answers within the store's time-out; throws `server_error` where it is out and its policy is `closed`. */
+  /** Reserves under all limits or none. Answers within the store's time-out; throws `server_error` where it is down and its policy is `closed`. */
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult>;
   /** The use of `limits` by `account`; reserves nothing. */
   statuses(account: string, limits: readonly Limit[]): LimitStatuses | Promise<LimitStatuses>;

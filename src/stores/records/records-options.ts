@@ -41,14 +41,14 @@ export const recordsOptions = {
     .positive()
     .default(600_000)
     .describe(
-      'How long keys that have been used at this instance go on working while the records store is out.',
+      'How long keys that have been used at this instance go on working while the records store is down.',
     ),
   ledger_queue: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'The file in which the ledger waits while the records store is out: beside the SQLite file by default, `sluice-ledger-queue.db` with Postgres.',
+      'The file in which the ledger waits while the records store is down: beside the SQLite file by default, `sluice-ledger-queue.db` with Postgres.',
     ),
   ledger_queue_rows: z
     .int()

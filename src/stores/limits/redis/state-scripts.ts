@@ -56,7 +56,7 @@ return reply
  * settlement is remembered, milliseconds since the reservation and since the settlement; for each limit its kind, the reserved and the used
  * amount.
  *
- * A confirmed reservation that is missing has been settled. An unconfirmed one (the server was out, or has lost its data) is charged in full
+ * A confirmed reservation that is missing has been settled. An unconfirmed one (the server was down, or has lost its data) is charged in full
  * and remembered as settled, so that neither a second settlement nor a late reservation counts.
  */
 export const settleScript = script(

@@ -68,7 +68,7 @@ describe('the ledger', () => {
     expect(sizes).toEqual([10, 10]);
   });
 
-  it('queues rows on disk while the store is out, and writes them once when it is back', async () => {
+  it('queues rows on disk while the store is down, and writes them once when it is back', async () => {
     setting.trouble = out;
     const ledger = openLedger({ patience_ms: 60_000 });
     for (const row of sampleRows(25)) ledger.record(row);
@@ -246,7 +246,7 @@ describe('the ledger', () => {
     await until(async () => (await written()) === 25);
   });
 
-  it('counts the rows lost when it is closed while both are out', async () => {
+  it('counts the rows lost when it is closed while both are down', async () => {
     await writeFile(setting.queuePath, 'not a database, however often it is tried '.repeat(100));
     setting.trouble = out;
     const ledger = openLedger();
@@ -329,7 +329,7 @@ describe('the refusals in the ledger', () => {
     expect(await refusals()).toEqual([]);
   });
 
-  it('wait on disk while the store is out, and are counted once even when sent twice', async () => {
+  it('wait on disk while the store is down, and are counted once even when sent twice', async () => {
     let isFirst = true;
     setting.trouble = async entries => {
       if (isFirst) await setting.store.ledger.insert(entries);

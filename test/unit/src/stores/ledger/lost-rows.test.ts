@@ -24,6 +24,6 @@ it.each<[string, LedgerEntry]>([
 ])('%s can be read whole from the line of the log that has it', (_, entry) => {
   const { log, lines } = capturedLog();
   lost = new LostRows(new RecordsMetrics(new Registry()), new BoundedLog(log));
-  lost.add([entry], 'lost', new Error('the store is out'));
+  lost.add([entry], 'lost', new Error('the store is down'));
   expect(loggedRow(JSON.stringify(lines[0]))).toEqual({ kind: 'row', row: entry });
 });

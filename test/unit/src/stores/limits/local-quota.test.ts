@@ -48,7 +48,7 @@ describe('the last known state of limits', () => {
   });
 });
 
-describe('limits of keys while the shared store is out', () => {
+describe('limits of keys while the shared store is down', () => {
   it('have a share and a known state of their own, beside those of the account', () => {
     const ofKey = (key: string): Limit => ({ ...limit('tokens_per_day', 100), key });
     share.count(request([...daily, ofKey('key_one')], 10), [

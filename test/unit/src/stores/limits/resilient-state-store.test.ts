@@ -45,7 +45,7 @@ describe('the resilient state store', () => {
     expect([remote.pulses, remote.takes]).toEqual([1, ['1']]);
   });
 
-  it('does not call a server that is out, and detects its return by itself', async () => {
+  it('does not call a server that is down, and detects its return by itself', async () => {
     const { remote, store, take } = open();
     remote.fault = new CannotServe('OOM');
     for (let at = 0; at < 5; at++) await take();

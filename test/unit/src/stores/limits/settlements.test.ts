@@ -49,7 +49,7 @@ describe('the queue of settlements', () => {
     expect(settlements.waiting).toBe(0);
   });
 
-  it('waits while the store is out, and sends in order when it is back', async () => {
+  it('waits while the store is down, and sends in order when it is back', async () => {
     await goOut();
     for (let id = 0; id < 300; id++) add(id);
     await settlements.settled();

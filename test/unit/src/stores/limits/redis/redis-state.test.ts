@@ -21,7 +21,7 @@ describeStateStore('Redis', async clock => {
     store,
     lease_ms,
     settled: () => store.settled(),
-    // What answers while Redis is out would keep the contract as well.
+    // What answers while Redis is down would keep the contract as well.
     async close() {
       expect(await metric('sluice_state_alone_total')).toBe(0);
       expect(await metric('sluice_store_errors_total')).toBe(0);
