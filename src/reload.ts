@@ -39,7 +39,8 @@ export function withFixed(
     const value = own(before)[option];
     if (isDeepStrictEqual(own(next)[option], value)) continue;
     needsRestart.push(`${section}.${option}`);
-    sections[section] = { ...(sections[section] ?? own(next)), [option]: value };
+    const { [option]: _, ...others } = sections[section] ?? own(next);
+    sections[section] = value === undefined ? others : { ...others, [option]: value };
   }
   const settings = { ...next, ...sections, records: before.records } as unknown as Settings;
   return { settings, needsRestart };

@@ -54,7 +54,8 @@ export class Bulkhead {
 
   /** Hands a permit to the one that has waited longest, or frees it. */
   release(): void {
-    for (const next of this.#queue) return next('entered');
+    // Above a limit that was lowered it is freed.
+    if (this.in_flight <= this.#max_concurrent) for (const next of this.#queue) return next('entered');
     this.in_flight--;
   }
 

@@ -80,3 +80,28 @@ describe('the queue of a bulkhead', () => {
     expect(bulkhead.in_flight).toBe(1);
   });
 });
+
+describe('a bulkhead with new limits', () => {
+  it('admits those who wait as far as there is room now', async () => {
+    const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 3 });
+    bulkhead.acquire();
+    const waiting = [bulkhead.wait(long), bulkhead.wait(long)];
+    bulkhead.configure({ max_concurrent: 2, max_queue: 3 });
+    expect(await waiting[0]!.outcome).toBe('entered');
+    expect([bulkhead.in_flight, bulkhead.queued]).toEqual([2, 1]);
+    waiting[1]!.cancel();
+  });
+
+  it('hands no permit on above a limit that was lowered', async () => {
+    const bulkhead = new Bulkhead({ max_concurrent: 2, max_queue: 1 });
+    bulkhead.acquire();
+    bulkhead.acquire();
+    const { outcome } = bulkhead.wait(long);
+    bulkhead.configure({ max_concurrent: 1, max_queue: 1 });
+    bulkhead.release();
+    expect([bulkhead.in_flight, bulkhead.queued]).toEqual([1, 1]);
+    bulkhead.release();
+    expect(await outcome).toBe('entered');
+    expect([bulkhead.in_flight, bulkhead.queued]).toEqual([1, 0]);
+  });
+});
