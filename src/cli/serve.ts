@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
@@ -118,13 +118,31 @@ function endOf(
 }
 
 /**
- * Stops accepting connections, because another process does, and waits for the first request of open ones. Closes at the end of an event
- * loop turn, when all waiting connections are accepted: the kernel resets the others, unless `net.ipv4.tcp_migrate_req` is set.
+ * Stops accepting connections, because another process does, and waits for the first request of open ones; then closes those without any.
+ * The listener closes when no connection waits: the kernel resets those that do, unless `net.ipv4.tcp_migrate_req` is set.
  */
 async function handOver(server: Server, signal: AbortSignal): Promise<void> {
-  await nextTurn();
-  server.close();
+  await acceptWaiting(server, signal);
+  // That of `node:http` would close idle connections, on which the next request may be under way.
+  NetServer.prototype.close.call(server);
   await sleep(hand_over_ms, undefined, { signal }).catch(() => {});
+  server.closeIdleConnections();
+}
+
+/** Longest time for accepting the connections that wait, on a process that is too busy to catch up. */
+const accept_ms = 10_000;
+
+/** Resolves when no connection waits to be accepted. libuv accepts one in each turn of the event loop. */
+async function acceptWaiting(server: Server, signal: AbortSignal): Promise<void> {
+  let hasAccepted = true;
+  const onConnection = () => void (hasAccepted = true);
+  server.on('connection', onConnection);
+  const end_ms = performance.now() + accept_ms;
+  while (hasAccepted && !signal.aborted && performance.now() < end_ms) {
+    hasAccepted = false;
+    await nextTurn();
+  }
+  server.off('connection', onConnection);
 }
 
 /** Closes a listener and its connections, busy ones after a second; may be called twice. */

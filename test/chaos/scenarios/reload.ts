@@ -1,8 +1,9 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { Dice } from '../../../src/simulator/seed.ts';
+import { isAnswer } from '../clients/checks.ts';
 import { Client, kept_connection } from '../clients/client.ts';
-import { answered, continuous, kind } from '../clients/request.ts';
+import { chat, kind, streaming } from '../clients/request.ts';
 import type { Deployment } from '../deployment.ts';
 import type { LedgerComparison } from '../ledger-comparison.ts';
 import { check, type Scenario, type Step } from '../scenario.ts';
@@ -12,14 +13,16 @@ const per_second = 500;
 /** Above this the machine cannot follow: the rate is lower then, and the report says it. */
 const most_running = 1000;
 
+/** Short answers, so that the machine is busy with many requests and not with long ones; streams last for half a second. */
 const served = (name: string, directives: string, body?: object) => ({
-  ...kind(name, 1, ['completed'], (dice, id) => answered(dice, id, directives, body)),
+  ...kind(name, 1, ['completed'], (_, id) => {
+    const answer = `Answer ${id}: rivers bend slowly.`;
+    const asked = chat(`Question ${id} [[sim:reasoning=none ${directives} say=${answer}]]`, body);
+    return { ...asked, check: isAnswer(answer) };
+  }),
   good: true as const,
 });
-const kinds = [
-  served('stream', 'reasoning=none tps={80-400}', continuous),
-  served('whole reply', 'reasoning=none'),
-];
+const kinds = [served('stream', 'tps=30', streaming), served('whole reply', 'ttft=20')];
 
 type Change = (config: GatewayConfig) => GatewayConfig;
 
