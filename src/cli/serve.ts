@@ -49,7 +49,11 @@ export async function serve(
     if (ignoredHost !== undefined)
       gateway.log.warn({ host: ignoredHost }, 'HOST is not an IP address and is ignored');
     const metrics = new ListenerMetrics(registry);
-    const main = createListener(gateway, 'server', receiver(gateway), { format: envelopeFormat, metrics });
+    const isListening = () => main.listening;
+    const main: Server = createListener(gateway, 'server', receiver(gateway, isListening), {
+      format: envelopeFormat,
+      metrics,
+    });
     await listen(main, server, reuse_port);
     listeners.push(main);
     url = urlOf(main);
@@ -73,17 +77,20 @@ export async function serve(
 
 /**
  * Listener of the gateway. While it is unready, every reply closes its connection, so that the client's next request goes elsewhere; also one
- * that began before and could not announce it.
+ * that began before and could not announce it. With `reuse_port` only once `isListening` is false: until then half of the new connections
+ * would come back, and libuv accepts few at a time.
  */
-function receiver(gateway: Gateway): RequestListener {
+function receiver(gateway: Gateway, isListening: () => boolean): RequestListener {
+  const { reuse_port } = gateway.settings.server;
+  const isLeaving = () => gateway.draining && !(reuse_port && isListening());
   return (request, response) => {
-    if (gateway.draining) response.setHeader('connection', 'close');
-    else response.once('finish', () => gateway.draining && request.socket.destroySoon());
+    if (isLeaving()) response.setHeader('connection', 'close');
+    else response.once('finish', () => isLeaving() && request.socket.destroySoon());
     gateway(request, response);
   };
 }
 
-/** Time for requests of open connections after the listener has closed in favour of another process. */
+/** Shortest time for requests of open connections after the listener has closed in favour of another process. */
 const hand_over_ms = 500;
 
 function endOf(
@@ -100,7 +107,7 @@ function endOf(
     if (reuse_port) await Promise.all(operators.map(closeListener));
     await sleep(unready_ms, undefined, { signal: waiting.signal }).catch(() => {});
     // Otherwise the listener stays open while draining, so that clients read an error instead of failing to connect.
-    if (reuse_port) await handOver(main, waiting.signal);
+    if (reuse_port) await handOver(main, Math.max(hand_over_ms, unready_ms), waiting.signal);
     try {
       await gateway.close();
     } finally {
@@ -118,14 +125,15 @@ function endOf(
 }
 
 /**
- * Stops accepting connections, because another process does, and waits for the first request of open ones; then closes those without any.
+ * Stops accepting connections, because another process does, and waits `wait_ms` for the next request of open ones, whose reply closes them;
+ * then closes those without any.
  * The listener closes when no connection waits: the kernel resets those that do, unless `net.ipv4.tcp_migrate_req` is set.
  */
-async function handOver(server: Server, signal: AbortSignal): Promise<void> {
+async function handOver(server: Server, wait_ms: number, signal: AbortSignal): Promise<void> {
   await acceptWaiting(server, signal);
   // That of `node:http` would close idle connections, on which the next request may be under way.
   NetServer.prototype.close.call(server);
-  await sleep(hand_over_ms, undefined, { signal }).catch(() => {});
+  await sleep(wait_ms, undefined, { signal }).catch(() => {});
   server.closeIdleConnections();
 }
 

@@ -81,7 +81,8 @@ export const reload: Scenario = {
   drive,
   checks: ({ figures, comparison }) => {
     const [again, sent] = [Number(figures['sent again']), comparison.rows];
-    const most = Math.max(2, sent / 1000);
+    // A busy machine lets clients use many kept connections at once, after a pause.
+    const most = 5 + sent / 200;
     return [
       check('few kept connections are closed while they are used', again <= most, `${again} of ${sent}`),
     ];
