@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { Dice } from '../../../src/simulator/seed.ts';
-import { isAnswer } from '../clients/checks.ts';
+import { isAnswer, type Reply } from '../clients/checks.ts';
 import { Client, kept_connection } from '../clients/client.ts';
 import { chat, kind, streaming } from '../clients/request.ts';
 import type { Deployment } from '../deployment.ts';
@@ -101,12 +101,14 @@ async function drive(deployment: Deployment, comparison: LedgerComparison) {
     const request = of.make(dice, id);
     const gateway = deployment.pickGateway();
     const recorded = comparison.begin(id, of, request, gateway);
-    const reply = await client.send(request, id, gateway.url, recorded);
-    // Every keep-alive connection may be closed in the moment in which it is used again: client libraries send once more then. Had the
-    // gateway taken the first one, it would have a record too many.
-    const isAgain = reply.status === 0 && reply.fault?.endsWith(kept_connection);
-    if (isAgain) again++;
-    comparison.end(id, isAgain ? await client.send(request, id, gateway.url, recorded) : reply);
+    let reply = await client.send(request, id, gateway.url, recorded);
+    // Every keep-alive connection may be closed in the moment in which it is used again: client libraries send again then, twice at most.
+    // Had the gateway taken the first one, it would have a record too many.
+    for (let tries = 0; tries < 2 && isAgain(reply); tries++) {
+      again++;
+      reply = await client.send(request, id, gateway.url, recorded);
+    }
+    comparison.end(id, reply);
   };
   const begun_ms = performance.now();
   const elapsed_s = () => (performance.now() - begun_ms) / 1000;
@@ -123,3 +125,6 @@ async function drive(deployment: Deployment, comparison: LedgerComparison) {
   client.close();
   return { 'requests per second': (sent / lasted_s).toFixed(0), 'sent again': String(again) };
 }
+
+const isAgain = ({ status, fault }: Reply): boolean =>
+  status === 0 && fault?.endsWith(kept_connection) === true;
