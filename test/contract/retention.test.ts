@@ -196,7 +196,7 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     const broken = retention({ rows_ms: day_ms });
     await store.close();
     await broken.run();
-    expect(lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('tried again later') }]);
+    expect(lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('retrying later') }]);
     store = await openRecords({ kind: 'memory' });
   });
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
@@ -29,9 +30,18 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 afterEach(async () => {
-  started?.signal('SIGKILL');
-  await started?.exited;
+  if (!started) return;
+  for (const pid of childrenOf(started)) process.kill(pid, 'SIGKILL');
+  started.signal('SIGKILL');
+  await started.exited;
 });
+
+/** What `script` has started, which would outlive it. */
+function childrenOf({ pid, hasEnded }: PrintingProcess): number[] {
+  if (hasEnded()) return [];
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
+}
 
 /** `sluice` with these arguments; by `script` on a pseudo-terminal. */
 function start(
