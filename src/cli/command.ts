@@ -18,6 +18,12 @@ export class UsageMistake extends CommandMistake {
 /** Exit code of a command that has thrown: 2 for a command line that cannot be understood, else 1. */
 export const exitCodeOf = (thrown: unknown): 1 | 2 => (thrown instanceof UsageMistake ? 2 : 1);
 
+/** How people call this program: by what has started it. */
+export function programName(environment: Readonly<Record<string, string | undefined>>): string {
+  if (environment.npm_command === 'exec') return 'npx sluice';
+  return environment.npm_lifecycle_event === 'start' ? 'npm --silent start --' : 'sluice';
+}
+
 /** Output of a command: its result on standard output, remarks about it on standard error. */
 export interface Voice {
   print(text: string): void;

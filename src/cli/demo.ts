@@ -43,10 +43,12 @@ interface DemoPlace {
   readonly key: string;
   readonly password: string;
   readonly upstream: string;
+  /** How people call this program. */
+  readonly program: string;
 }
 
 /** Text printed on a terminal when the demo starts: what to try. */
-export function invitation({ url, adminUrl, key, password, upstream }: DemoPlace): string {
+export function invitation({ url, adminUrl, key, password, upstream, program }: DemoPlace): string {
   return `Next: open ${adminUrl}/dashboard/ (name ${operator}, password ${password}), or paste the curl below.
 
 sluice is listening on ${url} (admin: ${adminUrl}).
@@ -61,7 +63,7 @@ curl -N ${url}/v1/chat/completions \\
 
 Or in the browser: ${adminUrl}/dashboard/playground with the key ${key}. Name, password and key are for this run.
 
-Then: curl ${url}/v1/models, curl ${adminUrl}/metrics, and your own configuration: sluice init.
+Then: curl ${url}/v1/models, curl ${adminUrl}/metrics, and your own configuration: ${program} init.
 Ctrl-C stops it.
 `;
 }

@@ -25,9 +25,9 @@ export function askForModels({ adapter, base_url, headers }: ModelsServer): Prom
   });
 }
 
-/** The models in an answer. Throws NoAnswer for an error, and for anything that is not a list of models. */
-export function modelsIn({ status, text }: ServerAnswer): readonly DiscoveredModel[] {
-  if (status < 200 || status > 299) throw refusalOf(status, text);
+/** The models in an answer to a request, with a key or without one. Throws NoAnswer for an error, and for anything that is not a list of models. */
+export function modelsIn({ status, text }: ServerAnswer, hasKey = true): readonly DiscoveredModel[] {
+  if (status < 200 || status > 299) throw refusalOf(status, text, hasKey);
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -43,14 +43,17 @@ export function modelsIn({ status, text }: ServerAnswer): readonly DiscoveredMod
 
 const rightAddress = 'check the address: it usually ends with /v1';
 
-/** What an error status of a server means for its operator. */
-export function refusalOf(status: number, text: string): NoAnswer {
+/** What an error status of a server means for its operator, who has sent a key or none. */
+export function refusalOf(status: number, text: string, hasKey = true): NoAnswer {
   const said = scrubbed(text.slice(0, 300)).trim();
-  return new NoAnswer(`answered ${status}${said === '' ? '' : `: ${said}`}`, remedyFor(status));
+  return new NoAnswer(`answered ${status}${said === '' ? '' : `: ${said}`}`, remedyFor(status, hasKey));
 }
 
-function remedyFor(status: number): string {
-  if (status === 401 || status === 403) return 'the server does not accept the key: check it, and its rights';
+function remedyFor(status: number, hasKey: boolean): string {
+  if (status === 401 || status === 403)
+    return hasKey
+      ? 'the server does not accept the key: check it, and its rights'
+      : 'the server asks for a key, and none was sent: give it one';
   if (status === 404) return rightAddress;
   if (status === 429) return 'its limit is reached: wait, or raise it there';
   if (status >= 300 && status < 400) return 'redirects are not followed: use the address that it leads to';

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { GatewayConfig } from '../config/schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
-import { CommandMistake, UsageMistake } from './command.ts';
+import { CommandMistake, programName, UsageMistake } from './command.ts';
 import { demoConfig, invitation } from './demo.ts';
 import type { AddressChoice } from './listen-addresses.ts';
 import type { ProcessLog } from './process-log.ts';
@@ -123,13 +123,14 @@ async function serveDemo(flags: Flags): Promise<void> {
   const upstream = simulator?.url ?? UPSTREAM_URL!;
   const { config, ...access } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY);
   const { log, url, adminUrl } = await serveUntilSignal(config, flags, async () => simulator?.close());
+  const program = programName(process.env);
   const described = simulator
-    ? `SIMULATED, at ${upstream}: its answers are made up. For a real server: UPSTREAM_URL=http://…/v1 npm start`
+    ? `SIMULATED, at ${upstream}: its answers are made up. For a real server: UPSTREAM_URL=http://…/v1 ${program.replace(' --silent start --', ' start')}`
     : upstream;
   const [fields, message] = listening({ url, adminUrl });
   // The key and the password are new and end with the process, and the demo cannot be tried without them.
   const hints = { ...fields, ...access, upstream: described, dashboard: `${adminUrl}/dashboard/` };
-  log.announce(hints, message, invitation({ url, adminUrl, ...access, upstream: described }));
+  log.announce(hints, message, invitation({ url, adminUrl, ...access, upstream: described, program }));
 }
 
 function adapterOf(name = 'vllm'): 'vllm' | 'openai' {

@@ -162,6 +162,7 @@ describe('sluice doctor', () => {
 describe('a provider', () => {
   it.each<[string, object, RegExp, RegExp]>([
     ['a key that it refuses', { api_key: 'sk-another' }, /answered 401/, /does not accept the key/],
+    ['no key where it wants one', { api_key: undefined }, /answered 401/, /none was sent/],
     [
       'an address where nothing listens',
       { base_url: 'http://127.0.0.1:1/v1' },

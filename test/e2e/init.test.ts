@@ -123,6 +123,8 @@ describe('sluice init', () => {
   it('asks again for an answer that it cannot use, and writes nothing when the terminal ends', async () => {
     const { code, message, shown } = await init([], ['9', 'vllm', 'nowhere', simulator.url, key]);
     expect({ code, message }).toEqual({ code: 1, message: '\nended without an answer; nothing was written' });
+    expect(shown).toContain('Write a number from 1 to 6, or a name: vllm, sglang,');
+    expect(shown).toContain('Write an address with http:// or https://');
     expect(shown).toContain('is no name of a variable');
     expect(existsSync(file)).toBe(false);
   });
@@ -205,6 +207,9 @@ describe('sluice init', () => {
       code: 1,
       message: expect.stringMatching(/answered 401[\s\S]*INIT_TEST_UNSET=/),
     });
+    expect((await init(['--adapter', 'vllm', '--url', simulator.url, '--yes'])).message).toMatch(
+      /none was sent: give it one\n.*--key-env NAME/,
+    );
     const nowhere = ['--adapter', 'vllm', '--url', 'http://127.0.0.1:1', '--yes'];
     const { code, message } = await init(nowhere);
     expect(code).toBe(1);
@@ -244,7 +249,7 @@ describe('sluice init', () => {
     [
       'no adapter where it cannot ask',
       ['--yes'],
-      /--adapter is needed: vllm, llama-cpp, openrouter, openai, anthropic/,
+      /--adapter is needed: vllm, sglang, llama-cpp, openrouter, openai, anthropic/,
     ],
     ['an unknown adapter', ['--adapter', 'vlm'], /Allowed choices are vllm,/],
     [

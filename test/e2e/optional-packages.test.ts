@@ -49,6 +49,11 @@ describe('an install without optional packages', () => {
     ]);
   });
 
+  it('says in doctor to install a package that is missing, not to correct the configuration', async () => {
+    const { output } = await command('doctor', '--config', await fileOf({ stores: postgres }));
+    expect(output).toMatch(/npm install pg\n +→ install it beside sluice/);
+  });
+
   it('says which package the commands for records need', async () => {
     const { code, output } = await command('keys', 'list', '--config', await fileOf({ stores: postgres }));
     expect({ code, output }).toEqual({

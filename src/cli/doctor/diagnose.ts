@@ -1,5 +1,6 @@
 import { loadConfig, type Settings } from '../../config/load.ts';
 import { ConfigError, shownIssue } from '../../diagnostics/config-error.ts';
+import { notInstalled } from '../../diagnostics/missing-package.ts';
 import { tryPlugins } from '../../try-plugins.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { checkCollector } from './collector-check.ts';
@@ -37,9 +38,14 @@ async function checkedConfig(file: string): Promise<{ settings?: Settings; findi
     return { settings, findings: [good, ...warnings.map(text => warning(thing, text, remedy))] };
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) return { findings: [faultOf(thing, thrown, `correct ${file}`)] };
-    return { findings: thrown.issues.map(issue => fault(thing, shownIssue(issue), `correct ${file}`)) };
+    return {
+      findings: thrown.issues.map(issue => fault(thing, shownIssue(issue), remedyFor(issue.message, file))),
+    };
   }
 }
+
+const remedyFor = (message: string, file: string): string =>
+  message.includes(notInstalled) ? 'install it beside sluice, then ask again' : `correct ${file}`;
 
 async function reached(settings: Settings, generate: boolean): Promise<Finding[]> {
   const { providers, models, stores, records, admin, portal } = settings;

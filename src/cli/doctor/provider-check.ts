@@ -107,7 +107,7 @@ class ProviderCheck {
         'check the address, which usually ends with /v1, and try: sluice doctor --generate',
       );
     try {
-      const listed = modelsIn(answer).map(({ id }) => id);
+      const listed = modelsIn(answer, this.#provider.keys.values.length > 0).map(({ id }) => id);
       const missing = [...new Set(upstreams.map(({ model }) => model))].filter(
         model => !listed.includes(model),
       );

@@ -12,12 +12,6 @@ interface Written {
   readonly program: string;
 }
 
-/** How people call this program: by what has started it. */
-export function programName(environment: Readonly<Record<string, string | undefined>>): string {
-  if (environment.npm_command === 'exec') return 'npx sluice';
-  return environment.npm_lifecycle_event === 'start' ? 'npm --silent start --' : 'sluice';
-}
-
 /** The commands from the written file to the first streamed reply, for a shell. */
 export function nextSteps({ file, server, unset, model, program }: Written): string {
   const config = quoted(file);

@@ -14,6 +14,7 @@ export interface ServerKind {
 /** In the order in which they are offered. */
 export const serverKinds: readonly ServerKind[] = [
   { adapter: 'vllm', title: 'vLLM', base_url: 'http://127.0.0.1:8000/v1', key_env: undefined },
+  { adapter: 'sglang', title: 'SGLang', base_url: 'http://127.0.0.1:30000/v1', key_env: undefined },
   { adapter: 'llama-cpp', title: 'llama.cpp', base_url: 'http://127.0.0.1:8080/v1', key_env: undefined },
   {
     adapter: 'openrouter',

@@ -9,12 +9,12 @@ import { readKeyFile } from '../../upstream/http/key-file.ts';
 import { Provider } from '../../upstream/http/provider.ts';
 import { providerBaseSchema } from '../../upstream/http/provider-schema.ts';
 import type { NoAnswer } from '../ask-server.ts';
-import { CommandMistake, UsageMistake, type Voice } from '../command.ts';
+import { CommandMistake, programName, UsageMistake, type Voice } from '../command.ts';
 import { askForModels, modelsIn } from '../list-models.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { allModels, chosenModels, namedModels } from './choose-models.ts';
 import { configText } from './config-text.ts';
-import { nextSteps, programName } from './next-steps.ts';
+import { nextSteps } from './next-steps.ts';
 import { type Ask, asking, type Terminal } from './questions.ts';
 import { apiAddress, isVariable, type ServerKind, serverKinds } from './server-kinds.ts';
 
@@ -96,6 +96,9 @@ class Initiation {
       const kind =
         serverKinds[Number(answer) - 1] ?? serverKinds.find(one => one.adapter === answer.toLowerCase());
       if (kind) return kind;
+      this.#voice.remark(
+        `Write a number from 1 to ${serverKinds.length}, or a name: ${serverKinds.map(({ adapter }) => adapter).join(', ')}.`,
+      );
     }
   }
 
@@ -111,6 +114,9 @@ class Initiation {
     for (;;) {
       const answer = apiAddress((await this.#ask?.('Its address:', base_url)) ?? base_url);
       if (answer !== undefined) return answer;
+      this.#voice.remark(
+        'Write an address with http:// or https://, such as http://gpu:8000/v1, without a user and password.',
+      );
     }
   }
 
@@ -144,19 +150,16 @@ class Initiation {
   }
 
   async #listed(server: Server): Promise<readonly DiscoveredModel[]> {
-    const provider = providerOf(server, this.#keyOf(server));
+    const key = this.#keyOf(server);
+    const provider = providerOf(server, key);
     this.#voice.remark(`asking ${server.base_url}/models …`);
     try {
       const headers = { ...provider.ownHeaders, ...provider.keys.next()?.headers };
       const { adapter } = server.kind;
-      return modelsIn(await askForModels({ adapter, base_url: server.base_url, headers }));
+      return modelsIn(await askForModels({ adapter, base_url: server.base_url, headers }), key !== undefined);
     } catch (thrown) {
       const { message, remedy } = thrown as NoAnswer;
-      const unset = this.#unset(server);
-      const hint =
-        unset === undefined || !/^answered 40[13]/.test(message)
-          ? ''
-          : `\nThe variable ${unset} is not set: export ${unset}=… and try again.`;
+      const hint = /^answered 40[13]/.test(message) ? this.#keyHint(server) : '';
       throw new CommandMistake(
         `${server.base_url} could not be asked for its models: ${provider.redacted(message)}\n${remedy}${hint}\nNothing was written. --offline writes the file without asking, with --models A,B.`,
       );
@@ -175,6 +178,14 @@ class Initiation {
         `--key-file ${key_file}: ${code === undefined ? message : `cannot be read: ${code}`}`,
       );
     }
+  }
+
+  /** What to do when the server wants another key than it got, or one at all. */
+  #keyHint(server: Server): string {
+    const unset = this.#unset(server);
+    if (unset !== undefined) return `\nThe variable ${unset} is not set: export ${unset}=… and try again.`;
+    const hasKey = server.key_env !== undefined || server.key_file !== undefined;
+    return hasKey ? '' : '\nName the environment variable that has it: --key-env NAME.';
   }
 
   #unset({ key_env }: Server): string | undefined {
