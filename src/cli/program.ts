@@ -17,6 +17,7 @@ import { reloadCommand } from './reload-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
 import { usageCommand } from './usage-command.ts';
+import { watchStarter } from './watch-starter.ts';
 
 const overview = `
 Examples:
@@ -63,7 +64,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(printConfigCommand(voice))
     .addCommand(modelsCommand(voice))
     .addCommand(schemaCommand(voice))
-    .addCommand(simulateCommand(announceServer, simulator => onSignal({ close: () => simulator.close() })))
+    .addCommand(simulateCommand(announceServer, endBySignal))
     .addCommand(keysCommand(voice))
     .addCommand(accountsCommand(voice))
     .addCommand(reloadCommand(voice))
@@ -77,6 +78,11 @@ export function createProgram(voice: Voice): Command {
   for (const command of program.commands) addGuide(command);
   throwMistakes(program, voice.print);
   return program;
+}
+
+function endBySignal(simulator: { close(): Promise<void> }): void {
+  onSignal({ close: () => simulator.close() });
+  watchStarter(process.env);
 }
 
 /** Says where a server listens, and more about it on further lines: as it is on a terminal, else as a line of the log. */

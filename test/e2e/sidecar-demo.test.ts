@@ -113,12 +113,18 @@ describe('sluice without a configuration', () => {
     },
   );
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('ends when the npm that has started it gets %s', async name => {
-    const args = ['start', '--', '--port', '0', '--admin-port', '0'];
-    const npm = new PrintingProcess('npm', args, { env: { ...process.env, npm_command: undefined } });
-    const [, url = ''] = await npm.printed(/listening on (http:\/\/\S+) /);
+  it.each([
+    ['SIGTERM', 'a demo', ['--port', '0', '--admin-port', '0']],
+    ['SIGKILL', 'a demo', ['--port', '0', '--admin-port', '0']],
+    ['SIGKILL', 'a simulated server', ['simulate', '--port', '0']],
+  ] as const)('ends when the npm that has started it gets %s: %s', async (name, _, args) => {
+    const env = { ...process.env, npm_command: undefined };
+    const npm = new PrintingProcess('npm', ['start', '--', ...args], { env });
+    const [line, url = ''] = await npm.printed(/^\{.*?(http:\/\/[\d.:]+).*$/m);
+    // What it tells people to type is what they have typed.
+    expect(line).toMatch(/Simulated vLLM|http:\/\/…\/v1 npm start"/);
     npm.signal(name);
-    // Its output is that of the gateway as well, which goes on until both have ended.
+    // Its output is that of the process below as well, which goes on until both have ended.
     await npm.exited;
     await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
   });
