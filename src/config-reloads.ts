@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs';
 import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
+import { expectRereadable } from './config/read-config.ts';
 import { shownIssue } from './diagnostics/config-error.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { changedSections, type Reloaded, withFixed } from './reload.ts';
 import type { RunningConfigurations } from './running-configuration.ts';
 import type { Log } from './telemetry/log.ts';
-import { watchFiles } from './watch-files.ts';
+import { statesOf, watchFiles } from './watch-files.ts';
 
 interface Setup {
   /** What is loaded without another source. */
   readonly source: ConfigSource;
+  /** The state of its file before it was read; undefined for an object. */
+  readonly state: string | undefined;
   readonly options: GatewayOptions;
   readonly running: RunningConfigurations;
   /** Called after another configuration has begun to serve. */
@@ -21,16 +24,29 @@ interface Setup {
 export class ConfigReloads {
   readonly #setup: Setup;
   #last: Promise<unknown> = Promise.resolve();
+  /** A reload of the usual source that has not begun, and comes after all others. */
+  #waiting: Promise<Reloaded> | undefined;
+  #state: string | undefined;
   #isClosed = false;
   #unwatch: (() => void) | undefined;
 
   constructor(setup: Setup) {
     this.#setup = setup;
+    this.#state = setup.state;
   }
 
-  /** Loads `source` once earlier reloads are done, and serves it. Rejects with a ConfigError, or because of `close`. */
+  /**
+   * Loads `source` once earlier reloads are done, and serves it. Calls for the usual source that wait are one reload. Rejects with a
+   * ConfigError, or because of `close`.
+   */
   reload(source: ConfigSource = this.#setup.source): Promise<Reloaded> {
-    const done = this.#last.then(() => this.#reload(source));
+    const isUsual = source === this.#setup.source;
+    if (isUsual && this.#waiting) return this.#waiting;
+    const done = this.#last.then(() => {
+      if (this.#waiting === done) this.#waiting = undefined;
+      return this.#reload(source);
+    });
+    this.#waiting = isUsual ? done : undefined;
     this.#last = done.catch(() => {});
     return done;
   }
@@ -48,7 +64,9 @@ export class ConfigReloads {
     const isWanted = settings.server.reload_on_change && typeof source === 'string';
     if (isWanted === (this.#unwatch !== undefined)) return;
     this.#unwatch?.();
-    this.#unwatch = isWanted ? watchFiles([source], () => this.#changed(source, log)) : undefined;
+    this.#unwatch = isWanted
+      ? watchFiles([source], () => this.#changed(source, log), undefined, this.#state)
+      : undefined;
   }
 
   #changed(file: string, log: Log): void {
@@ -63,6 +81,8 @@ export class ConfigReloads {
     this.#expectOpen();
     const { log, metrics } = this.#setup.running.current.parts;
     try {
+      if (typeof source === 'string') expectRereadable(source);
+      if (source === this.#setup.source) this.#state = stateOf(source);
       const settings = await loadConfig(source, process.env, this.#setup.options);
       this.#expectOpen();
       const reloaded = this.#replace(settings);
@@ -99,6 +119,10 @@ export class ConfigReloads {
     if (this.#isClosed) throw new Error('the gateway is closing, and takes no other configuration');
   }
 }
+
+/** The state of the file of `source`; undefined for an object. */
+export const stateOf = (source: ConfigSource): string | undefined =>
+  typeof source === 'string' ? statesOf([source]) : undefined;
 
 /** What the log says of a configuration that was refused: its mistakes, or the error. */
 function faultsOf(thrown: unknown): object {

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { assemble, type Parts } from './assemble.ts';
 import type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
-import { ConfigReloads } from './config-reloads.ts';
+import { ConfigReloads, stateOf } from './config-reloads.ts';
 import { SignInMemory } from './dashboard/access/sign-in-memory.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
 import { GatewaySites } from './dashboard/gateway-sites.ts';
@@ -81,6 +81,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   given: GatewayOptions<R> = {},
 ): Promise<Gateway> {
   checkGatewayOptions(given, 'options of createGateway');
+  const state = stateOf(source);
   const settings = await loadConfig(source, process.env, given);
   // Requests of the dashboard's playground have not passed the application's middleware, and come with a key.
   const ownRequests = new WeakSet<IncomingMessage>();
@@ -187,7 +188,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     publicUrl: () => running.current.parts.settings.server.public_url ?? options.publicUrl?.(),
   });
   const sites = new GatewaySites(context, options.operatorOf, () => phase === 'closing');
-  const reloads = new ConfigReloads({ source, options, running, onReplaced: () => sites.configure() });
+  const reloads = new ConfigReloads({ source, state, options, running, onReplaced: () => sites.configure() });
   reloads.follow();
   return Object.defineProperties(handler, {
     settings: { get: () => running.current.parts.settings },

@@ -3,6 +3,13 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 /** Why a file cannot be used, without anything of its content. */
 export class FileProblem extends Error {
   override readonly name = 'FileProblem';
+  /** Of the system's error, if there was one. */
+  readonly code: string | undefined;
+
+  constructor(message: string, cause?: NodeJS.ErrnoException) {
+    super(message, { cause });
+    this.code = cause?.code;
+  }
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true });
@@ -20,7 +27,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** The text of a regular file of at most `max_bytes` in UTF-8. Throws a FileProblem for any other; a pipe or a device is never waited for. */
 export function readSmallFile(file: string, max_bytes: number): string {
-  const bytes = bytesOf(file, max_bytes);
+  const bytes = readSmallBytes(file, max_bytes);
   try {
     return strict.decode(bytes);
   } catch {
@@ -28,23 +35,38 @@ export function readSmallFile(file: string, max_bytes: number): string {
   }
 }
 
-function bytesOf(file: string, max_bytes: number): Buffer {
+/** The bytes of a regular file, at most `max_bytes`. Throws a FileProblem as `readSmallFile` does. */
+export function readSmallBytes(file: string, max_bytes: number): Buffer {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = fstatSync(descriptor);
     if (found.isDirectory()) throw new FileProblem('is a directory, not a file');
     if (!found.isFile()) throw new FileProblem('is not a regular file');
-    // Room for one byte more, which a file has that grows meanwhile.
-    const buffer = Buffer.alloc(Math.min(found.size, max_bytes) + 1);
-    const length = found.size > max_bytes ? buffer.length : readSync(descriptor, buffer, 0, buffer.length, 0);
-    if (length > max_bytes) throw new FileProblem(`is larger than ${max_bytes} bytes`);
-    return buffer.subarray(0, length);
+    const bytes = found.size > max_bytes ? undefined : bytesOf(descriptor, max_bytes);
+    if (!bytes) throw new FileProblem(`is larger than ${max_bytes} bytes`);
+    return bytes;
   } catch (thrown) {
     if (thrown instanceof FileProblem) throw thrown;
     const { code = '' } = thrown as NodeJS.ErrnoException;
-    throw new FileProblem(reasons[code] ?? `cannot be read: ${code || 'unknown error'}`, { cause: thrown });
+    const message = reasons[code] ?? `cannot be read: ${code || 'unknown error'}`;
+    throw new FileProblem(message, thrown as NodeJS.ErrnoException);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+const block_bytes = 16 * 1024;
+
+/** All that is there, whatever size the file system tells: some tell none. Undefined if it is more than `max_bytes`. */
+function bytesOf(descriptor: number, max_bytes: number): Buffer | undefined {
+  const blocks: Buffer[] = [];
+  for (let size = 0; size <= max_bytes; ) {
+    const block = Buffer.alloc(block_bytes);
+    const length = readSync(descriptor, block, 0, block.length, null);
+    if (length === 0) return Buffer.concat(blocks);
+    blocks.push(block.subarray(0, length));
+    size += length;
+  }
+  return undefined;
 }

@@ -9,15 +9,16 @@ const settle_ms = 250;
 
 /**
  * Calls `changed` after any of `files` was written, replaced, created or removed, once they have been the same for 250 ms. Follows symbolic
- * links. Changes since this call are seen: read the files after it. Does not keep the process alive. Returns a function that ends the watch.
+ * links. Changes since this call are seen, or since `known` was taken: read the files after it. Does not keep the process alive. Returns a
+ * function that ends the watch.
  */
 export function watchFiles(
   files: readonly string[],
   changed: () => void,
   poll_ms: number = default_poll_ms,
+  known: string = statesOf(files),
 ): () => void {
   let isOpen = true;
-  let known = files.map(stateNow).join();
   let last = known;
   const task = new RepeatingTask(async () => {
     const now = (await Promise.all(files.map(stateOf))).join();
@@ -36,6 +37,9 @@ export function watchFiles(
     void task.close();
   };
 }
+
+/** What differs once one of `files` has changed, for `watchFiles`. */
+export const statesOf = (files: readonly string[]): string => files.map(stateNow).join();
 
 interface FileTimes {
   readonly ino: bigint;

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
+import { FileProblem, readSmallBytes } from '../small-file.ts';
 
 /** A configuration as it is written, before it is checked. */
 export interface WrittenConfig {
@@ -37,7 +38,18 @@ export function readConfig(source: unknown): WrittenConfig {
     );
   const merges = mergeKeys(document, lines);
   if (merges.length > 0) throw error(merges);
-  return { value: document.toJS({ maxAliasCount: 100 }) ?? {}, directory: dirname(resolve(source)), error };
+  return { value: plainOf(document, error), directory: dirname(resolve(source)), error };
+}
+
+function plainOf(document: Document, error: WrittenConfig['error']): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 }) ?? {};
+  } catch {
+    // Without the parser's words, which repeat what was written: a secret that begins with * is an alias to it.
+    throw error([
+      { path: [], message: 'has an alias (*name) without its anchor (&name), or too many of them' },
+    ]);
+  }
 }
 
 /** A mistake for each merge key of YAML 1.1, which would be read as a name. */
@@ -53,13 +65,30 @@ function mergeKeys(document: Document, lines: LineCounter): readonly ConfigIssue
   return issues;
 }
 
+/** Parsing takes seconds per megabyte, and a gateway that reloads serves nobody meanwhile. */
+const max_bytes = 4 * 1024 * 1024;
+
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new ConfigError(file, [{ path: [], message: `cannot be read: ${code}` }]);
+    // A pipe can be read once, at the start: `--config <(decrypt …)`.
+    if (statSync(file).isFIFO()) return readFileSync(file, 'utf8');
+    return readSmallBytes(file, max_bytes).toString();
+  } catch (thrown) {
+    throw unreadable(file, thrown);
   }
+}
+
+function unreadable(file: string, thrown: unknown): ConfigError {
+  const { code, message } = thrown as NodeJS.ErrnoException;
+  return new ConfigError(file, [
+    { path: [], message: code === undefined ? message : `cannot be read: ${code}` },
+  ]);
+}
+
+/** Throws a ConfigError for a file that cannot be read again while a gateway serves, because it would be waited for. */
+export function expectRereadable(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFIFO()) throw unreadable(file, new FileProblem('is a pipe, which cannot be read again'));
 }
 
 /** The line of the deepest part of `path` that the file has: of its name where it has one, since its value may begin below. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +73,17 @@ describe('SIGHUP', () => {
     expect(await statusOf(sidecar, clientKey)).toBe(401);
     expect(sidecar.output()).toMatch(/"changed":\["accounts"\].*"msg":"configuration reloaded"/);
     expect(await sidecar.stop()).toBe(0);
+  });
+});
+
+describe('a file that would block its reader', () => {
+  it('is refused, and requests are answered meanwhile', async () => {
+    const sidecar = await start();
+    rmSync(sidecar.file);
+    execFileSync('mkfifo', [sidecar.file]);
+    sidecar.signal('SIGHUP');
+    await until(() => sidecar.output().includes('is a pipe, which cannot be read again'));
+    expect(await statusOf(sidecar, clientKey)).toBe(200);
   });
 });
 

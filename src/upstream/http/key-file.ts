@@ -1,10 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { readSmallFile } from '../../small-file.ts';
 import { watchFiles } from '../../watch-files.ts';
 import type { ProviderConfig } from './provider-schema.ts';
 
-/** Reads one key per line; skips empty lines and lines that begin with `#`. Throws if there are no keys. */
+/** Thousands of keys. */
+const max_bytes = 1024 * 1024;
+
+/**
+ * Reads one key per line; skips empty lines and lines that begin with `#`. Throws if there are no keys, and for what is no regular file: a
+ * pipe would be waited for.
+ */
 export function readKeyFile(file: string): string[] {
-  const keys = readFileSync(file, 'utf8')
+  const keys = readSmallFile(file, max_bytes)
     .split(/\r?\n/)
     .map(line => line.trim())
     .filter(line => line !== '' && !line.startsWith('#'));

@@ -159,9 +159,14 @@ export class Provider {
     return this.#given[0] === definition && isDeepStrictEqual(own.slice(1), [options, config, content]);
   }
 
-  /** Reads the key file again, if there is one, without waiting for its next check. */
+  /** Reads the key file again, if there is one, without waiting for its next check. Keys that cannot be read stay as they were. */
   readKeysAgain(): void {
-    if (this.config.api_key_file !== undefined) this.keys.replace(keysOf(this.config));
+    if (this.config.api_key_file === undefined) return;
+    try {
+      this.keys.replace(keysOf(this.config));
+    } catch (fault) {
+      this.#keysUnread(fault);
+    }
   }
 
   /** Ends its watches and its health check, but for what `heir` has taken over; running attempts go on. */
@@ -222,13 +227,11 @@ export class Provider {
   #watchKeys(): (() => void) | undefined {
     const { api_key_file } = this.config;
     if (api_key_file === undefined) return undefined;
-    const message = 'failed to read the key file; the keys stay as they were';
-    return watchKeyFile(
-      api_key_file,
-      keys => this.keys.replace(keys),
-      err => this.#log.error({ err, provider: this.name }, message),
-    );
+    return watchKeyFile(api_key_file, keys => this.keys.replace(keys), this.#keysUnread);
   }
+
+  readonly #keysUnread = (err: unknown): void =>
+    this.#log.error({ err, provider: this.name }, 'failed to read the key file; the keys stay as they were');
 
   /** Requests `path` from the server's root. */
   readonly #get = (path: string): UpstreamCall => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
@@ -19,6 +19,11 @@ describe('a small file', () => {
     expect(readSmallFile(fileWith('1234'), 4)).toBe('1234');
     expect(readSmallFile(fileWith('\ufeffä\n'), 64)).toBe('ä\n');
     expect(readSmallFile(fileWith(''), 4)).toBe('');
+  });
+
+  it('is read to its end where the file system tells no size', () => {
+    const file = '/proc/version';
+    if (existsSync(file)) expect(readSmallFile(file, 4096)).toBe(readFileSync(file, 'utf8'));
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { watchFiles } from '../../../src/watch-files.ts';
+import { statesOf, watchFiles } from '../../../src/watch-files.ts';
 import { until } from '../../support/until.ts';
 
 let folder: string;
@@ -65,6 +65,15 @@ describe('a watch of files', () => {
     await until(() => seen.length > 0);
     expect(performance.now() - began_ms).toBeGreaterThan(600);
     expect(seen).toEqual([text]);
+  });
+
+  it('sees what has changed between a state that was taken before and the watch', async () => {
+    writeFileSync(place('config'), 'one');
+    const known = statesOf([place('config')]);
+    writeFileSync(place('config'), 'changed');
+    let seen = 0;
+    end = watchFiles([place('config')], () => seen++, 5, known);
+    await until(() => seen === 1);
   });
 
   it('calls nothing once it has ended', async () => {

@@ -324,6 +324,13 @@ stages:
       'log: &log {}\nserver:\n  <<: *log\n',
       '<< (line 3): merge keys (<<) are not supported; write the fields out',
     ],
+    [
+      'with an alias to nothing, without the name, which may be a secret',
+      'alias.yaml',
+      'key: *canary',
+      '(top level): has an alias (*name) without its anchor (&name), or too many of them',
+    ],
+    ['that is too large', 'large.yaml', '#'.repeat(4_194_305), '(top level): is larger than 4194304 bytes'],
     ['that is empty', 'empty.yaml', '', 'providers: is required: record'],
     ['that is plain text', 'text.yaml', 'hello', '(top level): must be an object, not a string'],
   ])('names a file %s', async (_, name, text, expected) => {
