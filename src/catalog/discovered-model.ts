@@ -1,11 +1,12 @@
 import { asObject, isObject, type Json } from '../json-object.ts';
+import { isPrintable } from '../text/printable.ts';
 
 /** A model as a server reports it; what it does not report is undefined. */
 export type DiscoveredModel = ReturnType<typeof seenModel>;
 
 /** The first of `values` that is a whole number of tokens. */
 const tokens = (...values: unknown[]): number | undefined =>
-  values.find((value): value is number => Number.isInteger(value) && (value as number) > 0);
+  values.find((value): value is number => Number.isSafeInteger(value) && (value as number) > 0);
 
 /** A price as the catalog writes it, whichever way the server wrote it; never a number with an exponent. */
 function price(value: unknown): string | undefined {
@@ -15,25 +16,34 @@ function price(value: unknown): string | undefined {
 
 /**
  * The models in an answer of `GET /models`, in any of the forms that servers give it: OpenAI's list, and the fields that vLLM, SGLang,
- * llama.cpp, OpenRouter and Anthropic add to it. Throws when it is no list of models.
+ * llama.cpp, OpenRouter and Anthropic add to it, each name once. Throws when it is no list of models.
  */
 export function discoveredModels(body: unknown): DiscoveredModel[] {
   const list = isObject(body) ? (Array.isArray(body.data) ? body.data : body.models) : body;
   if (!Array.isArray(list)) throw new Error('the answer has no list of models');
-  return list.filter(isObject).flatMap(entry => {
-    const id = typeof entry.id === 'string' ? entry.id : entry.name;
-    return typeof id === 'string' && id !== '' ? [seenModel(id, entry)] : [];
-  });
+  const models = new Map<string, DiscoveredModel>();
+  for (const entry of list.filter(isObject)) {
+    const id = nameOf(entry.id) ?? nameOf(entry.name);
+    if (id !== undefined && !models.has(id)) models.set(id, seenModel(id, entry));
+  }
+  return [...models.values()];
 }
+
+const max_name_characters = 512;
+
+/** `value` if it can be a name. */
+const nameOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= max_name_characters && isPrintable(value)
+    ? value
+    : undefined;
 
 /** `id` is the model's name at the server. */
 function seenModel(id: string, entry: Json) {
   const [meta, top, pricing] = [asObject(entry.meta), asObject(entry.top_provider), asObject(entry.pricing)];
   const parameters = Array.isArray(entry.supported_parameters) ? entry.supported_parameters : undefined;
-  const name = entry.name ?? entry.display_name;
   return {
     id,
-    name: typeof name === 'string' && name !== '' ? name : undefined,
+    name: nameOf(entry.name) ?? nameOf(entry.display_name),
     date: dateOf(entry.created_at) ?? dateOf(entry.created),
     context_length: tokens(
       entry.max_model_len,

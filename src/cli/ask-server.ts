@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
+import { printable } from '../text/printable.ts';
 
 /** What a server has answered. */
 export interface ServerAnswer {
@@ -19,7 +20,8 @@ export class NoAnswer extends Error {
   readonly remedy: string;
 
   constructor(message: string, remedy: string, options?: ErrorOptions) {
-    super(message, options);
+    // It may repeat what the server says.
+    super(printable(message), options);
     this.remedy = remedy;
   }
 }

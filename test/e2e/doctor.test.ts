@@ -159,6 +159,17 @@ describe('sluice doctor', () => {
   });
 });
 
+describe('what a server says', () => {
+  it('is shown on one line, without characters that a terminal would obey', async () => {
+    const port = await answering((_, response) => response.end('<html>\u001b[2J\n\u009b31mred'));
+    const [finding] = bad(
+      await found(configOf({}, { base_url: `http://127.0.0.1:${port}/v1` })),
+      'provider local',
+    );
+    expect(finding!.found).toMatch(/not JSON: <html>\?\[2J\?\?31mred$/);
+  });
+});
+
 describe('a provider', () => {
   it.each<[string, object, RegExp, RegExp]>([
     ['a key that it refuses', { api_key: 'sk-another' }, /answered 401/, /does not accept the key/],

@@ -170,13 +170,14 @@ describe('sluice init', () => {
     ]);
   });
 
-  it('takes names of a server as they are, whatever they would mean in a configuration', async () => {
+  it('takes names of a server as they are, whatever they would mean in a configuration, and none with control characters', async () => {
     process.env.INIT_TEST_SECRET = 'canary of the environment';
     const url = await listing([
       { id: '${INIT_TEST_SECRET}' },
       { id: 'v/x', name: '${file:/etc/hostname}' },
       { id: '/models/a b.gguf' },
-      { id: 'v/\u001b[2J', name: 'key: [' },
+      { id: 'v/\u001b[2J' },
+      { id: 'v/y', name: 'key: [' },
     ]);
     const { shown, code, message } = await init(
       ['--adapter', 'llama-cpp', '--url', url, '--key-env', 'INIT_TEST_KEY'],
@@ -189,7 +190,7 @@ describe('sluice init', () => {
       ['llama-cpp/${INIT_TEST_SECRET}', '${INIT_TEST_SECRET}', '${INIT_TEST_SECRET}'],
       ['v/x', '${file:/etc/hostname}', 'v/x'],
       ['llama-cpp/a-b.gguf', 'a b.gguf', '/models/a b.gguf'],
-      ['v/\u001b[2J', 'key: [', 'v/\u001b[2J'],
+      ['v/y', 'key: [', 'v/y'],
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { loadConfig, type Settings } from '../../config/load.ts';
 import { ConfigError, shownIssue } from '../../diagnostics/config-error.ts';
 import { notInstalled } from '../../diagnostics/missing-package.ts';
+import { printable } from '../../text/printable.ts';
 import { tryPlugins } from '../../try-plugins.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { checkCollector } from './collector-check.ts';
@@ -24,7 +25,11 @@ export async function diagnose(file: string, generate: boolean): Promise<readonl
     ...(await collector),
     ...machine,
   ];
-  return withoutSecrets(all, settings, process.env);
+  return withoutSecrets(all, settings, process.env).map(({ found, remedy, ...finding }) => ({
+    ...finding,
+    found: printable(found),
+    ...(remedy !== undefined && { remedy: printable(remedy) }),
+  }));
 }
 
 async function checkedConfig(file: string): Promise<{ settings?: Settings; findings: Finding[] }> {

@@ -1,3 +1,4 @@
+import { asObject } from '../../json-object.ts';
 import { askServer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
 import { type Finding, fault, faultOf, ok } from './finding.ts';
@@ -10,7 +11,7 @@ export async function checkIssuer(section: string, issuer: string): Promise<Find
     const address = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
     const { status, text } = await askServer(address, { headers: { accept: 'application/json' } });
     if (status !== 200) return [fault(thing, `${issuer}: ${refusalOf(status, '').message}`, remedy)];
-    const { issuer: named } = JSON.parse(text) as { issuer?: unknown };
+    const { issuer: named } = asObject(JSON.parse(text));
     if (named !== issuer)
       return [fault(thing, `${issuer} names another issuer: ${String(named).slice(0, 200)}`, remedy)];
     return [ok(thing, `${issuer} describes itself`)];

@@ -1,5 +1,6 @@
 import type { DiscoveredModel } from '../../catalog/discovered-model.ts';
 import { suggested } from '../../diagnostics/suggestion.ts';
+import { printable } from '../../text/printable.ts';
 import { CommandMistake } from '../command.ts';
 import type { Ask } from './questions.ts';
 
@@ -27,7 +28,7 @@ function suggestionFor(name: string, listed: readonly DiscoveredModel[]): string
 /** All models, if they are few. Throws a CommandMistake otherwise. */
 export function allModels(listed: readonly DiscoveredModel[]): readonly DiscoveredModel[] {
   if (listed.length <= max_shown) return listed;
-  const some = listed.slice(0, 5).map(({ id }) => id);
+  const some = listed.slice(0, 5).map(({ id }) => printable(id));
   throw new CommandMistake(
     `the server lists ${listed.length} models; name those that you want: --models A,B (such as ${some.join(', ')})`,
   );
@@ -74,6 +75,3 @@ function shownList(shown: readonly DiscoveredModel[], all: number): string {
   const more = rest > 0 ? [`      and ${rest} more; type a part of a name, such as a maker's`] : [];
   return [`${shown.length === all ? '' : `${shown.length} of `}${all} models:`, ...lines, ...more].join('\n');
 }
-
-/** Without control characters, which a terminal would obey. */
-const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?').slice(0, 200);

@@ -2,6 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { discoveredModels } from '../../../../src/catalog/discovered-model.ts';
 
 describe('discoveredModels()', () => {
+  it('leaves out names that a terminal would obey, that are too long or that come again', () => {
+    const ids = ['good', 'a\u001b[31m', 'b\u009b2J', 'c\nmodels:', '\u202ed', 'x'.repeat(600), 'good', 7];
+    const data = [...ids.map(id => ({ id })), { id: 'titled', name: '\u001b[2J', max_model_len: 1e300 }];
+    const models = discoveredModels({ data });
+    expect(models.map(({ id }) => id)).toEqual(['good', 'titled']);
+    expect(models[1]).toMatchObject({ name: undefined, context_length: undefined });
+  });
+
   it.each([
     ['vLLM and SGLang', { id: 'm', max_model_len: 32768, created: 4102444800 }, { context_length: 32768 }],
     ['llama.cpp', { id: 'm', meta: { n_ctx_train: 131072 } }, { context_length: 131072 }],
