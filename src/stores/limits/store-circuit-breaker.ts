@@ -102,9 +102,9 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     this.#incident = incident;
     this.#incidents++;
     this.closed = false;
-    if (error instanceof CannotServe || this.#incidents >= max_incidents) this.#goOut(error);
+    if (error instanceof CannotServe || this.#incidents >= max_incidents) this.#goOut(incident);
     else {
-      const incidents = { err: error, incidents: this.#incidents, out_at: max_incidents };
+      const incidents = { err: incident, incidents: this.#incidents, out_at: max_incidents };
       this.#log.warn(incidents, 'the state store failed');
     }
     this.emit('failed');

@@ -58,6 +58,8 @@ describe('the circuit breaker of the state store', () => {
     await silence(50);
     await silence(0);
     expect([circuit.closed, circuit.outage !== undefined, opened]).toEqual([false, false, []]);
+    // The fault itself, not the one that wraps it and repeats it.
+    expect(lines[0]).toMatchObject({ err: { message: 'no answer within 225 ms' } });
     expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
       [40, 'the state store failed'],
       [40, 'the state store failed'],
