@@ -19,7 +19,7 @@ export const checkCommand = ({ print }: Voice): Command =>
       const { models, providers, stages, warnings } = await checked(config);
       for (const warning of warnings) print(`warning: ${warning}`);
       const names = stages.map(stage => stage.name).join(', ');
-      print(`${config}: ok; ${models.length} models, ${providers.length} providers, stages: ${names}`);
+      print(`${config}: ok; models: ${models.length}, providers: ${providers.length}, stages: ${names}`);
     });
 
 /** `--format text` or `json`. */

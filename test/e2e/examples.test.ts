@@ -149,7 +149,7 @@ describe('the examples', () => {
     async name => {
       const args = ['check', '--config', join(examples, name, 'sluice.yaml')];
       const { code, stdout } = await runSidecar(args, { ...environment(), GEMINI_API_KEY: 'key' });
-      expect(stdout).toMatch(/sluice\.yaml: ok; 1 models, 1 providers/);
+      expect(stdout).toMatch(/sluice\.yaml: ok; models: 1, providers: 1/);
       expect(stdout).not.toContain('warning');
       expect(code).toBe(0);
     },

@@ -130,7 +130,7 @@ describe.each(['gateway', 'vllm'])('examples/kubernetes/%s', name => {
       const text = replaced(example(`kubernetes/${name}/sluice.yaml`), [['/run/secrets/sluice', directory]]);
       await writeFile(config, text);
       const { code, stdout } = await runSidecar(['check', '--config', config]);
-      expect([code, stdout]).toEqual([0, expect.stringContaining('ok; 1 models, 1 providers')]);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('ok; models: 1, providers: 1')]);
       expect(stdout).not.toContain('warning');
     } finally {
       await rm(directory, { recursive: true });

@@ -95,7 +95,7 @@ describe('sluice check', () => {
     const file = await fileOf(good);
     const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/: ok; 6 models, 1 providers?, stages: error-envelope, auth, validation/);
+    expect(stdout).toMatch(/: ok; models: 6, providers: 1, stages: error-envelope, auth, validation/);
   });
 
   it('reports every mistake at once, with its path, its line and the accepted values', async () => {
