@@ -58,11 +58,15 @@ function loadMistakes(name: string, file: string | undefined, cause: unknown): C
     return new ConfigError('plugin', issues, { cause });
   }
   const isAbsent = thrown.code === 'ERR_MODULE_NOT_FOUND' && file && thrown.url === pathToFileURL(file).href;
-  return pluginMistake(
-    `cannot be loaded: ${isAbsent ? `there is no file ${file}` : messageOf(cause)}`,
-    cause,
-  );
+  const told = isAbsent ? `there is no file ${file}` : messageOf(cause) + remedyFor(cause);
+  return pluginMistake(`cannot be loaded: ${told}`, cause);
 }
+
+/** What to do about a module in a package of CommonJS, which `npm init` makes. */
+const remedyFor = (cause: unknown): string =>
+  cause instanceof SyntaxError && /import statement outside a module|token 'export'/.test(cause.message)
+    ? '; name the file .mts or .mjs, or run npm pkg set type=module in its folder'
+    : '';
 
 /** Message for a name that is no path and under which no package is installed. */
 export const noPackage = (name: unknown): string => `there is no package '${name}'; a path begins with ./`;

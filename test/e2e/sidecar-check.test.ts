@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
@@ -105,6 +107,20 @@ describe('sluice check', () => {
     expect(stdout).toBe('');
     expect(stderr).toContain(file);
     for (const mistake of mistakes) expectMistake(stderr, mistake);
+  });
+
+  it.each([
+    ['imports', "import { defineStage } from 'sluice/plugin';"],
+    ['exports', 'export default {};'],
+  ])('says how a plugin that %s is loaded from a package of CommonJS', async (_, text) => {
+    const file = await fileOf(stringify(sidecarConfig('http://127.0.0.1:9/v1', { stages: ['./mine.ts'] })));
+    writeFileSync(join(dirname(file), 'package.json'), '{ "type": "commonjs" }');
+    writeFileSync(join(dirname(file), 'mine.ts'), text);
+    const { code, stderr } = await runSidecar(['check', '--config', file]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /stages\[0\] \(line \d+\): cannot be loaded: .*; name the file \.mts or \.mjs, or run npm pkg set/,
+    );
   });
 
   it('reports references to unknown names', async () => {
