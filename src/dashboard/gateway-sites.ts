@@ -46,6 +46,9 @@ export class GatewaySites {
     const before = this.#settings;
     const { admin, portal } = this.#context.settings;
     this.#settings = { admin, portal };
+    if (isDeepStrictEqual(before, this.#settings)) return;
+    // Streams that are open know only who might read them before.
+    this.#context.live.restart();
     if (!isDeepStrictEqual(before.admin, admin)) this.#dashboard = this.#createDashboard();
     if (isDeepStrictEqual(before.portal, portal)) return;
     this.#portal = this.#createPortal();

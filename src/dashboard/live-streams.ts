@@ -42,7 +42,7 @@ interface OpenStream {
 }
 
 /**
- * Streams of server-sent events to open pages. Each ends with its session, its browser, or `close`, and leaves no timer; browsers connect
+ * Streams of server-sent events to open pages. Each ends with its session, its browser, `restart` or `close`, and leaves no timer; browsers connect
  * again by themselves.
  */
 export class LiveStreams {
@@ -85,6 +85,11 @@ export class LiveStreams {
   /** Ends all streams, and refuses others. */
   close(): void {
     this.#closed = true;
+    this.restart();
+  }
+
+  /** Ends all streams, so that their browsers are let in anew: who may read may have changed. */
+  restart(): void {
     for (const { ended } of this.#open) ended.abort();
   }
 

@@ -3,6 +3,7 @@ import { createGateway, defineStage, type GatewayConfig } from '../../src/index.
 import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
 import { ask, clientKey, configOf, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { completion, finished, said } from '../support/hostile-setting.ts';
+import { liveEvents } from '../support/live-events.ts';
 import { answerOf, closeReloaded, reloadable, upstreamSaying } from '../support/reload-setting.ts';
 import { chunk, events, head, lastChunk, streamHead, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -96,7 +97,7 @@ describe('a limit that has changed', () => {
 });
 
 describe('people at the dashboard', () => {
-  it('stay signed in, and are signed out when they are removed', async () => {
+  it('stay signed in, and are signed out when they are removed, also where they only watch', async () => {
     const upstream = await upstreamSaying('hello');
     const users = (...names: string[]) => ({
       admin: dashboardAdmin({ users: Object.fromEntries(names.map(name => [name, { password_hash }])) }),
@@ -106,7 +107,9 @@ describe('people at the dashboard', () => {
     const visitors = ['olga', 'otto'].map(() => new DashboardVisitor(`${gateway.adminUrl}/dashboard/`));
     await visitors[0]!.signIn();
     await visitors[1]!.signIn(operator.password, 'otto');
+    const live = await liveEvents(visitors[1]!, 'overview-live');
     await gateway.gateway.reload(configOf({ upstream, config: users('olga', 'new') }));
+    while (await live.next());
     const pages = await Promise.all(visitors.map(visitor => visitor.get('models')));
     expect(pages.map(({ status }) => status)).toEqual([200, 303]);
     expect(gateway.gateway.dashboard).toBe(dashboard);
