@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { lstatSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 import { shownIssue } from '../diagnostics/config-error.ts';
 import type { Gateway } from '../gateway.ts';
 import { discardBody } from '../inbound/discard-body.ts';
@@ -46,7 +47,7 @@ export async function openAdminSocket(
     process.umask(mask);
   }
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`admin.socket: cannot listen at ${path}: ${cause.code}`, { cause });
+    throw new Error(`admin.socket: cannot listen at ${path}: ${reasonOf(beside, cause)}`, { cause });
   });
   renameSync(beside, path);
   const own = inodeOf(path);
@@ -55,6 +56,16 @@ export async function openAdminSocket(
     if (inodeOf(path) === own) rmSync(path, { force: true });
   });
   return server;
+}
+
+/** Bytes of the longest path in Linux; macOS takes four less. */
+const max_path_bytes = 107;
+
+function reasonOf(beside: string, { code }: NodeJS.ErrnoException): string {
+  if (Buffer.byteLength(beside) > max_path_bytes) return 'its path is too long; name one of at most 90 bytes';
+  const folder = dirname(beside);
+  // The system calls both EACCES.
+  return existsSync(folder) ? `${code}` : `there is no folder ${folder}`;
 }
 
 async function reload(gateway: Gateway, request: IncomingMessage, response: ServerResponse): Promise<void> {

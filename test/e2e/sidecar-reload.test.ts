@@ -148,6 +148,13 @@ describe('admin.socket', () => {
     expect(await statusOf(next, other_key)).toBe(200);
   });
 
+  it.each([
+    ['too long', 'l'.repeat(120), /its path is too long/],
+    ['in a folder that is not there', 'none/admin.sock', /there is no folder \S+none$/m],
+  ])('says what is wrong with a path that is %s', async (_, name, expected) => {
+    await expect(start({ admin: { port: 0, socket: join(folder, name) } })).rejects.toThrow(expected);
+  });
+
   it('does not replace a file of another kind', async () => {
     const path = join(folder, 'precious');
     writeFileSync(path, 'text');
