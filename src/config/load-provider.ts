@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ConfigIssue } from '../diagnostics/config-error.ts';
 import { noSuchName } from '../diagnostics/suggestion.ts';
-import { asObject, isObject } from '../json-object.ts';
+import { asObject, isObject, type Json } from '../json-object.ts';
 import type { ProviderDefinition } from '../upstream/adapter.ts';
 import { readKeyFile } from '../upstream/http/key-file.ts';
 import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
@@ -69,7 +69,10 @@ export async function loadProvider(
 
 const sources = ['api_key', 'api_keys', 'api_key_file'] as const;
 
-/** Mistakes in where providers have their keys from: more than one source, a file that cannot be used. Paths start at `directory`. */
+/**
+ * Mistakes in where providers have their keys from: more than one source, a file that cannot be used. Also keys and headers that cannot be
+ * sent, such as those of a file with two line breaks at its end: every request would fail. Paths start at `directory`.
+ */
 export function* checkProviderKeys(config: unknown, directory: string): Generator<ConfigIssue> {
   for (const [name, provider] of Object.entries(asObject(asObject(config).providers))) {
     if (!isObject(provider)) continue;
@@ -78,10 +81,27 @@ export function* checkProviderKeys(config: unknown, directory: string): Generato
       const message = `only one of ${sources.join(', ')} may be given; there are: ${given.join(', ')}`;
       yield { path: ['providers', name, given[1]!], message };
     }
+    yield* unsendable(name, provider);
     const { api_key_file: file } = provider;
     const problem = typeof file === 'string' ? problemOf(resolve(directory, file)) : undefined;
     if (problem !== undefined) yield { path: ['providers', name, 'api_key_file'], message: problem };
   }
+}
+
+function* unsendable(name: string, provider: Json): Generator<ConfigIssue> {
+  const { adapter, api_key, api_keys, headers } = provider;
+  const message = 'has characters that no header can carry, such as a line break';
+  const keys: (readonly [PropertyKey[], unknown])[] = Array.isArray(api_keys)
+    ? api_keys.map((key, at) => [['api_keys', at], key])
+    : [[['api_key'], api_key]];
+  // An adapter of one's own may make a header of any text.
+  const sent = typeof adapter === 'string' && builtInAdapters.has(adapter) ? keys : [];
+  for (const [path, key] of sent)
+    if (typeof key === 'string' && /[^\x21-\x7e]/.test(key))
+      yield { path: ['providers', name, ...path], message };
+  for (const [header, value] of Object.entries(asObject(headers)))
+    if (typeof value === 'string' && /[^\t\x20-\x7e\x80-\xff]/.test(value))
+      yield { path: ['providers', name, 'headers', header], message };
 }
 
 function problemOf(file: string): string | undefined {

@@ -42,6 +42,20 @@ describe('a secret in a file', () => {
     expect(loadCommandSettings(path, {}).models).toEqual(['example/small']);
   });
 
+  it('that no header can carry is a mistake of the configuration, not of every request', async () => {
+    const path = file(
+      'unsent.yaml',
+      yamlWith(
+        `api_key: "\${file:${file('two-breaks', 'sk-canary\n\n')}}"\n    headers: { x-own: "\${file:${file('nul', 'canary\0')}}" }`,
+      ),
+    );
+    const mistake = 'has characters that no header can carry, such as a line break';
+    expect(await mistakesOf(path)).toEqual([
+      `providers.local.api_key (line 6): ${mistake}`,
+      `providers.local.headers.x-own (line 7): ${mistake}`,
+    ]);
+  });
+
   it.each<[string, string, (secret: string) => object]>([
     ['as a number', 'sk-very-secret-0123', secret => ({ server: { port: secret } })],
     ['as a number, short', '7x', secret => ({ server: { port: secret } })],
