@@ -77,15 +77,14 @@ export async function serve(
 
 /**
  * Listener of the gateway. While it is unready, every reply closes its connection, so that the client's next request goes elsewhere; also one
- * that began before and could not announce it. With `reuse_port` only once `isListening` is false: until then half of the new connections
- * would come back, and libuv accepts few at a time.
+ * that began before and could not announce it. With `reuse_port` only once the listener has closed, because half of the new connections would
+ * come back until then. A reply that could not announce it then leaves its connection open for one more request, which is served.
  */
 function receiver(gateway: Gateway, isListening: () => boolean): RequestListener {
   const { reuse_port } = gateway.settings.server;
-  const isLeaving = () => gateway.draining && !(reuse_port && isListening());
   return (request, response) => {
-    if (isLeaving()) response.setHeader('connection', 'close');
-    else response.once('finish', () => isLeaving() && request.socket.destroySoon());
+    if (gateway.draining && !(reuse_port && isListening())) response.setHeader('connection', 'close');
+    else if (!reuse_port) response.once('finish', () => gateway.draining && request.socket.destroySoon());
     gateway(request, response);
   };
 }
@@ -107,9 +106,10 @@ function endOf(
     if (reuse_port) await Promise.all(operators.map(closeListener));
     await sleep(unready_ms, undefined, { signal: waiting.signal }).catch(() => {});
     // Otherwise the listener stays open while draining, so that clients read an error instead of failing to connect.
-    if (reuse_port) await handOver(main, Math.max(hand_over_ms, unready_ms), waiting.signal);
+    const wait_ms = Math.max(hand_over_ms, unready_ms);
+    const isDone = reuse_port && (await handOver(main, gateway, wait_ms, waiting.signal));
     try {
-      await gateway.close();
+      await gateway.close(reuse_port && !isDone ? 0 : undefined);
     } finally {
       await Promise.all([main, ...operators].map(closeListener));
     }
@@ -125,17 +125,36 @@ function endOf(
 }
 
 /**
- * Stops accepting connections, because another process does, and waits `wait_ms` for the next request of open ones, whose reply closes them;
- * then closes those without any.
- * The listener closes when no connection waits: the kernel resets those that do, unless `net.ipv4.tcp_migrate_req` is set.
+ * Stops accepting connections, because another process does. Waits `wait_ms` for the next request of open ones, whose reply closes them, and
+ * then, within `drain_ms`, until no exchange has run for half a second: each that could not announce the end may have one request behind it.
+ * Resolves with false if some still run. The listener closes when no connection waits: the kernel resets those that do, unless
+ * `net.ipv4.tcp_migrate_req` is set.
  */
-async function handOver(server: Server, wait_ms: number, signal: AbortSignal): Promise<void> {
+async function handOver(
+  server: Server,
+  gateway: Gateway,
+  wait_ms: number,
+  signal: AbortSignal,
+): Promise<boolean> {
   await acceptWaiting(server, signal);
   // That of `node:http` would close idle connections, on which the next request may be under way.
   NetServer.prototype.close.call(server);
-  await sleep(wait_ms, undefined, { signal }).catch(() => {});
+  const pause = (ms: number) => sleep(ms, undefined, { signal }).catch(() => {});
+  await pause(wait_ms);
+  const end_ms = performance.now() + gateway.settings.server.drain_ms;
+  let quiet_ms = gateway.inFlight > 0 ? 0 : hand_over_ms;
+  while (quiet_ms < hand_over_ms && !signal.aborted && performance.now() < end_ms) {
+    await pause(look_ms);
+    quiet_ms = gateway.inFlight > 0 ? 0 : quiet_ms + look_ms;
+  }
+  // What has arrived is read first.
+  await nextTurn();
   server.closeIdleConnections();
+  return gateway.inFlight === 0;
 }
+
+/** Time between two looks at whether exchanges still run. */
+const look_ms = 50;
 
 /** Longest time for accepting the connections that wait, on a process that is too busy to catch up. */
 const accept_ms = 10_000;
