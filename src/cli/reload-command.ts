@@ -28,10 +28,14 @@ export const reloadCommand = ({ print, remark }: Voice): Command =>
       if (needs_restart.length > 0) print(`waits for a restart: ${needs_restart.join(', ')}`);
     });
 
-/** Asks the process that listens at `socketPath` to reload. Throws a CommandMistake if none answers. */
+/** Longest wait for the answer: plugins have 10 seconds each to load. */
+const answer_ms = 60_000;
+
+/** Asks the process that listens at `socketPath` to reload. Throws a CommandMistake if none answers within a minute. */
 async function ask(socketPath: string): Promise<ReloadReply> {
   const { promise, resolve, reject } = Promise.withResolvers<ReloadReply>();
-  request({ socketPath, method: 'POST', path: '/reload', headers: { host: 'localhost' } })
+  const signal = AbortSignal.timeout(answer_ms);
+  request({ socketPath, method: 'POST', path: '/reload', headers: { host: 'localhost' }, signal })
     .on('response', reply => json(reply).then(body => resolve(body as ReloadReply), reject))
     .on('error', reject)
     .end();
@@ -39,6 +43,7 @@ async function ask(socketPath: string): Promise<ReloadReply> {
     return await promise;
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    throw new CommandMistake(`no gateway answers at ${socketPath}: ${code ?? message}`, { cause });
+    const why = signal.aborted ? `nothing within ${answer_ms / 1000} s` : (code ?? message);
+    throw new CommandMistake(`no gateway answers at ${socketPath}: ${why}`, { cause });
   }
 }
