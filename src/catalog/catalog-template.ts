@@ -12,7 +12,8 @@ const unreported = 'not reported by the server';
  * comment: prices above all, which are 0.
  */
 export function catalogTemplate(provider: string, seen: readonly DiscoveredModel[], today: string): string {
-  const entries = seen.map(model => entryOf(provider, model, today));
+  const ids = publicIds(provider, seen);
+  const entries = seen.map((model, at) => entryOf(provider, ids[at]!, model, today));
   const document = new Document({ models: entries.map(({ value }) => value) });
   for (const [at, { comments }] of entries.entries()) {
     const map = document.getIn(['models', at]) as YAMLMap;
@@ -31,7 +32,7 @@ interface Entry {
   readonly comments: Readonly<Record<string, string | undefined>>;
 }
 
-function entryOf(provider: string, model: DiscoveredModel, today: string): Entry {
+function entryOf(provider: string, id: string, model: DiscoveredModel, today: string): Entry {
   const { context_length = unknown_context, pricing } = model;
   const family = familyOf(model.id);
   const reasoning = model.reasoning ?? family !== undefined;
@@ -40,7 +41,7 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
   const efforts = family && !family.canBeOff ? ['low', 'medium', 'high'] : ['none', 'low', 'medium', 'high'];
   return {
     value: {
-      id: literal(publicId(provider, model.id)),
+      id: literal(id),
       name: literal(model.name ?? lastPart(model.id)),
       date: model.date ?? today,
       context_length,
@@ -71,6 +72,18 @@ function entryOf(provider: string, model: DiscoveredModel, today: string): Entry
       reasoning_effort: reasoning ? 'check that the model knows these levels' : undefined,
     },
   };
+}
+
+/** The public ids of `seen`, in order. Of names that become the same one, such as `a b` and `a-b`, the later ones are numbered. */
+function publicIds(provider: string, seen: readonly DiscoveredModel[]): string[] {
+  const used = new Set<string>();
+  for (const { id } of seen) {
+    const first = publicId(provider, id);
+    let unique = first;
+    for (let number = 2; used.has(unique); number++) unique = `${first}-${number}`;
+    used.add(unique);
+  }
+  return [...used];
 }
 
 /** `<vendor>/<model_name>`, also for the path of a file, which llama.cpp has for a name. */

@@ -178,6 +178,7 @@ describe('sluice init', () => {
       { id: '/models/a b.gguf' },
       { id: 'v/\u001b[2J' },
       { id: 'v/y', name: 'key: [' },
+      { id: '/other/a-b.gguf' },
     ]);
     const { shown, code, message } = await init(
       ['--adapter', 'llama-cpp', '--url', url, '--key-env', 'INIT_TEST_KEY'],
@@ -191,6 +192,7 @@ describe('sluice init', () => {
       ['v/x', '${file:/etc/hostname}', 'v/x'],
       ['llama-cpp/a-b.gguf', 'a b.gguf', '/models/a b.gguf'],
       ['v/y', 'key: [', 'v/y'],
+      ['llama-cpp/a-b.gguf-2', 'a-b.gguf', '/other/a-b.gguf'],
     ]);
   });
 
