@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
 import { expectRereadable } from './config/read-config.ts';
-import { shownIssue } from './diagnostics/config-error.ts';
+import { mistakesIn } from './diagnostics/config-error.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { changedSections, type Reloaded, withFixed } from './reload.ts';
 import type { RunningConfigurations } from './running-configuration.ts';
@@ -126,6 +126,6 @@ export const stateOf = (source: ConfigSource): string | undefined =>
 
 /** What the log says of a configuration that was refused: its mistakes, or the error. */
 function faultsOf(thrown: unknown): object {
-  const { issues } = Object(thrown) as { issues?: unknown };
-  return Array.isArray(issues) ? { mistakes: issues.map(shownIssue) } : { err: thrown };
+  const mistakes = mistakesIn(thrown);
+  return mistakes ? { mistakes } : { err: thrown };
 }

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import { shownIssue } from '../diagnostics/config-error.ts';
+import { mistakesIn } from '../diagnostics/config-error.ts';
 import type { Gateway } from '../gateway.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { createHttpServer, textFormat } from './http-server.ts';
@@ -82,11 +82,8 @@ async function reload(gateway: Gateway, request: IncomingMessage, response: Serv
   response.writeHead(status, headers).end(body);
 }
 
-function mistakesOf(thrown: unknown): string[] {
-  const { issues } = Object(thrown) as { issues?: unknown };
-  if (Array.isArray(issues)) return issues.map(shownIssue);
-  return [thrown instanceof Error ? thrown.message : String(thrown)];
-}
+const mistakesOf = (thrown: unknown): string[] =>
+  mistakesIn(thrown) ?? [thrown instanceof Error ? thrown.message : String(thrown)];
 
 /** Throws if something is at `path` that must not be replaced. */
 async function expectFree(path: string, takesOver: boolean): Promise<void> {

@@ -99,7 +99,7 @@ export class ListenerCertificate {
 
   #warnOfExpiry(): void {
     const fields = { listener: this.#listener, expires: new Date(this.#current.ends_ms).toISOString() };
-    const left = timeLeft(this.#current, Date.now());
+    const left = timeLeft(this.#current.ends_ms, Date.now());
     if (left === 'none') this.#log().error(fields, 'the certificate of this listener has expired');
     if (left === 'little') this.#log().warn(fields, 'the certificate of this listener expires soon');
   }

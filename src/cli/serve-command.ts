@@ -61,7 +61,7 @@ const listening = ({
 
 /**
  * Serves until a signal. Loads the gateway only now: commands that end by themselves start in half the time without it. With `endDemo`,
- * which ends what the demo has started beside the gateway, any signal ends running requests at once: nobody else uses a demo.
+ * which ends what the demo has started beside the gateway, any signal ends running requests at once: a demo has no other users.
  */
 async function serveUntilSignal(
   config: string | GatewayConfig,

@@ -107,9 +107,9 @@ function endOf(
     await sleep(unready_ms, undefined, { signal: waiting.signal }).catch(() => {});
     // Otherwise the listener stays open while draining, so that clients read an error instead of failing to connect.
     const wait_ms = Math.max(hand_over_ms, unready_ms);
-    const isDone = reuse_port && (await handOver(main, gateway, wait_ms, waiting.signal));
+    const isInTime = !reuse_port || (await handOver(main, gateway, wait_ms, waiting.signal));
     try {
-      await gateway.close(reuse_port && !isDone ? 0 : undefined);
+      await gateway.close(isInTime ? undefined : 0);
     } finally {
       await Promise.all([main, ...operators].map(closeListener));
     }

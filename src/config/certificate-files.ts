@@ -49,8 +49,8 @@ export function readCertificate(files: TlsConfig): LoadedCertificate {
 /** Tools renew a certificate a month before its end. */
 const soon_ms = 14 * 86_400_000;
 
-/** Whether a certificate can still be used: `little` is two weeks or less. */
-export function timeLeft({ ends_ms }: LoadedCertificate, now_ms: number): 'none' | 'little' | 'enough' {
+/** Whether a certificate that ends at `ends_ms` can still be used: `little` is less than two weeks. */
+export function timeLeft(ends_ms: number, now_ms: number): 'none' | 'little' | 'enough' {
   if (ends_ms <= now_ms) return 'none';
   return ends_ms - now_ms < soon_ms ? 'little' : 'enough';
 }

@@ -38,14 +38,14 @@ export function* checkTls(config: Listeners, directory: string): Generator<Confi
   }
 }
 
-/** Sentences about keys that others can read and certificates that end soon, of a configuration without mistakes. */
-export function* tlsWarnings(config: Listeners, directory: string): Generator<string> {
+/** Sentences about keys that others can read and certificates that end soon, of listeners without mistakes whose paths are absolute. */
+export function* tlsWarnings(listeners: Listeners): Generator<string> {
   for (const section of sections) {
-    const { tls } = withTlsPaths(config[section], directory);
+    const { tls } = listeners[section];
     if (!tls) continue;
-    const certificate = readCertificate(tls);
-    const end = new Date(certificate.ends_ms).toISOString();
-    const left = timeLeft(certificate, Date.now());
+    const { ends_ms } = readCertificate(tls);
+    const end = new Date(ends_ms).toISOString();
+    const left = timeLeft(ends_ms, Date.now());
     if (left === 'none')
       yield `${section}.tls.cert_file: the certificate expired at ${end}: clients refuse to connect`;
     if (left === 'little') yield `${section}.tls.cert_file: the certificate expires soon, at ${end}`;

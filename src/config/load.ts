@@ -219,13 +219,13 @@ function settingsOf(
   const records = recordsSettings(config.stores, directory, given.records);
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
-  const warnings = [...warningsOf({ ...config, stores }, stages, given), ...tlsWarnings(config, directory)];
   const { socket } = config.admin;
   const server = withTlsPaths(config.server, directory);
   const admin = withTlsPaths(
     socket === undefined ? config.admin : { ...config.admin, socket: resolve(directory, socket) },
     directory,
   );
+  const warnings = [...warningsOf({ ...config, stores }, stages, given), ...tlsWarnings({ server, admin })];
   return { ...rest, server, admin, models, providers, records, warnings };
 }
 

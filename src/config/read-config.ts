@@ -65,7 +65,7 @@ function mergeKeys(document: Document, lines: LineCounter): readonly ConfigIssue
   return issues;
 }
 
-/** Parsing takes seconds per megabyte, and a gateway that reloads serves nobody meanwhile. */
+/** Parsing takes seconds per megabyte, and a gateway that reloads answers no request meanwhile. */
 const max_bytes = 4 * 1024 * 1024;
 
 function textOf(file: string): string {

@@ -41,7 +41,7 @@ export class GatewaySites {
     this.#listener = this.#createListener();
   }
 
-  /** Follows the configuration of the context. What it says alike stays as it is: nobody has to sign in again. */
+  /** Follows the configuration of the context. Pages whose section has not changed stay as they are. */
   configure(): void {
     const before = this.#settings;
     const { admin, portal } = this.#context.settings;

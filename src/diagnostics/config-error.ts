@@ -36,6 +36,12 @@ export function shownIssue({ path, message, line }: ConfigIssue): string {
   return `${fieldPath(path) || '(top level)'}${line === undefined ? '' : ` (line ${line})`}: ${message}`;
 }
 
+/** The mistakes of a ConfigError, of this copy of the package or another, as they are shown; undefined for any other error. */
+export function mistakesIn(thrown: unknown): string[] | undefined {
+  const { issues } = Object(thrown) as { issues?: unknown };
+  return Array.isArray(issues) ? issues.map(shownIssue) : undefined;
+}
+
 /** `value` as `schema` parses it. Throws a ConfigError of `source` with every mistake. */
 export function checkedBy<Schema extends z.ZodType>(
   source: string,

@@ -100,7 +100,7 @@ async function checkGrpc(environment: Environment): Promise<Finding> {
   const { origin } = new URL(/^https?:/i.test(given) ? given : `http://${given}`);
   const session = connect(origin);
   try {
-    // The settings of the other side: whoever speaks HTTP/1 sends none.
+    // The settings of the other side: a server of HTTP/1 sends none.
     await within(
       once(session, 'remoteSettings'),
       ask_ms,

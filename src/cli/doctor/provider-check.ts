@@ -1,4 +1,5 @@
 import { systemClock } from '../../clock.ts';
+import { timeLeft } from '../../config/certificate-files.ts';
 import type { Settings } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
 import { createLog } from '../../telemetry/log.ts';
@@ -13,7 +14,6 @@ const max_keys = 20;
 /** Names of models that are listed in one finding. */
 const max_names = 5;
 const day_ms = 86_400_000;
-const renew_days = 14;
 /** Time for a reply of one token, prefill of a large model included. */
 const generate_ms = 60_000;
 
@@ -154,7 +154,8 @@ class ProviderCheck {
     const days = Math.floor((certificate_ends_ms - Date.now()) / day_ms);
     const found = `its certificate ends in ${days} days, on ${new Date(certificate_ends_ms).toISOString().slice(0, 10)}`;
     const thing = `${this.#thing}, certificate`;
-    return [days < renew_days ? warning(thing, found, 'have the certificate renewed') : ok(thing, found)];
+    const isEnough = timeLeft(certificate_ends_ms, Date.now()) === 'enough';
+    return [isEnough ? ok(thing, found) : warning(thing, found, 'have the certificate renewed')];
   }
 
   #generated(upstreams: readonly UpstreamModel[]): Promise<Finding[]> {

@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts';
 /** Shorter ones would be found in every text. */
 const min_characters = 6;
 
-/** The findings with every secret of the configuration and of the collector's headers masked, whoever repeats it. */
+/** The findings with every secret of the configuration and of the collector's headers masked, also where a server repeats it. */
 export function withoutSecrets(
   findings: readonly Finding[],
   settings: Settings | undefined,

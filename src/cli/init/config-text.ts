@@ -52,7 +52,7 @@ stores:
   # Keys and usage are in this file, beside the configuration. Several instances share postgres://… and state: redis://…
   records: sqlite:./sluice.db
 ${port === usual_port ? '' : `\nserver:\n  # ${usual_port} is the port of the provider.\n  port: ${port}\n`}
-# The dashboard, at port 8081, once somebody may sign in: sluice hash-password prints the hash.
+# The dashboard, at port 8081, once a user may sign in: sluice hash-password prints the hash.
 # admin:
 #   users: { operator: { password_hash: "scrypt:…" } }
 `;
