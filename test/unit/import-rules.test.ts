@@ -73,6 +73,7 @@ const layers: readonly (readonly string[])[] = [
     'src/version.ts',
     'src/options.ts',
     'src/refused-promise.ts',
+    'src/workers/channel.ts',
     'src/watch-files.ts',
     'src/small-file.ts',
   ],
