@@ -83,13 +83,18 @@ export async function measureRequests<Window extends object>(load: RequestLoad<W
   }
 }
 
-function replyTo(client: Client, request: Dispatcher.DispatchOptions): Promise<Buffer> {
+/** The bytes of a reply. Rejects when its status is not `expected`. */
+export function replyTo(
+  client: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  expected = 200,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     client.dispatch(request, {
       onRequestStart: () => {},
       onResponseStart: (_, status) => {
-        if (status !== 200) reject(new Error(`a reply with status ${status}`));
+        if (status !== expected) reject(new Error(`a reply with status ${status}`));
       },
       onResponseData: (_, bytes) => void parts.push(bytes),
       onResponseEnd: () => resolve(Buffer.concat(parts)),

@@ -40,7 +40,7 @@ export const sidecar = (
 });
 
 /** As in production: a key, logs from `warn` on, an account whose plan has every limit, each too high to be reached. */
-function configFile({ directory, upstream }: Place, name: string, changes: object = {}): string {
+export function configFile({ directory, upstream }: Place, name: string, changes: object = {}): string {
   const file = join(directory, `${name}.json`);
   const never = 1_000_000_000_000;
   const tokens = { tokens_per_minute: never, tokens_per_day: never };

@@ -8,7 +8,7 @@ const line_feed = 10;
 const margin_ms = 1500;
 
 /** What many streams add up to. */
-interface Tally {
+export interface Tally {
   events: number;
   ended: number;
   /** The first thing that was wrong with any of them. */
@@ -17,7 +17,14 @@ interface Tally {
   gaps_ms: number[] | undefined;
 }
 
-export interface StreamLoad<Window> {
+/** How one of many streams is asked for and judged. */
+export interface ReadStream {
+  readonly requestOf: (at: number) => Dispatcher.DispatchOptions;
+  readonly isWhole: (events: number) => boolean;
+  readonly onEnd?: (at: number, fault?: string) => void;
+}
+
+export interface StreamLoad<Window> extends ReadStream {
   readonly origin: string;
   readonly streams: number;
   /** All streams are opened within this time. */
@@ -26,9 +33,6 @@ export interface StreamLoad<Window> {
   /** How much later than planned the last stream may end. */
   readonly patience_ms: number;
   readonly withGaps?: boolean;
-  readonly requestOf: (at: number) => Dispatcher.DispatchOptions;
-  readonly isWhole: (events: number) => boolean;
-  readonly onEnd?: (at: number, fault?: string) => void;
   /** Begins to measure; the returned function ends that. */
   readonly start: () => () => Window | Promise<Window>;
 }
@@ -75,7 +79,7 @@ export async function measureStreams<Window extends object>(load: StreamLoad<Win
 }
 
 /** Counts the events of one stream as cheaply as it can, and checks status, number of events and the last one. */
-function readStream(client: Client, load: StreamLoad<object>, at: number, tally: Tally): void {
+export function readStream(client: Client, load: ReadStream, at: number, tally: Tally): void {
   let [events, last_ms, tail] = [0, 0, ''];
   let [endsWithLine, hasEnded] = [false, false];
   const end = (fault?: string) => {
