@@ -21,7 +21,12 @@ export function readConfig(source: unknown): WrittenConfig {
     return { value: source, directory: process.cwd(), error };
   }
   const lines = new LineCounter();
-  const document = parseDocument(textOf(source), { lineCounter: lines, schema: 'core' });
+  const document = parseDocument(textOf(source), {
+    lineCounter: lines,
+    schema: 'core',
+    // The parser would compare every name of a map with every other one.
+    uniqueKeys: false,
+  });
   const withLine = (issue: ConfigIssue) => ({
     ...issue,
     line: issue.line ?? lineOf(document, lines, issue.path),
@@ -36,8 +41,8 @@ export function readConfig(source: unknown): WrittenConfig {
         line: linePos?.[0].line,
       })),
     );
-  const merges = mergeKeys(document, lines);
-  if (merges.length > 0) throw error(merges);
+  const refused = refusedNames(document, lines);
+  if (refused.length > 0) throw error(refused);
   return { value: plainOf(document, error), directory: dirname(resolve(source)), error };
 }
 
@@ -52,14 +57,25 @@ function plainOf(document: Document, error: WrittenConfig['error']): unknown {
   }
 }
 
-/** A mistake for each merge key of YAML 1.1, which would be read as a name. */
-function mergeKeys(document: Document, lines: LineCounter): readonly ConfigIssue[] {
+/** A mistake for each name that its map has already, and for each merge key of YAML 1.1, which would be read as a name. */
+function refusedNames(document: Document, lines: LineCounter): readonly ConfigIssue[] {
   const issues: ConfigIssue[] = [];
+  const lineAt = (key: unknown) => (isNode(key) && key.range ? lines.linePos(key.range[0]).line : undefined);
   visit(document, {
-    Pair(_, { key }) {
-      if (!isScalar(key) || key.value !== '<<') return;
-      const line = key.range ? lines.linePos(key.range[0]).line : undefined;
-      issues.push({ path: ['<<'], message: 'merge keys (<<) are not supported; write the fields out', line });
+    Map(_, { items }) {
+      const names = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const [name, line] = [nameOf(key), lineAt(key)];
+        if (name === '<<')
+          issues.push({
+            path: [name],
+            message: 'merge keys (<<) are not supported; write the fields out',
+            line,
+          });
+        else if (names.has(name)) issues.push({ path: [], message: 'Map keys must be unique', line });
+        names.add(name);
+      }
     },
   });
   return issues;

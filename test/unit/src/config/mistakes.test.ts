@@ -319,6 +319,12 @@ stages:
       /^\(top level\) \(line 3\): .*unique/i,
     ],
     [
+      'with a duplicate key in a list, written as a number and as text',
+      'below.yaml',
+      "models:\n  - effort_map: {}\n  - effort_map:\n      1: a\n      2: b\n      '1': c\n",
+      '(top level) (line 6): Map keys must be unique',
+    ],
+    [
       'with a merge key',
       'merge.yaml',
       'log: &log {}\nserver:\n  <<: *log\n',
