@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release } from 'node:os';
 
 /** Gateways run here, alone. */
@@ -35,17 +35,27 @@ export const moveTo = (cores: number | string, pid: number): void =>
 
 /** Seconds of CPU that a process has used until now: all its threads, and its running children with theirs. */
 export function cpuSecondsOf(pid: number): number {
+  let sum_s = isScheduleShown ? 0 : tickSecondsOf(pid);
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const read = (name: string) => readFileSync(`/proc/${pid}/task/${thread}/${name}`, 'latin1');
+    if (isScheduleShown) sum_s += Number(read('schedstat').split(' ', 1)[0]) / 1e9;
+    for (const child of read('children').split(' ')) if (child !== '') sum_s += cpuSecondsOf(Number(child));
+  }
+  return sum_s;
+}
+
+/** Whether the kernel shows CPU time in nanoseconds: ticks are of 10 ms, 3 % of what 200 streams take in half a second. */
+const isScheduleShown = existsSync('/proc/self/schedstat');
+
+/** The same in ticks, without children. */
+function tickSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   // The name before it may contain anything, so fields are counted from its closing bracket.
   const [utime, stime] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
     .slice(11, 13);
-  const children = readdirSync(`/proc/${pid}/task`).flatMap(thread =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean),
-  );
-  const own = (Number(utime) + Number(stime)) / ticks_per_second;
-  return children.reduce((sum, child) => sum + cpuSecondsOf(Number(child)), own);
+  return (Number(utime) + Number(stime)) / ticks_per_second;
 }
 
 /** Begins to measure: the returned function gives the time since then, and the CPU time of the gateway and of its load. */

@@ -7,7 +7,11 @@ import { measureStreams, streamLength_ms } from './stream-load.ts';
 
 /** How often each stream of the upstream sends an event. */
 export const events_per_second = 20;
-const open_ms = 1000;
+/** Streams are opened one each millisecond. */
+const openingOf = (streams: number) => streams;
+const margin_ms = 300;
+/** V8 goes on compiling for some seconds of load. */
+const rehearsal_s = { requests: 6, streams: 2 };
 
 export type Kind = 'requests' | 'streams';
 
@@ -59,7 +63,10 @@ async function measure(
   };
   try {
     if (kind === 'requests') return await measureRequests({ ...load, task, headers, connections: clients });
-    const max_tokens = Math.ceil((streamLength_ms({ open_ms, measure_ms }) / 1000) * events_per_second);
+    const open_ms = openingOf(clients);
+    const max_tokens = Math.ceil(
+      (streamLength_ms({ open_ms, measure_ms, margin_ms }) / 1000) * events_per_second,
+    );
     const { stream_options, frame_events } = streamed!;
     const request = requestOf(task, headers, chatBody({ max_tokens, stream_options }));
     const isWhole = (events: number) => events === max_tokens + frame_events + 1;
@@ -67,6 +74,7 @@ async function measure(
       ...load,
       streams: clients,
       open_ms,
+      margin_ms,
       patience_ms: 10_000,
       requestOf: () => request,
       isWhole,
@@ -98,7 +106,7 @@ export async function started(contestant: Contestant, place: Place): Promise<Ent
   return entry;
 }
 
-/** Measures all contestants in turn, round by round. Round 0 is thrown away: a second of warm-up is not enough for code that has never run. */
+/** Measures all contestants in turn, round by round. Round 0 is longer and thrown away. */
 export async function measureAll(
   entries: readonly Entry[],
   options: MeasureOptions,
@@ -110,7 +118,8 @@ export async function measureAll(
       for (const entry of entries) {
         const clients = kind === 'requests' ? connections : entry.contestant.streamed ? streams : 0;
         if (clients === 0) continue;
-        const result = await measure(entry, kind, clients, seconds * 1000, upstream_pid);
+        const measured_s = round === 0 ? Math.max(seconds, rehearsal_s[kind]) : seconds;
+        const result = await measure(entry, kind, clients, measured_s * 1000, upstream_pid);
         if (result && round > 0) entry[kind].push(result);
         const unit = kind === 'requests' ? kind : 'events';
         const what = result ? `${Math.round(result.count / result.seconds)} ${unit}/s` : entry.fault;

@@ -3,7 +3,7 @@ import { Client, type Dispatcher } from 'undici';
 import { answer, batch, chatBody, embeddingsOf, requestHeaders } from './conversation.ts';
 import { quantile } from './figures.ts';
 
-const warmup_ms = 1000;
+const warmup_ms = 100;
 
 const isAnswered = (text: string): boolean => {
   const { choices, usage } = JSON.parse(text);

@@ -2,8 +2,8 @@ import { markdownTable, median } from './figures.ts';
 import type { Entry, Kind, Result } from './measurement.ts';
 import type { Table } from './tables.ts';
 
-const perSecond = ({ count, seconds }: Result): number => count / seconds;
-const cpu_us = ({ cpu_s, count }: Result): number => (cpu_s / count) * 1e6;
+export const perSecond = ({ count, seconds }: Result): number => count / seconds;
+export const cpu_us = ({ cpu_s, count }: Result): number => (cpu_s / count) * 1e6;
 type Quantity = (result: Result) => number;
 
 const columns: readonly {

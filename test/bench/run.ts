@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { listOf, numberFrom } from './command-options.ts';
 import { chatBody, completion } from './conversation.ts';
+import { ladderText } from './ladder/ladder-table.ts';
 import { disturbance, gateway_core, load_core, machineText, moveTo, thisMachine } from './machine.ts';
 import {
   type Entry,
@@ -25,8 +26,8 @@ const options = new Command('npm run bench --')
   .description(
     "Linux with taskset and two cores. Markdown tables on stdout, progress on stderr. Portkey is fetched from npm into the user's cache.",
   )
-  .option('--seconds <N>', 'length of one measurement', count, 4)
-  .option('--rounds <N>', 'measurements per contestant, interleaved; the tables have their medians', count, 3)
+  .option('--seconds <N>', 'length of one measurement', numberFrom(0.1, 600, false), 1)
+  .option('--rounds <N>', 'measurements per contestant, interleaved; the tables have their medians', count, 9)
   .option('--connections <N>', 'closed loop of this many connections', count, 32)
   .option(
     '--streams <N>',
@@ -74,7 +75,7 @@ async function main(): Promise<void> {
   ].join(' ');
   const texts = [
     `${machineText(machine)}\n\`${command}\``,
-    ...tables.map(table => tableText(table, entries)),
+    ...tables.map(table => (table.isLadder ? ladderText : tableText)(table, entries)),
     notes.map(line => `- ${line}`).join('\n'),
   ];
   process.stdout.write(`${texts.join('\n\n')}\n`);

@@ -5,6 +5,7 @@ import { defaultModels } from '../../src/catalog/default-models.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Contestant, install, type Place, root, servers } from './contestants.ts';
 import { api_key } from './conversation.ts';
+import { type RungName, rungs } from './ladder/rungs.ts';
 import { gateway_core, load_core } from './machine.ts';
 import { start, startOwn } from './processes.ts';
 import type { TaskName } from './request-load.ts';
@@ -98,6 +99,20 @@ export const passing = (task: TaskName, texts: number, tuning?: string): Contest
       ...(tuning && without(tuning)),
     }),
   );
+
+/** Below the writers, finish and usage are events of their own, as the upstream sends them. */
+const passingEvents: ReadonlySet<RungName> = new Set(['spike', 'inbound', 'dialect']);
+
+/** A rung of the ladder; the last one is the command. */
+export const rung = (name: RungName): Contestant =>
+  name === 'sidecar'
+    ? sluice
+    : sidecar(
+        `rung-${name}`,
+        rungs[name].title,
+        { streamed: passingEvents.has(name) ? { frame_events: 3 } : final },
+        () => ({ entry: [join(root, 'test/bench/ladder/rung.ts'), name] }),
+      );
 
 /** Another commit of this repository, checked out beside the configurations; its own dependencies if they differ. */
 export const commitOf = (commit: string): Contestant =>

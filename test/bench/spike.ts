@@ -1,13 +1,13 @@
 /** A gateway written by hand for one upstream, `spike UPSTREAM`: parses, checks and writes anew both ways, and does nothing else. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createParser } from 'eventsource-parser';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
+import type { z } from 'zod';
 import { chatRequest } from '../../src/dialects/chat-completions/chat-request.ts';
 import { listen } from './processes.ts';
 
 const max_body_bytes = 16_777_216;
-const upstream = new Pool(process.argv[2]!, { connections: null });
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = [];
@@ -40,8 +40,12 @@ function rewritten(text: string, identity: object, wantsUsage: boolean) {
   });
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const asked = chatRequest.parse(await bodyOf(request));
+/** Sends a checked request to `upstream`, and its reply or stream to the client. */
+export async function forward(
+  upstream: Dispatcher,
+  asked: z.output<typeof chatRequest>,
+  response: ServerResponse,
+): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => response.writableEnded || gone.abort());
   const reply = await upstream.request({
@@ -71,7 +75,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const text of reply.body) parser.feed(text);
 }
 
-const server = createServer((request, response) => {
-  answer(request, response).catch(error => response.destroy(error));
-});
-listen(server);
+/** The spike as a listener in front of the server at `origin`. */
+export function spike(origin: string): RequestListener {
+  const upstream = new Pool(origin, { connections: null });
+  const answer = async (request: IncomingMessage, response: ServerResponse) =>
+    forward(upstream, chatRequest.parse(await bodyOf(request)), response);
+  return (request, response) => {
+    answer(request, response).catch(error => response.destroy(error));
+  };
+}
+
+if (import.meta.main) listen(createServer(spike(process.argv[2]!)));

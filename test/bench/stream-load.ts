@@ -4,8 +4,7 @@ import { quantile } from './figures.ts';
 
 const stream_end = '\n\ndata: [DONE]\n\n';
 const line_feed = 10;
-/** Between the last stream's beginning and the measurement, and between that and the end of the streams. */
-const margin_ms = 1500;
+const default_margin_ms = 1500;
 
 /** What many streams add up to. */
 export interface Tally {
@@ -29,6 +28,8 @@ export interface StreamLoad<Window> extends ReadStream {
   readonly streams: number;
   /** All streams are opened within this time. */
   readonly open_ms: number;
+  /** Between the last stream's beginning and the measurement, and between that and the end of the streams. */
+  readonly margin_ms?: number;
   readonly measure_ms: number;
   /** How much later than planned the last stream may end. */
   readonly patience_ms: number;
@@ -41,11 +42,12 @@ export interface StreamLoad<Window> extends ReadStream {
 export const streamLength_ms = ({
   open_ms,
   measure_ms,
-}: Pick<StreamLoad<unknown>, 'open_ms' | 'measure_ms'>) => open_ms + measure_ms + 2 * margin_ms;
+  margin_ms = default_margin_ms,
+}: Pick<StreamLoad<unknown>, 'open_ms' | 'measure_ms' | 'margin_ms'>) => open_ms + measure_ms + 2 * margin_ms;
 
 /** Opens many streams, measures while all of them run, and waits for their ends. */
 export async function measureStreams<Window extends object>(load: StreamLoad<Window>) {
-  const { streams, open_ms, measure_ms } = load;
+  const { streams, open_ms, measure_ms, margin_ms = default_margin_ms } = load;
   const tally: Tally = { events: 0, ended: 0, fault: undefined, gaps_ms: undefined };
   const clients: Client[] = [];
   const begun_ms = performance.now();

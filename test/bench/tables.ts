@@ -1,5 +1,6 @@
 import { type Contestant, direct, nginx, portkey, proxy, spike } from './contestants.ts';
 import { batch } from './conversation.ts';
+import { rungNames } from './ladder/rungs.ts';
 import {
   commitOf,
   continuous,
@@ -7,6 +8,7 @@ import {
   mounted,
   passing,
   redis,
+  rung,
   sidecar,
   sluice,
   traced,
@@ -19,6 +21,8 @@ export interface Table {
   readonly title: string;
   readonly baseline: string;
   readonly contestants: readonly Contestant[];
+  /** Each contestant has what the one before it has, and one part more. */
+  readonly isLadder?: true;
 }
 
 /** Every table by its name for `--tables`. `against` adds another commit to the first. */
@@ -36,6 +40,12 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
       sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`', { streamed: continuous }),
       mounted,
     ],
+  },
+  ladder: {
+    title: 'The ladder',
+    baseline: 'sluice',
+    contestants: rungNames.map(rung),
+    isLadder: true,
   },
   passthrough: {
     title: 'Pass-through of `POST /v1/embeddings`',
