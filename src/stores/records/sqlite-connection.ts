@@ -1,9 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import QuickLRU from 'quick-lru';
-import { databaseCode, RecordRefused, type Row, StoreUnavailable, type Value } from './database.ts';
+import { databaseCode, RecordRefused, type Row, rowMarks, StoreUnavailable, type Value } from './database.ts';
 import { makePrivateFile } from './private-file.ts';
 
-/** Prepared statements that are kept; statements for many rows differ by their number of rows. */
+/** Prepared statements that are kept. */
 const max_statements = 64;
 /** Short, since it blocks the thread: `sqlite.ts` tries again while the database is locked. */
 const busy_ms = 50;
@@ -41,10 +41,18 @@ export class SqliteConnection {
       );
   }
 
+  /** Within a transaction, where rows are inserted: a statement that fails may have inserted some of them. */
   run(sql: string, values: readonly Value[] = []): SqliteAnswer {
     try {
-      const rows = this.#prepared(sql).all(...values);
-      return { rows: rows.map(plainIntegers) };
+      const { single, columns } = rowByRow(sql, values.length);
+      const statement = this.#prepared(single);
+      const rows: Row[] = [];
+      let at = 0;
+      do {
+        for (const row of statement.all(...values.slice(at, at + columns))) rows.push(plainIntegers(row));
+        at += columns;
+      } while (at < values.length);
+      return { rows };
     } catch (thrown) {
       return { fault: faultOf(thrown) };
     }
@@ -66,6 +74,26 @@ export class SqliteConnection {
     return statement;
   }
 }
+
+/**
+ * A statement that inserts several rows, as one for a single row, and how many values that takes. Every number of rows would be a statement
+ * of its own, which takes a megabyte for a few hundred rows and longer to prepare than to run.
+ */
+function rowByRow(sql: string, values: number): { readonly single: string; readonly columns: number } {
+  const whole = { single: sql, columns: values };
+  const before = sql.indexOf(row_start);
+  if (before === -1) return whole;
+  const from = before + row_start.length - 1;
+  const row = sql.slice(from, sql.indexOf(')', from) + 1);
+  const columns = row.split('?').length - 1;
+  const rows = values / columns;
+  if (rows <= 1 || !Number.isInteger(rows)) return whole;
+  const marks = rowMarks(rows, columns);
+  if (!sql.startsWith(marks, from)) return whole;
+  return { single: sql.slice(0, from) + row + sql.slice(from + marks.length), columns };
+}
+
+const row_start = 'VALUES (';
 
 /** Integers as numbers where they fit. */
 function plainIntegers(row: Record<string, unknown>): Row {
