@@ -1,8 +1,9 @@
 import type { RoutingOptions } from '../../catalog/routing-schema.ts';
 import type { Clock } from '../../clock.ts';
-import { chooseOfTwo, chooseSticky, uniform } from './choose-upstream.ts';
+import { betterOfTwo, type Candidate, chooseOfTwo, chooseSticky, uniform } from './choose-upstream.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { Upstream } from './upstream.ts';
+import { WeightedGroup } from './weighted-group.ts';
 
 /** An exchange's query for its next upstream. */
 export interface UpstreamQuery {
@@ -23,6 +24,9 @@ export type Selection =
 /** Separates the draw for a recovering upstream's share from the draw that ranks it. */
 const share_salt = 0x5bd1e995;
 
+/** Of so many upstreams of one priority and more, some are drawn before all are looked at; and how often. */
+const [many, most_draws] = [16, 8];
+
 /** Selects among one model's upstreams: by priority, then by weight, load and latency. */
 export class LoadBalancer {
   readonly options: RoutingOptions;
@@ -32,7 +36,7 @@ export class LoadBalancer {
   readonly isSticky: boolean;
   /** All upstreams, first priority first. */
   readonly upstreams: readonly Upstream[];
-  readonly #groups: readonly (readonly Upstream[])[];
+  readonly #groups: readonly WeightedGroup[];
   readonly #random: () => number;
 
   constructor(
@@ -47,8 +51,8 @@ export class LoadBalancer {
     this.canRetry = options.max_attempts > 1 && (upstreams.length > 1 || options.retries_per_upstream > 0);
     this.isSticky = options.sticky === 'conversation' && upstreams.length > 1;
     const byPriority = Map.groupBy(upstreams, ({ priority }) => priority);
-    this.#groups = [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => group);
-    this.upstreams = this.#groups.flat();
+    this.#groups = [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => new WeightedGroup(group));
+    this.upstreams = this.#groups.flatMap(group => group.upstreams);
     this.#random = random;
   }
 
@@ -62,7 +66,9 @@ export class LoadBalancer {
   #fresh(query: UpstreamQuery): Selection | undefined {
     let recovering: readonly Upstream[] | undefined;
     for (const group of this.#groups) {
-      const usable = group.filter(
+      const drawn = this.#drawnOf(group, query);
+      if (drawn) return { when: 'now', upstream: drawn };
+      const usable = group.upstreams.filter(
         upstream => !query.failed.has(upstream) && upstream.usable_in_ms(query.now_ms) === 0,
       );
       const free = usable.filter(({ provider }) => provider.bulkhead.hasPermit);
@@ -78,6 +84,21 @@ export class LoadBalancer {
     return recovering && { when: 'now', upstream: this.#chosen(recovering, query) };
   }
 
+  /** The better of two that can be tried now, of many; undefined where a few draws do not find them. */
+  #drawnOf(group: WeightedGroup, query: UpstreamQuery): Upstream | undefined {
+    if (group.upstreams.length < many || query.affinity_key !== undefined) return undefined;
+    let first: Upstream | undefined;
+    for (let draws = 0; draws < most_draws; draws++) {
+      const upstream = group.drawn(this.#random());
+      if (upstream === first || query.failed.has(upstream)) continue;
+      if (upstream.usable_in_ms(query.now_ms) > 0 || !upstream.provider.bulkhead.hasPermit) continue;
+      if (!this.#isInShare(upstream, query)) continue;
+      if (first) return betterOfTwo(candidateOf(first, query), candidateOf(upstream, query)).upstream;
+      first = upstream;
+    }
+    return undefined;
+  }
+
   /** Whether this request is in the share of a recovering upstream; with an affinity key, decided by conversation. */
   #isInShare({ provider, seed }: Upstream, { affinity_key }: UpstreamQuery): boolean {
     const { share } = provider.breaker;
@@ -85,15 +106,10 @@ export class LoadBalancer {
     return (affinity_key === undefined ? this.#random() : uniform(affinity_key ^ seed ^ share_salt)) < share;
   }
 
-  #chosen(upstreams: readonly Upstream[], { stream, now_ms, affinity_key }: UpstreamQuery): Upstream {
+  #chosen(upstreams: readonly Upstream[], query: UpstreamQuery): Upstream {
     if (upstreams.length === 1) return upstreams[0]!;
-    const candidates = upstreams.map(upstream => ({
-      upstream,
-      weight: upstream.weight,
-      seed: upstream.seed,
-      in_flight: upstream.provider.bulkhead.in_flight,
-      latency_ms: upstream.latency_ms(stream, now_ms),
-    }));
+    const { affinity_key } = query;
+    const candidates = upstreams.map(upstream => candidateOf(upstream, query));
     const chosen =
       affinity_key === undefined
         ? chooseOfTwo(candidates, this.#random)
@@ -123,6 +139,17 @@ export class LoadBalancer {
     return { when: 'later', upstream, wait_ms: usable_in_ms };
   }
 }
+
+const candidateOf = (
+  upstream: Upstream,
+  { stream, now_ms }: UpstreamQuery,
+): Candidate & { upstream: Upstream } => ({
+  upstream,
+  weight: upstream.weight,
+  seed: upstream.seed,
+  in_flight: upstream.provider.bulkhead.in_flight,
+  latency_ms: upstream.latency_ms(stream, now_ms),
+});
 
 /** The upstream with a free permit that is usable first, and the milliseconds until any is usable, with a permit or without. */
 function soonest(upstreams: readonly Upstream[], now_ms: number) {

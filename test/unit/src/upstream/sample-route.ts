@@ -22,7 +22,7 @@ export interface Given {
   readonly provider?: object;
 }
 
-/** A route over upstreams named a, b, c …, on a clock that the test moves. */
+/** A route over upstreams named a, b, c, p3, p4 …, on a clock that the test moves. */
 export function routeOver(given: readonly Given[], options: object = {}, random = () => 0) {
   const clock = new FakeClock();
   const upstreams = given.map(({ priority = 1, weight = 1, provider: fields }, at) => {
@@ -32,7 +32,7 @@ export function routeOver(given: readonly Given[], options: object = {}, random 
       log: createLog('silent'),
       content: { capture_content: false, max_content_characters: 1 },
     };
-    const provider = new Provider('abc'[at]!, vllm, config, {}, surroundings);
+    const provider = new Provider('abc'[at] ?? `p${at}`, vllm, config, {}, surroundings);
     providers.push(provider);
     return new Upstream(provider, { model: 'm', effortMap: {}, extraParameters: [] }, { priority, weight });
   });

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { uniform } from '../../../../../src/upstream/routing/choose-upstream.ts';
 import type { Upstream } from '../../../../../src/upstream/routing/upstream.ts';
+import { costGrowth } from '../../../../support/cost-growth.ts';
 import { closeRoutes, fill, type Given, open, pause, routeOver } from '../sample-route.ts';
 
 afterEach(closeRoutes);
@@ -61,6 +63,48 @@ describe('the next upstream', () => {
     const { a, b, ask } = routeOver([{ provider: { max_concurrent: 1, max_queue: 9 } }, {}]);
     fill(a);
     expect(ask()).toEqual(now(b));
+  });
+});
+
+describe('the next of many upstreams', () => {
+  const routeOverMany = (count: number, first: Given = {}) => {
+    let state = 1;
+    return routeOver([first, ...Array.from({ length: count - 1 }, () => ({}))], {}, () => uniform(state++));
+  };
+
+  it('follows their weights', () => {
+    const { a, ask } = routeOverMany(41, { weight: 40 });
+    const picked = Array.from({ length: 1000 }, () => ask());
+    const share = picked.filter(pick => 'upstream' in pick && pick.upstream === a).length / 1000;
+    expect(share).toBeCloseTo(0.5, 1);
+  });
+
+  it('is one of the few that can be tried, in all others of the ways in which one cannot', () => {
+    const { a, b, route, clock, ask } = routeOverMany(40);
+    const failed = new Map<Upstream, number>();
+    for (const [at, other] of route.upstreams.slice(2).entries()) {
+      if (at % 3 === 0) open(other);
+      else if (at % 3 === 1) pause(other, 60, clock);
+      else failed.set(other, 1);
+    }
+    const picked = new Set(
+      Array.from({ length: 200 }, () => ask({ failed })).map(pick => 'upstream' in pick && pick.upstream),
+    );
+    expect(picked).toEqual(new Set([a, b]));
+    open(a);
+    expect(ask({ failed })).toEqual(now(b));
+    open(b);
+    expect(ask({ failed })).toMatchObject({ when: 'never' });
+  });
+
+  it('is found in a time that does not depend on how many there are', async () => {
+    const growth = await costGrowth(count => {
+      const { ask } = routeOverMany(count);
+      return () => {
+        for (let asked = 0; asked < 100_000; asked++) ask();
+      };
+    }, 100);
+    expect(growth).toBeLessThan(2.5);
   });
 });
 
