@@ -11,12 +11,17 @@ export const events_per_second = 20;
 const openingOf = (streams: number) => streams;
 const margin_ms = 300;
 /** V8 goes on compiling for some seconds of load. */
-const rehearsal_s = { requests: 6, streams: 2 };
+const usual_rehearsal_s = { requests: 6, streams: 2 };
 
 export type Kind = 'requests' | 'streams';
 
 /** How long and how often to measure, at how many connections and streams. */
-export type MeasureOptions = Readonly<Record<'seconds' | 'rounds' | 'connections' | 'streams', number>>;
+export type MeasureOptions = Readonly<
+  Record<'seconds' | 'rounds' | 'connections' | 'streams', number> & {
+    /** Seconds of the round that is thrown away, if not as long as V8 needs; 0 for none. */
+    rehearsal_s?: number;
+  }
+>;
 
 /** A measurement: requests or events in so many seconds, CPU seconds of the gateway and of its load, and for requests latencies. */
 export interface Result {
@@ -112,13 +117,14 @@ export async function measureAll(
   options: MeasureOptions,
   upstream_pid: number,
 ): Promise<void> {
-  const { rounds, connections, streams, seconds } = options;
+  const { rounds, connections, streams, seconds, rehearsal_s } = options;
   for (const kind of ['requests', 'streams'] as const)
-    for (let round = 0; round <= rounds; round++)
+    for (let round = rehearsal_s === 0 ? 1 : 0; round <= rounds; round++)
       for (const entry of entries) {
         const clients = kind === 'requests' ? connections : entry.contestant.streamed ? streams : 0;
         if (clients === 0) continue;
-        const measured_s = round === 0 ? Math.max(seconds, rehearsal_s[kind]) : seconds;
+        const measured_s =
+          round === 0 ? (rehearsal_s ?? Math.max(seconds, usual_rehearsal_s[kind])) : seconds;
         const result = await measure(entry, kind, clients, measured_s * 1000, upstream_pid);
         if (result && round > 0) entry[kind].push(result);
         const unit = kind === 'requests' ? kind : 'events';

@@ -2,22 +2,34 @@ import { markdownTable, median } from './figures.ts';
 import type { Entry, Kind, Result } from './measurement.ts';
 import type { Table } from './tables.ts';
 
+/** What was measured of a contestant: medians by their names, and under `…_ratio` those of the ratios to the baseline. */
+export type Figures = Readonly<Record<string, number>>;
+
 export const perSecond = ({ count, seconds }: Result): number => count / seconds;
 export const cpu_us = ({ cpu_s, count }: Result): number => (cpu_s / count) * 1e6;
 type Quantity = (result: Result) => number;
 
 const columns: readonly {
   head: string;
+  /** In the history. */
+  key: string;
   kind: Kind;
   of: Quantity;
   digits: number;
   ratio?: true;
 }[] = [
-  { head: 'Requests/s', kind: 'requests', of: perSecond, digits: 0, ratio: true },
-  { head: 'p50 ms', kind: 'requests', of: ({ p50_ms }) => p50_ms, digits: 2 },
-  { head: 'p99 ms', kind: 'requests', of: ({ p99_ms }) => p99_ms, digits: 2 },
-  { head: 'CPU µs per request', kind: 'requests', of: cpu_us, digits: 1, ratio: true },
-  { head: 'CPU µs per event', kind: 'streams', of: cpu_us, digits: 1, ratio: true },
+  { head: 'Requests/s', key: 'requests_per_s', kind: 'requests', of: perSecond, digits: 0, ratio: true },
+  { head: 'p50 ms', key: 'p50_ms', kind: 'requests', of: ({ p50_ms }) => p50_ms, digits: 2 },
+  { head: 'p99 ms', key: 'p99_ms', kind: 'requests', of: ({ p99_ms }) => p99_ms, digits: 2 },
+  {
+    head: 'CPU µs per request',
+    key: 'cpu_us_per_request',
+    kind: 'requests',
+    of: cpu_us,
+    digits: 1,
+    ratio: true,
+  },
+  { head: 'CPU µs per event', key: 'cpu_us_per_event', kind: 'streams', of: cpu_us, digits: 1, ratio: true },
 ];
 
 /** The median with its unit; a dash of none. */
@@ -35,15 +47,37 @@ export function tableText(
     const entry = entries.get(name)!;
     if (entry.fault) return [`${title}: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}`];
     const cells = columns.flatMap(({ kind, of, digits, ratio }) => {
-      const values = entry[kind].map(of);
-      // Round by round: the machine is faster in one round than in another, for both alike.
-      const ratios = values.map((value, round) => value / (base?.[kind].map(of)[round] ?? Number.NaN));
+      const { values, ratios } = valuesOf(entry, base, kind, of);
       return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
     });
     return [title, ...cells];
   });
   const head = columns.flatMap(({ head, ratio }) => [head, ...(ratio ? ['× baseline'] : [])]);
   return `**${title}**, × baseline: divided by ${baseline}\n\n${markdownTable(['Gateway', ...head], rows)}`;
+}
+
+/** All values of a quantity, and their ratios to the baseline round by round: the machine is faster in one round than in another. */
+function valuesOf(entry: Entry, base: Entry | undefined, kind: Kind, of: Quantity) {
+  const values = entry[kind].map(of);
+  const ratios = values.map((value, round) => value / (base?.[kind].map(of)[round] ?? Number.NaN));
+  return { values, ratios };
+}
+
+/** The figures of a table by the names of its contestants, for the history. */
+export function figuresOf(
+  { baseline, contestants }: Table,
+  entries: ReadonlyMap<string, Entry>,
+): Record<string, Figures> {
+  const base = entries.get(baseline);
+  const figures = contestants.map(({ name }) => {
+    const named = columns.flatMap(({ key, kind, of, ratio }) => {
+      const { values, ratios } = valuesOf(entries.get(name)!, base, kind, of);
+      return [[key, median(values)] as const, ...(ratio ? [[`${key}_ratio`, median(ratios)] as const] : [])];
+    });
+    const known = named.filter(([, value]) => Number.isFinite(value));
+    return [name, Object.fromEntries(known.map(([key, value]) => [key, Number(value.toPrecision(4))]))];
+  });
+  return Object.fromEntries(figures);
 }
 
 /** Notes on contestants whose figures were limited by something else. */

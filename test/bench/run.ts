@@ -7,7 +7,15 @@ import { Command } from 'commander';
 import { listOf, numberFrom } from './command-options.ts';
 import { chatBody, completion } from './conversation.ts';
 import { ladderText } from './ladder/ladder-table.ts';
-import { disturbance, gateway_core, load_core, machineText, moveTo, thisMachine } from './machine.ts';
+import {
+  disturbance,
+  gateway_core,
+  load_core,
+  type Machine,
+  machineText,
+  moveTo,
+  thisMachine,
+} from './machine.ts';
 import {
   type Entry,
   events_per_second,
@@ -17,7 +25,7 @@ import {
   started,
 } from './measurement.ts';
 import { startOwn } from './processes.ts';
-import { doubts, tableText } from './result-table.ts';
+import { doubts, type Figures, figuresOf, tableText } from './result-table.ts';
 import { tablesOf } from './tables.ts';
 
 const count = numberFrom(1, 5000);
@@ -42,6 +50,18 @@ const options = new Command('npm run bench --')
   .parse()
   .opts<MeasureOptions & { tables: string; only?: string[]; against?: string; json?: string }>();
 
+/** What `--json` writes, beside every single measurement. */
+export interface Written {
+  readonly machine: Machine;
+  readonly command: string;
+  /** The tables in Markdown. */
+  readonly tables: readonly string[];
+  /** Reasons to distrust them. */
+  readonly doubts: readonly string[];
+  /** Figures by contestant. */
+  readonly figures: Readonly<Record<string, Figures>>;
+}
+
 async function main(): Promise<void> {
   // The tables that are asked for, with those of their contestants that are.
   const all = listOf(tablesOf(options.against))(options.tables);
@@ -62,30 +82,33 @@ async function main(): Promise<void> {
   }
   await measureAll([...entries.values()], options, upstream.pid);
   const { rounds, seconds, connections, streams } = options;
+  const doubtful = [...disturbance(machine), ...[...entries.values()].flatMap(doubts)];
   const notes = [
     `Gateways on core ${gateway_core}, one at a time under load; load generator and upstream on core ${load_core}; medians, of ratios too, of ${rounds} interleaved rounds of ${seconds} s after one that is thrown away.`,
     `Requests: closed loop, ${connections} connections, ${chatBody().length} bytes of JSON in, ${completion.length} out. Events: ${streams} streams of ${events_per_second} events per second. CPU: user and system time of all threads and processes of the gateway. Every reply is checked.`,
-    ...disturbance(machine),
-    ...[...entries.values()].flatMap(doubts),
+    ...doubtful,
   ];
   const command = [
     'npm run bench',
     ...(process.argv.length > 2 ? ['--'] : []),
     ...process.argv.slice(2),
   ].join(' ');
+  const tableTexts = tables.map(table => (table.isLadder ? ladderText : tableText)(table, entries));
   const texts = [
     `${machineText(machine)}\n\`${command}\``,
-    ...tables.map(table => (table.isLadder ? ladderText : tableText)(table, entries)),
+    ...tableTexts,
     notes.map(line => `- ${line}`).join('\n'),
   ];
   process.stdout.write(`${texts.join('\n\n')}\n`);
+  const figures = Object.assign({}, ...tables.map(table => figuresOf(table, entries)));
   const measured = [...entries].map(([name, { requests, streams, fault }]) => ({
     name,
     requests,
     streams,
     fault,
   }));
-  if (options.json) writeFileSync(options.json, JSON.stringify({ machine, command, measured }, null, 2));
+  const written: Written = { machine, command, tables: tableTexts, doubts: doubtful, figures };
+  if (options.json) writeFileSync(options.json, JSON.stringify({ ...written, measured }, null, 2));
 }
 
 main().then(

@@ -100,6 +100,7 @@ export const passing = (task: TaskName, texts: number, tuning?: string): Contest
     }),
   );
 
+const rung_program = 'test/bench/ladder/rung.ts';
 /** Below the writers, finish and usage are events of their own, as the upstream sends them. */
 const passingEvents: ReadonlySet<RungName> = new Set(['spike', 'inbound', 'dialect']);
 
@@ -111,19 +112,38 @@ export const rung = (name: RungName): Contestant =>
         `rung-${name}`,
         rungs[name].title,
         { streamed: passingEvents.has(name) ? { frame_events: 3 } : final },
-        () => ({ entry: [join(root, 'test/bench/ladder/rung.ts'), name] }),
+        () => ({ entry: [join(root, rung_program), name] }),
       );
 
-/** Another commit of this repository, checked out beside the configurations; its own dependencies if they differ. */
+/** Checks out another commit of this repository in `directory`, with its own dependencies if they differ. Returns where. */
+export function checkOut(commit: string, directory: string): string {
+  const tree = join(directory, 'against');
+  if (existsSync(tree)) return tree;
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
+  git('worktree', 'add', '--detach', '--force', tree, commit);
+  process.once('exit', () => git('worktree', 'remove', '--force', tree));
+  const lock = (from: string) => readFileSync(join(from, 'package-lock.json'), 'utf8');
+  if (lock(tree) === lock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+  else install(tree, '--no-save');
+  return tree;
+}
+
+/** The command in a checkout. */
+const commandIn = (tree: string): string =>
+  ['bin/sluice.cjs', 'src/cli/sidecar.ts', 'src/sidecar.ts'].map(file => join(tree, file)).find(existsSync)!;
+
+/** Another commit of this repository. */
 export const commitOf = (commit: string): Contestant =>
-  sidecar('sluice-against', `sluice ${commit}`, { streamed: final }, ({ directory }) => {
-    const tree = join(directory, 'against');
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
-    git('worktree', 'add', '--detach', '--force', tree, commit);
-    process.once('exit', () => git('worktree', 'remove', '--force', tree));
-    const lock = (from: string) => readFileSync(join(from, 'package-lock.json'), 'utf8');
-    if (lock(tree) === lock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
-    else install(tree, '--no-save');
-    const commands = ['bin/sluice.cjs', 'src/cli/sidecar.ts', 'src/sidecar.ts'].map(file => join(tree, file));
-    return { entry: [commands.find(existsSync)!] };
-  });
+  sidecar('sluice-against', `sluice ${commit}`, { streamed: final }, ({ directory }) => ({
+    entry: [commandIn(checkOut(commit, directory))],
+  }));
+
+/** A rung as it is in another commit. Takes no part if that commit has no ladder. */
+export const rungAt = (commit: string, name: RungName): Contestant =>
+  name === 'sidecar'
+    ? commitOf(commit)
+    : sidecar(`rung-${name}-against`, `${name} of ${commit}`, {}, ({ directory }) => {
+        const file = join(checkOut(commit, directory), rung_program);
+        if (!existsSync(file)) throw new Error(`${commit} has no ladder`);
+        return { entry: [file, name] };
+      });

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { ladderText, stepsOf } from '../../bench/ladder/ladder-table.ts';
+import { rungNames } from '../../bench/ladder/rungs.ts';
+import { sampleEntry } from './sample-entry.ts';
+
+const spike = sampleEntry('rung-spike', [100, 200, 110]);
+const inbound = sampleEntry('rung-inbound', [110, 220, 121]);
+const sidecar = sampleEntry('sluice', [200, 400, 220]);
+
+describe('the ladder', () => {
+  it('compares neighbouring rungs within a round, so that a slow round changes no share', () => {
+    const [first, second, third] = stepsOf([spike, inbound, sidecar], 'requests');
+    expect(first).toMatchObject({ name: 'spike', share: 0.5 });
+    expect(second!.more_us.map(Math.round)).toEqual([10, 20, 11]);
+    expect(second!.share).toBeCloseTo(0.05);
+    expect(third!.share).toBeCloseTo(0.45);
+  });
+
+  it('compares with the rung before a rung that has failed', () => {
+    const failed = { ...inbound, fault: 'a reply with status 502' };
+    const steps = stepsOf([spike, failed, sidecar], 'requests');
+    expect(steps.map(({ name }) => name)).toEqual(['spike', 'sidecar']);
+    expect(steps[1]!.share).toBeCloseTo(0.5);
+  });
+
+  it('says why a rung of more than 4 % costs that, and shows the fault of one that has failed', () => {
+    const failed = { ...inbound, fault: 'a reply with status 502' };
+    const entries = [spike, failed, sidecar];
+    const contestants = entries.map(({ contestant }) => contestant);
+    const named = new Map(entries.map(entry => [entry.contestant.name, entry]));
+    const text = ladderText({ title: 'The ladder', baseline: 'sluice', contestants }, named);
+    expect(text).toContain('a reply with status 502');
+    expect(text).toMatch(/^- \*\*sidecar\*\*, 50\.0 % of a request: /m);
+    expect(text).not.toMatch(/^- \*\*inbound/m);
+  });
+
+  it('begins with the spike and ends with the command', () => {
+    expect([rungNames[0], rungNames.at(-1)]).toEqual(['spike', 'sidecar']);
+  });
+});
