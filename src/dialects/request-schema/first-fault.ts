@@ -30,12 +30,11 @@ export function parsedBy<T>(
   given: unknown,
   issues: z.RefinementCtx,
   path: readonly PropertyKey[] = [],
-  messageOf: (issue: z.core.$ZodIssue) => string = issue => issue.message,
+  messageOf?: (issue: z.core.$ZodIssue) => string,
 ): T | undefined {
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  if (issue) fault(issues, messageOf(issue), ...path, ...issue.path);
+  reportFirst(parsed.error, issues, path, messageOf);
   return undefined;
 }
 
@@ -46,13 +45,25 @@ export function eachParsedBy<T>(
   issues: z.RefinementCtx,
   path: readonly PropertyKey[] = [],
 ): T[] | undefined {
-  const known = issues.issues.length;
-  const parsed: T[] = [];
-  for (const [index, one] of given.entries()) {
-    parsed.push(parsedBy(schema, one, issues, [...path, index]) as T);
-    if (issues.issues.length > known) return undefined;
+  const each: T[] = [];
+  for (let index = 0; index < given.length; index++) {
+    const parsed = schema.safeParse(given[index]);
+    if (!parsed.success) {
+      reportFirst(parsed.error, issues, [...path, index]);
+      return undefined;
+    }
+    each.push(parsed.data);
   }
-  return parsed;
+  return each;
+}
+
+function reportFirst(
+  { issues: [issue] }: z.ZodError,
+  issues: z.RefinementCtx,
+  path: readonly PropertyKey[],
+  messageOf: (issue: z.core.$ZodIssue) => string = ({ message }) => message,
+): void {
+  if (issue) fault(issues, messageOf(issue), ...path, ...issue.path);
 }
 
 /**
