@@ -1,7 +1,7 @@
 import { day_ms, hourOf } from './calendar-day.ts';
 import type { Connection } from './database.ts';
+import type { AlikeExchanges } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';
-import type { LedgerRow } from './ledger-entry.ts';
 
 /** No account has this name: sums of all accounts have it. */
 export const all_accounts = '';
@@ -21,14 +21,8 @@ export class DetailedSums {
   readonly #hourly = new KeptSums();
   readonly #byProvider = new KeptSums();
 
-  add(
-    exchange: Pick<LedgerRow, 'account' | 'started_ms' | 'model' | 'provider' | 'key_id'>,
-    counts: Counts,
-  ): void {
-    const { account, started_ms, key_id } = exchange;
+  add({ account, started_ms, key_id, model, provider }: AlikeExchanges, counts: Counts): void {
     const hour = hourOf(started_ms);
-    const model = exchange.model ?? '';
-    const provider = exchange.provider ?? '';
     this.#hourly.add({ hour, account, model, provider, key_id: key_id ?? '' }, counts);
     this.#hourly.add({ hour, account: all_accounts, model, provider, key_id: '' }, counts);
     this.#byProvider.add({ day: hour.slice(0, 10), model, provider }, counts);

@@ -1,26 +1,11 @@
-import { picoUsd } from '../../money.ts';
 import { dayOf } from './calendar-day.ts';
 import { type Connection, insertOnce } from './database.ts';
 import { DetailedSums } from './detailed-sums.ts';
+import { type AlikeExchanges, ExchangeCounts } from './exchange-counts.ts';
 import { KeptSums } from './kept-sums.ts';
 import type { LedgerRow, RefusalBatch, RefusalCount } from './ledger-entry.ts';
-import { addTraffic } from './traffic-sums.ts';
+import { addAttempts, addTraffic } from './traffic-roll-up.ts';
 import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
-
-const zero = {
-  requests: 0,
-  failed_requests: 0,
-  estimated_requests: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cached_tokens: 0,
-  reasoning_tokens: 0,
-  cost_pico_usd: 0n,
-};
-type UsageCounts = Readonly<typeof zero>;
-
-/** The columns of the tables of sums that are added up. */
-export const usageColumnNames = Object.keys(zero) as readonly (keyof UsageCounts)[];
 
 /** Adds rows of the ledger, and refusals that have none, to the sums by day, month, key and time. */
 export async function rollUp(
@@ -28,19 +13,15 @@ export async function rollUp(
   rows: readonly LedgerRow[],
   refusals: readonly RefusalCount[],
 ): Promise<void> {
+  const counts = new ExchangeCounts();
+  for (const row of rows) counts.addRow(row);
+  for (const refusal of refusals) counts.addRefusals(refusal);
+  const { exchanges, attempts } = counts;
   const finest = new KeptSums<FinestKey>();
   const detailed = new DetailedSums();
-  for (const row of rows) {
-    const counts = countsOf(row);
-    finest.add(finestOf(row), counts);
-    detailed.add(row, counts);
-  }
-  for (const refusal of refusals) {
-    const { requests } = refusal;
-    const failed_requests = isFailed(refusal) ? requests : 0;
-    const counts = { ...zero, requests, failed_requests };
-    finest.add(finestOf(refusal), counts);
-    detailed.add({ ...refusal, provider: null }, counts);
+  for (const alike of exchanges) {
+    finest.add(finestOf(alike), alike.usage);
+    detailed.add(alike, alike.usage);
   }
   const daily = new KeptSums();
   const monthly = new KeptSums();
@@ -52,37 +33,22 @@ export async function rollUp(
   await daily.write(connection, 'sluice.daily_sums');
   await monthly.write(connection, 'sluice.monthly_sums');
   await detailed.write(connection);
-  await useOfKeys(rows, refusals).write(connection, 'sluice.key_sums');
-  await addTraffic(connection, rows, refusals);
+  await useOfKeys(exchanges).write(connection, 'sluice.key_sums');
+  await addTraffic(connection, exchanges);
+  await addAttempts(connection, attempts);
 }
 
 /** Sums of the stored keys; keys of the configuration have no id. */
-function useOfKeys(rows: readonly LedgerRow[], refusals: readonly RefusalCount[]): KeptSums {
+function useOfKeys(exchanges: readonly AlikeExchanges[]): KeptSums {
   const sums = new KeptSums();
-  const add = (of: LedgerRow | RefusalCount, requests: number, tokens: number, cost_pico_usd: bigint) => {
-    const { key_id, started_ms } = of;
-    const failed_requests = isFailed(of) ? requests : 0;
-    if (key_id !== null)
-      sums.add({ key_id, day: dayOf(started_ms) }, { requests, failed_requests, tokens, cost_pico_usd });
-  };
-  for (const row of rows) add(row, 1, row.prompt_tokens + row.completion_tokens, picoUsd(row.cost_usd));
-  for (const refusal of refusals) add(refusal, refusal.requests, 0, 0n);
+  for (const { key_id, started_ms, usage } of exchanges) {
+    if (key_id === null) continue;
+    const { requests, failed_requests, cost_pico_usd } = usage;
+    const tokens = usage.prompt_tokens + usage.completion_tokens;
+    sums.add({ key_id, day: dayOf(started_ms) }, { requests, failed_requests, tokens, cost_pico_usd });
+  }
   return sums;
 }
-
-const isFailed = ({ error_type, status }: Pick<LedgerRow, 'error_type' | 'status'>): boolean =>
-  error_type !== null || status >= 400;
-
-const countsOf = (row: LedgerRow): UsageCounts => ({
-  requests: 1,
-  failed_requests: isFailed(row) ? 1 : 0,
-  estimated_requests: row.estimated ? 1 : 0,
-  prompt_tokens: row.prompt_tokens,
-  completion_tokens: row.completion_tokens,
-  cached_tokens: row.cached_tokens,
-  reasoning_tokens: row.reasoning_tokens,
-  cost_pico_usd: picoUsd(row.cost_usd),
-});
 
 /** Adds batches that have not been counted yet to `refusal_sums`, and returns these. */
 export async function countOnce(

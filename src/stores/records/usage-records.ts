@@ -1,7 +1,7 @@
 import { usdOf } from '../../money.ts';
 import type { Charge } from '../limits/limit-units.ts';
 import { Condition, type Database, rowMarks } from './database.ts';
-import { usageColumnNames } from './roll-up.ts';
+import { usageColumnNames } from './exchange-counts.ts';
 import {
   type RefusalQuery,
   type RefusalSum,

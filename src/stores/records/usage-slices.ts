@@ -1,7 +1,7 @@
 import { day_ms, dayOf, hourOf, type Range, wholeMonths } from './calendar-day.ts';
 import { Condition, rowMarks } from './database.ts';
 import { all_accounts, hours_ms } from './detailed-sums.ts';
-import type { LedgerRow } from './ledger-entry.ts';
+import type { AlikeExchanges } from './exchange-counts.ts';
 import type { UsageGroup, UsageQuery } from './usage-query.ts';
 
 /**
@@ -23,10 +23,10 @@ export const all_models = '*';
 /** The key of the sum from which all others are added up, with the day as a number since 1970. */
 export type FinestKey = Readonly<{ day: number; account: string; model: string }>;
 
-export const finestOf = (exchange: Pick<LedgerRow, 'started_ms' | 'account' | 'model'>): FinestKey => ({
-  day: Math.floor(exchange.started_ms / day_ms),
-  account: exchange.account,
-  model: exchange.model ?? '',
+export const finestOf = ({ started_ms, account, model }: AlikeExchanges): FinestKey => ({
+  day: Math.floor(started_ms / day_ms),
+  account,
+  model,
 });
 
 /** The keys of the kept sums that it is added to. Throws a RangeError for a number without a day. */
