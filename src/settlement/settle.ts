@@ -35,11 +35,11 @@ export function settle(
 }
 
 /** What `run` returns; undefined if it throws, which is logged. */
-function unlessFaulty<T>({ log }: Exchange, part: string, run: () => T): T | undefined {
+function unlessFaulty<T>(exchange: Exchange, part: string, run: () => T): T | undefined {
   try {
     return run();
   } catch (err) {
-    log.error({ err, part }, 'failed to finalize request');
+    exchange.log.error({ err, part }, 'failed to finalize request');
     return undefined;
   }
 }

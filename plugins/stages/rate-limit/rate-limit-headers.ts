@@ -2,6 +2,15 @@ import { type Limit, type LimitStatus, rowOf, unitOf, windowOf } from '../../../
 
 type Headers = Record<string, string>;
 
+/** Names of the headers of a unit, made once: they are needed with every request. */
+const namesByUnit = new Map<string, ReturnType<typeof namesOf>>();
+
+const namesOf = (unit: string) => ({
+  limit: `x-ratelimit-limit-${unit}`,
+  remaining: `x-ratelimit-remaining-${unit}`,
+  reset: `x-ratelimit-reset-${unit}`,
+});
+
 /**
  * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. Where several limits count the same unit, by minute and day, of
  * all models and of one, or of the account and of the key, the one that refused gives all three values, or else the one with the least remaining share.
@@ -13,9 +22,11 @@ export function addRateHeaders(headers: Headers, statuses: readonly LimitStatus[
     if (header !== undefined) shown.set(header, tighter(shown.get(header), status, refused_by));
   }
   for (const [unit, { limit, remaining, reset_ms }] of shown) {
-    headers[`x-ratelimit-limit-${unit}`] = String(limit.max);
-    headers[`x-ratelimit-remaining-${unit}`] = String(remaining);
-    headers[`x-ratelimit-reset-${unit}`] = duration(reset_ms);
+    let names = namesByUnit.get(unit);
+    if (!names) namesByUnit.set(unit, (names = namesOf(unit)));
+    headers[names.limit] = String(limit.max);
+    headers[names.remaining] = String(remaining);
+    headers[names.reset] = duration(reset_ms);
   }
 }
 

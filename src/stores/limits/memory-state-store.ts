@@ -56,35 +56,34 @@ export class MemoryStateStore implements StateStore {
 
   /** `maxOf` replaces the limits' own `max`. */
   reserve(request: ReservationRequest, maxOf = ownMax): ReservationResult {
-    const { account: id, limits, charge, force } = request;
+    const { account, limits, charge, force } = request;
     const now = this.#now();
     this.#accounts.forgetIdle(swept_per_reservation, now);
     this.#keys.forgetIdle(swept_per_reservation, now);
-    const group = this.#accounts.of(id);
+    const counters = this.#countersOf(account, limits);
     const over: Limit[] = [];
     let refused_by: Limit | undefined;
     let retry_ms = 0;
-    for (const limit of limits) {
+    for (let at = 0; at < limits.length; at++) {
+      const limit = limits[at]!;
       const max = maxOf(limit);
       // A charge above a whole limit is admitted while the limit is unused.
       const amount = Math.min(amountOf(limit, charge, 1), max);
-      const wait_ms = this.#counter(group, limit).wait_ms(amount, max, now);
+      const wait_ms = counters[at]!.wait_ms(amount, max, now);
       if (wait_ms > 0) over.push(limit);
       if (wait_ms > retry_ms) {
         refused_by = limit;
         retry_ms = wait_ms;
       }
     }
+    const statuses = () => limits.map((limit, at) => statusOf(counters[at]!, limit, maxOf, now));
     if (refused_by && !force) {
-      const statuses = this.#statuses(group, limits, maxOf, now);
-      return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
+      const wait_ms = Math.max(1, Math.ceil(retry_ms));
+      return { admitted: false, statuses: statuses(), refused_by, retry_ms: wait_ms };
     }
-    const settle = this.#take(request, now);
-    return {
-      admitted: true,
-      statuses: this.#statuses(group, limits, maxOf, now),
-      reservation: { over, settle },
-    };
+    for (let at = 0; at < limits.length; at++) counters[at]!.add(amountOf(limits[at]!, charge, 1), now);
+    const reservation = { over, settle: this.#settlementOf(request, now) };
+    return { admitted: true, statuses: statuses(), reservation };
   }
 
   /** The use of `limits` by `account`; reserves nothing. */
@@ -131,33 +130,28 @@ export class MemoryStateStore implements StateStore {
   /** Does nothing: there is no connection. */
   async close(): Promise<void> {}
 
-  /** Counts the charge; returns what settles it. */
-  #take({ account, limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
-    const group = this.#accounts.of(account);
-    for (const limit of limits) this.#counter(group, limit).add(amountOf(limit, charge, 1), taken);
+  /** What settles a charge that was counted at `taken`. */
+  #settlementOf({ account, limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
     let isSettled = false;
     return used => {
       if (isSettled) return;
       isSettled = true;
       const now = this.#now();
-      // The account may have been forgotten meanwhile.
-      const group = this.#accounts.of(account);
-      for (const limit of limits) {
-        const counter = this.#counter(group, limit);
+      // Anew, since those at zero may have been forgotten meanwhile.
+      const counters = this.#countersOf(account, limits);
+      for (let at = 0; at < limits.length; at++) {
+        const limit = limits[at]!;
         const more = amountOf(limit, used, 0) - amountOf(limit, charge, 1);
-        if (more > 0) counter.add(more, now);
-        else if (more < 0) counter.giveBack(-more, taken, now);
+        if (more > 0) counters[at]!.add(more, now);
+        else if (more < 0) counters[at]!.giveBack(-more, taken, now);
       }
     };
   }
 
-  /** The counter of a limit of an account, or of its key. */
-  #counter(group: CounterGroup, limit: Limit): Counter {
-    return (limit.key === undefined ? group : this.#keys.of(limit.key)).of(limit);
-  }
-
-  #statuses(group: CounterGroup, limits: readonly Limit[], maxOf: MaxOf, now: Now): LimitStatus[] {
-    return limits.map(limit => statusOf(this.#counter(group, limit), limit, maxOf, now));
+  /** The counters of limits of an account, or of its keys, in their order. */
+  #countersOf(account: string, limits: readonly Limit[]): Counter[] {
+    const group = this.#accounts.of(account);
+    return limits.map(limit => (limit.key === undefined ? group : this.#keys.of(limit.key)).of(limit));
   }
 
   #now(): Now {
