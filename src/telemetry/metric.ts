@@ -110,8 +110,8 @@ export class Metric<L extends readonly string[], S extends Series> {
    */
   labels(...values: LabelValues<L> | readonly [NamedLabels<L>]): S {
     let branch: Branch<S> | undefined = this.#root;
-    for (const value of values as LabelValues<L>) {
-      branch = branch.next.get(value);
+    for (let at = 0; at < values.length; at++) {
+      branch = branch.next.get((values as LabelValues<L>)[at]!);
       // Names are never in the walk.
       if (!branch) return this.#add(this.#inOrder(values));
     }

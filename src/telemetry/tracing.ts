@@ -162,17 +162,19 @@ export function traceIdOf(span: Span): string | undefined {
   return unlessTracingFails(() => (span.isRecording() ? span.spanContext().traceId : undefined), undefined);
 }
 
+const noHeaders: Readonly<Record<string, string>> = {};
+
 /**
  * Headers that carry the trace to the upstream, also one that the caller does not sample; none without an SDK and a caller's trace. Never
  * baggage, which is the clients' data and no business of a provider.
  */
-export function traceHeaders(span: Span): Record<string, string> {
-  const headers: Record<string, string> = {};
-  unlessTracingFails(() => {
-    if (span.spanContext().traceId !== INVALID_TRACEID)
-      propagation.inject(propagation.deleteBaggage(trace.setSpan(context.active(), span)), headers);
-  }, undefined);
-  return headers;
+export function traceHeaders(span: Span): Readonly<Record<string, string>> {
+  return unlessTracingFails(() => {
+    if (span.spanContext().traceId === INVALID_TRACEID) return noHeaders;
+    const headers: Record<string, string> = {};
+    propagation.inject(propagation.deleteBaggage(trace.setSpan(context.active(), span)), headers);
+    return headers;
+  }, noHeaders);
 }
 
 /** Ends `span` at `end_ms` of `performance.now()`, as failed when there is an error type. */

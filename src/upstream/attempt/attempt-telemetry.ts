@@ -23,8 +23,9 @@ export class AttemptTelemetry {
   readonly #exchange: Exchange;
   readonly #provider: string;
   readonly #metrics: ClientMetrics;
+  /** The exchange's own if that one is not recorded. */
   readonly #span: Span;
-  readonly #isRecorded: boolean;
+  readonly #isRecorded: boolean = false;
   readonly #content: ContentCapture | undefined;
   readonly #identity: ReplyIdentity | undefined;
   readonly #attempt: RunningAttempt;
@@ -41,6 +42,8 @@ export class AttemptTelemetry {
     this.#provider = upstream.provider.name;
     this.#metrics = metrics;
     this.#attempt = attempt;
+    this.#span = exchange.span;
+    if (exchange.trace_id === undefined) return;
     this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
     this.#isRecorded = isRecorded(this.#span);
     if (!this.#isRecorded) return;
@@ -52,7 +55,7 @@ export class AttemptTelemetry {
   }
 
   /** Headers that carry the trace to the upstream. */
-  get headers(): Record<string, string> {
+  get headers(): Readonly<Record<string, string>> {
     return traceHeaders(this.#span);
   }
 
@@ -92,19 +95,21 @@ export class AttemptTelemetry {
 
   /** Notes the end of the attempt, as it is recorded; its usage may not be known yet. */
   ended(): void {
-    const { elapsed_ms, error_type } = this.#attempt;
-    this.#metrics.attempted(this.#exchange, this.#provider, elapsed_ms, error_type);
-    this.#end_ms = performance.now();
+    const { duration_ms = 0, error_type } = this.#attempt;
+    this.#metrics.attempted(this.#exchange, this.#provider, duration_ms, error_type);
+    if (this.#isRecorded) this.#end_ms = performance.now();
   }
 
   /** Closes the span without usage, because another attempt follows. */
   superseded(): void {
-    if (this.#isRecorded) this.#describeReply();
+    if (!this.#isRecorded) return;
+    this.#describeReply();
     endSpan(this.#span, this.#attempt.error_type, this.#end_ms);
   }
 
   /** Closes the span with the exchange's usage, at the time at which the attempt ended. */
   settled(): void {
+    if (!this.#isRecorded) return;
     describeSpan(this.#span, () => usageAttributes(this.#exchange.usage));
     this.superseded();
   }

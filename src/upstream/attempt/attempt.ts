@@ -7,7 +7,7 @@ import { chunkOf, decodeText, isEventStream } from '../http/decode-reply.ts';
 import type { Provider } from '../http/provider.ts';
 import { decompressed, textOf } from '../http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
-import type { ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
+import type { ResponseHead } from '../http/upstream-call.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { Upstream } from '../routing/upstream.ts';
 import { causeOf, type Failure } from './attempt-failure.ts';
@@ -53,9 +53,9 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   /** Resolves with the whole reply; rejects with a GatewayError. */
   async reply(): Promise<Completion> {
     try {
-      const { call, head } = await this.#open();
-      const reply = await this.#whole(call, head);
-      this.#sent?.telemetry.reply(reply);
+      const sent = this.#send();
+      const reply = await this.#whole(sent, await sent.head());
+      sent.telemetry.reply(reply);
       this.released();
       this.#answered();
       this.#end(undefined);
@@ -140,7 +140,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     if (!this.#superseded) this.#sent?.telemetry.settled();
   }
 
-  async #open(): Promise<{ head: ResponseHead; call: UpstreamCall }> {
+  #send(): SentRequest {
     // The client has left while a stage worked, or the gateway was closed.
     if (this.#exchange.aborted || this.isOver) throw refusal('server_error');
     const sent = new SentRequest(this.#exchange, this.upstream, this.#metrics.client, this.#wait_ms);
@@ -149,24 +149,24 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     if (total_timeout_ms !== undefined)
       this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
     this.#exchange.onAbort(this.cancel);
-    return { head: await sent.head(), call: sent.call };
+    return sent;
   }
 
   async #read(): Promise<void> {
-    const { call, head } = await this.#open();
+    const sent = this.#send();
+    const head = await sent.head();
     const { adapter, config } = this.#provider;
     if (isEventStream(head.headers)) {
-      const opened = adapter.openStream();
-      const decoder = this.#sent?.telemetry.decoderOf(opened) ?? opened;
+      const decoder = sent.telemetry.decoderOf(adapter.openStream());
       this.#reader = new StreamReader(decoder, this, config, this.#exchange.request.n);
-      this.#reader.read(decompressed(call, head));
+      this.#reader.read(decompressed(sent.call, head));
     } else {
-      this.give([chunkOf(await this.#whole(call, head))]);
+      this.give([chunkOf(await this.#whole(sent, head))]);
       this.finish();
     }
   }
 
-  async #whole(call: UpstreamCall, head: ResponseHead): Promise<Completion> {
+  async #whole({ call, telemetry }: SentRequest, head: ResponseHead): Promise<Completion> {
     const { adapter, config } = this.#provider;
     let text: string;
     try {
@@ -176,7 +176,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
       this.generated = call.hasBody;
       throw thrown;
     }
-    return decodeText(text, this.#sent?.telemetry.adapterOf(adapter) ?? adapter);
+    return decodeText(text, telemetry.adapterOf(adapter));
   }
 
   /** Reports an error that came when the answer was whole. */

@@ -80,20 +80,23 @@ export class Attempts {
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
-    const { clock } = this.#exchange;
     while (true) {
-      const asked_ms = clock.elapsed_ms();
       const permit = this.#permit();
       // Usually a permit is there at once, and need not be awaited.
-      const isWaiting = permit instanceof Promise;
-      const taken = isWaiting ? await permit : permit;
-      const attempt = this.#begin(taken, isWaiting ? clock.elapsed_ms() - asked_ms : 0);
+      const attempt = permit instanceof Promise ? await this.#whenFree(permit) : this.#begin(permit, 0);
       try {
         return await this.#answerOf(attempt, ask);
       } catch (error) {
         if (!this.#canRetry(attempt, error)) throw this.#end(error, attempt.failure);
       }
     }
+  }
+
+  async #whenFree(permit: Promise<AttemptPermit>): Promise<Attempt> {
+    const { clock } = this.#exchange;
+    const asked_ms = clock.elapsed_ms();
+    const free = await permit;
+    return this.#begin(free, clock.elapsed_ms() - asked_ms);
   }
 
   #answerOf<T>(attempt: Attempt, ask: (attempt: Attempt) => Promise<T>): Promise<T> {

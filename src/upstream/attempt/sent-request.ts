@@ -45,12 +45,8 @@ export class SentRequest {
    * The head of the reply. Rejects with AttemptFailed for an error status, and with the error that ended the call. None of its headers
    * reach the client: they would reveal the server, its limits and cookies.
    */
-  async head(): Promise<ResponseHead> {
-    const head = await this.call.head;
-    this.#begun = true;
-    this.record.status = head.status;
-    if (head.status < 300) return head;
-    throw new AttemptFailed(await this.#failureOfHead(head));
+  head(): Promise<ResponseHead> {
+    return this.call.head.then(this.#arrived);
   }
 
   /** The failure behind an error that was thrown while the reply was awaited or read. */
@@ -60,6 +56,16 @@ export class SentRequest {
       ? new UpstreamError(provider.redacted(thrown.message), thrown.status)
       : thrown;
     return failureOf(error, this.#begun, provider.config.pass_upstream_429);
+  }
+
+  readonly #arrived = (head: ResponseHead): ResponseHead | Promise<never> => {
+    this.#begun = true;
+    this.record.status = head.status;
+    return head.status < 300 ? head : this.#refused(head);
+  };
+
+  async #refused(head: ResponseHead): Promise<never> {
+    throw new AttemptFailed(await this.#failureOfHead(head));
   }
 
   async #failureOfHead(head: ResponseHead): Promise<Failure> {

@@ -84,16 +84,14 @@ export function decompressed(body: Body, head: Head): Body {
 }
 
 /** The whole body as text. Throws `provider_invalid` when it is larger than `max_bytes`. */
-export async function textOf(body: Body, max_bytes: number): Promise<string> {
+export function textOf(body: Body, max_bytes: number): Promise<string> {
   const cause = () => new Error(`a reply over ${max_bytes} bytes`);
-  const bytes = await bytesOf(body, max_bytes, () => refusal('provider_invalid', { cause: cause() }));
-  return decoded(bytes);
+  return collected(body, max_bytes, decoded, () => refusal('provider_invalid', { cause: cause() }));
 }
 
 /** The first `max_bytes` of the body as text. Ends the body there. */
-export async function beginningOf(body: Body, max_bytes: number): Promise<string> {
-  const bytes = await bytesOf(body, max_bytes);
-  return decoded(bytes.subarray(0, max_bytes));
+export function beginningOf(body: Body, max_bytes: number): Promise<string> {
+  return collected(body, max_bytes, bytes => decoded(bytes.subarray(0, max_bytes)));
 }
 
 /** UTF-8 as text, without the byte order mark that some servers begin with, and that no JSON may have. */
@@ -102,12 +100,17 @@ function decoded(bytes: Buffer): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** The whole body. Above `max_bytes` it rejects with `tooLarge`, or ends the body and resolves with the bytes so far. */
-function bytesOf(body: Body, max_bytes: number, tooLarge?: () => Error): Promise<Buffer> {
+/** The whole body as `decode` reads it. Above `max_bytes` it rejects with `tooLarge`, or ends the body and takes the bytes so far. */
+function collected<T>(
+  body: Body,
+  max_bytes: number,
+  decode: (bytes: Buffer) => T,
+  tooLarge?: () => Error,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let total_bytes = 0;
-    const end = () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes));
+    const end = () => resolve(decode(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)));
     body.readInto({
       bytes: part => {
         parts.push(part);
