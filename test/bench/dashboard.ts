@@ -94,7 +94,7 @@ async function measureStore(
   await migrate(database, instances > 1, now_ms);
   await fill(database, options, now_ms);
   // As a gateway does every hour.
-  const old = pruning(database, false);
+  const old = pruning(database);
   while ((await old.hours(now_ms - hours_ms, prune_step)) !== 0);
   while ((await old.traffic(now_ms, prune_step)) !== 0);
   say(`filled in within ${((Date.now() - now_ms) / 1000).toFixed(0)} s`);

@@ -213,14 +213,17 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
 });
 
 describe('each migration after the first release', () => {
-  it.each(migrations.slice(1).map(step => [step.name, step] as const))(
+  /** That instances of the version before go on with it is shown in ledger-months.test.ts. */
+  const dividing = 'ledger by month';
+  const adding = migrations.slice(1).filter(({ name }) => name !== dividing);
+  it.each(adding.map(step => [step.name, step] as const))(
     'only adds, so that an instance of the version before goes on: %s',
     async (_, { statements }) => {
       const ran: string[] = [];
       const connection = { run: async (sql: string) => void ran.push(sql) } as unknown as Connection;
       for (const statement of statements)
         if (typeof statement === 'string') ran.push(statement);
-        else await statement(connection, true);
+        else await statement(connection, true, 0);
       const adds = /^(?:CREATE (?:TABLE|(?:UNIQUE )?INDEX)|ALTER TABLE \S+ ADD COLUMN|INSERT INTO|UPDATE) /;
       const isFilled = (sql: string) => !/ ADD COLUMN .* NOT NULL/.test(sql) || / DEFAULT /.test(sql);
       expect(ran.filter(sql => !adds.test(sql) || !isFilled(sql))).toEqual([]);

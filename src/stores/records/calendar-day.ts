@@ -19,7 +19,7 @@ export const hourOf = (epoch_ms: number): string =>
 const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
 /** The beginning of the month of a time, or of a later month. */
-function monthStart(epoch_ms: number, later: number): number {
+export function monthStart(epoch_ms: number, later: number): number {
   const at = new Date(epoch_ms);
   at.setUTCHours(0, 0, 0, 0);
   return at.setUTCMonth(at.getUTCMonth() + later, 1);

@@ -50,7 +50,8 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const keys = storedKeys(setup, store);
   // In memory nothing else runs during a step.
   const rows_per_step = inMemory ? 50 : 500;
-  const retention = new Retention({ pruning: store.pruning, times, rows_per_step, clock, log, metrics });
+  const { pruning, months } = store;
+  const retention = new Retention({ pruning, months, times, rows_per_step, clock, log, metrics });
   const accounts: AccountDirectory = {
     find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
     findById: id => configured.findById(id) ?? keys.findById(id),

@@ -13,9 +13,14 @@ export function timeOrderedUuid(epoch_ms: number): string {
   return latest.time + randomUUID().slice(15);
 }
 
+/** The last time that such a UUID can have, in the year 10889. */
+const max_ms = 0xffffffffffff;
+
 /** Sorts before every such UUID of this time or a later one, and behind those of earlier times. */
 export function firstUuidOf(epoch_ms: number): string {
-  const time = Math.max(0, Math.floor(epoch_ms)).toString(16).padStart(12, '0');
+  const time = Math.min(Math.max(0, Math.floor(epoch_ms)), max_ms)
+    .toString(16)
+    .padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 

@@ -1,5 +1,6 @@
+import { day_ms } from './calendar-day.ts';
 import { Condition } from './database.ts';
-import { timeOrderedUuid } from './ids.ts';
+import { firstUuidOf } from './ids.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 
 /** What of the ledger is listed. */
@@ -54,8 +55,19 @@ export function conditionOf(asked: Asked): Condition {
   // The other terms let the indexes of failures be used.
   else where.and('error_type = ? AND error_type IS NOT NULL', error_type);
   where.and('code = ? AND error_type IS NOT NULL', code);
-  return where.and('started_ms >= ?', from_ms).and('started_ms < ?', until_ms);
+  return startedBetween(where, from_ms, until_ms);
 }
+
+/** Between the start of a request and its end, by which its id is made, whatever the clock is set to meanwhile. */
+const longest_ever_ms = 31 * day_ms;
+
+/** Adds that exchanges began in a time. Postgres finds by their ids in which months they are. */
+export const startedBetween = (where: Condition, from_ms?: number, until_ms?: number): Condition =>
+  where
+    .and('started_ms >= ?', from_ms)
+    .and('started_ms < ?', until_ms)
+    .and('ledger.id >= ?', idFrom(from_ms && from_ms - longest_ever_ms))
+    .and('ledger.id < ?', idFrom(until_ms && until_ms + longest_ever_ms));
 
 /** The rows that are asked for between the places of a query. */
 export function conditionBetween(
@@ -105,7 +117,7 @@ function searchedIn({ account, from_ms, until_ms, ...asked }: Asked): Asked | un
 }
 
 /** Requests that go on for longer after the end of a time are not found among those of which an attempt failed in it. */
-const longest_ms = 86_400_000;
+const longest_ms = day_ms;
 
 /** Adds the failed attempts at `provider` between the places of a query. The ids of rows begin with the time at which their requests ended. */
 export const failedAt = (where: Condition, provider: string, query: Partial<LedgerQuery>): Condition => {
@@ -113,17 +125,24 @@ export const failedAt = (where: Condition, provider: string, query: Partial<Ledg
   return where
     .and("failure.provider = ? AND failure.outcome = 'failed'", provider)
     .and('ledger_id >= ?', idFrom(from_ms))
-    .and('ledger_id < ?', idFrom(until_ms === undefined ? undefined : until_ms + longest_ms))
+    .and('ledger_id < ?', endIdOf(until_ms))
     .and('ledger_id < ?', after?.id)
     .and('ledger_id > ?', before?.id)
     .and(`ledger_id ${before ? '<=' : '>='} ?`, edge?.id);
 };
 
 /** Adds that an attempt is the first of its request that failed at its provider. */
-export const isFirstFailure = (where: Condition): Condition =>
-  where.and(`NOT EXISTS (SELECT 1 FROM sluice.attempts AS earlier WHERE earlier.ledger_id = failure.ledger_id
-      AND earlier.number < failure.number AND earlier.provider = failure.provider AND earlier.outcome = 'failed')`);
+export const isFirstFailure = (where: Condition, { from_ms, until_ms }: Partial<LedgerQuery>): Condition => {
+  const earlier = new Condition()
+    .and('earlier.ledger_id = failure.ledger_id AND earlier.number < failure.number')
+    .and("earlier.provider = failure.provider AND earlier.outcome = 'failed'")
+    .and('earlier.ledger_id >= ?', idFrom(from_ms))
+    .and('earlier.ledger_id < ?', endIdOf(until_ms));
+  return where.and(`NOT EXISTS (SELECT 1 FROM sluice.attempts AS earlier ${earlier.sql})`, ...earlier.values);
+};
+
+const endIdOf = (until_ms: number | undefined) => idFrom(until_ms && until_ms + longest_ms);
 
 /** The beginning of the ids of rows that were made at a time. */
 const idFrom = (epoch_ms: number | undefined): string | undefined =>
-  epoch_ms === undefined ? undefined : timeOrderedUuid(epoch_ms).slice(0, 13);
+  epoch_ms === undefined ? undefined : firstUuidOf(epoch_ms).slice(0, 13);

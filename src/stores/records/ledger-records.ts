@@ -82,7 +82,7 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
     const where =
       failed_at === undefined
         ? conditionBetween(places, asked)
-        : isFirstFailure(failedAt(conditionOf(asked), failed_at, { ...asked, ...places }));
+        : isFirstFailure(failedAt(conditionOf(asked), failed_at, { ...asked, ...places }), asked);
     const from = failed_at === undefined ? '' : 'JOIN sluice.attempts AS failure ON failure.ledger_id = id';
     const order = failed_at === undefined ? ['started_ms', 'id'] : ['ledger_id'];
     const rows = await database.run<StoredRow>(

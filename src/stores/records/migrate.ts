@@ -38,7 +38,9 @@ export async function migrate(
     const began_ms = performance.now();
     log?.info({ version, migration: name }, 'migrating the records store');
     for (const statement of statements)
-      await (typeof statement === 'string' ? connection.run(statement) : statement(connection, isPostgres));
+      await (typeof statement === 'string'
+        ? connection.run(statement)
+        : statement(connection, isPostgres, epoch_ms));
     await insertRows(connection, 'sluice.schema_migrations', [{ version, name, applied_ms: epoch_ms }]);
     const elapsed_ms = Math.round(performance.now() - began_ms);
     log?.info({ version, migration: name, elapsed_ms }, 'migrated the records store');

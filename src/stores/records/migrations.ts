@@ -1,6 +1,7 @@
 import { day_ms } from './calendar-day.ts';
 import type { Connection } from './database.ts';
 import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
+import { divideLedger } from './divide-ledger.ts';
 import {
   attemptKeys,
   first_token_bounds_ms,
@@ -17,7 +18,11 @@ export interface Migration {
   readonly statements: readonly (string | MigrationWork)[];
 }
 
-export type MigrationWork = (connection: Connection, isPostgres: boolean) => Promise<unknown>;
+export type MigrationWork = (
+  connection: Connection,
+  isPostgres: boolean,
+  epoch_ms: number,
+) => Promise<unknown>;
 
 /** A table whose rows SQLite stores in the order of their key, so that rows that are read together lie together. */
 const clustered =
@@ -319,4 +324,5 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX customers_by_account ON sluice.customers (account, folded)',
     ],
   },
+  { version: 7, name: 'ledger by month', statements: [divideLedger] },
 ];

@@ -17,9 +17,12 @@ export const default_statement_ms = 5000;
 const rollback_ms = 1000;
 
 /** SQLSTATE classes of values that will never be taken: data exceptions, constraints. */
-const refusals = /^(22|23)/;
-/** SQLSTATE of two transactions in each other's way; the same succeeds when tried again. */
-const collisions = /^40(001|P01)$/;
+const refusals = /^(22|23(?!514))/;
+/**
+ * SQLSTATE of two transactions in each other's way; the same succeeds when tried again. One is that of a row of the ledger whose month was
+ * created while it was written among those without a month.
+ */
+const collisions = /^(40001|40P01|23514)$/;
 /** SQLSTATE of a statement that took longer than it may. */
 const query_canceled = '57014';
 

@@ -1,12 +1,12 @@
 import { hourOf, monthOf } from './calendar-day.ts';
-import { Condition, type Connection, type Database } from './database.ts';
+import { Condition, type Database } from './database.ts';
 import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import { timeOrderedUuid } from './ids.ts';
+import type { LedgerMonths } from './ledger-months.ts';
+import { startedBetween } from './ledger-query.ts';
+import { isFirst, type Pruned } from './pruning-lock.ts';
 import { attemptKeys, trafficKeys, trafficSteps } from './traffic-sums.ts';
 import { refusalKeys } from './usage-query.ts';
-
-/** Any number, the same in every version, and another one than that of migrations. */
-const lock = 0x736c75696366;
 
 const keysOf = {
   ledger: 'id',
@@ -21,18 +21,15 @@ const keysOf = {
   attempt_sums: attemptKeys,
 } as const;
 
-/** Rows that one step deleted; `taken` while another instance prunes. */
-export type Pruned = number | 'taken';
-
 /**
  * Deletes old rows, at most `limit` in each transaction, so that nothing waits for it: call each step again until it deletes none. With
- * Postgres one instance at a time does so.
+ * Postgres, where the ledger has `months`, one instance at a time does so.
  */
-export function pruning(database: Database, isPostgres: boolean) {
+export function pruning(database: Database, months?: LedgerMonths) {
   const prune = (table: keyof typeof keysOf, where: Condition, order: string, limit: number) => {
     const keys = keysOf[table];
     return database.transaction(async (connection): Promise<Pruned> => {
-      if (isPostgres && !(await isFirst(connection))) return 'taken';
+      if (months && !(await isFirst(connection))) return 'taken';
       const oldest = `SELECT ${keys} FROM sluice.${table} ${where.sql} ORDER BY ${order} LIMIT ?`;
       const values = [...where.values, limit];
       if (table === 'ledger')
@@ -53,9 +50,15 @@ export function pruning(database: Database, isPostgres: boolean) {
   };
 
   return {
-    /** Rows of exchanges that began before, and of their attempts; their sums stay. */
-    rows: (before_ms: number, limit: number) =>
-      prune('ledger', new Condition().and('started_ms < ?', before_ms), 'started_ms, id', limit),
+    /** Rows of exchanges that began before, and of their attempts; their sums stay. A month that had ended by then is deleted in one step. */
+    async rows(before_ms: number, limit: number): Promise<Pruned> {
+      let ofMonth = await months?.deleteOldest(before_ms);
+      while (ofMonth === 0) ofMonth = await months?.deleteOldest(before_ms);
+      return (
+        ofMonth ??
+        prune('ledger', startedBetween(new Condition(), undefined, before_ms), 'started_ms, id', limit)
+      );
+    },
 
     /** Sums of the months that had ended by then. */
     async sums(before_ms: number, limit: number): Promise<Pruned> {
@@ -100,10 +103,3 @@ export function pruning(database: Database, isPostgres: boolean) {
 }
 
 export type Pruning = ReturnType<typeof pruning>;
-
-async function isFirst(connection: Connection): Promise<boolean> {
-  const [row] = await connection.run<{ taken: boolean }>(
-    `SELECT pg_try_advisory_xact_lock(${lock}) AS taken`,
-  );
-  return row!.taken;
-}

@@ -4,6 +4,7 @@ import { changeFeed } from './change-feed.ts';
 import { customerLogins } from './customer-logins.ts';
 import type { Database } from './database.ts';
 import { keyRecords } from './key-records.ts';
+import { ledgerMonths } from './ledger-months.ts';
 import { ledgerRecords } from './ledger-records.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
 import { checkPool, openPostgres, openPostgresPool } from './postgres.ts';
@@ -29,6 +30,7 @@ export type RecordsStore = Awaited<ReturnType<typeof openRecords>>;
  */
 export async function openRecords(target: RecordsTarget, onLost: (error: Error) => void = () => {}) {
   const database = await databaseOf(target, onLost);
+  const months = isPostgres(target) ? ledgerMonths(database) : undefined;
   return {
     accounts: accountRecords(database),
     keys: keyRecords(database),
@@ -39,7 +41,9 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
     sessions: sessionRecords(database),
     customers: customerLogins(database),
     changes: changeFeed(database),
-    pruning: pruning(database, isPostgres(target)),
+    /** Undefined in SQLite, which has one table for all. */
+    months,
+    pruning: pruning(database, months),
     /** Migrates the schema to the newest version and logs the progress. Call it before anything else; safe to call again. */
     async migrate(epoch_ms: number, log?: MigrateOptions['log']): Promise<void> {
       if (target.kind === 'pool') await checkPool(database);

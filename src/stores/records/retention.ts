@@ -4,7 +4,9 @@ import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import { day_ms } from './calendar-day.ts';
 import { hours_ms } from './detailed-sums.ts';
-import type { Pruned, Pruning } from './pruning.ts';
+import type { LedgerMonths } from './ledger-months.ts';
+import type { Pruning } from './pruning.ts';
+import type { Pruned } from './pruning-lock.ts';
 
 /** How long records are kept; `Infinity` for ever. */
 export interface RetentionTimes {
@@ -14,6 +16,8 @@ export interface RetentionTimes {
 
 export interface RetentionSetup {
   readonly pruning: Pruning;
+  /** Of the ledger, where it is divided by month. */
+  readonly months?: Pick<LedgerMonths, 'prepare'> | undefined;
   readonly times: RetentionTimes;
   /** How much one transaction deletes. */
   readonly rows_per_step: number;
@@ -34,7 +38,10 @@ const min_pause_ms = 20;
 /** How long a batch of refusals may be on its way: through an outage, in the queue on disk. */
 const batches_ms = 7 * day_ms;
 
-/** Deletes what the records store need not keep any longer: once an hour, in small steps with pauses, beside everything else. */
+/**
+ * Deletes what the records store need not keep any longer: once an hour, in small steps with pauses, beside everything else. Creates what
+ * the ledger needs for the months to come.
+ */
 export class Retention {
   readonly #setup: RetentionSetup;
   readonly #closing = new AbortController();
@@ -51,7 +58,7 @@ export class Retention {
 
   /** Deletes all that is old now, unless another instance does. Never rejects. */
   run(): Promise<void> {
-    this.#running = this.#prune();
+    this.#running = this.#prepare().then(() => this.#prune());
     return this.#running;
   }
 
@@ -59,6 +66,15 @@ export class Retention {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
+  }
+
+  async #prepare(): Promise<void> {
+    const { months, clock, log } = this.#setup;
+    try {
+      await months?.prepare(clock.epoch_ms());
+    } catch (fault) {
+      log.warn({ err: fault }, 'failed to create the next months of the ledger, retrying later');
+    }
   }
 
   async #prune(): Promise<void> {

@@ -1,10 +1,10 @@
 import { timeOrderedUuid } from '../../../../../src/stores/records/ids.ts';
 import type { LedgerRow } from '../../../../../src/stores/records/ledger-entry.ts';
 
-/** A row of an exchange with 10 + 5 tokens, with an id of its own. */
+/** A row of an exchange with 10 + 5 tokens, with an id of its own, which was made at its start if that is given, or now. */
 export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
   return {
-    id: timeOrderedUuid(Date.now()),
+    id: timeOrderedUuid(more.started_ms ?? Date.now()),
     request_id: 'req_1',
     account: 'acme',
     key_id: null,

@@ -1,0 +1,15 @@
+import type { Connection } from './database.ts';
+
+/** Rows that one step deleted; `taken` while another instance prunes. */
+export type Pruned = number | 'taken';
+
+/** Any number, the same in every version, and another one than that of migrations. */
+const lock = 0x736c75696366;
+
+/** Whether no other instance prunes; in Postgres, until the end of the transaction. */
+export async function isFirst(connection: Connection): Promise<boolean> {
+  const [row] = await connection.run<{ taken: boolean }>(
+    `SELECT pg_try_advisory_xact_lock(${lock}) AS taken`,
+  );
+  return row!.taken;
+}

@@ -1,0 +1,390 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { Connection, Database } from '../../src/stores/records/database.ts';
+import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
+import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import { type LedgerMonths, ledgerMonths } from '../../src/stores/records/ledger-months.ts';
+import type { LedgerQuery } from '../../src/stores/records/ledger-query.ts';
+import { type LedgerRecords, ledgerRecords } from '../../src/stores/records/ledger-records.ts';
+import { migrate } from '../../src/stores/records/migrate.ts';
+import { type Migration, migrations } from '../../src/stores/records/migrations.ts';
+import { openPostgres } from '../../src/stores/records/postgres.ts';
+import { pruning } from '../../src/stores/records/pruning.ts';
+import { Retention } from '../../src/stores/records/retention.ts';
+import { usageRecords } from '../../src/stores/records/usage-records.ts';
+import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { recordsTargets } from '../support/records-targets.ts';
+import { until } from '../support/until.ts';
+import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+
+const targets = recordsTargets();
+const now = '2026-11-20T12:00:00Z';
+const before = migrations.filter(({ version }) => version < 7);
+
+let url: string;
+let database: Database;
+let ledger: LedgerRecords;
+let months: LedgerMonths;
+const opened: Database[] = [];
+
+async function open(at = url): Promise<Database> {
+  const database = await openPostgres(at, () => {});
+  opened.push(database);
+  return database;
+}
+
+beforeEach(async () => {
+  url = await targets.newDatabase();
+  database = await open();
+  [ledger, months] = [ledgerRecords(database), ledgerMonths(database)];
+});
+afterEach(async () => {
+  for (const database of opened.splice(0)) await database.close();
+});
+
+const timeOf = (at: string): number => Date.parse(at);
+const migrateTo = (steps: readonly Migration[], on = database) => migrate(on, true, timeOf(now), { steps });
+const rowAt = (at: string, more: Partial<LedgerRow> = {}) => sampleRow({ started_ms: timeOf(at), ...more });
+
+/** How many rows each table of the ledger or of the attempts has, by the part of its name that says which. */
+async function tablesOf(table: 'ledger' | 'attempts', on: Connection = database) {
+  const tables = await on.run<{ name: string }>(
+    `SELECT relname AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'sluice.${table}'::regclass ORDER BY 1`,
+  );
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [counted] = await on.run<{ rows: number }>(`SELECT COUNT(*) AS rows FROM sluice.${name}`);
+    counts[name.slice(table.length + 1)] = counted!.rows;
+  }
+  return counts;
+}
+
+/** Both tables, which must have the same months and, since each row of the tests has one attempt, as many rows. */
+async function monthsOf(on: Connection = database) {
+  const counts = await tablesOf('ledger', on);
+  expect(await tablesOf('attempts', on)).toEqual(counts);
+  return counts;
+}
+
+describe('the migration of the ledger to months', () => {
+  it('keeps rows, attempts and sums where they are, and puts rows of the future where they belong', async () => {
+    await migrateTo(before);
+    const rows = ['2024-02-29T23:00:00Z', now, '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z'].map(at =>
+      rowAt(at),
+    );
+    await ledger.insert([...rows, rowAt('2031-01-01T00:00:00Z')]);
+    const found = await ledger.find('req_1');
+    const sums = await usageRecords(database).sum({ by: ['account', 'model', 'day'] });
+    await migrateTo(migrations);
+    expect(await monthsOf()).toEqual({ to_2026_11: 3, '2026_12': 1, '2027_01': 0, others: 1 });
+    expect(await ledger.find('req_1')).toEqual(found);
+    expect(await usageRecords(database).sum({ by: ['account', 'model', 'day'] })).toEqual(sums);
+    expect(await ledger.insert([...rows, rowAt('2026-12-31T23:59:59.999Z')])).toBe(1);
+    expect(await monthsOf()).toEqual({ to_2026_11: 3, '2026_12': 2, '2027_01': 0, others: 1 });
+  });
+
+  it('is done once by instances that start together, while one of the version before writes', async () => {
+    await migrateTo(before);
+    const others = await Promise.all([open(), open(), open()]);
+    let isMigrated = false;
+    const migrated = Promise.all(others.map(other => migrateTo(migrations, other))).then(() => {
+      isMigrated = true;
+    });
+    const rows: LedgerRow[] = [];
+    while (!isMigrated || rows.length < 20) {
+      const row = rowAt(now);
+      rows.push(row);
+      // As the ledger's writer, which waits while the store is locked.
+      await until(() =>
+        ledger.insert([row]).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+    await migrated;
+    // That version goes on: it inserts, lists and deletes as it did.
+    expect(await ledger.insert([...rows, rowAt('2026-12-24T18:00:00Z')])).toBe(1);
+    expect(await ledger.list({ limit: 9999 })).toHaveLength(rows.length + 1);
+    expect(await pruning(database).rows(timeOf('2026-12-01'), 9999)).toBe(rows.length);
+    expect(await monthsOf()).toEqual({ to_2026_11: 0, '2026_12': 1, '2027_01': 0, others: 0 });
+  });
+
+  it('leaves all as it was when it is aborted, and goes on at the next start', async () => {
+    await migrateTo(before);
+    const rows = [rowAt(now), rowAt('2027-05-01')];
+    await ledger.insert(rows);
+    const aborted = migrations.map(step =>
+      step.version === 7 ? { ...step, statements: [...step.statements, 'SELECT 1 / 0'] } : step,
+    );
+    await expect(migrateTo(aborted)).rejects.toThrow('division by zero');
+    expect(await ledger.insert(rows)).toBe(0);
+    await migrateTo(migrations);
+    expect(await ledger.insert(rows)).toBe(0);
+    expect(await ledger.list({ limit: 9 })).toHaveLength(2);
+  });
+
+  it('leaves a role that reads the ledger its right', async () => {
+    await migrateTo(before);
+    await database.run('CREATE ROLE reports LOGIN');
+    await database.run('GRANT USAGE ON SCHEMA sluice TO reports');
+    await database.run('GRANT SELECT ON sluice.ledger TO reports');
+    await migrateTo(migrations);
+    await ledger.insert([rowAt(now), rowAt('2026-12-24')]);
+    const reader = await open(url.replace('sluice@', 'reports@'));
+    expect(await reader.run('SELECT COUNT(*) AS rows FROM sluice.ledger')).toEqual([{ rows: 2 }]);
+    await expect(reader.run('DELETE FROM sluice.ledger')).rejects.toThrow('permission denied');
+  });
+
+  it('finds months where the language of the database sorts aa behind z', async () => {
+    const danish = new URL(url);
+    danish.pathname = '/danish';
+    await database.run(
+      "CREATE DATABASE danish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da-DK' LOCALE 'C.UTF-8'",
+    );
+    const there = await open(danish.href);
+    await migrateTo(before, there);
+    // The ids of that time begin with 019aa.
+    const row = rowAt('2025-11-22T12:00:00Z');
+    expect(row.id).toMatch(/^019aa/);
+    await ledgerRecords(there).insert([row]);
+    await migrate(there, true, timeOf('2025-11-23'));
+    await ledgerRecords(there).insert([row, rowAt('2025-12-01'), rowAt('2026-01-01')]);
+    expect(await monthsOf(there)).toEqual({ to_2025_11: 1, '2025_12': 1, '2026_01': 1, others: 0 });
+  });
+});
+
+describe('the months of the ledger', () => {
+  beforeEach(() => migrateTo(migrations));
+
+  it('are created before they begin, across the end of the year, once by all instances', async () => {
+    const instances = [months, ...(await Promise.all([open(), open()])).map(ledgerMonths)];
+    const turn_ms = timeOf('2026-12-31T23:59:59.999Z');
+    await Promise.all(instances.map(({ prepare }) => prepare(turn_ms)));
+    await months.prepare(turn_ms);
+    const rows = ['2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00Z', '2027-02-28T23:59:59.999Z'].map(at =>
+      rowAt(at),
+    );
+    expect(await ledger.insert(rows)).toBe(3);
+    expect(await monthsOf()).toEqual({
+      to_2026_11: 0,
+      '2026_12': 1,
+      '2027_01': 1,
+      '2027_02': 1,
+      others: 0,
+    });
+  });
+
+  it('take each row once however often it is sent, also at the turn of a month and in between their creation', async () => {
+    // It began in March and ended in April, so that it is a row of April.
+    const row = rowAt('2027-03-31T23:59:00Z', { id: timeOrderedUuid(timeOf('2027-04-01T00:01:00Z')) });
+    const sent = await Promise.all(Array.from({ length: 5 }, () => ledger.insert([row])));
+    expect(sent.sort()).toEqual([0, 0, 0, 0, 1]);
+    await months.prepare(timeOf('2027-02-01'));
+    expect(await ledger.insert([row])).toBe(0);
+    expect(await monthsOf()).toMatchObject({ '2027_04': 1, others: 0 });
+    expect(await usageRecords(database).sum({ by: ['month'] })).toMatchObject([
+      { month: '2027-03', requests: 1 },
+    ]);
+    const march = { from_ms: timeOf('2027-03-01'), until_ms: timeOf('2027-04-01') };
+    expect(await ledger.list({ ...march, limit: 9 })).toMatchObject([{ id: row.id }]);
+  });
+
+  it('are created while rows are written, none of which is lost', async () => {
+    let isCreated = false;
+    const created = months.prepare(timeOf('2027-04-15')).then(() => {
+      isCreated = true;
+    });
+    let sent = 0;
+    for (; !isCreated || sent < 200; sent += 2)
+      await Promise.all(['2027-04-01', '2027-06-30'].map(at => ledger.insert([rowAt(at)])));
+    await created;
+    const counts = await monthsOf();
+    expect([counts['2027_04'], counts['2027_06'], counts.others]).toEqual([sent / 2, sent / 2, 0]);
+  });
+
+  it('stay without a table where too many of their rows lie among the others', async () => {
+    await database.run(
+      `INSERT INTO sluice.ledger (id, request_id, account, endpoint, started_ms, duration_ms, status, end_reason, attempts, prompt_tokens,
+      completion_tokens, cached_tokens, reasoning_tokens, estimated, cost_pico_usd)
+      SELECT ? || number, 'r', 'acme', 'chat', 0, 1, 200, 'completed', 1, 0, 0, 0, 0, 0, 0 FROM generate_series(1, 10001) AS number`,
+      [timeOrderedUuid(timeOf('2027-04-10'))],
+    );
+    await months.prepare(timeOf('2027-04-15'));
+    expect(Object.keys(await tablesOf('ledger'))).toEqual([
+      '2026_12',
+      '2027_01',
+      '2027_05',
+      '2027_06',
+      'others',
+      'to_2026_11',
+    ]);
+    expect(await pruning(database, months).rows(timeOf('2027-05-01'), 20_000)).toBe(10_001);
+    await months.prepare(timeOf('2027-04-15'));
+    expect(await tablesOf('ledger')).toMatchObject({ '2027_04': 0, others: 0 });
+  });
+});
+
+describe('retention by months', () => {
+  let lines: { readonly level: string; readonly [fact: string]: unknown }[];
+  let registry: Registry;
+
+  beforeEach(async () => {
+    lines = [];
+    registry = new Registry();
+    await migrateTo(migrations);
+    for (const month of ['2026-12-01', '2027-03-01']) await months.prepare(timeOf(month));
+    // A row of each day from October to May.
+    const first_ms = timeOf('2026-10-01T12:00:00Z');
+    await ledger.insert(
+      Array.from({ length: 230 }, (_, day) => sampleRow({ started_ms: first_ms + day * 86_400_000 })),
+    );
+  });
+
+  const logged = (level: string) => (facts: object, message: string) =>
+    void lines.push({ level, message, ...facts });
+  const log = { info: logged('info'), warn: logged('warn'), debug: logged('debug') } as never;
+
+  const run = (at: string, on = database) =>
+    new Retention({
+      pruning: pruning(on, ledgerMonths(on)),
+      months: ledgerMonths(on),
+      times: { rows_ms: 60 * 86_400_000, sums_ms: Number.POSITIVE_INFINITY },
+      rows_per_step: 100,
+      clock: new FakeClock(timeOf(at)),
+      log,
+      metrics: new RecordsMetrics(registry),
+    }).run();
+
+  const prunedRows = async () =>
+    Number(
+      /kind="rows"} (\d+)/.exec(await registry.getSingleMetricAsString('sluice_records_pruned_total'))?.[1],
+    );
+
+  it('deletes whole months at once and the days of the month in which it ends', async () => {
+    const sums = await usageRecords(database).sum({ by: ['account', 'model', 'day'] });
+    // Until the 10th of February.
+    await run('2027-04-11T12:00:00Z');
+    expect(await monthsOf()).toEqual({
+      '2027_02': 19,
+      '2027_03': 31,
+      '2027_04': 30,
+      '2027_05': 18,
+      '2027_06': 0,
+      others: 0,
+    });
+    const left = await ledger.list({ limit: 500 });
+    expect(left.at(-1)!.started_ms).toBe(timeOf('2027-02-10T12:00:00Z'));
+    expect(await prunedRows()).toBe(230 - left.length);
+    expect(lines).toMatchObject([{ level: 'info', rows: 230 - left.length }]);
+    expect(await usageRecords(database).sum({ by: ['account', 'model', 'day'] })).toEqual(sums);
+  });
+
+  it('takes rows that come after their month was deleted, and deletes them with the next', async () => {
+    await run('2027-04-11T12:00:00Z');
+    expect(await ledger.insert([rowAt('2026-12-24'), rowAt('1970-01-01')])).toBe(2);
+    expect(await monthsOf()).toMatchObject({ others: 2 });
+    await run('2027-04-11T13:00:00Z');
+    expect(await monthsOf()).toMatchObject({ others: 0 });
+  });
+
+  it('waits for none that reads for long, and lets nobody wait', async () => {
+    const reader = await open();
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const { promise: isReading, resolve: reading } = Promise.withResolvers<void>();
+    const read = reader.transaction(async connection => {
+      await connection.run('SELECT COUNT(*) FROM sluice.ledger');
+      reading();
+      await mayEnd;
+    });
+    await isReading;
+    expect(await pruning(database, months).rows(timeOf('2027-01-01'), 10)).toBe('taken');
+    expect(await ledger.insert([rowAt('2027-03-03')])).toBe(1);
+    end();
+    await read;
+    expect(await pruning(database, months).rows(timeOf('2027-01-01'), 10)).toBe(61);
+  });
+
+  it('goes on row by row for a role that owns no tables, whose rows are kept without months', async () => {
+    await database.run('CREATE ROLE gateway LOGIN');
+    await database.run('GRANT USAGE ON SCHEMA sluice TO gateway');
+    await database.run('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sluice TO gateway');
+    const limited = await open(url.replace('sluice@', 'gateway@'));
+    expect(await ledgerRecords(limited).insert([rowAt('2027-07-07')])).toBe(1);
+    expect(await monthsOf()).toMatchObject({ others: 1 });
+    await run('2027-06-11T12:00:00Z', limited);
+    expect(lines).toMatchObject([
+      { level: 'warn', message: 'failed to create the next months of the ledger, retrying later' },
+      { level: 'info', rows: 193 },
+    ]);
+    expect(await monthsOf()).toMatchObject({ to_2026_11: 0, '2027_03': 0, '2027_04': 19, others: 1 });
+    // One that owns them makes up for it.
+    await run('2027-06-11T12:00:00Z');
+    expect(await monthsOf()).toEqual({
+      '2027_04': 19,
+      '2027_05': 18,
+      '2027_06': 0,
+      '2027_07': 1,
+      '2027_08': 0,
+      others: 0,
+    });
+  });
+});
+
+describe('the queries of lists', () => {
+  let plans: string[];
+  let explained: LedgerRecords;
+
+  beforeEach(async () => {
+    await migrateTo(migrations);
+    for (const month of ['2027-01-01', '2027-04-01', '2027-07-01']) await months.prepare(timeOf(month));
+    plans = [];
+    explained = ledgerRecords({
+      ...database,
+      run: async <R extends object>(sql: string, values: readonly never[] = []) => {
+        const plan = await database.run<{ 'QUERY PLAN': string }>(`EXPLAIN ${sql}`, values);
+        plans.push(plan.map(line => line['QUERY PLAN']).join('\n'));
+        return database.run<R>(sql, values);
+      },
+    });
+  });
+
+  /** Which months a query of the first week of May reads, by the end of the tables' names. */
+  async function monthsReadBy(asked: Partial<LedgerQuery>): Promise<string[]> {
+    await ledger.insert([
+      rowAt('2027-05-03', {
+        status: 502,
+        error_type: 'provider_error',
+        attempts_made: [{ ...sampleRow().attempts_made[0]!, outcome: 'failed' }],
+      }),
+    ]);
+    const week = { from_ms: timeOf('2027-05-01'), until_ms: timeOf('2027-05-08') };
+    const edge = await explained.edgeOf({ ...week, ...asked }, 0);
+    expect(await explained.list({ ...week, ...asked, edge, limit: 50 })).toHaveLength(1);
+    const tables = plans.join('\n').matchAll(/(?:ledger|attempts)_(to_\d+_\d+|\d+_\d+|others)/g);
+    return [...new Set([...tables].map(([, month]) => month!))].sort();
+  }
+
+  it.each([
+    ['all', {}],
+    ['an account', { account: 'acme' }],
+    ['a model', { model: 'v/one' }],
+    ['failures', { failed: true }],
+    ['failures of an account', { account: 'acme', error_type: 'provider_error' }],
+  ])('read only the months around their time: %s', async (_, asked) => {
+    expect(await monthsReadBy(asked)).toEqual(['2027_03', '2027_04', '2027_05', '2027_06']);
+  });
+
+  it('read no rows of other months where an attempt at a provider failed', async () => {
+    // Attempts are looked for by their time alone.
+    expect(await monthsReadBy({ failed_at: 'local' })).toEqual(['2027_03', '2027_04', '2027_05', '2027_06']);
+    expect(plans.join('\n')).not.toMatch(/attempts_(2027_0[36]|others)/);
+  });
+
+  it('read a page behind a row in the months before it, of all times', async () => {
+    await explained.list({ after: { started_ms: timeOf('2026-10-05'), id: '' }, limit: 50 });
+    expect(plans[0]).toContain('ledger_to_2026_11');
+    expect(plans[0]).not.toMatch(/ledger_(2027|2026_12)/);
+  });
+});
