@@ -528,8 +528,12 @@ export interface MessagesOptions {
 /** Where limits, keys, accounts and usage are kept. */
 export interface StoresOptions {
   /**
-   * Counters, concurrency and what stages cache: `memory` of this process, or `redis://…` (`rediss://…` over
-   * TLS), shared by all instances that name it; needs the package @redis/client, to be installed beside sluice.
+   * Counters, concurrency and what stages cache: `memory` of this process, or a Redis that is shared by all
+   * instances that name it: `redis://user:password@host:6379/0`; of a cluster some nodes,
+   * `redis+cluster://user:password@host1:6379,host2:6379`; of Sentinels those and the name of the primary,
+   * `redis+sentinel://user:password@host1:26379,host2:26379/mymaster/0`, with
+   * `?sentinel_username=…&sentinel_password=…` where the Sentinels themselves ask for a password. `rediss` in
+   * place of `redis` connects over TLS. Needs the package @redis/client, to be installed beside sluice.
    *
    * @defaultValue `"memory"`
    */

@@ -1,6 +1,7 @@
 import { builtInStages } from '../../plugins/index.ts';
 import { valueAt } from '../diagnostics/field-path.ts';
 import { asObject, isObject } from '../json-object.ts';
+import { hrefOf, severalHostsOf } from '../stores/several-hosts.ts';
 import { isAddress, isHarmless } from './harmless-options.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';
@@ -98,10 +99,11 @@ class Masking {
     return isOwn && !path.slice(2).some(part => typeof part === 'string' && secretName.test(part));
   }
 
-  /** An address without what may be secret in it: user, password, query. A store in `memory` has none. */
+  /** An address, also of several hosts, without what may be secret in it: user, password, query. A store in `memory` has none. */
   #address(text: string): string {
-    if (!URL.canParse(text)) return text === 'memory' ? text : this.#hidden(text);
-    const url = new URL(text);
+    const address = severalHostsOf(text);
+    if (!address) return text === 'memory' ? text : this.#hidden(text);
+    const { url } = address;
     if (url.username + url.password + url.search + url.hash === '') return text;
     for (const part of ['username', 'password'] as const) {
       if (url[part] === '') continue;
@@ -110,7 +112,7 @@ class Masking {
     }
     if (url.search !== '') url.search = mask;
     url.hash = '';
-    return url.href;
+    return hrefOf(address);
   }
 
   #hidden(text: string): string {

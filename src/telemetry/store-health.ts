@@ -12,6 +12,7 @@ export class StoreHealth<Operation extends string> {
   /** Failing operations, each with the timer that forgets it. */
   readonly #failed = new Map<Operation, NodeJS.Timeout>();
   #isOut = false;
+  #isEnded = false;
 
   constructor(
     operations: readonly Operation[],
@@ -31,6 +32,7 @@ export class StoreHealth<Operation extends string> {
   }
 
   failed(operation: Operation): void {
+    if (this.#isEnded) return;
     const timer = this.#failed.get(operation);
     if (timer) return void timer.refresh();
     const forget = setTimeout(() => this.#forget(operation), this.#forget_ms).unref();
@@ -40,8 +42,17 @@ export class StoreHealth<Operation extends string> {
 
   /** The circuit breaker has opened (true) or closed: while it is open no operation is tried. */
   out(isOut: boolean): void {
+    if (this.#isEnded) return;
     this.#isOut = isOut;
     this.#showAll();
+  }
+
+  /** Shows nothing as failing any more, and no later failure either. */
+  end(): void {
+    for (const timer of this.#failed.values()) clearTimeout(timer);
+    this.#failed.clear();
+    this.out(false);
+    this.#isEnded = true;
   }
 
   #forget(operation: Operation): void {

@@ -32,6 +32,8 @@ export class StoreMetrics extends MetricSet {
     help: '1 while an operation of a store succeeds; 0 from a failure to its next success, for 45 s if it is not tried again, and while the circuit breaker is open.',
     labels,
   });
+  /** By store and operation, the servers on which it fails. */
+  readonly #down = new Map<string, Set<object>>();
   readonly #outages = this.metrics.counter({
     name: 'sluice_store_outages_total',
     help: 'Times the circuit breaker of a store opened, once for all operations that failed.',
@@ -61,9 +63,20 @@ export class StoreMetrics extends MetricSet {
     this.#duration.labels(store, operation).observe(duration_ms / 1000);
   }
 
-  /** Shows these operations of a store as available, until one of them fails. */
+  /**
+   * Shows these operations of a store as available, until one of them fails. A store of several servers has one for each: an operation is
+   * shown as available while it is on all of them.
+   */
   health<Operation extends string>(store: string, operations: readonly Operation[]): StoreHealth<Operation> {
-    return new StoreHealth(operations, (operation, up) => this.up(store, operation, up));
+    const server = {};
+    return new StoreHealth(operations, (operation, up) => {
+      const name = `${store} ${operation}`;
+      const down = this.#down.get(name) ?? new Set();
+      this.#down.set(name, down);
+      if (up) down.delete(server);
+      else down.add(server);
+      this.up(store, operation, down.size === 0);
+    });
   }
 
   up(store: string, operation: string, up: boolean): void {

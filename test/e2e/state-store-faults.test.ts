@@ -150,7 +150,7 @@ describe('a Redis that cannot be written', () => {
     const running = setting.load();
     await until(() => running.admitted > 20);
     const restarted = redis.restart();
-    const probed = () => setting.opened.remote.heartbeat().catch(String);
+    const probed = () => setting.opened.remote.serverOf('a').heartbeat().catch(String);
     await until(async () => String(await probed()).includes('LOADING'));
     await restarted;
     await until(setting.isBack);
@@ -163,7 +163,7 @@ describe('the heartbeat to Redis', () => {
     const redis = await start();
     const { opened } = await open({ url: redis.url });
     await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
-    await expect(opened.remote.heartbeat()).rejects.toThrow('OOM');
+    await expect(opened.remote.serverOf('a').heartbeat()).rejects.toThrow('OOM');
   });
 });
 

@@ -2,13 +2,15 @@ import type { Limit } from '../../src/stores/limits/limit-table.ts';
 import type {
   Hold,
   RemoteReservationResult,
+  RemoteServer,
   RemoteState,
   Settlement,
 } from '../../src/stores/limits/remote-state.ts';
 import type { LimitStatus, ReservationRequest } from '../../src/stores/limits/state-store.ts';
 
 /** A remote store that admits every request, and is down, fails or is slow as a test sets it. */
-export class RemoteStandIn implements RemoteState {
+export class RemoteStandIn implements RemoteState, RemoteServer {
+  readonly isGone = false;
   life = 1;
   instances = 1;
   /** The error with which every call rejects while it is set. */
@@ -22,6 +24,14 @@ export class RemoteStandIn implements RemoteState {
   closed = false;
   /** Settlements wait for this. */
   slow: Promise<void> | undefined;
+
+  serverOf(): RemoteServer {
+    return this;
+  }
+
+  servers(): readonly RemoteServer[] {
+    return [this];
+  }
 
   async reserve({ id, limits }: ReservationRequest): Promise<RemoteReservationResult> {
     this.#check();

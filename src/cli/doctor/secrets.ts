@@ -1,5 +1,6 @@
 import type { Environment } from '../../config/environment.ts';
 import type { Settings } from '../../config/load.ts';
+import { severalHostsOf } from '../../stores/several-hosts.ts';
 import { keysOf } from '../../upstream/http/key-file.ts';
 import type { Finding } from './finding.ts';
 
@@ -45,14 +46,18 @@ function keysOrNone(config: Parameters<typeof keysOf>[0]): readonly string[] {
   }
 }
 
-/** The password of a URL, as it is written there and as it is meant. */
+/** The passwords of a URL, as they are written there and as they are meant. */
 function passwordsIn(address: string): string[] {
-  const password = URL.canParse(address) ? new URL(address).password : '';
-  if (password === '') return [];
+  const { password = '', searchParams } = severalHostsOf(address)?.url ?? {};
+  const ofSentinels = searchParams?.get('sentinel_password') ?? '';
+  return [password, decodedOr(password), ofSentinels, encodeURIComponent(ofSentinels)];
+}
+
+function decodedOr(text: string): string {
   try {
-    return [password, decodeURIComponent(password)];
+    return decodeURIComponent(text);
   } catch {
-    return [password];
+    return text;
   }
 }
 

@@ -1,40 +1,104 @@
+import { type RedisAddress, redisAddressOf } from '../../stores/limits/redis/redis-address.ts';
+import { type Library, type NewClient, serverClient } from '../../stores/limits/redis/redis-client.ts';
+import { sentinelClient } from '../../stores/limits/redis/sentinel-client.ts';
 import { within } from '../../stores/within.ts';
 import { ask_ms, noAnswer } from '../ask-server.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 
 const thing = 'state store';
 const slow_ms = 50;
+const all_slots = 16_384;
 
-/** Looks at the Redis of `stores.state`: whether it answers, how fast, and whether it keeps counters. Writes nothing there. */
+/** Looks at the Redis of `stores.state`: whether each server answers, how fast, and whether it keeps counters. Writes nothing there. */
 export async function checkState(state: string): Promise<Finding[]> {
   if (state === 'memory') return [ok(thing, 'memory: limits hold for this process alone')];
-  const { host, protocol } = new URL(state);
-  const place = `${protocol}//${host}`;
   const library = await import('@redis/client').catch(() => undefined);
   if (!library) return [fault(thing, '@redis/client cannot be loaded', 'npm install @redis/client')];
-  const client = library.createClient({
-    url: state,
-    RESP: 2,
-    socket: { reconnectStrategy: false, connectTimeout: ask_ms },
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
-  });
+  const address = redisAddressOf(state);
+  if (address.kind === 'cluster') return checkCluster(library, address);
+  const place = placeOf(address);
+  if (address.kind === 'server')
+    return asked(library, serverClient(address, ask_ms), place, ask => examined(place, ask));
+  const named = `${place}, primary ${address.name}`;
+  return asked(library, sentinelClient(address, ask_ms), named, ask => examined(named, ask));
+}
+
+/** The URL without user, password and what is behind the hosts. */
+function placeOf({ kind, tls, hosts }: Pick<RedisAddress, 'kind' | 'tls' | 'hosts'>): string {
+  const scheme = (tls ? 'rediss' : 'redis') + (kind === 'server' ? '' : `+${kind}`);
+  const names = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  return `${scheme}://${names.join(',')}`;
+}
+
+/** What `examine` finds with a client of its own, or why the server cannot be asked. */
+async function asked(
+  library: Library,
+  newClient: NewClient,
+  place: string,
+  examine: (ask: Ask) => Promise<Finding[]>,
+): Promise<Finding[]> {
   // What fails is told by the command that fails.
-  client.on('error', () => {});
+  const client = newClient(library, () => {});
   const late = () => new Error(`no answer within ${ask_ms / 1000} s`);
   try {
     await within(client.connect(), ask_ms, late);
-    const ask = (...command: string[]) => within(client.sendCommand(command), ask_ms, late);
-    return await examined(place, ask);
+    return await examine((...command) => within(client.send(command), ask_ms, late));
   } catch (thrown) {
     const { message } = noAnswer(thrown, { protocol: 'redis:' });
-    const remedy = /WRONGPASS|NOAUTH|NOPERM|invalid password/i.test(message)
-      ? 'check user and password in stores.state, and the ACL of the user'
-      : 'check stores.state, and that Redis is running and reached from here';
-    return [fault(thing, `${place}: ${message}`, remedy)];
+    return [fault(thing, `${place}: ${message}`, remedyOf(message))];
   } finally {
     client.destroy();
   }
+}
+
+function remedyOf(message: string): string {
+  if (/WRONGPASS|NOAUTH|NOPERM|invalid password/i.test(message))
+    return 'check user and password in stores.state, and the ACL of the user';
+  if (/cluster support disabled/.test(message)) return 'it is no cluster: write redis:// in stores.state';
+  return 'check stores.state, and that Redis is running and reached from here';
+}
+
+/** The first and the last slot, and where their primary is. */
+type SlotRange = readonly [from: number, to: number, primary: readonly [host: string, port: number]];
+
+/** Asks the nodes of the configuration for the primaries until one answers, and then each of those. */
+async function checkCluster(library: Library, address: RedisAddress): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const at = (
+    host: RedisAddress['hosts'][number],
+    examine: (place: string, ask: Ask) => Promise<Finding[]>,
+  ) => {
+    const node = { ...address, kind: 'server' as const, hosts: [host] };
+    const place = placeOf(node);
+    return asked(library, serverClient(node, ask_ms), place, ask => examine(place, ask));
+  };
+  for (const host of address.hosts) {
+    let ranges: readonly SlotRange[] | undefined;
+    const faults = await at(host, async (_, ask) => {
+      ranges = (await ask('CLUSTER', 'SLOTS')) as readonly SlotRange[];
+      return coverage(ranges, ask);
+    });
+    findings.push(...faults);
+    if (!ranges) continue;
+    const primaries = new Map(ranges.map(([, , [name, port]]) => [`${name}:${port}`, { host: name, port }]));
+    const each = [...primaries.values()].map(primary => at(primary, (place, ask) => examined(place, ask)));
+    return [...findings, ...(await Promise.all(each)).flat()];
+  }
+  return findings;
+}
+
+async function coverage(ranges: readonly SlotRange[], ask: Ask): Promise<Finding[]> {
+  const covered = ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  const findings =
+    covered === all_slots
+      ? []
+      : [fault(thing, `${all_slots - covered} slots have no primary`, 'redis-cli --cluster fix')];
+  // Managed servers may not tell.
+  const setting = await ask('CONFIG', 'GET', 'cluster-require-full-coverage').catch(() => []);
+  if (!String(setting).endsWith('yes')) return findings;
+  const found =
+    'cluster-require-full-coverage is yes: when one primary is lost, the others refuse all accounts';
+  return [...findings, warning(thing, found, 'redis-cli config set cluster-require-full-coverage no')];
 }
 
 type Ask = (...command: string[]) => Promise<unknown>;

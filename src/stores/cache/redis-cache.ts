@@ -1,7 +1,9 @@
 import type { StoreHealth } from '../../telemetry/store-health.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
-import { script } from '../limits/redis/lua-script.ts';
-import { type ConnectionOptions, RedisConnection } from '../limits/redis/redis-connection.ts';
+import { type Script, script } from '../limits/redis/lua-script.ts';
+import { openRedis } from '../limits/redis/open-redis.ts';
+import type { ConnectionOptions } from '../limits/redis/redis-connection.ts';
+import type { RedisServers } from '../limits/redis/redis-servers.ts';
 import type { CacheStore } from './cache-store.ts';
 
 export interface RedisCacheOptions extends ConnectionOptions {
@@ -32,34 +34,41 @@ return 1
  */
 export class RedisCache implements CacheStore {
   readonly #options: RedisCacheOptions;
-  readonly #connection: RedisConnection;
+  readonly #redis: RedisServers;
   readonly #health: StoreHealth<'get' | 'set'>;
 
   constructor(options: RedisCacheOptions) {
     this.#options = options;
     this.#health = options.metrics.health('cache', ['get', 'set']);
-    this.#connection = new RedisConnection(options);
+    this.#redis = openRedis(options);
   }
 
   async get(key: string): Promise<string | undefined> {
-    const text = await this.#run('get', () => this.#connection.run(getScript, [this.#keyOf(key)], []));
+    const text = await this.#run('get', getScript, key, []);
     return typeof text === 'string' ? text : undefined;
   }
 
   async set(key: string, value: string, ttl_ms: number): Promise<void> {
-    await this.#run('set', () => this.#connection.run(setScript, [this.#keyOf(key)], [value, ttl_ms]));
+    await this.#run('set', setScript, key, [value, ttl_ms]);
   }
 
   async close(): Promise<void> {
-    await this.#connection.close();
+    await this.#redis.close();
   }
 
-  async #run(operation: 'get' | 'set', send: () => Promise<unknown>): Promise<unknown> {
-    const { metrics, log } = this.#options;
-    void this.#connection.started();
+  async #run(
+    operation: 'get' | 'set',
+    script: Script,
+    name: string,
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    const { metrics, log, key_prefix } = this.#options;
+    const key = `${key_prefix}cache:${name}`;
+    const server = this.#redis.of(key);
+    void server.started();
     const began_ms = performance.now();
     try {
-      const answer = await send();
+      const answer = await server.run(script, [key], args);
       this.#health.succeeded(operation);
       return answer;
     } catch (err) {
@@ -70,9 +79,5 @@ export class RedisCache implements CacheStore {
     } finally {
       metrics.asked('cache', operation, performance.now() - began_ms);
     }
-  }
-
-  #keyOf(key: string): string {
-    return `${this.#options.key_prefix}cache:${key}`;
   }
 }

@@ -1,5 +1,5 @@
 import { RepeatingTask } from '../repeating-task.ts';
-import type { RemoteState } from './remote-state.ts';
+import type { RemoteServer } from './remote-state.ts';
 import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** Interval of an instance's heartbeat. Limits are divided by the instances whose heartbeat is younger than `instance_ms`. */
@@ -10,15 +10,19 @@ const probe_ms = 500;
 /** Delay of the probe after a failure that may not be an outage: about the time of a new connection. */
 const retry_ms = 100;
 
-/** Writes this instance's heartbeat, which other instances count; the circuit breaker closes when it succeeds. */
+/** Writes this instance's heartbeat to a server, which other instances count; the circuit breaker closes when it succeeds. */
 export class Heartbeat {
   readonly #task: RepeatingTask;
 
-  constructor(remote: RemoteState, breaker: StoreCircuitBreaker, onHeard: (instances: number) => void) {
+  constructor(
+    server: Pick<RemoteServer, 'heartbeat'>,
+    breaker: StoreCircuitBreaker,
+    onHeard: (instances: number) => void,
+  ) {
     const again_ms = () => (breaker.outage ? probe_ms : retry_ms);
     this.#task = new RepeatingTask(async () => {
       try {
-        onHeard(await breaker.probe('heartbeat', () => remote.heartbeat()));
+        onHeard(await breaker.probe('heartbeat', () => server.heartbeat()));
         return heartbeat_ms;
       } catch {
         // The circuit breaker has counted the failure.

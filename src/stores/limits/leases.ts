@@ -1,12 +1,12 @@
 import type { Clock } from '../../clock.ts';
 import { RepeatingTask } from '../repeating-task.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
-import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
+import type { CircuitBreakers, StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** Renews the leases of this process in the store, many with one call. Without renewal for `lease_ms` they expire there. */
 export class Leases {
   readonly #remote: RemoteState;
-  readonly #breaker: StoreCircuitBreaker;
+  readonly #breakers: CircuitBreakers;
   readonly #clock: Clock;
   readonly #renew_ms: number;
   /** When each was last renewed. */
@@ -16,13 +16,13 @@ export class Leases {
     return this.#held.size > 0 ? this.#renew_ms : undefined;
   });
 
-  constructor(remote: RemoteState, breaker: StoreCircuitBreaker, lease_ms: number, clock: Clock) {
+  constructor(remote: RemoteState, breakers: CircuitBreakers, lease_ms: number, clock: Clock) {
     this.#remote = remote;
-    this.#breaker = breaker;
+    this.#breakers = breakers;
     this.#clock = clock;
     this.#renew_ms = lease_ms / 3;
     // The store may have lost them.
-    breaker.on('closed', () => void this.#renew(0));
+    breakers.on('closed', () => void this.#renew(0));
   }
 
   hold(hold: Hold): void {
@@ -43,13 +43,21 @@ export class Leases {
     const now_ms = this.#clock.elapsed_ms();
     const due = [...this.#held].filter(([, renewed_ms]) => now_ms - renewed_ms >= since_ms);
     if (due.length === 0) return;
-    const holds = due.map(([hold]) => hold);
-    const renewed = this.#breaker.call('renew', () => this.#remote.renew(holds));
-    await renewed.then(
-      () => {
-        for (const hold of holds) if (this.#held.has(hold)) this.#held.set(hold, now_ms);
-      },
-      () => {},
+    const byServer = Map.groupBy(
+      due.map(([hold]) => hold),
+      ({ request }) => this.#breakers.of(request.account),
     );
+    await Promise.all([...byServer].map(([breaker, holds]) => this.#renewAt(breaker, holds, now_ms)));
+  }
+
+  async #renewAt(breaker: StoreCircuitBreaker, holds: readonly Hold[], now_ms: number): Promise<void> {
+    await breaker
+      .call('renew', () => this.#remote.renew(holds))
+      .then(
+        () => {
+          for (const hold of holds) if (this.#held.has(hold)) this.#held.set(hold, now_ms);
+        },
+        () => {},
+      );
   }
 }

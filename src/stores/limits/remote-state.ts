@@ -7,7 +7,7 @@ export interface Hold {
   readonly request: ReservationRequest;
   /** On the clock of this process. */
   readonly reserved_ms: number;
-  /** The connection (`RemoteState.life`) on which the store confirmed it; absent without a confirmation. */
+  /** The connection (`RemoteServer.life`) on which the store confirmed it; absent without a confirmation. */
   readonly life: number | undefined;
 }
 
@@ -50,21 +50,31 @@ export type RemoteReservationResult =
   | { readonly admitted: true; readonly statuses: readonly LimitStatus[]; readonly over: readonly Limit[] }
   | Extract<ReservationResult, { admitted: false }>;
 
+/** A server of a remote store: the only one, or one of several that share the accounts. */
+export interface RemoteServer {
+  /** Another number for each connection of each server: state of one may be missing in the next. */
+  readonly life: number;
+  /** True once it has no accounts any more. */
+  readonly isGone: boolean;
+  /** Writes this instance's heartbeat, which fails where nothing can be written. Resolves with the number of instances. */
+  heartbeat(): Promise<number>;
+}
+
 /**
- * A store of counters and concurrency in another process. Every method may reject, at the latest after its time-out, and what has
+ * A store of counters and concurrency in other processes. Every method may reject, at the latest after its time-out, and what has
  * rejected may have been done all the same.
  */
 export interface RemoteState {
-  /** How many times the connection has come up. */
-  readonly life: number;
+  /** The server that has an account at this moment; the same object while it does. */
+  serverOf(account: string): RemoteServer;
+  /** All that are known at this moment. */
+  servers(): readonly RemoteServer[];
   reserve(request: ReservationRequest): Promise<RemoteReservationResult>;
   /** Rejects with TooLate where doing it might count it twice. */
   settle(settlement: Settlement): Promise<void>;
   /** Extends the leases and reservations of `holds`. */
   renew(holds: readonly Hold[]): Promise<void>;
   statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]>;
-  /** Writes this instance's heartbeat, which fails where nothing can be written. Resolves with the number of instances. */
-  heartbeat(): Promise<number>;
-  /** Removes this instance from the store where possible, and ends the connection. */
+  /** Removes this instance from the store where possible, and ends the connections. */
   close(): Promise<void>;
 }

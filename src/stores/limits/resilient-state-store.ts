@@ -3,13 +3,13 @@ import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { RedisCache } from '../cache/redis-cache.ts';
 import type { Outage } from '../records/outage.ts';
-import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
 import type { Limit } from './limit-table.ts';
 import { LocalQuota } from './local-quota.ts';
 import type { Hold, RemoteState } from './remote-state.ts';
 import { Settlements } from './settlements.ts';
 import type { OutagePolicies } from './state-options.ts';
+import { StateServers } from './state-servers.ts';
 import type {
   LimitStatus,
   Reservation,
@@ -18,7 +18,7 @@ import type {
   StateOutage,
   StateStore,
 } from './state-store.ts';
-import { StoreCircuitBreaker } from './store-circuit-breaker.ts';
+import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 export interface ResilientStateStoreOptions {
   readonly policies: OutagePolicies;
@@ -43,11 +43,10 @@ const unlimited: ReservationResult = { admitted: true, statuses: [], reservation
 export class ResilientStateStore implements StateStore {
   readonly #remote: RemoteState;
   readonly #options: ResilientStateStoreOptions;
-  readonly #breaker: StoreCircuitBreaker;
+  readonly #servers: StateServers;
   readonly #quota: LocalQuota;
   readonly #leases: Leases;
   readonly #settlements: Settlements;
-  readonly #heartbeat: Heartbeat;
   #started: Promise<void> | undefined;
   #isReady = false;
 
@@ -55,16 +54,15 @@ export class ResilientStateStore implements StateStore {
     const { policies, min_instances, lease_ms, clock, log, metrics } = options;
     this.#remote = remote;
     this.#options = options;
-    this.#breaker = new StoreCircuitBreaker(metrics, log, clock);
-    this.#breaker.on('out', outage => this.#logOutage(outage));
-    this.#breaker.on('closed', outage => outage && this.#logReturn(outage));
-    this.#quota = new LocalQuota(policies, min_instances, clock);
-    this.#settlements = new Settlements(remote, this.#breaker, metrics, log);
-    this.#leases = new Leases(remote, this.#breaker, lease_ms, clock);
-    this.#heartbeat = new Heartbeat(remote, this.#breaker, instances => {
+    this.#servers = new StateServers(remote, { metrics, log, clock }, instances => {
       this.#quota.instances = Math.max(1, instances);
       metrics.instances(this.#quota.instances);
     });
+    this.#servers.on('out', outage => this.#logOutage(outage));
+    this.#servers.on('closed', outage => outage && this.#logReturn(outage));
+    this.#quota = new LocalQuota(policies, min_instances, clock);
+    this.#settlements = new Settlements(remote, this.#servers, metrics, log);
+    this.#leases = new Leases(remote, this.#servers, lease_ms, clock);
   }
 
   get cache(): RedisCache | undefined {
@@ -72,13 +70,16 @@ export class ResilientStateStore implements StateStore {
   }
 
   get outage(): StateOutage | undefined {
-    const { outage } = this.#breaker;
-    return outage && { ...outage, refuses: this.#options.policies.default === 'closed' };
+    const { outage } = this.#servers;
+    if (!outage) return undefined;
+    const { isTotal, ...rest } = outage;
+    // Where one server of several is out, other accounts are served.
+    return { ...rest, refuses: isTotal && this.#options.policies.default === 'closed' };
   }
 
   /** Connects at the first call. Resolves when the store has answered, or has failed to. */
   started(): Promise<void> {
-    this.#started ??= this.#heartbeat.start().then(() => {
+    this.#started ??= this.#servers.started().then(() => {
       this.#isReady = true;
     });
     return this.#started;
@@ -87,14 +88,17 @@ export class ResilientStateStore implements StateStore {
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
     if (request.limits.length === 0) return unlimited;
     if (!this.#isReady) return this.started().then(() => this.reserve(request));
-    return this.#breaker.closed
-      ? this.#reserveRemotely(request)
-      : this.#reserveLocally(request, this.#breaker.cause);
+    const breaker = this.#servers.of(request.account);
+    if (breaker.closed) return this.#reserveRemotely(request, breaker);
+    const starting = this.#servers.starting(request.account);
+    return starting
+      ? starting.then(() => this.reserve(request))
+      : this.#reserveLocally(request, breaker.cause);
   }
 
   async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     try {
-      return await this.#breaker.call('statuses', () => this.#remote.statuses(account, limits));
+      return await this.#servers.of(account).call('statuses', () => this.#remote.statuses(account, limits));
     } catch {
       return this.#quota.statuses(account, limits);
     }
@@ -111,7 +115,7 @@ export class ResilientStateStore implements StateStore {
 
   async close(): Promise<void> {
     this.#leases.stop();
-    this.#heartbeat.stop();
+    this.#servers.stop();
     await this.#settlements.settled();
     this.#settlements.stop();
     const { waiting } = this.#settlements;
@@ -123,10 +127,13 @@ export class ResilientStateStore implements StateStore {
     await Promise.all([this.#remote.close(), this.cache?.close()]);
   }
 
-  async #reserveRemotely(request: ReservationRequest): Promise<ReservationResult> {
-    const hold = this.#hold(request, this.#remote.life);
+  async #reserveRemotely(
+    request: ReservationRequest,
+    breaker: StoreCircuitBreaker,
+  ): Promise<ReservationResult> {
+    const hold = this.#hold(request, this.#remote.serverOf(request.account).life);
     try {
-      const result = await this.#breaker.call('reserve', () => this.#remote.reserve(request));
+      const result = await breaker.call('reserve', () => this.#remote.reserve(request));
       if (!result.admitted) {
         this.#quota.note(request.account, result.statuses);
         return result;

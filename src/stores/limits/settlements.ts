@@ -2,7 +2,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { RepeatingTask } from '../repeating-task.ts';
 import { CannotServe, type RemoteState, type Settlement, TooLate, Unreachable } from './remote-state.ts';
-import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
+import type { CircuitBreakers } from './store-circuit-breaker.ts';
 
 /** About 20 MB of them. */
 const max_waiting = 65_536;
@@ -27,19 +27,19 @@ interface Waiting {
  */
 export class Settlements {
   readonly #remote: RemoteState;
-  readonly #breaker: StoreCircuitBreaker;
+  readonly #breakers: CircuitBreakers;
   readonly #metrics: StoreMetrics;
   readonly #log: Log;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<Promise<boolean>>();
   readonly #task = new RepeatingTask(() => this.#resend());
 
-  constructor(remote: RemoteState, breaker: StoreCircuitBreaker, metrics: StoreMetrics, log: Log) {
+  constructor(remote: RemoteState, breakers: CircuitBreakers, metrics: StoreMetrics, log: Log) {
     this.#remote = remote;
-    this.#breaker = breaker;
+    this.#breakers = breakers;
     this.#metrics = metrics;
     this.#log = log;
-    breaker.on('closed', () => void this.resend());
+    breakers.on('closed', () => void this.resend());
   }
 
   get waiting(): number {
@@ -49,7 +49,7 @@ export class Settlements {
   /** Never throws. */
   add(settlement: Settlement): void {
     const waiting = { settlement, attempts: 0 };
-    if (this.#breaker.closed) void this.#sent(waiting);
+    if (this.#isSendable(waiting)) void this.#sent(waiting);
     else this.#wait(waiting);
   }
 
@@ -70,17 +70,33 @@ export class Settlements {
   }
 
   async #resend(): Promise<undefined> {
-    while (this.#waiting.length > 0 && this.#breaker.closed) {
-      const some = this.#waiting.splice(0, max_resent);
+    for (let some = this.#taken(); some.length > 0; some = this.#taken()) {
       const accepted = await Promise.all(some.map(waiting => this.#sent(waiting)));
       this.#metrics.settlementsWaiting(this.#waiting.length);
       if (accepted.includes(false)) break;
     }
   }
 
+  /** The oldest that can be sent, which do not wait any more. */
+  #taken(): Waiting[] {
+    if (this.#breakers.closed) return this.#waiting.splice(0, max_resent);
+    const taken: Waiting[] = [];
+    this.#waiting = this.#waiting.filter(waiting => {
+      if (taken.length >= max_resent || !this.#isSendable(waiting)) return true;
+      taken.push(waiting);
+      return false;
+    });
+    return taken;
+  }
+
+  #isSendable({ settlement }: Waiting): boolean {
+    return this.#breakers.of(settlement.hold.request.account).closed;
+  }
+
   /** Resolves with whether the store accepted it. */
   #sent(waiting: Waiting): Promise<boolean> {
-    const sent = this.#breaker
+    const sent = this.#breakers
+      .of(waiting.settlement.hold.request.account)
       .call('settle', () => this.#remote.settle(waiting.settlement))
       .then(
         () => true,

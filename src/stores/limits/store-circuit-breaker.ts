@@ -12,6 +12,15 @@ const max_incidents = 3;
 const rejected_log_ms = 60_000;
 
 const operations = ['reserve', 'settle', 'statuses', 'renew', 'heartbeat'] as const;
+/** Circuit breakers by account: one that is itself, or several. */
+export interface CircuitBreakers {
+  /** Whether all are closed. */
+  readonly closed: boolean;
+  of(account: string): StoreCircuitBreaker;
+  /** One has closed. */
+  on(event: 'closed', listener: () => void): unknown;
+}
+
 /** What the state store is asked for. */
 export type StateOperation = (typeof operations)[number];
 
@@ -29,7 +38,7 @@ interface Events {
  * that no exchange waits twice. Three such incidents in a row are an outage, each counted once for all operations that it hit; an answer
  * that the store cannot serve is one at once. A rejected command says nothing about the store: it is logged.
  */
-export class StoreCircuitBreaker extends EventEmitter<Events> {
+export class StoreCircuitBreaker extends EventEmitter<Events> implements CircuitBreakers {
   /** False from the first failure until a heartbeat succeeds. */
   closed = true;
   /** Set during an outage. */
@@ -43,6 +52,7 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
   #incidents = 0;
   /** The last one that was counted. */
   #incident: unknown;
+  #isEnded = false;
 
   constructor(metrics: StoreMetrics, log: Log, clock = systemClock) {
     super();
@@ -51,6 +61,11 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     this.#clock = clock;
     this.#health = metrics.health('state', operations);
     metrics.prepareOutages('state');
+  }
+
+  /** Itself. */
+  of(_account: string): StoreCircuitBreaker {
+    return this;
   }
 
   /** The failure that opened it. */
@@ -84,8 +99,8 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
       this.#health.succeeded(operation);
       return answer;
     } catch (error) {
-      // Nothing was sent.
-      if (error instanceof TooLate) throw error;
+      // Nothing was sent, or not to a server that still counts.
+      if (error instanceof TooLate || this.#isEnded) throw error;
       this.#metrics.failed('state', operation);
       this.#health.failed(operation);
       if (error instanceof CommandRejected) this.#rejected(operation, error);
@@ -96,7 +111,15 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
     }
   }
 
+  /** Closes for good, and reports no failures any more: the server has been replaced. */
+  end(): void {
+    this.#isEnded = true;
+    this.#health.end();
+    this.#close();
+  }
+
   #failed(error: unknown): void {
+    if (this.#isEnded) return;
     const incident = (error instanceof Unreachable && error.cause) || error;
     if (this.outage || incident === this.#incident) return;
     this.#incident = incident;

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { missingPackage } from '../../../diagnostics/missing-package.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { within } from '../../within.ts';
-import { Unreachable } from '../remote-state.ts';
+import { CommandRejected, Unreachable } from '../remote-state.ts';
 import { errorOfReply, mayHaveMoved } from './error-reply.ts';
 import type { Script } from './lua-script.ts';
+import { redisAddressOf } from './redis-address.ts';
+import { type Library, type NewClient, type RedisClient, serverClient } from './redis-client.ts';
+import type { RedisServer } from './redis-servers.ts';
 
 export interface ConnectionOptions {
-  /** `redis://` or `rediss://`, with user, password and number of the database. */
+  /** As in `stores.state`. */
   readonly url: string;
   /** Time limit for connecting. */
   readonly connect_timeout_ms: number;
@@ -22,29 +25,14 @@ const first_delay_ms = 100;
 const longest_delay_ms = 1000;
 
 /** Loaded when a store is first used: its 480 modules are a third of what a gateway would load at its start. */
-const load = () =>
+export const loadLibrary = (): Promise<Library> =>
   import('@redis/client').catch(cause => {
     throw new Unreachable(missingPackage('@redis/client', cause), { cause });
   });
-type Library = Awaited<ReturnType<typeof load>>;
-
-const newClient = ({ createClient }: Library, { url, connect_timeout_ms }: ConnectionOptions) =>
-  createClient({
-    url,
-    RESP: 2,
-    // A client is used for one connection; a new connection is a new client, without leftover state.
-    socket: { reconnectStrategy: false, connectTimeout: connect_timeout_ms },
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
-    // The client's own limit covers a command only until it is sent.
-    commandOptions: { timeout: 0 },
-  });
-type Client = ReturnType<typeof newClient>;
 
 /** A client from its attempt to connect until its end. */
 interface Life {
-  readonly client: Client;
+  readonly client: RedisClient;
   /** Set while commands can be sent. */
   isReady: boolean;
   /** Ends the client; only the first reason counts. */
@@ -57,10 +45,11 @@ interface Life {
  * be dead without either end knowing. It is also replaced when the server is no longer the primary: its name may lead to another server by
  * now.
  */
-export class RedisConnection {
-  /** Number of connections so far: state of one connection may be missing in the next. */
-  lives = 0;
+export class RedisConnection implements RedisServer {
+  /** Number of connections so far, after `first_life`: state of one connection may be missing in the next. */
+  lives: number;
   readonly #options: ConnectionOptions;
+  readonly #newClient: NewClient;
   readonly #attempted = Promise.withResolvers<void>();
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
@@ -69,8 +58,19 @@ export class RedisConnection {
   /** Why the last life ended. */
   #why: Error | undefined;
 
-  constructor(options: ConnectionOptions) {
+  constructor(
+    options: ConnectionOptions,
+    newClient: NewClient = serverClient(redisAddressOf(options.url), options.connect_timeout_ms),
+    first_life = 0,
+  ) {
     this.#options = options;
+    this.#newClient = newClient;
+    this.lives = first_life;
+  }
+
+  /** True after `close`. */
+  get isGone(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** Starts connecting, unless it has. Resolves when the first connection is up or has failed. */
@@ -114,13 +114,14 @@ export class RedisConnection {
     // Timers run before sockets are read: after a long turn of this process the answer may be there unread.
     const timer = setTimeout(() => setImmediate(judge), limit_ms).unref();
     try {
-      return await life.client.sendCommand(command);
+      return await life.client.send(command);
     } catch (error) {
       if (error instanceof this.#library!.ErrorReply) {
         const reply = errorOfReply(error.message);
         if (mayHaveMoved(error.message)) life.end(reply);
         throw reply;
       }
+      if (error instanceof CommandRejected) throw error;
       // The client's error says only that it was disconnected.
       life.end(error as Error);
       throw this.#unreachable();
@@ -136,7 +137,7 @@ export class RedisConnection {
 
   async #run(): Promise<void> {
     try {
-      const library = await load();
+      const library = await loadLibrary();
       this.#library = library;
       await this.#stayConnected(library);
     } catch (error) {
@@ -161,25 +162,20 @@ export class RedisConnection {
   /** Lasts from connecting to the end of the connection or of the attempt. */
   async #live(library: Library): Promise<void> {
     const { connect_timeout_ms, log } = this.#options;
-    const client = newClient(library, this.#options);
     const ended = Promise.withResolvers<void>();
-    const life: Life = {
-      client,
-      isReady: false,
-      end: why => {
-        if (this.#life !== life) return;
-        this.#life = undefined;
-        this.#why = why;
-        if (life.isReady) log.debug({ err: why }, 'the connection to Redis has ended');
-        client.destroy();
-        ended.resolve();
-      },
+    const end = (why: Error) => {
+      if (this.#life !== life) return;
+      this.#life = undefined;
+      this.#why = why;
+      if (life.isReady) log.debug({ err: why }, 'the connection to Redis has ended');
+      life.client.destroy();
+      ended.resolve();
     };
+    const life: Life = { client: this.#newClient(library, end), isReady: false, end };
     this.#life = life;
-    client.on('error', life.end);
     try {
       const late = () => new Error(`no connection within ${connect_timeout_ms} ms`);
-      await within(Promise.race([client.connect(), ended.promise]), connect_timeout_ms, late);
+      await within(Promise.race([life.client.connect(), ended.promise]), connect_timeout_ms, late);
     } catch (error) {
       life.end(error as Error);
     }

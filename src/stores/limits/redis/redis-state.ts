@@ -7,12 +7,15 @@ import {
   CommandRejected,
   type Hold,
   type RemoteReservationResult,
+  type RemoteServer,
   type RemoteState,
   type Settlement,
   TooLate,
 } from '../remote-state.ts';
 import type { LimitStatus, ReservationRequest } from '../state-store.ts';
-import { type ConnectionOptions, RedisConnection } from './redis-connection.ts';
+import { openRedis } from './open-redis.ts';
+import type { ConnectionOptions } from './redis-connection.ts';
+import type { RedisServer, RedisServers } from './redis-servers.ts';
 import { instancesScript, renewScript, reserveScript, settleScript, statusScript } from './state-scripts.ts';
 
 export interface RedisStateOptions extends ConnectionOptions {
@@ -38,17 +41,22 @@ const renewed_at_once = 200;
  */
 export class RedisState implements RemoteState {
   readonly #options: RedisStateOptions;
-  readonly #connection: RedisConnection;
+  readonly #redis: RedisServers;
+  readonly #servers = new WeakMap<RedisServer, RemoteServer>();
   /** Names this process among the instances that share the server. */
   readonly #instance = randomUUID();
 
   constructor(options: RedisStateOptions) {
     this.#options = options;
-    this.#connection = new RedisConnection(options);
+    this.#redis = openRedis(options);
   }
 
-  get life(): number {
-    return this.#connection.lives;
+  serverOf(account: string): RemoteServer {
+    return this.#remote(this.#serverOf(account));
+  }
+
+  servers(): readonly RemoteServer[] {
+    return this.#redis.all().map(server => this.#remote(server));
   }
 
   async reserve(request: ReservationRequest): Promise<RemoteReservationResult> {
@@ -56,7 +64,7 @@ export class RedisState implements RemoteState {
     const keys = this.#keysOf(account, id, limits);
     const args = [this.#now(), id, this.#options.lease_ms, reservation_ms, force ? 1 : 0];
     for (const limit of limits) args.push(rowOf(limit).window, limit.max, amountOf(limit, charge, 1));
-    const reply = (await this.#connection.run(reserveScript, keys, args)) as number[];
+    const reply = (await this.#serverOf(account).run(reserveScript, keys, args)) as number[];
     const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
     if (verdict === -1) throw new CommandRejected('the reservation arrived after its settlement');
     const statuses = limits.map((limit, at) => statusOf(limit, reply[at * 3 + 3]!, reply[at * 3 + 4]!));
@@ -68,10 +76,11 @@ export class RedisState implements RemoteState {
     const { hold, used, settled_ms } = settlement;
     const { id, account, limits, charge } = hold.request;
     const now_ms = this.#options.clock.elapsed_ms();
+    const server = this.#serverOf(account);
     const before = { certain: settlement.certain, sent_ms: settlement.sent_ms };
-    if (this.#connection.ready) {
+    if (server.ready) {
       // Decided at the first sending: before a second one the reservation may be gone because the first has counted.
-      settlement.certain ??= hold.life === this.life;
+      settlement.certain ??= hold.life === server.lives;
       settlement.sent_ms ??= now_ms;
       if (now_ms - settlement.sent_ms > reservation_ms / 2) throw new TooLate('first sent too long ago');
     }
@@ -87,7 +96,7 @@ export class RedisState implements RemoteState {
     for (const limit of limits)
       args.push(rowOf(limit).window, amountOf(limit, charge, 1), amountOf(limit, used, 0));
     try {
-      await this.#connection.run(settleScript, this.#keysOf(account, id, limits), args);
+      await server.run(settleScript, this.#keysOf(account, id, limits), args);
     } catch (error) {
       // It was not done; the next server may not have the hold.
       if (error instanceof CannotServe) Object.assign(settlement, before);
@@ -105,41 +114,60 @@ export class RedisState implements RemoteState {
   }
 
   #renewSome(account: string, holds: readonly Hold[]): Promise<unknown> {
+    const server = this.#serverOf(account);
     const keys: string[] = [];
     const args: (string | number)[] = [this.#now(), this.#options.lease_ms, reservation_ms];
     for (const { request, life } of holds) {
       const leased = request.limits.filter(isLease);
       keys.push(...this.#keysOf(account, request.id, leased));
-      args.push(request.id, life === this.life ? 1 : 0, leased.length);
+      args.push(request.id, life === server.lives ? 1 : 0, leased.length);
     }
-    return this.#connection.run(renewScript, keys, args);
+    return server.run(renewScript, keys, args);
   }
 
   async statuses(account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
     if (limits.length === 0) return [];
     const args = [this.#now(), ...limits.map(limit => rowOf(limit).window)];
     const keys = limits.map(limit => this.#keyOf(account, counterKey(limit)));
-    const reply = (await this.#connection.run(statusScript, keys, args)) as number[];
+    const reply = (await this.#serverOf(account).run(statusScript, keys, args)) as number[];
     return limits.map((limit, at) => statusOf(limit, reply[at * 2]!, reply[at * 2 + 1]!));
   }
 
-  async heartbeat(): Promise<number> {
-    await this.#connection.started();
-    return this.#sign(instance_ms);
-  }
-
   async close(): Promise<void> {
-    if (this.#connection.ready) await this.#sign(0).catch(() => {});
-    await this.#connection.close();
+    const ready = this.#redis.all().filter(server => server.ready);
+    await Promise.all(ready.map(server => this.#sign(server, 0).catch(() => {})));
+    await this.#redis.close();
   }
 
-  #sign(lives_ms: number): Promise<number> {
+  #serverOf(account: string): RedisServer {
+    return this.#redis.of(this.#keyOf(account, ''));
+  }
+
+  #remote(server: RedisServer): RemoteServer {
+    let remote = this.#servers.get(server);
+    if (!remote) this.#servers.set(server, (remote = this.#newRemote(server)));
+    return remote;
+  }
+
+  #newRemote(server: RedisServer): RemoteServer {
+    return {
+      get life() {
+        return server.lives;
+      },
+      get isGone() {
+        return server.isGone;
+      },
+      heartbeat: async () => {
+        await server.started();
+        return this.#sign(server, instance_ms);
+      },
+    };
+  }
+
+  async #sign(server: RedisServer, lives_ms: number): Promise<number> {
+    const key = this.#redis.keyAt(server, this.#options.key_prefix, 'instances');
     const args = [this.#now(), this.#instance, lives_ms];
-    return this.#connection.run(
-      instancesScript,
-      [`${this.#options.key_prefix}instances`],
-      args,
-    ) as Promise<number>;
+    return (await server.run(instancesScript, [key], args)) as number;
   }
 
   /** 0 stands for the server's clock. */

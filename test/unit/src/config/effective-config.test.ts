@@ -102,6 +102,19 @@ describe('the printed configuration', () => {
     }
   });
 
+  it('shows the hosts of a cluster and of Sentinels, and masks user, password and query', async () => {
+    const shown = async (state: string) => {
+      const settings = await loadWritten(sampleConfig({ stores: { state } }), {});
+      return (effectiveConfig(settings).stores as { state: string }).state;
+    };
+    expect(await shown(`redis+cluster://me:${canary}@a.example:7000,b.example:7001`)).toBe(
+      `redis+cluster://${mask}:${mask}@a.example:7000,b.example:7001`,
+    );
+    expect(await shown(`rediss+sentinel://:${canary}@a,b:26380/mymaster/1?sentinel_password=${canary}`)).toBe(
+      `rediss+sentinel://:${mask}@a,b:26380/mymaster/1?${mask}`,
+    );
+  });
+
   it('shows variables and files as they are written, never their content', async () => {
     const config = sampleConfig({
       server: { host: '${EFFECTIVE_HOST}', port: '${EFFECTIVE_PORT}' as never },

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { Heartbeat } from '../../../../../src/stores/limits/heartbeat.ts';
-import { CannotServe, type RemoteState } from '../../../../../src/stores/limits/remote-state.ts';
+import { CannotServe, type RemoteServer } from '../../../../../src/stores/limits/remote-state.ts';
 import { StoreCircuitBreaker } from '../../../../../src/stores/limits/store-circuit-breaker.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
@@ -16,14 +16,14 @@ beforeEach(() => {
   beats = [];
   heard = [];
   circuit = new StoreCircuitBreaker(new StoreMetrics(new Registry()), createLog('silent'));
-  const remote: Pick<RemoteState, 'heartbeat'> = {
+  const remote: Pick<RemoteServer, 'heartbeat'> = {
     heartbeat() {
       const beat = Promise.withResolvers<number>();
       beats.push(beat);
       return beat.promise;
     },
   };
-  heartbeat = new Heartbeat(remote as RemoteState, circuit, instances => void heard.push(instances));
+  heartbeat = new Heartbeat(remote as RemoteServer, circuit, instances => void heard.push(instances));
 });
 afterEach(() => {
   heartbeat.stop();

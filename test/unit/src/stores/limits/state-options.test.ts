@@ -28,6 +28,30 @@ describe('stores.state', () => {
     expect(parsed.error?.issues[0]?.message).toMatch(/^must be memory, or a URL such as redis:/);
   });
 
+  it.each([
+    'redis+cluster://a:7000,b:7001,10.0.0.1',
+    'rediss+cluster://user:p%40ss@[::1]:7000',
+    'redis+sentinel://:secret@a,b:26380/mymaster',
+    'rediss+sentinel://a:26379/my-master/3?sentinel_username=u&sentinel_password=p',
+  ])('accepts %s', state => {
+    expect(stateSchema.parse({ state }).state).toBe(state);
+  });
+
+  it.each([
+    ['redis+cluster://a:7000,b:7001/3', "has no '/3' in a cluster, which has neither numbered databases"],
+    ['redis://a:7000,b:7001', 'names several hosts: write redis+cluster:// or redis+sentinel://'],
+    ['redis+sentinel://a,b', 'must end in the name under which Sentinel knows the primary'],
+    ['redis+sentinel://a,b/0', 'must end in the name under which Sentinel knows the primary'],
+    ['redis+sentinel://a,b/mymaster/x', 'must be memory, or a URL such as'],
+    ['redis+sentinel://a/mymaster?password=p', 'must be memory, or a URL such as'],
+    ['redis+cluster://a?sentinel_password=p', 'must be memory, or a URL such as'],
+    ['redis+cluster://a:7000,b:port', "'b:port' is not a host with its port"],
+    ['redis+proxy://a', 'must be memory, or a URL such as'],
+    ['redis://:100%@a', "has a '%' that begins no character: write %25"],
+  ])('rejects %s, and says why', (state, why) => {
+    expect(stateSchema.safeParse({ state }).error?.issues[0]?.message).toContain(why);
+  });
+
   it('rejects braces in the prefix of keys', () => {
     expect(() => stateSchema.parse({ state_key_prefix: 'a{b}' })).toThrow('must have no braces');
   });

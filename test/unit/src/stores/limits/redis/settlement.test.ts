@@ -37,7 +37,7 @@ const remaining = async () => {
 };
 const settlement = (hold: Hold, used: Charge) => ({ hold, used, settled_ms: clock.elapsed_ms() });
 const taken = async (): Promise<Hold> => {
-  const hold = { request, reserved_ms: clock.elapsed_ms(), life: opened.remote.life };
+  const hold = { request, reserved_ms: clock.elapsed_ms(), life: serverLife() };
   await opened.remote.reserve(request);
   return hold;
 };
@@ -96,7 +96,7 @@ describe('a settlement in Redis', () => {
 
   it('is charged in full where Redis has come back without its data', async () => {
     const hold = await taken();
-    const { life } = opened.remote;
+    const life = serverLife();
     await redis.restart();
     await reconnected(life);
     const one = settlement(hold, charge(500));
@@ -118,7 +118,7 @@ describe('a settlement in Redis', () => {
 
   it('is charged in full to a primary without the reservation when a demoted primary refused it', async () => {
     const one = settlement(await taken(), charge(500));
-    const { life } = opened.remote;
+    const life = serverLife();
     await redis.cli('REPLICAOF', '127.0.0.1', '1');
     await expect(opened.remote.settle(one)).rejects.toThrow('READONLY');
     await redis.cli('REPLICAOF', 'NO', 'ONE');
@@ -141,7 +141,7 @@ describe('a settlement in Redis', () => {
   it('is not repeated when it may have been done before the connection ended', async () => {
     const one = settlement(await taken(), charge(500));
     await opened.remote.settle(one);
-    const { life } = opened.remote;
+    const life = serverLife();
     await redis.cli('CLIENT', 'KILL', 'TYPE', 'normal');
     await reconnected(life);
     await opened.remote.settle(one);
@@ -175,7 +175,7 @@ describe('a reservation in Redis', () => {
     for (let at = 0; at < 1000; at++) {
       const wide = [limit('concurrent_requests', 1000), limit('concurrent_requests', 1000, 'm')];
       const one = { id: `${at}`, account: `a-${at % 3}`, limits: wide, charge: charge() };
-      holds.push({ request: one, reserved_ms: clock.elapsed_ms(), life: opened.remote.life });
+      holds.push({ request: one, reserved_ms: clock.elapsed_ms(), life: serverLife() });
       await opened.remote.reserve(one);
     }
     clock.advance(10_000);
@@ -195,7 +195,7 @@ describe('a reservation in Redis', () => {
 
   it('is restored by the next renewal where Redis has lost it', async () => {
     const hold = await taken();
-    const { life } = opened.remote;
+    const life = serverLife();
     await redis.restart();
     await reconnected(life);
     expect((await remaining())[3]).toBe(5);
@@ -235,4 +235,9 @@ async function calls(): Promise<number> {
 }
 
 /** Resolves when the connection has another life than this one. */
-const reconnected = (life: number): Promise<void> => until(() => opened.remote.life !== life);
+const reconnected = (life: number): Promise<void> => until(() => serverLife() !== life);
+
+/** The number of the connection. */
+function serverLife(): number {
+  return opened.remote.serverOf('a').life;
+}

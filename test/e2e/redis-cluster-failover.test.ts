@@ -1,0 +1,63 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { LimitLoad } from '../support/limit-load.ts';
+import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster-servers.ts';
+import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
+import { limit } from '../support/state-store-contract.ts';
+import { until } from '../support/until.ts';
+
+let cluster: RedisClusterServers;
+const stores: RedisStore[] = [];
+const loads: LimitLoad[] = [];
+
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: true });
+});
+afterEach(async () => {
+  await Promise.all(loads.splice(0).map(load => load.stop()));
+  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
+});
+afterAll(() => cluster?.stop());
+
+const open = async (): Promise<RedisStore> => {
+  const opened = await openRedisStore({
+    url: cluster.url,
+    timeout_ms: 1000,
+    policies: { default: 'closed' },
+  });
+  stores.push(opened);
+  return opened;
+};
+const parallel = 3;
+const load = (opened: readonly RedisStore[], account: string, max: number): LimitLoad => {
+  const limits = [limit('requests_per_minute', max), limit('concurrent_requests', 50)];
+  const running = new LimitLoad(opened, account, limits, parallel);
+  loads.push(running);
+  return running;
+};
+
+describe('the failover of a primary in a Redis Cluster', () => {
+  it.each([
+    ['is killed', 0, (at: number) => cluster.servers[at]!.kill()],
+    ['hangs', 1, async (at: number) => cluster.servers[at]!.pause()],
+  ])('recovers by itself where the primary %s, and the limit holds over it', async (_, at, lose) => {
+    const opened = [await open(), await open()];
+    const max = 600;
+    const [lost, kept] = [
+      load(opened, cluster.accountAt(at), max),
+      load(opened, cluster.accountAt(2, at), max),
+    ];
+    await until(() => lost.admitted > 50);
+    await lose(at);
+    await until(() => lost.failed > 0);
+    const admitted = lost.admitted;
+    expect(admitted).toBeLessThan(max);
+    await until(() => lost.refused > 20 && kept.refused > 20);
+    // What a primary has not sent to its replica when it ends is lost: less than what was under way.
+    expect(lost.admitted).toBeGreaterThan(admitted);
+    expect(lost.admitted).toBeLessThanOrEqual(max + opened.length * parallel);
+    expect([kept.admitted, kept.failed]).toEqual([max, 0]);
+    await until(() => opened.every(({ store }) => store.outage === undefined));
+    await until(async () => (await opened[0]!.metric('sluice_state_settlements_waiting')) === 0);
+    cluster.servers[at]!.resume();
+  });
+});

@@ -1,0 +1,58 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { LimitLoad } from '../support/limit-load.ts';
+import { type RedisSentinelServers, startRedisSentinel } from '../support/redis-sentinel-servers.ts';
+import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
+import { limit } from '../support/state-store-contract.ts';
+import { until } from '../support/until.ts';
+
+let sentinel: RedisSentinelServers;
+const stores: RedisStore[] = [];
+const loads: LimitLoad[] = [];
+
+beforeAll(async () => {
+  sentinel = await startRedisSentinel({ password: 'p-ss', sentinel_password: 'other' });
+});
+afterEach(async () => {
+  await Promise.all(loads.splice(0).map(load => load.stop()));
+  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
+});
+afterAll(() => sentinel?.stop());
+
+const open = async (url = sentinel.url): Promise<RedisStore> => {
+  const opened = await openRedisStore({ url, timeout_ms: 1000, policies: { default: 'closed' } });
+  stores.push(opened);
+  return opened;
+};
+const parallel = 3;
+const load = (opened: readonly RedisStore[], account: string, max: number): LimitLoad => {
+  const limits = [limit('requests_per_minute', max), limit('concurrent_requests', 50)];
+  const running = new LimitLoad(opened, account, limits, parallel);
+  loads.push(running);
+  return running;
+};
+
+describe('a primary that Sentinels name', () => {
+  it('is not reached with a wrong password of the Sentinels, and the reason is told', async () => {
+    const { store } = await open(sentinel.url.replace('=other', '=wrong'));
+    await until(() => store.outage !== undefined);
+    expect(String((store.outage!.cause as Error).message)).toContain('WRONGPASS');
+  });
+
+  it('is found with one Sentinel lost, and limits hold over its failover', async () => {
+    await sentinel.killSentinel(0);
+    const opened = [await open(), await open()];
+    const max = 600;
+    const running = load(opened, 'demo', max);
+    await until(() => running.admitted > 50);
+    await sentinel.servers[0]!.kill();
+    await until(() => running.failed > 0);
+    const { admitted } = running;
+    expect(admitted).toBeLessThan(max);
+    await until(() => running.refused > 20);
+    // What a primary has not sent to its replicas when it ends is lost: less than what was under way.
+    expect(running.admitted).toBeGreaterThan(admitted);
+    expect(running.admitted).toBeLessThanOrEqual(max + opened.length * parallel);
+    await until(() => opened.every(({ store }) => store.outage === undefined));
+    await until(async () => (await opened[0]!.metric('sluice_state_settlements_waiting')) === 0);
+  });
+});
