@@ -9,7 +9,7 @@ import { root } from './contestants.ts';
 import { addToHistory, currentCommit, historyTable, machineOf, readHistory } from './history.ts';
 import { say } from './measurement.ts';
 import type { Written } from './run.ts';
-import { sections, withSection } from './sections.ts';
+import { commandOf, sections, withSection } from './sections.ts';
 
 const named = Object.fromEntries(Object.keys(sections).map(name => [name, name]));
 const { tables } = new Command('npm run bench:docs --')
@@ -34,14 +34,11 @@ process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 /** Runs the benchmark of a section. Throws if it fails. */
 function measured(section: string): Written {
   const json = join(directory, `${section}.json`);
-  const args = ['--conditions=sluice-source', join(root, 'test/bench/run.ts')];
-  const { status } = spawnSync(
-    process.execPath,
-    [...args, ...sections[section]!.split(' '), '--json', json],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
+  const { program = 'run.ts', options } = sections[section]!;
+  const args = ['--conditions=sluice-source', join(root, 'test/bench', program)];
+  const { status } = spawnSync(process.execPath, [...args, ...options.split(' '), '--json', json], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   if (status !== 0) throw new Error(`the benchmark of ${section} failed`);
   return JSON.parse(readFileSync(json, 'utf8'));
 }
@@ -49,7 +46,7 @@ function measured(section: string): Written {
 /** Measures a section, and writes it and the history. */
 function renew(section: string): void {
   const { machine, tables, doubts, figures } = measured(section);
-  const command = `npm run bench -- ${sections[section]}`;
+  const command = commandOf(sections[section]!);
   const date = machine.date.slice(0, 10);
   const setting = `\`${command}\`, on ${date}, commit ${commit}. ${machineOf(machine)}.`;
   const notes = doubts.length > 0 ? [doubts.map(line => `- ${line}.`).join('\n')] : [];

@@ -10,6 +10,7 @@ export const load_core = 1;
 const quiet_load = 0.5;
 /** Linux counts CPU time in these. */
 const ticks_per_second = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+const page_bytes = Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' }));
 
 /** Where and when a result was made. `load` is how many programs wanted a core in the minute before. */
 export const thisMachine = () => ({
@@ -42,6 +43,15 @@ export function cpuSecondsOf(pid: number): number {
     for (const child of read('children').split(' ')) if (child !== '') sum_s += cpuSecondsOf(Number(child));
   }
   return sum_s;
+}
+
+/** Bytes of memory that a process holds, and its running children with it. */
+export function memoryBytesOf(pid: number): number {
+  let sum = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * page_bytes;
+  for (const thread of readdirSync(`/proc/${pid}/task`))
+    for (const child of readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' '))
+      if (child !== '') sum += memoryBytesOf(Number(child));
+  return sum;
 }
 
 /** Whether the kernel shows CPU time in nanoseconds: ticks are of 10 ms, 3 % of what 200 streams take in half a second. */

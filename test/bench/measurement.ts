@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Contestant, Gateway, Place } from './contestants.ts';
 import { chatBody } from './conversation.ts';
-import { startStopwatch } from './machine.ts';
+import { memoryBytesOf, startStopwatch } from './machine.ts';
 import { measureRequests, requestOf } from './request-load.ts';
 import { measureStreams, streamLength_ms } from './stream-load.ts';
 
@@ -31,6 +31,8 @@ export interface Result {
   readonly load_cpu_s: number;
   /** Share of the upstream's pace that arrived; 1 for requests. */
   readonly pace: number;
+  /** What the gateway holds more for each stream than when it had none; not a number for requests. */
+  readonly stream_bytes: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
 }
@@ -41,6 +43,8 @@ export interface Entry {
   readonly requests: Result[];
   readonly streams: Result[];
   gateway?: Gateway;
+  /** Memory before the first streams. */
+  idle_bytes?: number;
   /** Why it does not take part, or what was wrong with its replies. */
   fault?: string;
 }
@@ -67,7 +71,13 @@ async function measure(
     start: () => startStopwatch(pid, upstream_pid),
   };
   try {
-    if (kind === 'requests') return await measureRequests({ ...load, task, headers, connections: clients });
+    if (kind === 'requests')
+      return {
+        ...(await measureRequests({ ...load, task, headers, connections: clients })),
+        stream_bytes: Number.NaN,
+      };
+    const memory = () => (pid === undefined ? Number.NaN : memoryBytesOf(pid));
+    entry.idle_bytes ??= memory();
     const open_ms = openingOf(clients);
     const max_tokens = Math.ceil(
       (streamLength_ms({ open_ms, measure_ms, margin_ms }) / 1000) * events_per_second,
@@ -75,8 +85,12 @@ async function measure(
     const { stream_options, frame_events } = streamed!;
     const request = requestOf(task, headers, chatBody({ max_tokens, stream_options }));
     const isWhole = (events: number) => events === max_tokens + frame_events + 1;
-    const { events, fault, ...window } = await measureStreams({
+    const { events, fault, memory_bytes, ...window } = await measureStreams({
       ...load,
+      start() {
+        const stop = load.start();
+        return () => ({ ...stop(), memory_bytes: memory() });
+      },
       streams: clients,
       open_ms,
       margin_ms,
@@ -86,7 +100,8 @@ async function measure(
     });
     if (fault) throw new Error(fault);
     const pace = events / (clients * events_per_second * window.seconds);
-    return { ...window, count: events, pace, p50_ms: Number.NaN, p99_ms: Number.NaN };
+    const stream_bytes = (memory_bytes - entry.idle_bytes) / clients;
+    return { ...window, count: events, pace, stream_bytes, p50_ms: Number.NaN, p99_ms: Number.NaN };
   } catch (thrown) {
     entry.fault = (thrown as Error).message;
     return undefined;

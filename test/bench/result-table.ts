@@ -30,6 +30,14 @@ const columns: readonly {
     ratio: true,
   },
   { head: 'CPU µs per event', key: 'cpu_us_per_event', kind: 'streams', of: cpu_us, digits: 1, ratio: true },
+  { head: 'of the pace', key: 'pace', kind: 'streams', of: ({ pace }) => pace, digits: 2 },
+  {
+    head: 'KiB per stream',
+    key: 'kib_per_stream',
+    kind: 'streams',
+    of: ({ stream_bytes }) => stream_bytes / 1024,
+    digits: 0,
+  },
 ];
 
 /** The median with its unit; a dash of none. */
@@ -43,16 +51,19 @@ export function tableText(
   entries: ReadonlyMap<string, Entry>,
 ): string {
   const base = entries.get(baseline);
+  const measured = columns.filter(({ kind }) =>
+    contestants.some(({ name }) => entries.get(name)![kind].length > 0),
+  );
   const rows = contestants.map(({ name, title }) => {
     const entry = entries.get(name)!;
     if (entry.fault) return [`${title}: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}`];
-    const cells = columns.flatMap(({ kind, of, digits, ratio }) => {
+    const cells = measured.flatMap(({ kind, of, digits, ratio }) => {
       const { values, ratios } = valuesOf(entry, base, kind, of);
       return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
     });
     return [title, ...cells];
   });
-  const head = columns.flatMap(({ head, ratio }) => [head, ...(ratio ? ['× baseline'] : [])]);
+  const head = measured.flatMap(({ head, ratio }) => [head, ...(ratio ? ['× baseline'] : [])]);
   return `**${title}**, × baseline: divided by ${baseline}\n\n${markdownTable(['Gateway', ...head], rows)}`;
 }
 

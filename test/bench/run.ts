@@ -36,7 +36,12 @@ const options = new Command('npm run bench --')
   )
   .option('--seconds <N>', 'length of one measurement', numberFrom(0.1, 600, false), 1)
   .option('--rounds <N>', 'measurements per contestant, interleaved; the tables have their medians', count, 9)
-  .option('--connections <N>', 'closed loop of this many connections', count, 32)
+  .option(
+    '--connections <N>',
+    'closed loop of this many connections; 0 measures no requests',
+    numberFrom(0, 5000),
+    32,
+  )
   .option(
     '--streams <N>',
     `streams at the same time, ${events_per_second} events per second each; 0 measures none`,

@@ -76,6 +76,14 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
       sidecar('traced', 'tracing, every exchange', {}, () => traced(1)),
     ],
   },
+  workers: {
+    title: 'Workers of a sidecar, on one core',
+    baseline: 'sluice',
+    contestants: [
+      sluice,
+      sidecar('workers-2', '2 workers', {}, () => ({ config: { server: { port: 0, workers: 2 } } })),
+    ],
+  },
   tuning: {
     title: 'Pieces tuned by hand, each without it',
     baseline: 'sluice',

@@ -9,6 +9,7 @@ export function sampleEntry(name: string, cpu_us: readonly number[]): Entry {
     cpu_s: us / 1000,
     load_cpu_s: 0.5,
     pace: 1,
+    stream_bytes: Number.NaN,
     p50_ms: 1,
     p99_ms: 2,
   });
