@@ -4,9 +4,10 @@ import {
   Condition,
   type Connection,
   type Database,
-  insertRows as insertAll,
   insertOnce,
+  insertRows,
   type Row,
+  type Value,
 } from './database.ts';
 import {
   type AttemptRow,
@@ -60,19 +61,20 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
     const rows = entries.filter(isRow);
     return database.transaction(async connection => {
       const batches = await countOnce(connection, entries.filter(isBatch));
-      await rollUp(
-        connection,
-        [],
-        batches.flatMap(({ refusals }) => refusals),
-      );
       await insertSamples(
         connection,
         // A batch that waited on disk may be of an earlier version.
         batches.flatMap(({ samples = [] }) => samples),
       );
-      return kept_rows === undefined
-        ? insertRows(connection, rows)
-        : insertNewest(connection, rows, kept_rows);
+      const written = await (kept_rows === undefined
+        ? insertNew(connection, rows)
+        : insertNewest(connection, rows, kept_rows));
+      await rollUp(
+        connection,
+        written,
+        batches.flatMap(({ refusals }) => refusals),
+      );
+      return written.length;
     });
   },
 
@@ -133,12 +135,12 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
 
 export type LedgerRecords = ReturnType<typeof ledgerRecords>;
 
-async function insertRows(connection: Connection, rows: readonly LedgerRow[]): Promise<number> {
+/** Inserts the rows that are not there yet, with their attempts, and returns these. */
+async function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
   const written = await insertOnce(connection, 'sluice.ledger', rows, storedRow);
   const attempts = written.flatMap(attemptRows);
-  if (attempts.length > 0) await insertAll(connection, 'sluice.attempts', attempts);
-  await rollUp(connection, written, []);
-  return written.length;
+  if (attempts.length > 0) await insertRows(connection, 'sluice.attempts', attempts);
+  return written;
 }
 
 /** Rows of refusals, which are in the sums as counts. */
@@ -147,17 +149,15 @@ async function insertSamples(connection: Connection, samples: readonly LedgerRow
     await insertOnce(connection, 'sluice.ledger', samples.slice(at, at + samples_per_step), storedRow);
 }
 
-/** Only adds to the sums what would be deleted again at once. Small steps: in memory nothing else runs meanwhile. */
+/** The same, without what would be deleted again at once, and is returned as well. Small steps: in memory nothing else runs meanwhile. */
 async function insertNewest(
   connection: Connection,
   rows: readonly LedgerRow[],
   kept: number,
-): Promise<number> {
-  const passing = rows.slice(0, -kept);
-  await rollUp(connection, passing, []);
-  let inserted = passing.length;
-  for (let at = passing.length; at < rows.length; at += rows_per_step) {
-    inserted += await insertRows(connection, rows.slice(at, at + rows_per_step));
+): Promise<LedgerRow[]> {
+  const written = rows.slice(0, -kept);
+  for (let at = written.length; at < rows.length; at += rows_per_step) {
+    written.push(...(await insertNew(connection, rows.slice(at, at + rows_per_step))));
     await setImmediate();
   }
   const oldest =
@@ -165,7 +165,7 @@ async function insertNewest(
   const old = `FROM sluice.ledger WHERE (started_ms, id) <= ${oldest}`;
   await connection.run(`DELETE FROM sluice.attempts WHERE ledger_id IN (SELECT id ${old})`, [kept]);
   await connection.run(`DELETE ${old}`, [kept]);
-  return inserted;
+  return written;
 }
 
 function storedRow({ estimated, stream, cost_usd, attempts_made: _, stages = [], ...row }: LedgerRow): Row {
@@ -176,9 +176,8 @@ function storedRow({ estimated, stream, cost_usd, attempts_made: _, stages = [],
     stream: stream === null || stream === undefined ? null : Number(stream),
     cost_pico_usd: picoUsd(cost_usd),
   };
-  // A row that waited on disk may be of an earlier version, with fewer columns.
   return {
-    ...Object.fromEntries(columns.map(name => [name, stored[name] ?? null])),
+    ...valuesOf(columns, stored),
     stages:
       stages.length === 0 ? null : JSON.stringify(stages.map(stage => stageFields.map(of => stage[of]))),
   };
@@ -205,5 +204,12 @@ const attemptRows = ({ id, attempts_made = [] }: LedgerRow): Row[] =>
   attempts_made.map((attempt, at) => ({
     ledger_id: id,
     number: at + 1,
-    ...Object.fromEntries(attemptColumns.map(name => [name, attempt[name] ?? null])),
+    ...valuesOf(attemptColumns, attempt),
   }));
+
+/** The values of these columns; what waited on disk may be of an earlier version, with fewer. */
+function valuesOf<K extends string>(names: readonly K[], from: Readonly<Record<K, Value>>): Row {
+  const row: Record<string, Value> = {};
+  for (const name of names) row[name] = from[name] ?? null;
+  return row;
+}
