@@ -61,14 +61,13 @@ export function checkReferences(config: unknown, known: Known = { adapters: [], 
 }
 
 function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
-  const known = providers && Object.keys(providers);
   yield* checkTwice(models, 'models', 'id');
   for (const [at, model] of models.entries()) {
     if (!model) continue;
     for (const [number, upstream] of model.upstreams.entries()) {
-      if (!upstream || !known || known.includes(upstream.provider)) continue;
+      if (!upstream || !providers || Object.hasOwn(providers, upstream.provider)) continue;
       const path = ['models', at, 'upstreams', number, 'provider'];
-      yield { path, message: noSuchName('provider', upstream.provider, known) };
+      yield { path, message: noSuchName('provider', upstream.provider, Object.keys(providers)) };
     }
     for (const level of Object.keys(model.effort_map)) {
       if (!model.reasoning_effort || model.reasoning_effort.levels.includes(level)) continue;
@@ -154,8 +153,8 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
 
 /** Reports limits on unknown models, which would silently limit nothing. */
 function* checkLimits({ models, plans, accounts, stages }: Names): Generator<ConfigIssue> {
-  const known = models.flatMap(model => model?.id ?? []);
-  if (known.length === 0) return;
+  const known = new Set(models.flatMap(model => model?.id ?? []));
+  if (known.size === 0) return;
   const limited: (readonly [readonly PropertyKey[], object])[] = [
     ...Object.entries(plans).map(([name, plan]) => [['plans', name, 'models'], plan.models] as const),
     ...Object.entries(accounts).map(
@@ -171,8 +170,8 @@ function* checkLimits({ models, plans, accounts, stages }: Names): Generator<Con
   ];
   for (const [path, ofModels] of limited) {
     for (const model of Object.keys(ofModels)) {
-      if (known.includes(model)) continue;
-      yield { path: [...path, model], message: noSuchName('model', model, known) };
+      if (known.has(model)) continue;
+      yield { path: [...path, model], message: noSuchName('model', model, [...known]) };
     }
   }
 }

@@ -64,9 +64,9 @@ function* limitWarnings(
   for (const id of Object.keys(responses.reasoning_placement_by_account ?? {}))
     if (!Object.hasOwn(accounts, id))
       yield `responses.reasoning_placement_by_account.${id}: has no effect: there is no such account`;
-  const used = Object.values(accounts).map(({ plan }) => plan);
+  const used = new Set(Object.values(accounts).map(({ plan }) => plan));
   for (const name of Object.keys(plans))
-    if (!used.includes(name)) yield `plans.${name}: has no effect: no account has this plan`;
+    if (!used.has(name)) yield `plans.${name}: has no effect: no account has this plan`;
   const isLimited =
     rateLimit?.limits !== undefined ||
     Object.values(accounts).some(

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -5,7 +6,7 @@ import { Client, type Dispatcher } from 'undici';
 import { root } from './contestants.ts';
 import { completion, requestHeaders } from './conversation.ts';
 import { growthKey, growthModel } from './growth-names.ts';
-import type { GrowthServer, GrowthSizes } from './growth-server.ts';
+import type { Collection, GrowthServer, GrowthSizes } from './growth-server.ts';
 import { cpuSecondsOf, gateway_core } from './machine.ts';
 import { start } from './processes.ts';
 import { replyTo } from './request-load.ts';
@@ -83,6 +84,14 @@ export class GrowingSidecar {
     }
   }
 
+  /** All pauses of the garbage collector since the start. */
+  async collections(): Promise<readonly Collection[]> {
+    const told = once(this.#process.child, 'message');
+    this.#process.child.send('collections');
+    const [found] = await told;
+    return found;
+  }
+
   async stop(): Promise<void> {
     this.#process.signal('SIGKILL');
     await this.#process.exited;
@@ -98,10 +107,13 @@ export function requestOfMany(keys: number, models: number): () => Dispatcher.Di
     chatRequest({ model: growthModel(any(models)), messages: [{ role: 'user', content: text }] }, any(keys));
 }
 
+/** The header with the key of that number. */
+export const headersOf = (key: number) => ({ authorization: `Bearer ${growthKey(key)}` });
+
 const chatRequest = (body: object, key = 0, path = '/v1/chat/completions'): Dispatcher.DispatchOptions => ({
   path,
   method: 'POST',
-  headers: { ...requestHeaders, authorization: `Bearer ${growthKey(key)}` },
+  headers: { ...requestHeaders, ...headersOf(key) },
   body: JSON.stringify(body),
 });
 
