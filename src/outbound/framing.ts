@@ -27,17 +27,18 @@ export class Framing {
     if (write !== OutgoingMessage.prototype.write || end !== OutgoingMessage.prototype.end) return undefined;
     // The head has announced the encoding; from here on Node is given the body already framed.
     response.chunkedEncoding = false;
+    // A head that waits for the body goes first: `write` passes the response by.
+    response.flushHeaders();
     return new Framing(response);
   }
 
   /** Like `response.write`. */
   write(text: string): boolean {
     const { socket } = this.#response;
-    // Without it Node would hold the text back until the next tick, in case more follows.
-    socket?.cork();
-    const keepsUp = this.#response.write(framed(text));
-    socket?.uncork();
-    return keepsUp;
+    // Until earlier replies of the connection have been sent, Node holds this one; a closed connection takes nothing.
+    if (!socket?.writable) return this.#response.write(framed(text));
+    // The response would hold the text back until the next tick, in case more follows. It is told of a full socket, for its `drain`.
+    return socket.write(framed(text)) || this.#response.write('');
   }
 
   /** Like `response.end`. */

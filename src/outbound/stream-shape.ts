@@ -32,10 +32,12 @@ export class StreamShape implements ChunkSink {
   /** Writes a chunk. A value that is not a chunk, or cannot be rendered, fails the stream. */
   chunk(chunk: Chunk): boolean {
     if (this.#failed) return true;
-    this.#orFail(() => {
+    try {
       if (this.#isPlain(chunk)) this.#next.chunk(this.#withUsage(chunk));
       else for (const choice of chunk.choices) this.#shape(choice);
-    });
+    } catch (thrown) {
+      this.#refused(thrown);
+    }
     return true;
   }
 
@@ -46,18 +48,18 @@ export class StreamShape implements ChunkSink {
   end(): void {
     if (this.#failed) return;
     if (this.#begun.size === 0) return this.#next.fail(nothingLeft());
-    this.#orFail(() => this.#sendFinish(shownUsage(this.#exchange)));
-    if (!this.#failed) this.#next.end();
+    try {
+      this.#sendFinish(shownUsage(this.#exchange));
+    } catch (thrown) {
+      return this.#refused(thrown);
+    }
+    this.#next.end();
   }
 
-  /** Fails the stream where `write` throws, as a renderer may: at the finish chunk too, which is written at the end. */
-  #orFail(write: () => void): void {
-    try {
-      write();
-    } catch (thrown) {
-      this.#failed = true;
-      this.#next.fail(thrown);
-    }
+  /** Fails the stream, as what a renderer throws does: at the finish chunk too, which is written at the end. */
+  #refused(thrown: unknown): void {
+    this.#failed = true;
+    this.#next.fail(thrown);
   }
 
   /** Fails the stream. The finish chunk that is held back is dropped: a client would take what precedes it for the whole answer. */

@@ -1,4 +1,4 @@
-import { createParser } from 'eventsource-parser';
+import { createParser, type EventSourceParser } from 'eventsource-parser';
 
 /** An event as it was on the wire; `event` is absent for the default type. */
 export interface SseEvent {
@@ -30,19 +30,11 @@ export class SseParser {
   #held = '';
   #atLineStart = true;
   readonly #max_event_bytes: number;
-  readonly #parser;
+  /** Made with the first text that is more than one event. */
+  #parser: EventSourceParser | undefined;
 
   constructor(max_event_bytes: number) {
     this.#max_event_bytes = max_event_bytes;
-    this.#parser = createParser({
-      maxBufferSize: max_event_bytes,
-      onEvent: event => this.#take(event),
-      onError: ({ type }) => {
-        if (type === 'max-buffer-size-exceeded') this.#tooLarge = true;
-      },
-    });
-    // It drops a mark before the first text that it gets, which need not be the first of the stream.
-    this.#parser.feed('\n');
   }
 
   /** True once an event was larger than `max_event_bytes`. The events before it are returned, none after it. */
@@ -58,6 +50,7 @@ export class SseParser {
     }
     this.#events = [];
     if (this.#tooLarge) return this.#events;
+    this.#parser ??= this.#create();
     this.#parser.feed(this.#withErrorEvents(text));
     this.#isClean = text.endsWith('\n\n') && !this.#tooLarge;
     return this.#events;
@@ -66,6 +59,19 @@ export class SseParser {
   /** The last event, if the stream ended without its blank line. */
   end(): SseEvent[] {
     return this.feed('\n\n');
+  }
+
+  #create(): EventSourceParser {
+    const parser = createParser({
+      maxBufferSize: this.#max_event_bytes,
+      onEvent: event => this.#take(event),
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded') this.#tooLarge = true;
+      },
+    });
+    // It drops a mark before the first text that it gets, which need not be the first of the stream.
+    parser.feed('\n');
+    return parser;
   }
 
   #begin(text: string): string {

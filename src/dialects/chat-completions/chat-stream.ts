@@ -23,7 +23,9 @@ export function chatStream({ key, created, model }: Identity, names: ReasoningNa
   const head = JSON.stringify(shared).slice(0, -1);
   return {
     chunk({ choices, usage }) {
-      const shown = choices.flatMap(choice => shownChoice(choice, names));
+      const shown = choices.every(choice => isShownAsIs(choice, names))
+        ? choices
+        : choices.flatMap(choice => shownChoice(choice, names));
       // Signed reasoning is not shown here, and a chunk of nothing else would have no choices.
       if (shown.length === 0 && choices.length > 0) return '';
       const fields = usage ? `,"usage":${JSON.stringify(usage)}` : '';
@@ -34,11 +36,16 @@ export function chatStream({ key, created, model }: Identity, names: ReasoningNa
   };
 }
 
+/** Whether a choice is written as it is, which nearly every one is. */
+const isShownAsIs = ({ delta, stop_sequence }: ChunkChoice, names: ReasoningNames): boolean =>
+  (delta.reasoning === undefined || names === reasoningNames.reasoning) &&
+  !delta.reasoning_details &&
+  stop_sequence === undefined;
+
 /** The choice with its reasoning under the names of the wire, and without what this format does not have. */
 function shownChoice(choice: ChunkChoice, names: ReasoningNames): object[] {
+  if (isShownAsIs(choice, names)) return [choice];
   const { reasoning, reasoning_details, ...delta } = choice.delta;
-  const isPlain = reasoning === undefined || names === reasoningNames.reasoning;
-  if (isPlain && !reasoning_details && choice.stop_sequence === undefined) return [choice];
   const { stop_sequence, ...shown } = choice;
   const said = { ...delta, ...(reasoning !== undefined && named(reasoning, names)) };
   const isEmpty = Object.keys(said).length === 0 && choice.finish_reason === null && choice.logprobs == null;

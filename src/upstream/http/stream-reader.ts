@@ -36,8 +36,8 @@ export class StreamReader implements BodyConsumer {
   /** Choices with a finish reason: of several, one may end long before the next begins. */
   readonly #finished = new Set<number>();
   readonly #parser: SseParser;
-  /** Joins characters that were cut between two reads. */
-  readonly #characters = new StringDecoder('utf8');
+  /** Joins characters that were cut between two reads; made with the first that is. */
+  #characters: StringDecoder | undefined;
   #body: Body | undefined;
   #total_bytes = 0;
   /** True after `[DONE]`, or the format's equivalent. */
@@ -65,15 +65,23 @@ export class StreamReader implements BodyConsumer {
     this.#total_bytes += part.length;
     if (this.#total_bytes > this.#max_reply_bytes)
       this.#exceeded(`a reply over ${this.#max_reply_bytes} bytes`);
-    const wantsMore = this.#give(
-      this.#tooLarge ? [] : this.#decode(this.#parser.feed(this.#characters.write(part))),
-    );
+    const wantsMore = this.#give(this.#tooLarge ? [] : this.#decode(this.#parser.feed(this.#text(part))));
     if (this.#fault !== undefined) return wantsMore;
     if (this.#done) {
       this.#finish();
       this.#body?.release(done_patience_ms);
     } else if (this.#isWhole) this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
     return wantsMore;
+  }
+
+  /** `part` as text, without a character that is cut at its end. */
+  #text(part: Buffer): string {
+    if (!this.#characters) {
+      // A read ends within a character only where it ends with a byte above ASCII.
+      if ((part.at(-1) ?? 0) < 0x80) return part.toString();
+      this.#characters = new StringDecoder('utf8');
+    }
+    return this.#characters.write(part);
   }
 
   end(): void {

@@ -61,7 +61,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
     if (this.#error) controller.abort(this.#error);
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // A stream would keep them, and the whole read that they came in, to its end.
+    controller.rawHeaders = null;
     if (status >= 200) this.#head.resolve({ status, headers });
     // Bytes after 101 are not HTTP; other interim replies are ignored.
     else if (status === 101) this.cancel(switchedProtocols());

@@ -101,8 +101,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (typeof from.content === 'string') delta.content = from.content;
     else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
     if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;
-    const calls = Array.isArray(from.tool_calls) ? from.tool_calls.filter(isObject) : [];
-    if (calls.length > 0) {
+    const calls = Array.isArray(from.tool_calls) ? from.tool_calls.filter(isObject) : undefined;
+    if (calls && calls.length > 0) {
       let indexes = this.#toolCalls.get(index);
       if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));
       delta.tool_calls = calls.map(call => indexes.delta(call));

@@ -35,11 +35,9 @@ export function cacheTokens(usage: Json, prompt_tokens: number) {
 function greatest(usage: Json, names: readonly string[]): number {
   const { prompt_tokens_details: prompt, input_tokens_details: input } = usage;
   let most = 0;
-  for (const name of names) {
-    const beside = tokenCount(usage[name]) ?? 0;
-    const inPrompt = (isObject(prompt) && tokenCount(prompt[name])) || 0;
-    const inInput = (isObject(input) && tokenCount(input[name])) || 0;
-    most = Math.max(most, beside, inPrompt, inInput);
+  for (const figures of [usage, prompt, input]) {
+    if (!isObject(figures)) continue;
+    for (const name of names) most = Math.max(most, tokenCount(figures[name]) ?? 0);
   }
   return most;
 }

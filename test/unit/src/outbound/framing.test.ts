@@ -35,6 +35,22 @@ describe('a chunked reply', () => {
   });
 });
 
+describe('a chunked reply that its client does not read', () => {
+  it('says that the connection is full, and emits drain once all was taken', async () => {
+    const part = 'x'.repeat(1024 * 1024);
+    let parts = 0;
+    const text = await answered(async (_, response) => {
+      response.writeHead(200);
+      const framing = Framing.of(response)!;
+      do parts++;
+      while (framing.write(part));
+      await once(response, 'drain');
+      framing.end('end');
+    });
+    expect(text).toBe(`${part.repeat(parts)}end`);
+  });
+});
+
 describe('a reply with unknown framing', () => {
   const framingOf = async (prepare: (response: ServerResponse) => void): Promise<Framing | undefined> => {
     let framing: Framing | undefined;
