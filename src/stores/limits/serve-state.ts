@@ -1,0 +1,89 @@
+import type { Channel } from '../../workers/channel.ts';
+import type { Limit } from './limit-table.ts';
+import type { Charge } from './limit-units.ts';
+import type {
+  LimitStatuses,
+  Reservation,
+  ReservationRequest,
+  ReservationResult,
+  StateStore,
+} from './state-store.ts';
+
+/** The use of the limit that was asked about at the same place. */
+export type StatusRow = readonly [remaining: number, reset_ms: number];
+
+/** A `ReservationResult`, with limits by their places in the request. */
+export type ReservationAnswer =
+  | {
+      readonly refused_by?: undefined;
+      readonly statuses: readonly StatusRow[];
+      readonly over: readonly number[];
+    }
+  | { readonly refused_by: number; readonly statuses: readonly StatusRow[]; readonly retry_ms: number };
+
+const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
+
+/** A worker's reservation; without `reservation` while the store has not decided. */
+interface Held {
+  readonly charge: Charge;
+  reservation?: Reservation;
+  /** What was used, where that is known before the decision. */
+  used?: Charge;
+}
+
+const rowsOf = (statuses: LimitStatuses): StatusRow[] =>
+  statuses.map(({ remaining, reset_ms }) => [remaining, reset_ms]);
+
+/**
+ * Counts the limits of a worker in `store`. When the channel closes, the concurrency that the worker held is free again; what else it had
+ * reserved stays counted, as of an instance that was killed.
+ */
+export function serveState(channel: Channel, store: StateStore): void {
+  const held = new Map<string, Held>();
+
+  const answerOf = ({ id, limits }: ReservationRequest, result: ReservationResult): ReservationAnswer => {
+    const statuses = rowsOf(result.statuses);
+    const own = held.get(id)!;
+    if (!result.admitted) {
+      held.delete(id);
+      return { statuses, refused_by: limits.indexOf(result.refused_by), retry_ms: result.retry_ms };
+    }
+    own.reservation = result.reservation;
+    const { over } = result.reservation;
+    // The worker has given up, or has ended.
+    if (own.used) end(id, own.used);
+    return { statuses, over: over.map(limit => limits.indexOf(limit)) };
+  };
+
+  const end = (id: string, used: Charge): void => {
+    const own = held.get(id);
+    if (!own) return;
+    own.used = used;
+    if (!own.reservation) return;
+    held.delete(id);
+    own.reservation.settle(used);
+  };
+
+  channel
+    .handle('state.reserve', payload => {
+      const request = payload as ReservationRequest;
+      held.set(request.id, { charge: request.charge });
+      const result = store.reserve(request);
+      if (!(result instanceof Promise)) return answerOf(request, result);
+      return result.then(
+        decided => answerOf(request, decided),
+        thrown => {
+          held.delete(request.id);
+          throw thrown;
+        },
+      );
+    })
+    .handle('state.settle', payload => end(...(payload as [id: string, used: Charge])))
+    .handle('state.statuses', async payload => {
+      const { account, limits } = payload as { account: string; limits: readonly Limit[] };
+      return rowsOf(await store.statuses(account, limits));
+    })
+    .onClosed(() => {
+      for (const [id, { charge, reservation }] of held) end(id, reservation ? charge : nothing);
+    });
+}
