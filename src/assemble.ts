@@ -12,12 +12,15 @@ import { createDialects } from './dialects/built-in-dialects.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { BufferedBytes } from './inbound/buffered-bytes.ts';
 import { Routes } from './inbound/routes.ts';
+import type { OtherProcesses } from './server-status.ts';
 import { Background } from './settlement/background.ts';
 import type { TokenCounter } from './settlement/token-estimator.ts';
 import type { Stage } from './stage.ts';
 import { ConfiguredAccounts } from './stores/accounts/accounts.ts';
 import type { CacheStore } from './stores/cache/cache-store.ts';
+import { ChannelStateStore } from './stores/limits/channel-state-store.ts';
 import { openStateStore } from './stores/limits/open-state-store.ts';
+import { serveState } from './stores/limits/serve-state.ts';
 import { stateSchema } from './stores/limits/state-options.ts';
 import type { StateStore } from './stores/limits/state-store.ts';
 import { type GatewayRecords, startGatewayRecords } from './stores/records/gateway-records.ts';
@@ -71,7 +74,11 @@ export interface ConfiguredParts {
 export interface Parts extends LastingParts, ConfiguredParts {}
 
 /** Creates the parts that a configuration describes. Rejects if the records store cannot be used. */
-export async function assemble(settings: Settings, options: GatewayOptions): Promise<Parts> {
+export async function assemble(
+  settings: Settings,
+  options: GatewayOptions,
+  others: OtherProcesses = {},
+): Promise<Parts> {
   const clock = options.clock ?? systemClock;
   const { level, format } = settings.log;
   const own = options.log ? undefined : adjustableLog(level, format);
@@ -86,10 +93,12 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
     clock,
     log,
     metrics: new RecordsMetrics(metrics.registry),
+    ...others,
   });
   const opened: Opened[] = [records];
   try {
-    const state = stateOf(settings, options, { clock, log, metrics, records });
+    const state = stateOf(settings, options, others, { clock, log, metrics, records });
+    others.workers?.serve(channel => serveState(channel, state));
     if (!options.state) opened.push(state);
     const lasting: LastingParts = {
       terminal: options.terminal ?? false,
@@ -116,13 +125,17 @@ export async function assemble(settings: Settings, options: GatewayOptions): Pro
 /** What is closed again if a later part cannot be created. */
 type Opened = Pick<Parts['records'], 'close'>;
 
-const stateOf = (
+function stateOf(
   { stores }: Settings,
   { state }: GatewayOptions,
+  { primary }: OtherProcesses,
   { clock, log, metrics, records }: Pick<LastingParts, 'clock' | 'log' | 'metrics' | 'records'>,
-): StateStore =>
-  state ??
-  openStateStore(stateSchema.parse(stores), { clock, log, registry: metrics.registry, past: records.past });
+): StateStore {
+  if (state) return state;
+  if (primary && stores.state === 'memory') return new ChannelStateStore(primary, { clock, log });
+  const { registry } = metrics;
+  return openStateStore(stateSchema.parse(stores), { clock, log, registry, past: records.past });
+}
 
 /**
  * Creates the parts of a configuration. Those of `before` that would be created alike are taken over as they are. Changes nothing of what

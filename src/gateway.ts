@@ -18,6 +18,7 @@ import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
 import type { Reloaded } from './reload.ts';
 import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
+import { type OtherProcesses, ServerStatus } from './server-status.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { warnOfLostSpans } from './telemetry/tracing.ts';
@@ -81,16 +82,31 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   given: GatewayOptions<R> = {},
 ): Promise<Gateway> {
   checkGatewayOptions(given, 'options of createGateway');
+  return (await openGateway(source, given as GatewayOptions)).gateway;
+}
+
+/** A gateway in a server that may have several processes, with what operators see of all of them. */
+export interface OpenedGateway {
+  readonly gateway: Gateway;
+  readonly server: ServerStatus;
+}
+
+/** The same as `createGateway`, in one of several processes. */
+export async function openGateway(
+  source: ConfigSource,
+  given: GatewayOptions,
+  others: OtherProcesses = {},
+): Promise<OpenedGateway> {
   const state = stateOf(source);
   const settings = await loadConfig(source, process.env, given);
   // Requests of the dashboard's playground have not passed the application's middleware, and come with a key.
   const ownRequests = new WeakSet<IncomingMessage>();
-  const { accountOf } = given as GatewayOptions;
+  const { accountOf } = given;
   const options: GatewayOptions = {
-    ...(given as GatewayOptions),
+    ...given,
     accountOf: accountOf && (request => (ownRequests.has(request) ? undefined : accountOf(request))),
   };
-  const parts = await assemble(settings, options);
+  const parts = await assemble(settings, options, others);
   await parts.state.started?.();
   warnOfLostSpans(parts.log);
   for (const warning of settings.warnings) parts.log.warn(warning);
@@ -161,6 +177,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     // Before the stores, which stages may still use.
     const configurations = await Promise.allSettled([running.close()]);
     const stores = await Promise.allSettled([parts.ownsState && parts.state.close(), parts.records.close()]);
+    await server.close();
     for (const end of [...configurations, ...stores]) if (end.status === 'rejected') throw end.reason;
   };
   let closed: Promise<void> | undefined;
@@ -176,9 +193,20 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     await closed.finally(() => timers.forEach(clearTimeout));
   };
 
+  const isReady = () => !isDraining() && !parts.state.outage?.refuses;
+  const server = new ServerStatus(
+    () => ({
+      in_flight: running.inFlight,
+      ready: isReady(),
+      conditions: conditionsOf(isDraining(), parts),
+      providers: running.current.parts.providers,
+    }),
+    parts.metrics.registry,
+    others,
+  );
   const { clock } = parts;
   const context: DashboardContext = followed(() => running.current.parts, {
-    inFlight: () => running.inFlight,
+    server,
     calls: new GatewayCalls((request, response, next) => {
       ownRequests.add(request);
       handler(request, response, next);
@@ -190,11 +218,11 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   const sites = new GatewaySites(context, options.operatorOf, () => phase === 'closing');
   const reloads = new ConfigReloads({ source, state, options, running, onReplaced: () => sites.configure() });
   reloads.follow();
-  return Object.defineProperties(handler, {
+  const gateway = Object.defineProperties(handler, {
     settings: { get: () => running.current.parts.settings },
     registry: { value: parts.metrics.registry },
     log: { value: parts.log },
-    ready: { get: () => !isDraining() && !parts.state.outage?.refuses },
+    ready: { get: isReady },
     draining: { get: isDraining },
     conditions: { get: () => conditionsOf(isDraining(), parts) },
     inFlight: { get: () => running.inFlight },
@@ -205,6 +233,7 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
     markUnready: { value: markUnready },
     close: { value: close },
   }) as Gateway;
+  return { gateway, server };
 }
 
 function conditionsOf(draining: boolean, { state, records, clock }: Parts): string[] {

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mountAt } from '../dashboard/mount.ts';
-import type { Gateway } from '../gateway.ts';
+import type { OpenedGateway } from '../gateway.ts';
+import type { ServerStatus } from '../server-status.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../telemetry/open-metrics.ts';
 
 /** Handler of the admin listener: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. For operators only; never make its address public. */
-export function adminHandler(gateway: Gateway) {
+export function adminHandler({ gateway, server }: OpenedGateway) {
   const others = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    answer(gateway, request, response).catch(fault => {
+    answer(server, request, response).catch(fault => {
       // Operators may see the error.
       gateway.log.error({ err: fault }, 'failed to answer a request to the admin listener');
       if (!response.headersSent) send(response, 500, 'text/plain', `${fault}\n`);
@@ -30,20 +31,26 @@ export function adminHandler(gateway: Gateway) {
   };
 }
 
-async function answer(gateway: Gateway, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  server: ServerStatus,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const path = request.url?.split('?')[0];
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return send(response, 405, 'text/plain', 'only GET\n');
   if (path === '/healthz') return send(response, 200, 'text/plain', 'ok\n');
   if (path === '/readyz') {
-    const { ready, conditions } = gateway;
+    const { ready, conditions } = await server.all();
     const lines = ready ? ['ready', ...conditions] : conditions;
     return send(response, ready ? 200 : 503, 'text/plain', `${lines.join('\n')}\n`);
   }
-  if (path === '/metrics' && wantsOpenMetrics(request.headers.accept))
-    return send(response, 200, openMetricsType, await openMetricsOf(gateway.registry));
-  if (path === '/metrics')
-    return send(response, 200, gateway.registry.contentType, await gateway.registry.metrics());
+  if (path === '/metrics') {
+    const registry = await server.registry();
+    return wantsOpenMetrics(request.headers.accept)
+      ? send(response, 200, openMetricsType, await openMetricsOf(registry))
+      : send(response, 200, registry.contentType, await registry.metrics());
+  }
   send(response, 404, 'text/plain', 'here are: /metrics /healthz /readyz\n');
 }
 

@@ -5,7 +5,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
-import { createGateway, type Gateway } from '../gateway.ts';
+import { type Gateway, openGateway } from '../gateway.ts';
 import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
 import { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import { registerLogMetrics } from '../telemetry/log.ts';
@@ -40,7 +40,8 @@ export async function serve(
   collectDefaultMetrics({ register: registry });
   registerLogMetrics(registry);
   let url: string | undefined;
-  const gateway = await createGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });
+  const opened = await openGateway(source, { ...options, terminal: true, registry, publicUrl: () => url });
+  const { gateway } = opened;
   const { reuse_port } = gateway.settings.server;
   const { socket } = gateway.settings.admin;
   const listeners: Server[] = [];
@@ -61,7 +62,7 @@ export async function serve(
     main.requestTimeout = 0;
     main.headersTimeout = 30_000;
     main.keepAliveTimeout = 75_000;
-    const handler = adminHandler(gateway);
+    const handler = adminHandler(opened);
     const operators = createListener(gateway, 'admin', handler, { format: textFormat, metrics });
     operators.keepAliveTimeout = main.keepAliveTimeout;
     await listen(operators, admin, reuse_port);

@@ -119,7 +119,7 @@ export interface NearLimit {
  */
 export async function nearLimits(context: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
   if (context.state.outage) return 'out';
-  const fullest = await samplesOf(context.metrics.registry, 'sluice_limit_used_ratio');
+  const fullest = await samplesOf(await context.server.registry(), 'sluice_limit_used_ratio');
   const accounts = new Set(fullest.filter(({ value }) => value >= near).map(({ labels }) => labels.account));
   const all = await Promise.all([...accounts].map(account => limitsOf(context, String(account))));
   return all

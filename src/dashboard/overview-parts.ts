@@ -9,7 +9,7 @@ import { linkOf } from './view/format.ts';
 import { type Html, html } from './view/html.ts';
 import { limitBar } from './view/limit-bars.ts';
 import { dollars } from './view/money.ts';
-import { providerTable } from './view/provider-table.ts';
+import { providerTable, shownProviders } from './view/provider-table.ts';
 import { emptyState } from './view/table.ts';
 import { groupTable, pointTable, trafficCharts } from './view/traffic.ts';
 
@@ -56,10 +56,11 @@ async function readParts(
 ): Promise<OverviewParts> {
   const { traffic } = context.records.store;
   const range = rangeAt(since, context.clock.epoch_ms());
-  const [points, failures, sums, limits, cost] = await Promise.all([
+  const [points, failures, sums, providers, limits, cost] = await Promise.all([
     traffic.points(range, by),
     traffic.failures(range),
     traffic.attempts(range),
+    shownProviders(context),
     nearLimits(context),
     withMoney ? costToday(context) : undefined,
   ]);
@@ -74,7 +75,7 @@ async function readParts(
         ? nothing
         : html`${isTable ? '' : trafficCharts(shown)}${groupTable(shown)}${isTable && pointTable(shown)}`,
     failures: failureTable(failures, range),
-    providers: providerTable(context, { since, sums }),
+    providers: providerTable(context, providers, { since, sums }),
     limits: nearLimitList(limits, withMoney),
     ...(cost && { cost }),
   };

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Parts } from '../assemble.ts';
+import type { ServerStatus } from '../server-status.ts';
 import { hashKey } from '../stores/accounts/hash-key.ts';
 import type { Operator } from '../stores/records/audit-log.ts';
 import { customerName, type Role } from './access/roles.ts';
@@ -12,8 +13,8 @@ import { type PageResponse, redirect } from './page-response.ts';
 
 /** Data and actions for the pages. */
 export interface DashboardContext extends Parts {
-  /** Number of exchanges that have begun and are not settled. */
-  inFlight(): number;
+  /** All processes of the server. */
+  readonly server: Pick<ServerStatus, 'all' | 'registry'>;
   /** Calls the gateway as a client. */
   readonly calls: GatewayCalls;
   /** Streams of open pages. */

@@ -15,6 +15,7 @@ export class ListenerMetrics extends MetricSet {
   readonly #expiry = this.metrics.gauge({
     name: 'sluice_listener_certificate_expiry_timestamp_seconds',
     help: "Unix time at which the TLS certificate of the sidecar's own listener expires.",
+    aggregator: 'min',
     labels: ['listener'],
   });
   readonly #failures = this.metrics.counter({

@@ -33,7 +33,7 @@ export function heapLimit_bytes(
 export function registerMemoryLimits(registry: Registry): void {
   const metrics = new MetricFactory(registry);
   const show = (name: string, help: string, read: () => number) => {
-    if (!registry.getSingleMetric(name)) metrics.gauge({ name, help }).read(read);
+    if (!registry.getSingleMetric(name)) metrics.gauge({ name, help, aggregator: 'max' }).read(read);
   };
   show(
     'sluice_memory_limit_bytes',

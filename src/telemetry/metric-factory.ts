@@ -17,6 +17,7 @@ const definitionSchema = z.strictObject({
   labels: z.array(label).readonly().optional(),
   initial: z.array(z.unknown()).readonly().optional(),
   max_series: z.int().positive().optional(),
+  aggregator: z.enum(['sum', 'max', 'min']).optional(),
 });
 const histogramSchema = definitionSchema.extend({
   buckets: z

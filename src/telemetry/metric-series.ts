@@ -3,7 +3,15 @@ export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly metricName?: string;
-  readonly exemplar?: unknown;
+  readonly exemplar?: ShownExemplar | undefined;
+}
+
+/** The same of an exemplar. */
+interface ShownExemplar {
+  readonly labelSet: Readonly<Record<string, string>>;
+  readonly value: number;
+  /** Seconds since 1970. */
+  readonly timestamp: string | number;
 }
 
 type Labels = Sample['labels'];

@@ -14,7 +14,12 @@ export interface MetricDefinition<L extends readonly string[] = readonly string[
   readonly initial?: readonly LabelValues<L>[];
   /** Series that are kept; observations of further ones count in one series whose labels are all `_other`. 10,000 by default. */
   readonly max_series?: number;
+  /** How values of several processes become one, for `server.workers`. By default `sum`, which a counter or a histogram always has. */
+  readonly aggregator?: Aggregator;
 }
+
+/** How values of several processes become one: a number in use is a sum, an age the greatest, health the least. */
+export type Aggregator = 'sum' | 'max' | 'min';
 
 /** One value for each label name. */
 export type LabelValues<L extends readonly string[]> = { readonly [K in keyof L]: string | number };
@@ -84,6 +89,7 @@ export class Metric<L extends readonly string[], S extends Series> {
   readonly shape: string | undefined;
   readonly #kind: MetricKind<S>;
   readonly #max_series: number;
+  readonly #aggregator: Aggregator;
   readonly #root: Branch<S> = { next: new Map() };
   readonly #series = new Map<string, { labels: Labels; series: S }>();
   readonly #readers = new Map<string, Reader>();
@@ -91,7 +97,7 @@ export class Metric<L extends readonly string[], S extends Series> {
   #hasFailed = false;
 
   constructor(definition: MetricDefinition<L>, kind: MetricKind<S>, owner?: string) {
-    const { name, help, labels = [], max_series = default_max_series } = definition;
+    const { name, help, labels = [], max_series = default_max_series, aggregator = 'sum' } = definition;
     this.name = name;
     this.help = help;
     this.owner = owner;
@@ -100,6 +106,7 @@ export class Metric<L extends readonly string[], S extends Series> {
     this.labelNames = labels;
     this.#kind = kind;
     this.#max_series = max_series;
+    this.#aggregator = aggregator;
     if (labels.length === 0) this.#add([]);
     for (const values of definition.initial ?? []) this.#add(values);
   }
@@ -155,7 +162,7 @@ export class Metric<L extends readonly string[], S extends Series> {
       if (!this.#readers.has(key) && !collected.has(key)) values.push(...series.samples(labels, name));
     const reads = [...this.#readers.values()].map(reader => this.#read(reader));
     for (const sample of await Promise.all(reads)) if (sample) values.push(sample);
-    return { name, help, type, values, aggregator: 'sum' as const };
+    return { name, help, type, values, aggregator: this.#aggregator };
   }
 
   async #read({ labels, reads }: Reader): Promise<Sample | undefined> {

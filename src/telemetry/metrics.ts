@@ -118,10 +118,12 @@ export class Metrics extends MetricSet {
   readonly #lastReload = this.setting({
     name: 'sluice_config_last_reload_successful',
     help: '0 if the last reload of the configuration was refused; the one before it serves on then.',
+    aggregator: 'min',
   });
   readonly #configLoaded = this.setting({
     name: 'sluice_config_loaded_timestamp_seconds',
     help: 'Unix time at which the running configuration was accepted.',
+    aggregator: 'min',
   });
   readonly registry: Registry;
   readonly routing: RoutingMetrics;
@@ -139,6 +141,7 @@ export class Metrics extends MetricSet {
     const build = {
       name: 'sluice_build_info',
       help: '1; the version that runs.',
+      aggregator: 'max',
       labels: ['version'],
     } as const;
     this.metrics.gauge(build).labels(version).set(1);

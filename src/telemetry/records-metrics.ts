@@ -42,17 +42,20 @@ export class RecordsMetrics extends MetricSet {
   readonly #oldestAge = this.metrics.gauge({
     name: 'sluice_ledger_oldest_row_age_seconds',
     help: 'Age of the oldest settled exchange that is not in the ledger, in memory or on disk; 0 if none waits.',
+    aggregator: 'max',
   });
   readonly pruned = this.adding({
     name: 'sluice_records_pruned_total',
     help: 'Ledger rows and usage sums deleted after stores.retention.',
     labels: ['kind'],
   });
+  readonly registry: Registry;
   readonly #store;
   readonly #health;
 
   constructor(registry: Registry) {
     super(registry);
+    this.registry = registry;
     this.#store = new StoreMetrics(registry);
     this.#health = this.#store.health('records', operations);
     this.ledgerWrites(true);

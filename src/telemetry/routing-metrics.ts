@@ -1,3 +1,4 @@
+import type { Aggregator } from './metric.ts';
 import { MetricSet } from './metric-factory.ts';
 
 const queueBuckets_s = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -66,24 +67,33 @@ export class RoutingMetrics extends MetricSet {
       'Requests waiting for a permit.',
       ({ bulkhead }) => bulkhead.queued,
     ),
-    this.#gauge('sluice_provider_healthy', '0 while the health check fails.', ({ healthy }) =>
-      Number(healthy),
+    this.#gauge(
+      'sluice_provider_healthy',
+      '0 while the health check fails.',
+      ({ healthy }) => Number(healthy),
+      'min',
     ),
   ];
   readonly #breaker = this.metrics.gauge({
     name: 'sluice_breaker_state',
-    help: "1 for the state that a provider's circuit breaker is in.",
+    help: "1 for the state that a provider's circuit breaker is in; of several processes how many are in it.",
     labels: ['sluice_provider', 'state'],
   });
 
   readonly #certificate = this.metrics.gauge({
     name: 'sluice_upstream_certificate_expiry_timestamp_seconds',
     help: "Unix time at which a provider's TLS certificate expires: the first of those last seen on a connection.",
+    aggregator: 'min',
     labels: ['sluice_provider'],
   });
 
-  #gauge(name: string, help: string, read: (provider: WatchedProvider) => number) {
-    return { metric: this.metrics.gauge({ name, help, labels: ['sluice_provider'] }), read };
+  #gauge(
+    name: string,
+    help: string,
+    read: (provider: WatchedProvider) => number,
+    aggregator: Aggregator = 'sum',
+  ) {
+    return { metric: this.metrics.gauge({ name, help, aggregator, labels: ['sluice_provider'] }), read };
   }
 
   /** Shows `provider` in the gauges until the returned function is called; its breaker's transitions count from 0. */

@@ -30,6 +30,7 @@ export class StoreMetrics extends MetricSet {
   readonly #up = this.metrics.gauge({
     name: 'sluice_store_up',
     help: '1 while an operation of a store succeeds; 0 from a failure to its next success, for 45 s if it is not tried again, and while the circuit breaker is open.',
+    aggregator: 'min',
     labels,
   });
   /** By store and operation, the servers on which it fails. */
@@ -57,6 +58,7 @@ export class StoreMetrics extends MetricSet {
   readonly instances = this.setting({
     name: 'sluice_state_instances',
     help: 'Instances that share the state store, at the last heartbeat.',
+    aggregator: 'max',
   });
 
   asked(store: string, operation: string, duration_ms: number): void {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MessageChannel } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
@@ -11,6 +12,8 @@ import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { TooManyKeys } from '../../src/stores/records/new-key.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
+import { serveDatabase } from '../../src/stores/records/serve-database.ts';
+import { Channel } from '../../src/workers/channel.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
@@ -22,13 +25,32 @@ const day_ms = 86_400_000;
 const row = (more: Partial<LedgerRow> = {}): LedgerRow => sampleRow({ id: timeOrderedUuid(now_ms), ...more });
 
 const targets = recordsTargets();
+const primaries: (() => Promise<void>)[] = [];
+
+afterAll(async () => {
+  for (const close of primaries) await close();
+});
 
 const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['memory', async () => ({ kind: 'memory' })],
   ['SQLite', async () => ({ kind: 'sqlite', path: targets.newFile() })],
   ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
+  ['the primary process', async () => ({ kind: 'channel', channel: await served() })],
   ["a pool of the application's", async () => ({ kind: 'pool', pool: await targets.newPool(unlike) })],
 ];
+
+/** The end of a worker, whose primary has its records in a new file. */
+async function served(): Promise<Channel> {
+  const { port1, port2 } = new MessageChannel();
+  const own = await openRecords({ kind: 'sqlite', path: targets.newFile() });
+  await own.migrate(now_ms);
+  serveDatabase(new Channel(port2), own.database);
+  primaries.push(() => {
+    port1.close();
+    return own.close();
+  });
+  return new Channel(port1);
+}
 
 /** Settings that would break the records if they applied to them. */
 const unlike: pg.PoolConfig = {

@@ -42,6 +42,7 @@ const layers: readonly (readonly string[])[] = [
     'src/exchange/runner.ts',
     'src/exchange/in-flight-set.ts',
   ],
+  ['src/server-status.ts'],
   ['src/settlement/', 'src/upstream/', 'src/stage.ts'],
   ['src/inbound/', 'src/outbound/'],
   [
@@ -74,6 +75,8 @@ const layers: readonly (readonly string[])[] = [
     'src/options.ts',
     'src/refused-promise.ts',
     'src/workers/channel.ts',
+    'src/workers/workers.ts',
+    'src/workers/workers-metrics.ts',
     'src/watch-files.ts',
     'src/small-file.ts',
   ],

@@ -35,6 +35,7 @@ export class FullestLimits {
     const gauge = metrics.gauge({
       name: 'used_ratio',
       help: `Used share of the fullest limits of accounts, at most ${max_shown} of those half used; 1 for a minute after a refusal.`,
+      aggregator: 'max',
       labels: ['account', 'limit'],
       max_series: max_shown,
     });

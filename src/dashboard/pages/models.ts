@@ -5,14 +5,20 @@ import { seesMoney } from '../access/roles.ts';
 import type { DashboardContext, Page } from '../page-request.ts';
 import { durationOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { providerState, providerTable, type State, stateMark } from '../view/provider-table.ts';
+import {
+  providerState,
+  providerTable,
+  type State,
+  shownProviders,
+  stateMark,
+} from '../view/provider-table.ts';
 import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
 
 /** The catalog as clients see it, and the upstreams of each model with their states. */
 export const modelsPage: Page = {
   name: 'models',
-  get: request => {
+  get: async request => {
     const { context } = request;
     const { models } = context.catalog;
     const money = seesMoney(request.session.role);
@@ -20,16 +26,16 @@ export const modelsPage: Page = {
       title: 'Models and providers',
       section: 'models',
       beside: muted('States are those of this instance.'),
-      body: html`${panel('providers', 'Providers', providers(context))}
+      body: html`${panel('providers', 'Providers', await providers(context))}
 ${models.length === 0 ? noModels : models.map((model, at) => modelPanel(context, model, at, money))}`,
     });
   },
 };
 
-const providers = (context: DashboardContext): Html =>
+const providers = async (context: DashboardContext): Promise<Html> =>
   context.providers.length === 0
     ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
-    : providerTable(context);
+    : providerTable(context, await shownProviders(context));
 
 const noModels = html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`;
 

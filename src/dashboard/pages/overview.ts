@@ -13,6 +13,7 @@ export const overviewPage: Page = {
   get: async request => {
     const question = trafficQuestionOf(request.query);
     const parts = await partsFor(request, question);
+    const { in_flight } = await request.context.server.all();
     const { title } = ranges[question.since];
     const part = (name: keyof OverviewParts) => html`<div data-part="${name}">${parts[name]}</div>`;
     return pageResponse(request, {
@@ -24,7 +25,7 @@ export const overviewPage: Page = {
 ${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
 ${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
 ${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
-${tile('In flight', 'in-flight', 'requests', request.context.inFlight(), 'requests in flight')}
+${tile('In flight', 'in-flight', 'requests', in_flight, 'requests in flight')}
 ${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${parts.cost}</strong> <span class="muted">of all instances</span></dd></div>`}
 </dl>
 <section class="panel" aria-labelledby="traffic">
@@ -67,13 +68,17 @@ export const overviewLivePage: Page = {
     return context.live.serve(request, {
       every_ms,
       async next() {
-        const { errors, ...figures } = await liveFigures(context.metrics.registry);
+        const { server } = context;
+        const [{ errors, ...figures }, { in_flight }] = await Promise.all([
+          server.registry().then(liveFigures),
+          server.all(),
+        ]);
         const parts: Partial<OverviewParts> =
           asked++ % parts_every === 0 ? await partsFor(request, question) : {};
         const changed = Object.entries(parts).filter(([name, { text }]) => isNew(name, text));
         return {
           at_ms: context.clock.elapsed_ms(),
-          in_flight: context.inFlight(),
+          in_flight,
           ...figures,
           errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
           html: Object.fromEntries(changed.map(([name, { text }]) => [name, text])),

@@ -1,3 +1,4 @@
+import type { ProviderStatus } from '../../server-status.ts';
 import type { AttemptSum } from '../../stores/records/traffic-records.ts';
 import type { Provider } from '../../upstream/http/provider.ts';
 import type { DashboardContext } from '../page-request.ts';
@@ -12,8 +13,20 @@ export interface State {
   readonly tone: 'good' | 'warn' | 'bad';
 }
 
+/** A provider as all processes of the server together see it. */
+type ShownProvider = Pick<Provider, 'address' | 'config'> & ProviderStatus;
+
+/** Every provider as all processes of the server together see it. */
+export async function shownProviders({ providers, server }: DashboardContext): Promise<ShownProvider[]> {
+  const seen = new Map((await server.all()).providers.map(provider => [provider.name, provider]));
+  return providers.flatMap(({ name, address, config }) => {
+    const status = seen.get(name);
+    return status ? [{ ...status, address, config }] : [];
+  });
+}
+
 /** A provider's state: its health check first, then its circuit breaker, then its concurrency limit. */
-export function providerState({ healthy, breaker, bulkhead }: Provider): State {
+export function providerState({ healthy, breaker, bulkhead }: ProviderStatus): State {
   if (!healthy) return { label: 'health check fails', tone: 'bad' };
   if (breaker.state === 'open')
     return { label: `paused, retrying in ${durationOf(breaker.retry_in_ms)}`, tone: 'bad' };
@@ -35,13 +48,14 @@ export interface AttemptsInRange {
 
 /** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
 export function providerTable(
-  { providers, settings, catalog }: DashboardContext,
+  { settings, catalog }: DashboardContext,
+  providers: readonly ShownProvider[],
   attempts?: AttemptsInRange,
 ): Html {
   const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
-  const details: readonly Column<Provider>[] = [
+  const details: readonly Column<ShownProvider>[] = [
     { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
     { title: 'Adapter', cell: ({ name }) => adapters.get(name) },
     { title: 'Address', cell: ({ address }) => `${address.host}:${address.port}`, isName: true },
@@ -62,12 +76,12 @@ export function providerTable(
   );
 }
 
-function healthOf({ config, healthy }: Provider): Html | string {
+function healthOf({ config, healthy }: ShownProvider): Html | string {
   if (config.health_check === undefined) return muted('none');
   return healthy ? 'good' : 'fails';
 }
 
-function inFlightOf({ bulkhead, config }: Provider): string {
+function inFlightOf({ bulkhead, config }: ShownProvider): string {
   const { max_concurrent } = config;
   return `${numberOf(bulkhead.in_flight)}${max_concurrent === undefined ? '' : ` of ${numberOf(max_concurrent)}`}`;
 }
@@ -75,17 +89,17 @@ function inFlightOf({ bulkhead, config }: Provider): string {
 /** Kinds of failures that are named; the others are in the count of attempts. */
 const max_kinds = 3;
 
-function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<Provider>[] {
+function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<ShownProvider>[] {
   const byProvider = Map.groupBy(sums, ({ provider }) => provider);
   const count = (all: readonly AttemptSum[], outcome: string) =>
     all.filter(sum => sum.outcome === outcome).reduce((total, sum) => total + sum.attempts, 0);
   const of = (name: string) => byProvider.get(name) ?? [];
-  const success = ({ name }: Provider) => {
+  const success = ({ name }: ShownProvider) => {
     const [completed, failed] = [count(of(name), 'completed'), count(of(name), 'failed')];
     if (completed + failed === 0) return muted('no attempt');
     return html`<span class="nowrap">${percentOf(completed / (completed + failed))} ${muted(`of ${numberOf(completed + failed)}`)}</span>`;
   };
-  const failures = ({ name }: Provider) => {
+  const failures = ({ name }: ShownProvider) => {
     const kinds = of(name).filter(({ outcome }) => outcome === 'failed');
     if (kinds.length === 0) return muted('none');
     const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../records/database.ts';
 import { timeOfUuid } from '../records/ids.ts';
 import type { LedgerEntry, LedgerRow } from '../records/ledger-entry.ts';
 import type { LedgerRecords } from '../records/ledger-records.ts';
@@ -78,6 +79,13 @@ export class Ledger {
     if (!isRefusal(row)) return this.#add(row);
     if (!this.#refusals.add(row)) return this.#lost.add([row], 'unbilled');
     this.#refusalsTask.runIn(this.#options.refusals_ms);
+  }
+
+  /** Queues what another process of this server hands over, all of it. Throws StoreUnavailable while there is no room. */
+  take(entries: readonly LedgerEntry[]): void {
+    if (this.#waiting.length + entries.length > this.#options.max_waiting)
+      throw new StoreUnavailable('too many ledger rows wait in the primary process');
+    for (const entry of entries) this.#add(entry);
   }
 
   /** Writes all waiting rows, to the store, else to the disk, else to the log. Returns the number of rows that went to the log. */

@@ -18,7 +18,7 @@ import type {
 } from './state-store.ts';
 
 /** The longest that a request waits: the primary itself may wait two seconds for the ledger. */
-const patience_ms = 5000;
+const patience_ms = 10_000;
 /** Interval of looks at the oldest request that waits, and of sending what could not be sent. */
 const look_ms = 500;
 
@@ -40,7 +40,7 @@ export interface ChannelStateSetup {
 
 /**
  * Limits that the primary process counts for all its workers. While it does not answer, accounts with limits are refused with `server_error`
- * after five seconds, and then at once: without it nobody knows what is left.
+ * after ten seconds, and then at once: without it nobody knows what is left.
  */
 export class ChannelStateStore implements StateStore {
   readonly #channel: Channel;

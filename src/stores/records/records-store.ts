@@ -1,6 +1,7 @@
 import { accountRecords } from './account-records.ts';
 import { auditLog } from './audit-log.ts';
 import { changeFeed } from './change-feed.ts';
+import { channelDatabase } from './channel-database.ts';
 import { customerLogins } from './customer-logins.ts';
 import type { Database } from './database.ts';
 import { keyRecords } from './key-records.ts';
@@ -32,6 +33,8 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
   const database = await databaseOf(target, onLost);
   const months = isPostgres(target) ? ledgerMonths(database) : undefined;
   return {
+    /** Where all of them are. */
+    database,
     accounts: accountRecords(database),
     keys: keyRecords(database),
     ledger: ledgerRecords(database, target.kind === 'memory' ? kept_in_memory : undefined),
@@ -46,6 +49,8 @@ export async function openRecords(target: RecordsTarget, onLost: (error: Error) 
     pruning: pruning(database, months),
     /** Migrates the schema to the newest version and logs the progress. Call it before anything else; safe to call again. */
     async migrate(epoch_ms: number, log?: MigrateOptions['log']): Promise<void> {
+      // The primary has done it before it started its workers.
+      if (target.kind === 'channel') return;
       if (target.kind === 'pool') await checkPool(database);
       await migrate(database, isPostgres(target), epoch_ms, { log });
     },
@@ -58,5 +63,6 @@ async function databaseOf(target: RecordsTarget, onLost: (error: Error) => void)
   if (target.kind === 'memory') return sqliteInMemory();
   if (target.kind === 'sqlite') return openSqlite(target.path);
   if (target.kind === 'pool') return openPostgresPool(target.pool, onLost);
+  if (target.kind === 'channel') return channelDatabase(target.channel);
   return openPostgres(target.url, onLost);
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { Channel } from '../../workers/channel.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 
 /** Where records are kept. */
@@ -8,7 +9,9 @@ export type RecordsTarget =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
   /** The application's own pool. */
-  | { readonly kind: 'pool'; readonly pool: PostgresPool };
+  | { readonly kind: 'pool'; readonly pool: PostgresPool }
+  /** The memory or SQLite file of the primary process. */
+  | { readonly kind: 'channel'; readonly channel: Channel };
 
 export const isPostgres = ({ kind }: RecordsTarget): boolean => kind === 'postgres' || kind === 'pool';
 
@@ -34,6 +37,7 @@ export function targetOf(text: string, directory: string): RecordsTarget | undef
 /** The target for messages, without its password. */
 export function placeOf(target: RecordsTarget): string {
   if (target.kind === 'pool') return 'the pool of the option records';
+  if (target.kind === 'channel') return 'the records of the primary process';
   if (target.kind !== 'postgres') return target.kind === 'sqlite' ? `sqlite:${target.path}` : 'memory';
   const { hostname, port, pathname } = new URL(target.url);
   return `postgres://${hostname}${port && `:${port}`}${pathname}`;

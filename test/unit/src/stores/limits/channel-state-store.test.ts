@@ -100,7 +100,7 @@ describe('the state store of a worker', () => {
     const own = new MemoryStateStore();
     const { store, clock, served, lines } = workerOf(own);
     const refused = reserve(store);
-    clock.advance(5001);
+    clock.advance(10_001);
     await expect(refused).rejects.toMatchObject({ type: 'server_error' });
     expect(store.outage).toMatchObject({ refuses: true });
     expect(lines.filter(({ level }) => level === 50)).toHaveLength(1);
