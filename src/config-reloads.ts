@@ -1,20 +1,22 @@
 import { existsSync } from 'node:fs';
 import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
-import { expectRereadable } from './config/read-config.ts';
+import { type ConfigText, expectRereadable } from './config/read-config.ts';
 import { mistakesIn } from './diagnostics/config-error.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { changedSections, type Reloaded, withFixed } from './reload.ts';
+import { type GatewayProcess, kindOf } from './gateway-process.ts';
+import { changedSections, type FixedValues, type Reloaded, withFixed } from './reload.ts';
 import type { RunningConfigurations } from './running-configuration.ts';
 import type { Log } from './telemetry/log.ts';
 import { statesOf, watchFiles } from './watch-files.ts';
 
 interface Setup {
   /** What is loaded without another source. */
-  readonly source: ConfigSource;
+  readonly source: ConfigSource | ConfigText;
   /** The state of its file before it was read; undefined for an object. */
   readonly state: string | undefined;
   readonly options: GatewayOptions;
+  readonly process: GatewayProcess;
   readonly running: RunningConfigurations;
   /** Called after another configuration has begun to serve. */
   readonly onReplaced: () => void;
@@ -39,7 +41,7 @@ export class ConfigReloads {
    * Loads `source` once earlier reloads are done, and serves it. Calls for the usual source that wait are one reload. Rejects with a
    * ConfigError, or because of `close`.
    */
-  reload(source: ConfigSource = this.#setup.source): Promise<Reloaded> {
+  reload(source: ConfigSource | ConfigText = this.#setup.source): Promise<Reloaded> {
     const isUsual = source === this.#setup.source;
     if (isUsual && this.#waiting) return this.#waiting;
     const done = this.#last.then(() => {
@@ -77,7 +79,7 @@ export class ConfigReloads {
     this.reload().catch(() => {});
   }
 
-  async #reload(source: ConfigSource): Promise<Reloaded> {
+  async #reload(source: ConfigSource | ConfigText): Promise<Reloaded> {
     this.#expectOpen();
     const { log, metrics } = this.#setup.running.current.parts;
     try {
@@ -85,14 +87,9 @@ export class ConfigReloads {
       if (source === this.#setup.source) this.#state = stateOf(source);
       const settings = await loadConfig(source, process.env, this.#setup.options);
       this.#expectOpen();
-      const reloaded = this.#replace(settings);
+      const reloaded = await this.#replace(settings);
       metrics.reloaded('success');
-      const { changed, needsRestart, warnings } = reloaded;
-      log.info(
-        { changed, ...(needsRestart.length > 0 && { needs_restart: needsRestart }) },
-        'configuration reloaded',
-      );
-      for (const warning of warnings) log.warn(warning);
+      this.#tell(reloaded, log);
       return reloaded;
     } catch (thrown) {
       if (!this.#isClosed) {
@@ -103,13 +100,34 @@ export class ConfigReloads {
     }
   }
 
-  /** Creates the parts of `loaded` and lets them serve. Nothing has changed if it throws. */
-  #replace(loaded: Settings): Reloaded {
-    const { running, options, onReplaced } = this.#setup;
+  /** Logs what was reloaded. A worker leaves that to the primary process. */
+  #tell({ changed, needsRestart, warnings }: Reloaded, log: Log): void {
+    if (this.#setup.process.primary) return;
+    log.info(
+      { changed, ...(needsRestart.length > 0 && { needs_restart: needsRestart }) },
+      'configuration reloaded',
+    );
+    for (const warning of warnings) log.warn(warning);
+  }
+
+  /** Creates the parts of `loaded` and lets them serve, here and in workers. Nothing has changed if it rejects. */
+  async #replace(loaded: Settings): Promise<Reloaded> {
+    const { running, options, process, onReplaced } = this.#setup;
     const before: LastingParts & ConfiguredParts = running.current.parts;
-    const { settings, needsRestart } = withFixed(loaded, before.settings);
-    const parts = configuredParts(settings, options, before, before);
-    running.replace(parts);
+    const { settings, needsRestart } = withFixed(
+      loaded,
+      before.settings as unknown as FixedValues,
+      kindOf(process),
+    );
+    const goBack = await process.forward?.(settings);
+    try {
+      this.#expectOpen();
+      const parts = configuredParts(settings, options, before, before);
+      running.replace(parts);
+    } catch (thrown) {
+      await goBack?.();
+      throw thrown;
+    }
     onReplaced();
     this.follow();
     return { changed: changedSections(before.settings, settings), needsRestart, warnings: settings.warnings };
@@ -121,7 +139,7 @@ export class ConfigReloads {
 }
 
 /** The state of the file of `source`; undefined for an object. */
-export const stateOf = (source: ConfigSource): string | undefined =>
+export const stateOf = (source: ConfigSource | ConfigText): string | undefined =>
   typeof source === 'string' ? statesOf([source]) : undefined;
 
 /** What the log says of a configuration that was refused: its mistakes, or the error. */

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { assemble, type Parts } from './assemble.ts';
 import type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
 import { type ConfigSource, loadConfig, type Settings } from './config/load.ts';
+import type { ConfigText } from './config/read-config.ts';
 import { ConfigReloads, stateOf } from './config-reloads.ts';
 import { SignInMemory } from './dashboard/access/sign-in-memory.ts';
 import { GatewayCalls } from './dashboard/gateway-calls.ts';
@@ -12,13 +13,14 @@ import type { DashboardContext } from './dashboard/page-request.ts';
 import { ExchangeRun } from './exchange/runner.ts';
 import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
+import type { GatewayProcess } from './gateway-process.ts';
 import { parserFault } from './inbound/parser-fault.ts';
 import { formatOf, type Route } from './inbound/routes.ts';
 import { startExchange } from './inbound/start-exchange.ts';
 import { closing_patience_ms } from './outbound/reply-limits.ts';
-import type { Reloaded } from './reload.ts';
+import { type Reloaded, withFixed } from './reload.ts';
 import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
-import { type OtherProcesses, ServerStatus } from './server-status.ts';
+import { ServerStatus } from './server-status.ts';
 import type { Outage } from './stores/records/outage.ts';
 import type { Log } from './telemetry/log.ts';
 import { warnOfLostSpans } from './telemetry/tracing.ts';
@@ -91,14 +93,16 @@ export interface OpenedGateway {
   readonly server: ServerStatus;
 }
 
-/** The same as `createGateway`, in one of several processes. */
+/** The same as `createGateway`, in one of several processes, which may depend on the settings. */
 export async function openGateway(
-  source: ConfigSource,
+  source: ConfigSource | ConfigText,
   given: GatewayOptions,
-  others: OtherProcesses = {},
+  processOf: (settings: Settings) => GatewayProcess = () => ({}),
 ): Promise<OpenedGateway> {
   const state = stateOf(source);
-  const settings = await loadConfig(source, process.env, given);
+  const loaded = await loadConfig(source, process.env, given);
+  const others = processOf(loaded);
+  const settings = others.fixed ? withFixed(loaded, others.fixed, 'worker').settings : loaded;
   // Requests of the dashboard's playground have not passed the application's middleware, and come with a key.
   const ownRequests = new WeakSet<IncomingMessage>();
   const { accountOf } = given;
@@ -109,7 +113,8 @@ export async function openGateway(
   const parts = await assemble(settings, options, others);
   await parts.state.started?.();
   warnOfLostSpans(parts.log);
-  for (const warning of settings.warnings) parts.log.warn(warning);
+  // The primary has said them.
+  if (!others.primary) for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const running = new RunningConfigurations(parts);
@@ -216,7 +221,8 @@ export async function openGateway(
     publicUrl: () => running.current.parts.settings.server.public_url ?? options.publicUrl?.(),
   });
   const sites = new GatewaySites(context, options.operatorOf, () => phase === 'closing');
-  const reloads = new ConfigReloads({ source, state, options, running, onReplaced: () => sites.configure() });
+  const onReplaced = () => sites.configure();
+  const reloads = new ConfigReloads({ source, state, options, process: others, running, onReplaced });
   reloads.follow();
   const gateway = Object.defineProperties(handler, {
     settings: { get: () => running.current.parts.settings },

@@ -159,6 +159,13 @@ export interface ServerOptions {
    */
   reuse_port?: boolean | undefined;
   /**
+   * Processes that serve the public address of a sidecar together, each on a core of its own; `auto`: one for
+   * each core. In an application it has no effect.
+   *
+   * @defaultValue `1`
+   */
+  workers?: number | 'auto' | string | undefined;
+  /**
    * Watch the file of the configuration, and reload it when it has changed; a symbolic link is followed. SIGHUP
    * and `sluice reload` reload it in any case.
    *

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { exitCodeOf } from './command.ts';
 import { runCommandLine } from './program.ts';
 import { keepGarbageYoung } from './v8-flags.ts';
@@ -19,10 +20,14 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-runCommandLine(process.argv.slice(2), {
-  print,
-  remark: text => void process.stderr.write(`${text}\n`),
-}).catch(thrown => {
+// The primary process of `server.workers` has started this one.
+const done = cluster.isWorker
+  ? import('./worker.ts').then(({ serveAsWorker }) => serveAsWorker())
+  : runCommandLine(process.argv.slice(2), {
+      print,
+      remark: text => void process.stderr.write(`${text}\n`),
+    });
+done.catch(thrown => {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (message !== '') process.stderr.write(`${message}\n`);
   process.exit(exitCodeOf(thrown));

@@ -6,6 +6,7 @@
 const harmless: readonly string[] = [
   'server.host',
   'server.public_url',
+  'server.workers',
   'admin.host',
   'admin.socket',
   'admin.hosts.#',

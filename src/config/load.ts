@@ -25,7 +25,7 @@ import { type Adapters, loadGivenAdapters, loadNamedAdapters } from './load-adap
 import { DialectLoader } from './load-dialects.ts';
 import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
 import { type ListedStage, loadStages } from './load-stages.ts';
-import { readConfig } from './read-config.ts';
+import { type ConfigText, readConfig } from './read-config.ts';
 import type { CheckedConfig, GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -41,6 +41,8 @@ export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | '
   /** Whether the address of the public listener is in the configuration, rather than the default. */
   readonly isWritten: { readonly host: boolean; readonly port: boolean };
   readonly dialects: readonly DialectDefinition[];
+  /** What they were loaded from, with the text of a file. */
+  readonly source: unknown;
   /** Make the plugins, by their number or provider. Throw a ConfigError that names the place if that fails. */
   readonly made: {
     readonly stage: MakePlugin;
@@ -60,7 +62,7 @@ export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | '
  * with its path, and its line if it has one.
  */
 export async function loadConfig(
-  source: ConfigSource,
+  source: ConfigSource | ConfigText,
   environment: Environment = process.env,
   given: GivenPlugins = {},
 ): Promise<Settings> {
@@ -80,7 +82,7 @@ export interface LoadedConfig {
 
 /** The same as `loadConfig`, with what the settings were made from. */
 export async function loadWritten(
-  source: ConfigSource,
+  source: ConfigSource | ConfigText,
   environment: Environment,
   given: GivenPlugins = {},
 ): Promise<LoadedConfig> {
@@ -152,6 +154,7 @@ export async function loadWritten(
     stages: plans,
     dialects: dialects.all,
     isWritten: writtenAddress(value),
+    source: written.source,
     made,
     mistake: part.error,
     newCounter,
@@ -206,7 +209,7 @@ function settingsOf(
   config: CheckedConfig,
   directory: string,
   { adapters, stages, given }: Loaded,
-): Omit<Settings, 'stages' | 'dialects' | 'isWritten' | 'made' | 'mistake' | 'newCounter'> {
+): Omit<Settings, 'stages' | 'dialects' | 'isWritten' | 'source' | 'made' | 'mistake' | 'newCounter'> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),
   );

@@ -4,24 +4,44 @@ import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, vis
 import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
 import { FileProblem, readSmallBytes } from '../small-file.ts';
 
+/** A file of a configuration with what it contained when it was read: every process that loads it has the same. */
+export class ConfigText {
+  readonly file: string;
+  readonly text: string;
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.text = text;
+  }
+}
+
 /** A configuration as it is written, before it is checked. */
 export interface WrittenConfig {
   readonly value: unknown;
+  /** What to read again in its place: the value itself, or the file with its text. */
+  readonly source: unknown;
   /** Where relative paths start. */
   readonly directory: string;
   /** One error for all mistakes, each with its line if there is a file. */
   readonly error: (issues: readonly ConfigIssue[], options?: ErrorOptions) => ConfigError;
 }
 
-/** Takes a value as it is, or reads a file of YAML or JSON. Throws a ConfigError for a file that cannot be read or parsed. */
+/**
+ * Takes a value as it is, or parses a file of YAML or JSON, which is read unless it is given with its text. Throws a ConfigError for a file
+ * that cannot be read or parsed.
+ */
 export function readConfig(source: unknown): WrittenConfig {
-  if (typeof source !== 'string') {
-    const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
-      new ConfigError('configuration', issues, options);
-    return { value: source, directory: process.cwd(), error };
-  }
+  if (typeof source === 'string') return parsed(new ConfigText(source, textOf(source)));
+  if (source instanceof ConfigText) return parsed(source);
+  const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
+    new ConfigError('configuration', issues, options);
+  return { value: source, source, directory: process.cwd(), error };
+}
+
+function parsed(source: ConfigText): WrittenConfig {
+  const { file, text } = source;
   const lines = new LineCounter();
-  const document = parseDocument(textOf(source), {
+  const document = parseDocument(text, {
     lineCounter: lines,
     schema: 'core',
     // The parser would compare every name of a map with every other one.
@@ -32,7 +52,7 @@ export function readConfig(source: unknown): WrittenConfig {
     line: issue.line ?? lineOf(document, lines, issue.path),
   });
   const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
-    new ConfigError(source, issues.map(withLine), options);
+    new ConfigError(file, issues.map(withLine), options);
   if (document.errors.length > 0)
     throw error(
       document.errors.map(({ message, linePos }) => ({
@@ -43,7 +63,7 @@ export function readConfig(source: unknown): WrittenConfig {
     );
   const refused = refusedNames(document, lines);
   if (refused.length > 0) throw error(refused);
-  return { value: plainOf(document, error), directory: dirname(resolve(source)), error };
+  return { value: plainOf(document, error), source, directory: dirname(resolve(file)), error };
 }
 
 function plainOf(document: Document, error: WrittenConfig['error']): unknown {

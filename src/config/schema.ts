@@ -34,6 +34,17 @@ const host = z
   .min(1, 'must be an address; 0.0.0.0 and :: are all of this machine')
   .default('127.0.0.1');
 
+/** A number of processes, also as the text of an environment variable. */
+const workers = z.preprocess(
+  given => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
+  z
+    .union(
+      [z.int().min(1).max(1024), z.literal('auto')],
+      'must be a number of processes from 1 to 1024, or auto: one for each core',
+    )
+    .default(1),
+) as unknown as z.ZodDefault<z.ZodType<number | 'auto', number | string>>;
+
 /** A switch that is off by default. */
 const off = (description: string) => z.boolean().default(false).describe(description);
 
@@ -71,6 +82,9 @@ export const serverSchema = z.strictObject({
   ),
   reuse_port: off(
     'Let several processes listen at the same addresses (`SO_REUSEPORT`, Linux): start the next process, wait until it is ready, then end this one.',
+  ),
+  workers: workers.describe(
+    'Processes that serve the public address of a sidecar together, each on a core of its own; `auto`: one for each core. In an application it has no effect.',
   ),
   reload_on_change: off(
     'Watch the file of the configuration, and reload it when it has changed; a symbolic link is followed. SIGHUP and `sluice reload` reload it in any case.',

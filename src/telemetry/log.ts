@@ -31,9 +31,13 @@ export interface Log {
 /** How lines are written: `auto` is `pretty` on a terminal and `json` elsewhere. */
 export type LogFormat = 'auto' | 'json' | 'pretty';
 
+/** What every line of a worker of `server.workers` has: its number, which the primary process has given it. */
+const { SLUICE_WORKER } = process.env;
+const ofWorker = SLUICE_WORKER === undefined ? null : { worker: Number(SLUICE_WORKER) };
+
 /** A log with `level` on standard output; keys, prompts and answers are never passed to it. */
 export function createLog(level: LoggerOptions['level'] = 'info', format: LogFormat = 'auto'): Log {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const options = { level, base: ofWorker, timestamp: pino.stdTimeFunctions.isoTime };
   return pino(options, isPretty(format) ? prettyOutput() : jsonOutput);
 }
 

@@ -42,7 +42,7 @@ export class WorkerFleet {
 
   static async start(config: GatewayConfig, workers: number): Promise<WorkerFleet> {
     const channels = new Workers();
-    const primary = await openGateway(config, { terminal: true }, { workers: channels });
+    const primary = await openGateway(config, { terminal: true }, () => ({ workers: channels }));
     const admin = createServer(adminHandler(primary));
     admin.listen(0, '127.0.0.1');
     await once(admin, 'listening');

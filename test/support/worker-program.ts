@@ -8,7 +8,7 @@ import { Channel } from '../../src/workers/channel.ts';
 /** A worker on a port of its own, so that a test can choose which one it asks. It has its configuration from the primary. */
 const primary = new Channel(process);
 const config = (await primary.request('test.config')) as GatewayConfig;
-const { gateway } = await openGateway(config, { terminal: true }, { primary });
+const { gateway } = await openGateway(config, { terminal: true }, () => ({ primary }));
 const server = createServer((request, response) => gateway(request, response));
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
