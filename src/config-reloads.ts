@@ -88,11 +88,13 @@ export class ConfigReloads {
       const settings = await loadConfig(source, process.env, this.#setup.options);
       this.#expectOpen();
       const reloaded = await this.#replace(settings);
+      if (this.#setup.process.primary) return reloaded;
       metrics.reloaded('success');
       this.#tell(reloaded, log);
       return reloaded;
     } catch (thrown) {
-      if (!this.#isClosed) {
+      // What a worker refuses is told by the primary process.
+      if (!this.#isClosed && !this.#setup.process.primary) {
         metrics.reloaded('failure');
         log.error(faultsOf(thrown), 'configuration refused, the previous one stays in use');
       }
@@ -100,9 +102,7 @@ export class ConfigReloads {
     }
   }
 
-  /** Logs what was reloaded. A worker leaves that to the primary process. */
   #tell({ changed, needsRestart, warnings }: Reloaded, log: Log): void {
-    if (this.#setup.process.primary) return;
     log.info(
       { changed, ...(needsRestart.length > 0 && { needs_restart: needsRestart }) },
       'configuration reloaded',

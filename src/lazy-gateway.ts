@@ -13,5 +13,8 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
   given: GatewayOptions<R> = {},
 ): Promise<Gateway> {
   const gateway = await import('./gateway.ts');
-  return gateway.createGateway(source, given);
+  const created = await gateway.createGateway(source, given);
+  if (created.settings.server.workers !== 1)
+    created.log.warn('server.workers: has no effect in an application, which has its own processes');
+  return created;
 }

@@ -85,6 +85,7 @@ export class ServerStatus {
       in_flight: all.reduce((sum, { in_flight }) => sum + in_flight, 0),
       ready: own.ready && answers.some(({ status }) => status.ready),
       conditions: [
+        `${answers.filter(({ status }) => status.ready).length} of ${this.#workers.size} workers are ready`,
         ...own.conditions,
         ...answers.flatMap(({ worker, status }) =>
           status.conditions.map(line => `worker ${worker}: ${line}`),

@@ -71,7 +71,7 @@ export class Primary {
     this.#pool = new WorkerPool(this.#specOf(settings), {
       log,
       metrics: new WorkerPoolMetrics(registry),
-      onStarted: ({ number, channel }) => this.#workers.add(number, channel),
+      workers: this.#workers,
     });
     try {
       await this.#pool.start();

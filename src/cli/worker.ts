@@ -70,12 +70,6 @@ async function serve(
   return { gateway, listener };
 }
 
-const statusOf = ({ ready, conditions, inFlight }: Gateway): WorkerStatus => ({
-  ready,
-  conditions,
-  inFlight,
-});
-
 async function end(
   listener: PublicListener,
   closing: Closing,

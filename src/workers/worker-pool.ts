@@ -4,6 +4,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { WorkerPoolMetrics } from '../telemetry/worker-pool-metrics.ts';
 import { ChannelUnavailable } from './channel.ts';
 import { type Closing, type WorkerEnd, WorkerProcess } from './worker-process.ts';
+import type { Workers } from './workers.ts';
 
 /** What workers serve. Everything but `count` is sent to them. */
 export interface WorkerSpec {
@@ -17,8 +18,8 @@ export interface WorkerSpec {
 export interface WorkerPoolSetup {
   readonly log: Log;
   readonly metrics: WorkerPoolMetrics;
-  /** Called with each process that is started, before it can ask anything. */
-  readonly onStarted: (worker: WorkerProcess) => void;
+  /** What serves each process that is started, before it can ask anything. */
+  readonly workers: Workers;
 }
 
 /** Wait before a worker that has ended is replaced: doubled for each that follows soon, up to the longest. */
@@ -159,7 +160,7 @@ export class WorkerPool {
       worker.version = this.#version;
       return { config: this.#spec.config, listener };
     });
-    this.#setup.onStarted(worker);
+    this.#setup.workers.add(number, worker.channel);
     return worker;
   }
 
@@ -224,6 +225,7 @@ export class WorkerPool {
 
   #resize(): void {
     const { count } = this.#spec;
+    this.#setup.workers.size = count;
     for (const slot of this.#slots.splice(count)) {
       clearTimeout(slot.timer);
       const { current } = slot;

@@ -16,6 +16,9 @@ export class Workers {
   readonly #channels = new Map<Channel, number>();
   readonly #services: Service[] = [];
 
+  /** How many there are to be. */
+  size = 0;
+
   /** The numbers of those that are there. */
   get numbers(): number[] {
     return [...this.#channels.values()].sort((one, other) => one - other);

@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
+import { selfSigned } from '../support/self-signed-certificate.ts';
+import { configFile, runSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
+import {
+  CatalogLoad,
+  isAlive,
+  stageFile,
+  WorkersSidecar,
+  workersConfig,
+} from '../support/workers-sidecar.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-workers-'));
+const other_key = 'sk-another-key-0123456789';
+const others = { accounts: { other: { keys: [{ value: other_key }] } } };
+const stages = (name: string) => ({ stages: ['error-envelope', 'auth', 'validation', stageFile(name)] });
+/** Several processes load all modules at once, beside other tests. */
+const start_ms = 240_000;
+
+let simulator: Simulator;
+let sidecars: WorkersSidecar[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterEach(async () => {
+  for (const { process } of sidecars) process.signal('SIGKILL');
+  await Promise.all(sidecars.map(({ process }) => process.exited));
+  const pids = sidecars.flatMap(sidecar => sidecar.pids());
+  sidecars = [];
+  await until(() => !pids.some(isAlive));
+});
+afterAll(async () => {
+  await simulator.close();
+  rmSync(folder, { recursive: true });
+});
+
+const configOf = (sections: object = {}) => workersConfig(simulator.url, sections as Partial<GatewayConfig>);
+
+async function start(sections: object = {}): Promise<WorkersSidecar> {
+  const sidecar = await WorkersSidecar.start(configOf(sections));
+  sidecars.push(sidecar);
+  await sidecar.whenReady(2);
+  return sidecar;
+}
+
+const stream = ({ process: { url } }: WorkersSidecar, content: string) =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(ask(content, { stream: true })),
+  });
+
+describe('two workers', () => {
+  it(
+    'serve one port together, one in the place of a killed one, and both end with the primary process',
+    async () => {
+      const sidecar = await start();
+      const served = () =>
+        sidecar.log().flatMap(({ msg, worker }) => (msg === 'POST /v1/chat/completions 200' ? worker : []));
+      await until(async () => {
+        expect(await sidecar.ask()).toBe(200);
+        return new Set(served()).size === 2;
+      });
+      expect(await sidecar.metric('sluice_requests_total')).toBe(served().length);
+
+      const load = new CatalogLoad(sidecar.process.url, new Agent({ keepAlive: true }), 4);
+      await load.more(20);
+      const killed = sidecar.workers().get(1)!;
+      process.kill(killed, 'SIGKILL');
+      await until(() => sidecar.workers().get(1) !== killed);
+      await load.more(20);
+      await load.end();
+      // At most what that process had of four clients, and one connection that was on its way to it.
+      expect(load.failures.length).toBeLessThanOrEqual(4);
+      await sidecar.whenReady(2);
+      expect(await sidecar.metric('sluice_worker_restarts_total')).toBe(1);
+      expect(sidecar.log()).toContainEqual(
+        expect.objectContaining({
+          msg: 'worker ended, another one is started',
+          worker: 1,
+          signal: 'SIGKILL',
+        }),
+      );
+
+      const running = await stream(sidecar, 'Hello [[sim:tokens=endless tps=20]]');
+      await until(() => simulator.stats.open === 1);
+      sidecar.process.signal('SIGKILL');
+      expect(eventsOf(await running.text()).at(-2)?.json).toMatchObject({ error: { type: 'server_error' } });
+      await until(() => !sidecar.pids().some(isAlive));
+    },
+    start_ms,
+  );
+
+  it(
+    'let running requests finish when all processes get SIGTERM, and leave none behind',
+    async () => {
+      const sidecar = await start();
+      const running = await stream(sidecar, 'Hello [[sim:tokens=20 tps=10]]');
+      // As systemd and terminals do.
+      for (const pid of sidecar.pids()) process.kill(pid, 'SIGTERM');
+      expect((await running.text()).trimEnd()).toMatch(/data: \[DONE\]$/);
+      expect(await sidecar.process.exited).toBe(0);
+      expect(sidecar.pids().filter(isAlive)).toEqual([]);
+    },
+    start_ms,
+  );
+});
+
+describe('a reload with workers', () => {
+  it(
+    'is served by all, or by none when one refuses it, and changes their number',
+    async () => {
+      const sidecar = await start();
+      const rewritten = async (sections: object, done: string) => {
+        const before = sidecar.log().length;
+        await sidecar.process.rewrite(configOf(sections));
+        sidecar.process.signal('SIGHUP');
+        await until(() =>
+          sidecar
+            .log()
+            .slice(before)
+            .some(({ msg }) => String(msg).includes(done)),
+        );
+      };
+      await rewritten(others, 'configuration reloaded');
+      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+      expect(await sidecar.asks()).toEqual(Array(8).fill(401));
+
+      await rewritten(stages('refused-by-second-worker'), 'configuration refused');
+      expect(sidecar.process.output()).toContain('worker 2 refused it');
+      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+      expect(await sidecar.asks()).toEqual(Array(8).fill(401));
+
+      process.kill(sidecar.workers().get(2)!, 'SIGKILL');
+      await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === 1);
+      await sidecar.whenReady(2);
+      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+
+      await rewritten({ server: { workers: 3 } }, 'configuration reloaded');
+      await sidecar.whenReady(3);
+      await rewritten({ server: { workers: 1 } }, 'configuration reloaded');
+      await sidecar.whenReady(1);
+      expect(await sidecar.asks()).toEqual(Array(8).fill(200));
+      expect(await sidecar.process.stop()).toBe(0);
+    },
+    start_ms,
+  );
+
+  it(
+    'replaces the workers one after the other for other TLS, and loses no request',
+    async () => {
+      const { cert, key } = selfSigned(new Date(Date.now() + 30 * 86_400_000));
+      const [cert_file, key_file] = [join(folder, 'tls.crt'), join(folder, 'tls.key')] as const;
+      writeFileSync(cert_file, cert);
+      writeFileSync(key_file, key, { mode: 0o600 });
+      const server = { tls: { cert_file, key_file } };
+      const sidecar = await start({ server });
+      const [first, second] = [...sidecar.workers().values()];
+      const agent = new HttpsAgent({ keepAlive: true, rejectUnauthorized: false });
+      const load = new CatalogLoad(sidecar.process.url, agent, 4);
+      await load.more(20);
+      await sidecar.process.rewrite(configOf({ server: { tls: { ...server.tls, min_version: 'TLSv1.3' } } }));
+      sidecar.process.signal('SIGHUP');
+      await until(() => sidecar.log().some(({ msg }) => msg === 'workers are replaced'));
+      await load.more(20);
+      await load.end();
+      expect(load.failures).toEqual([]);
+      expect([first!, second!].filter(isAlive)).toEqual([]);
+      expect(await sidecar.metric('sluice_worker_restarts_total')).toBe(0);
+    },
+    start_ms,
+  );
+});
+
+describe('workers that cannot start', () => {
+  it(
+    'end the command with the reason: a port that is taken, or how the last one ended',
+    async () => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      const files = await Promise.all(
+        [configOf({ server: { port } }), configOf(stages('ending-workers'))].map(config =>
+          configFile(stringify(config)),
+        ),
+      );
+      const [busy, ending] = await Promise.all(files.map(({ file }) => runSidecar(['--config', file])));
+      taken.close();
+      expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining(`127.0.0.1:${port} is in use`) });
+      expect(ending!.stderr).toContain('no worker could be started: the last one exited with 3');
+      expect(ending!.code).toBe(1);
+      expect(ending!.stdout.match(/"restart_ms":(\d+)/g)).toEqual(
+        expect.arrayContaining(['"restart_ms":100', '"restart_ms":200']),
+      );
+      await Promise.all(files.map(({ remove }) => remove()));
+    },
+    start_ms,
+  );
+});
