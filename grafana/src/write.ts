@@ -3,6 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
 import { ListenerMetrics } from '../../src/telemetry/listener-metrics.ts';
+import { WorkerPoolMetrics } from '../../src/telemetry/worker-pool-metrics.ts';
 import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { boards } from './boards.ts';
 import { dashboardOf } from './dashboard.ts';
@@ -37,6 +38,7 @@ async function tableOfAllMetrics(): Promise<string> {
   });
   registerTraceMetrics(gateway.registry, async () => 0);
   new ListenerMetrics(gateway.registry);
+  new WorkerPoolMetrics(gateway.registry);
   try {
     return metricsTable(gateway.registry);
   } finally {
