@@ -149,6 +149,18 @@ export const processes: readonly Row[] = [
           ),
         },
       },
+      {
+        id: 48,
+        kind: 'series',
+        title: 'Workers',
+        description:
+          'Processes of server.workers by state, and those per second that ended by themselves and were replaced; the log has how.',
+        unit: 'short',
+        queries: {
+          '{{state}}': sum(of('sluice_workers'), 'state'),
+          replaced: rate(of('sluice_worker_restarts_total')),
+        },
+      },
     ],
   },
 ];

@@ -7,7 +7,7 @@ import { ConfigText } from '../config/read-config.ts';
 import type { Gateway } from '../gateway.ts';
 import type { GatewayProcess } from '../gateway-process.ts';
 import { type FixedValues, fixedValues } from '../reload.ts';
-import { WorkerPoolMetrics } from '../telemetry/worker-pool-metrics.ts';
+import type { WorkerPoolMetrics } from '../telemetry/worker-pool-metrics.ts';
 import { WorkerPool, type WorkerSpec } from '../workers/worker-pool.ts';
 import type { Closing } from '../workers/worker-process.ts';
 import { Workers } from '../workers/workers.ts';
@@ -60,8 +60,8 @@ export class Primary {
   }
 
   /** Resolves when a worker serves. Rejects if none can. */
-  async start(gateway: Gateway): Promise<this> {
-    const { settings, log, registry } = gateway;
+  async start(gateway: Gateway, metrics: WorkerPoolMetrics): Promise<this> {
+    const { settings, log } = gateway;
     const { server } = listenAddresses(settings, this.#choice);
     if (settings.server.reuse_port && server.port === 0) this.#freePort = await freePort(server.host);
     // The program and options of Node of this process.
@@ -70,7 +70,7 @@ export class Primary {
     this.#gateway = gateway;
     this.#pool = new WorkerPool(this.#specOf(settings), {
       log,
-      metrics: new WorkerPoolMetrics(registry),
+      metrics,
       workers: this.#workers,
     });
     try {

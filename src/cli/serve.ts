@@ -5,6 +5,7 @@ import { type Gateway, openGateway } from '../gateway.ts';
 import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
 import { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import { registerLogMetrics } from '../telemetry/log.ts';
+import { WorkerPoolMetrics } from '../telemetry/worker-pool-metrics.ts';
 import type { Closing } from '../workers/worker-process.ts';
 import { adminHandler } from './admin-listener.ts';
 import { openAdminSocket } from './admin-socket.ts';
@@ -66,7 +67,10 @@ export async function serve(
     if (ignoredHost !== undefined)
       gateway.log.warn({ host: ignoredHost }, 'HOST is not an IP address and is ignored');
     const metrics = new ListenerMetrics(registry);
-    front = await (primary ? primary.start(gateway) : startListener(gateway, metrics, server));
+    const workers = new WorkerPoolMetrics(registry);
+    // Without workers this process is the only one.
+    if (!primary) workers.watch(() => ({ ready: gateway.ready ? 1 : 0, all: 1 }));
+    front = await (primary ? primary.start(gateway, workers) : startListener(gateway, metrics, server));
     const handler = adminHandler(opened);
     const operator = createListener(gateway, 'admin', handler, { format: textFormat, metrics });
     operator.keepAliveTimeout = keep_alive_ms;

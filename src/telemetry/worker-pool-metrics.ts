@@ -1,10 +1,10 @@
 import { MetricSet } from './metric-factory.ts';
 
-/** The processes of `server.workers`, as their primary process sees them. */
+/** The processes of `server.workers`, as their primary process sees them, or the only one. */
 export class WorkerPoolMetrics extends MetricSet {
   readonly #workers = this.metrics.gauge({
     name: 'sluice_workers',
-    help: 'Processes of server.workers; state: ready, or not_ready, which are starting or wait for their start.',
+    help: 'Processes that serve a sidecar, by server.workers; state: ready, or not_ready, also while they start.',
     labels: ['state'],
   });
   readonly #restarts = this.metrics.counter({
