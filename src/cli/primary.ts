@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
 import type { ConfigSource, Settings } from '../config/load.ts';
 import { ConfigText } from '../config/read-config.ts';
 import type { Gateway } from '../gateway.ts';
@@ -13,6 +12,7 @@ import type { Closing } from '../workers/worker-process.ts';
 import { Workers } from '../workers/workers.ts';
 import type { Address } from './listen.ts';
 import { type AddressChoice, listenAddresses } from './listen-addresses.ts';
+import { workersOf } from './workers-of.ts';
 
 /** What a worker serves, as it is sent to it. */
 export interface WorkerConfig {
@@ -27,10 +27,6 @@ export interface WorkerStart {
   readonly config: WorkerConfig;
   readonly listener: { readonly address: Address; readonly options: unknown };
 }
-
-/** Number of processes that serve the public address. */
-export const workersOf = ({ server: { workers } }: Settings): number =>
-  workers === 'auto' ? availableParallelism() : workers;
 
 /** Time after which a worker that does not end is killed, beside what exchanges may take. */
 const end_ms = 10_000;

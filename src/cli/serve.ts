@@ -13,8 +13,9 @@ import { createListener } from './create-listener.ts';
 import { textFormat } from './http-server.ts';
 import { type Address, closeListener, listen, urlOf } from './listen.ts';
 import { type AddressChoice, listenAddresses } from './listen-addresses.ts';
-import { Primary, workersOf } from './primary.ts';
+import { Primary } from './primary.ts';
 import { keep_alive_ms, PublicListener } from './public-listener.ts';
+import { workersOf } from './workers-of.ts';
 
 /** A gateway with its public and its admin listener. */
 export interface Sidecar {

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { checkCollector } from '../../src/cli/doctor/collector-check.ts';
 import { diagnose } from '../../src/cli/doctor/diagnose.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
-import { checkClock, checkOpenFiles } from '../../src/cli/doctor/machine-check.ts';
+import { checkClock, checkOpenFiles, checkWorkers } from '../../src/cli/doctor/machine-check.ts';
 import { checkRecords } from '../../src/cli/doctor/records-check.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -416,5 +416,13 @@ describe('the machine', () => {
       expect.objectContaining({ status: 'warning', found: expect.stringContaining('40 s ahead') }),
     ]);
     expect(bad(checkClock([90_000, -500]), 'clock')).toEqual([]);
+  });
+
+  it('is warned of with more workers than cores, and not asked about a single process', () => {
+    expect(checkWorkers(5, 4)).toEqual([
+      expect.objectContaining({ status: 'warning', found: '5 processes on 4 cores take turns' }),
+    ]);
+    expect(checkWorkers(4, 4)).toEqual([expect.objectContaining({ status: 'ok' })]);
+    expect(checkWorkers(1, 4)).toEqual([]);
   });
 });

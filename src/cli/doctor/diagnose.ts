@@ -4,11 +4,12 @@ import { notInstalled } from '../../diagnostics/missing-package.ts';
 import { printable } from '../../text/printable.ts';
 import { tryPlugins } from '../../try-plugins.ts';
 import { listenAddresses } from '../listen-addresses.ts';
+import { workersOf } from '../workers-of.ts';
 import { checkCollector } from './collector-check.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 import { checkIssuer } from './issuer-check.ts';
 import { checkListener } from './listener-check.ts';
-import { checkClock, checkNode, checkOpenFiles } from './machine-check.ts';
+import { checkClock, checkNode, checkOpenFiles, checkWorkers } from './machine-check.ts';
 import { checkProvider } from './provider-check.ts';
 import { checkRecords } from './records-check.ts';
 import { withoutSecrets } from './secrets.ts';
@@ -66,7 +67,12 @@ async function reached(settings: Settings, generate: boolean): Promise<Finding[]
   ]);
   const answers = await asked;
   const skews_ms = answers.flatMap(({ skew_ms }) => skew_ms ?? []);
-  return [...answers.flatMap(({ findings }) => findings), ...others.flat(), ...checkClock(skews_ms)];
+  return [
+    ...answers.flatMap(({ findings }) => findings),
+    ...others.flat(),
+    ...checkWorkers(workersOf(settings)),
+    ...checkClock(skews_ms),
+  ];
 }
 
 /** Where the gateway would listen, `HOST` and `PORT` of the environment included. */

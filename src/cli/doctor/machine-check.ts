@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { type Finding, ok, warning } from './finding.ts';
 
 /** A stream has one descriptor to the client and one to the provider. */
@@ -43,6 +44,17 @@ export function checkClock(skews_ms: readonly number[]): Finding[] {
       found,
       'synchronize it (chrony, systemd-timesyncd): keys, certificates and limits go by it',
     ),
+  ];
+}
+
+/** Processes of `server.workers` against the cores that they can have; nothing for a single one. */
+export function checkWorkers(workers: number, cores = availableParallelism()): Finding[] {
+  if (workers === 1) return [];
+  const found = `${workers} processes on ${cores} ${cores === 1 ? 'core' : 'cores'}`;
+  return [
+    workers > cores
+      ? warning('workers', `${found} take turns`, 'set server.workers: auto, one for each core')
+      : ok('workers', found),
   ];
 }
 
