@@ -98,7 +98,7 @@ export const glance: Row = {
     figure({
       id: 10,
       title: 'Event loop, p99',
-      description: 'Delay of the event loop of the slowest instance. Above 50 ms every stream stutters.',
+      description: 'Delay of the event loop of the slowest process. Above 50 ms every stream stutters.',
       unit: 's',
       queries: { delay: max(of('nodejs_eventloop_lag_p99_seconds')) },
       thresholds: { warn: 0.05, bad: 0.2 },
@@ -107,7 +107,7 @@ export const glance: Row = {
       id: 11,
       title: 'Busiest CPU',
       description:
-        'Of the busiest instance, as a share of one core. Requests run on one: at 100 % it is full.',
+        'Of the busiest process, as a share of one core. Requests of a process run on one: at 100 % it is full.',
       unit: 'percentunit',
       queries: { cpu: max(perSecond(of('process_cpu_seconds_total'))) },
       thresholds: { warn: 0.7, bad: 0.9 },
@@ -120,7 +120,7 @@ export const glance: Row = {
       unit: 'percentunit',
       queries: {
         used: max(
-          promql`${of('process_resident_memory_bytes')} / on (job, instance) ${of('sluice_memory_limit_bytes')}`,
+          promql`${sum(of('process_resident_memory_bytes'), 'job', 'instance')} / on (job, instance) ${of('sluice_memory_limit_bytes')}`,
         ),
       },
       thresholds: { warn: 0.75, bad: 0.9 },

@@ -1,10 +1,13 @@
 import type { Row } from './layout.ts';
-import { count, max, of, perSecond, promql, rate, sum } from './promql.ts';
+import { count, type Expr, max, of, promql, rate, sum } from './promql.ts';
 
 const instance = '{{instance}}';
 const ofEach = (gauge: string) => max(of(gauge), 'instance');
-const ofLimit = (gauge: string, limit: string) =>
-  max(promql`${of(gauge)} / on (job, instance) ${of(limit)}`, 'instance');
+const ofLimit = (used: Expr, limit: string) =>
+  max(promql`${used} / on (job, instance) ${of(limit)}`, 'instance');
+/** By instance, which may have several processes: its memory is all of theirs, and the fullest heap ends its process. */
+const memory = sum(of('process_resident_memory_bytes'), 'job', 'instance');
+const heap = max(of('nodejs_heap_size_used_bytes'), 'job', 'instance');
 
 /** Each instance on its own: how full it is, what it runs, and what it had to drop. */
 export const processes: readonly Row[] = [
@@ -27,9 +30,10 @@ export const processes: readonly Row[] = [
         id: 35,
         kind: 'series',
         title: 'CPU',
-        description: 'Cores in use by each instance. Requests run on one of them.',
+        description:
+          'Cores in use by each instance. Requests run on one of them, or with server.workers on one for each worker.',
         unit: 'short',
-        queries: { [instance]: max(perSecond(of('process_cpu_seconds_total')), 'instance') },
+        queries: { [instance]: rate(of('process_cpu_seconds_total'), 'instance') },
       },
       {
         id: 36,
@@ -47,7 +51,7 @@ export const processes: readonly Row[] = [
           'Resident memory of each instance, and the JavaScript heap in it. It may grow with streams in flight and must not with time.',
         unit: 'bytes',
         queries: {
-          '{{instance}} resident': ofEach('process_resident_memory_bytes'),
+          '{{instance}} resident': sum(of('process_resident_memory_bytes'), 'instance'),
           '{{instance}} heap': ofEach('nodejs_heap_size_used_bytes'),
         },
       },
@@ -59,8 +63,8 @@ export const processes: readonly Row[] = [
           "Resident memory as a share of the container's or machine's, where the kernel kills it; the heap of V8's limit, where it ends itself.",
         unit: 'percentunit',
         queries: {
-          '{{instance}} resident': ofLimit('process_resident_memory_bytes', 'sluice_memory_limit_bytes'),
-          '{{instance}} heap': ofLimit('nodejs_heap_size_used_bytes', 'sluice_heap_limit_bytes'),
+          '{{instance}} resident': ofLimit(memory, 'sluice_memory_limit_bytes'),
+          '{{instance}} heap': ofLimit(heap, 'sluice_heap_limit_bytes'),
         },
         thresholds: { warn: 0.75, bad: 0.9 },
       },
