@@ -14,10 +14,10 @@ const most_rounds = 40;
 
 /**
  * How many times the CPU time of four times the input is that of the input; 0 when both are too short to tell. The larger input is measured
- * by turns with the smaller one, which is run up to four times until it can be told, for as long as they disagree with `most_growth`. Of
+ * by turns with the smaller one, which is run up to four times until it can be told, for as long as they disagree with `most`. Of
  * each the fastest round counts: a collection, or a neighbour on the machine, makes a round slower and never faster.
  */
-export async function costGrowth(prepare: Prepare, size: number): Promise<number> {
+export async function costGrowth(prepare: Prepare, size: number, most = most_growth): Promise<number> {
   let large_ms = Number.POSITIVE_INFINITY;
   let small_ms = Number.POSITIVE_INFINITY;
   const growth = () => large_ms / Math.max(small_ms, 1 / factor);
@@ -25,7 +25,7 @@ export async function costGrowth(prepare: Prepare, size: number): Promise<number
     large_ms = Math.min(large_ms, await cpuTime_ms(prepare(size * factor), 1));
     if (large_ms < least_ms) return 0;
     small_ms = Math.min(small_ms, await cpuTime_ms(prepare(size), factor));
-    if (growth() <= most_growth) break;
+    if (growth() <= most) break;
   }
   return growth();
 }

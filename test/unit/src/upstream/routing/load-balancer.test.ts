@@ -98,13 +98,19 @@ describe('the next of many upstreams', () => {
   });
 
   it('is found in a time that does not depend on how many there are', async () => {
-    const growth = await costGrowth(count => {
-      const { ask } = routeOverMany(count);
-      return () => {
-        for (let asked = 0; asked < 100_000; asked++) ask();
-      };
-    }, 100);
-    expect(growth).toBeLessThan(2.5);
+    // It would be 4 if each of four times as many were looked at.
+    const most = 2.5;
+    const growth = await costGrowth(
+      count => {
+        const { ask } = routeOverMany(count);
+        return () => {
+          for (let asked = 0; asked < 100_000; asked++) ask();
+        };
+      },
+      100,
+      most,
+    );
+    expect(growth).toBeLessThanOrEqual(most);
   });
 });
 
