@@ -61,7 +61,7 @@ export class Primary {
     const { server } = listenAddresses(settings, this.#choice);
     if (settings.server.reuse_port && server.port === 0) this.#freePort = await freePort(server.host);
     // The program and options of Node of this process.
-    cluster.setupPrimary({ args: [], serialization: 'advanced' });
+    cluster.setupPrimary({ args: [] });
     cluster.schedulingPolicy = cluster.SCHED_RR;
     this.#gateway = gateway;
     this.#pool = new WorkerPool(this.#specOf(settings), {

@@ -55,7 +55,6 @@ export class WorkerFleet {
   /** Starts a worker with this number. */
   async add(number: number): Promise<FleetWorker> {
     const child = spawn(process.execPath, ['--conditions=sluice-source', program], {
-      serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const channel = new Channel(child);

@@ -7,7 +7,7 @@ import { RepeatingTask } from '../repeating-task.ts';
 import { KnownUse } from './known-use.ts';
 import type { Limit } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
-import type { ReservationAnswer, StatusRow } from './serve-state.ts';
+import { type ReservationAnswer, type Settlement, type StatusRow, stateMessages } from './state-messages.ts';
 import type {
   LimitStatus,
   LimitStatuses,
@@ -30,8 +30,6 @@ interface Waiting {
   readonly asked_ms: number;
   give_up(fault: Error): void;
 }
-
-type Settlement = readonly [id: string, used: Charge];
 
 export interface ChannelStateSetup {
   readonly clock: Clock;
@@ -113,11 +111,11 @@ export class ChannelStateStore implements StateStore {
     this.#watch.runIn(look_ms);
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { asked_ms: this.#setup.clock.elapsed_ms(), give_up: reject });
-      this.#channel.request('state.reserve', request).then(
+      this.#channel.request('state.reserve', stateMessages.reservation(request)).then(
         answer => {
           this.#waiting.delete(id);
           this.#answered();
-          resolve(answer as ReservationAnswer);
+          resolve(stateMessages.readAnswer(answer as string));
         },
         fault => {
           this.#waiting.delete(id);
@@ -141,7 +139,7 @@ export class ChannelStateStore implements StateStore {
   }
 
   #settle(settlement: Settlement): void {
-    if (this.#unsent.length === 0 && this.#channel.notify('state.settle', settlement)) return;
+    if (this.#unsent.length === 0 && this.#send(settlement)) return;
     // With the primary everything ends that it counted.
     if (!this.#channel.isOpen) return;
     this.#unsent.push(settlement);
@@ -149,8 +147,12 @@ export class ChannelStateStore implements StateStore {
   }
 
   #sendUnsent(): void {
-    const sent = this.#unsent.findIndex(settlement => !this.#channel.notify('state.settle', settlement));
+    const sent = this.#unsent.findIndex(settlement => !this.#send(settlement));
     this.#unsent = sent === -1 ? [] : this.#unsent.slice(sent);
+  }
+
+  #send(settlement: Settlement): boolean {
+    return this.#channel.notify('state.settle', stateMessages.settlement(settlement));
   }
 
   #look(): number | undefined {

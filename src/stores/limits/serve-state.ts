@@ -1,25 +1,8 @@
 import type { Channel } from '../../workers/channel.ts';
 import type { Limit } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
-import type {
-  LimitStatuses,
-  Reservation,
-  ReservationRequest,
-  ReservationResult,
-  StateStore,
-} from './state-store.ts';
-
-/** The use of the limit that was asked about at the same place. */
-export type StatusRow = readonly [remaining: number, reset_ms: number];
-
-/** A `ReservationResult`, with limits by their places in the request. */
-export type ReservationAnswer =
-  | {
-      readonly refused_by?: undefined;
-      readonly statuses: readonly StatusRow[];
-      readonly over: readonly number[];
-    }
-  | { readonly refused_by: number; readonly statuses: readonly StatusRow[]; readonly retry_ms: number };
+import { type ReservationAnswer, ReservationReader, stateMessages } from './state-messages.ts';
+import type { Reservation, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
 const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
 
@@ -31,18 +14,16 @@ interface Held {
   used?: Charge;
 }
 
-const rowsOf = (statuses: LimitStatuses): StatusRow[] =>
-  statuses.map(({ remaining, reset_ms }) => [remaining, reset_ms]);
-
 /**
  * Counts the limits of a worker in `store`. When the channel closes, the concurrency that the worker held is free again; what else it had
  * reserved stays counted, as of an instance that was killed.
  */
 export function serveState(channel: Channel, store: StateStore): void {
   const held = new Map<string, Held>();
+  const reservations = new ReservationReader();
 
   const answerOf = ({ id, limits }: ReservationRequest, result: ReservationResult): ReservationAnswer => {
-    const statuses = rowsOf(result.statuses);
+    const statuses = stateMessages.rows(result.statuses);
     const own = held.get(id)!;
     if (!result.admitted) {
       held.delete(id);
@@ -66,22 +47,20 @@ export function serveState(channel: Channel, store: StateStore): void {
 
   channel
     .handle('state.reserve', payload => {
-      const request = payload as ReservationRequest;
+      const request = reservations.read(payload as string);
       held.set(request.id, { charge: request.charge });
       const result = store.reserve(request);
-      if (!(result instanceof Promise)) return answerOf(request, result);
-      return result.then(
-        decided => answerOf(request, decided),
-        thrown => {
-          held.delete(request.id);
-          throw thrown;
-        },
-      );
+      const answer = (result: ReservationResult) => stateMessages.answer(answerOf(request, result));
+      if (!(result instanceof Promise)) return answer(result);
+      return result.then(answer, thrown => {
+        held.delete(request.id);
+        throw thrown;
+      });
     })
-    .handle('state.settle', payload => end(...(payload as [id: string, used: Charge])))
+    .handle('state.settle', payload => end(...stateMessages.readSettlement(payload as string)))
     .handle('state.statuses', async payload => {
       const { account, limits } = payload as { account: string; limits: readonly Limit[] };
-      return rowsOf(await store.statuses(account, limits));
+      return stateMessages.rows(await store.statuses(account, limits));
     })
     .onClosed(() => {
       for (const [id, { charge, reservation }] of held) end(id, reservation ? charge : nothing);

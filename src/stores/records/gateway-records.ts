@@ -55,7 +55,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   primary?.handle('records.changed', () => void keys.refresh());
   workers?.serve(channel => {
     serveDatabase(channel, store.database);
-    channel.handle('ledger.take', rows => ledger.take(rows as readonly LedgerEntry[]));
+    channel.handle('ledger.take', rows => ledger.take(JSON.parse(rows as string) as readonly LedgerEntry[]));
     channel.handle('records.changed', () => {
       workers.notify('records.changed', undefined, channel);
       void keys.refresh();

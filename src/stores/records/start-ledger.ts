@@ -65,7 +65,7 @@ export async function startWorkerLedger(
   primary: Channel,
 ): Promise<StartedLedger> {
   const insert = async (rows: readonly object[]): Promise<number> => {
-    await primary.request('ledger.take', rows).catch(thrown => {
+    await primary.request('ledger.take', JSON.stringify(rows)).catch(thrown => {
       throw storeFault(thrown);
     });
     // The primary counts what is written.
