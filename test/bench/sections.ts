@@ -7,9 +7,9 @@ interface Section {
   readonly options: string;
 }
 
-/** The sections of docs/performance.md that the benchmark writes. All of them take about 15 minutes. */
+/** The sections of docs/performance.md that the benchmark writes. All of them take about 20 minutes. */
 export const sections: Readonly<Record<string, Section>> = {
-  gateways: { options: '--tables gateways --rounds 7 --seconds 0.5' },
+  gateways: { options: '--tables gateways --rounds 9 --seconds 0.5' },
   streams: {
     options:
       '--tables gateways --only http-proxy-middleware,sluice --connections 0 --streams 1000 --rounds 5 --seconds 1',
@@ -21,7 +21,7 @@ export const sections: Readonly<Record<string, Section>> = {
   workers: { options: '--tables workers --streams 0 --rounds 9 --seconds 0.5' },
   passthrough: { options: '--tables passthrough,batches --rounds 9 --seconds 0.5' },
   parts: { options: '--tables parts --streams 0 --rounds 9 --seconds 0.5' },
-  ladder: { options: '--tables ladder --rounds 7 --seconds 0.4' },
+  ladder: { options: '--tables ladder --rounds 15 --seconds 0.25' },
 };
 
 /** The command of a section, as it is typed. */

@@ -1,4 +1,4 @@
-import { markdownTable, median } from '../figures.ts';
+import { least, markdownTable, quantile } from '../figures.ts';
 import type { Entry, Kind } from '../measurement.ts';
 import { cpu_us } from '../result-table.ts';
 import type { Table } from '../tables.ts';
@@ -7,25 +7,27 @@ import { type RungName, rungNames, rungs } from './rungs.ts';
 /** Share of the whole above which a rung must say why. */
 const much = 0.04;
 
-/** What a rung costs in all, and beyond the rung below; in µs, of each round. */
+/** What a rung costs in all, and beyond the rung below, in µs: by the least tenth of the rounds. */
 interface Step {
   readonly name: RungName;
+  /** Of each round. */
   readonly cpu_us: readonly number[];
-  readonly more_us: readonly number[];
+  readonly least_us: number;
+  readonly more_us: number;
   /** `more_us` as a share of the whole chain's cost. */
   readonly share: number;
 }
 
 /** The steps of a ladder; a rung that has no figures is left out, and the next one is compared with the one below it. */
 export function stepsOf(entries: readonly Entry[], kind: Kind): Step[] {
-  const measured = entries.filter(entry => !entry.fault && entry[kind].length > 0);
-  const whole = measured.at(-1)?.[kind].map(cpu_us) ?? [];
-  return measured.map((entry, at) => {
-    const own = entry[kind].map(cpu_us);
-    const below = measured[at - 1]?.[kind].map(cpu_us);
-    const more_us = own.map((value, round) => value - (below?.[round] ?? 0));
-    const share = median(more_us.map((value, round) => value / whole[round]!));
-    return { name: rungOf(entry), cpu_us: own, more_us, share };
+  const measured = entries
+    .filter(entry => !entry.fault && entry[kind].length > 0)
+    .map(entry => ({ name: rungOf(entry), cpu_us: entry[kind].map(cpu_us) }));
+  const costs = measured.map(({ cpu_us }) => least(cpu_us));
+  return measured.map((rung, at) => {
+    const least_us = costs[at]!;
+    const more_us = least_us - (costs[at - 1] ?? 0);
+    return { ...rung, least_us, more_us, share: more_us / costs.at(-1)! };
   });
 }
 
@@ -33,16 +35,14 @@ const rungOf = ({ contestant: { name } }: Entry): RungName =>
   rungNames.find(rung => name === `rung-${rung}`) ?? 'sidecar';
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
-const span = (values: readonly number[]): string =>
-  `${Math.min(...values).toFixed(1)}–${Math.max(...values).toFixed(1)}`;
+const middleHalf = (values: readonly number[]): string =>
+  `${quantile(values, 0.25).toFixed(0)}–${quantile(values, 0.75).toFixed(0)}`;
 
 function cellsOf(step: Step | undefined, isFirst: boolean): string[] {
-  if (!step) return ['–', '–', '–', '–', '–'];
-  const { cpu_us, more_us, share } = step;
-  const cost = [median(cpu_us).toFixed(1), span(cpu_us)];
-  if (isFirst) return [...cost, '', '', percent(share)];
-  const more = median(more_us);
-  return [...cost, `${more < 0 ? '' : '+'}${more.toFixed(1)}`, span(more_us), percent(share)];
+  if (!step) return ['–', '–', '–', '–'];
+  const { cpu_us, least_us, more_us, share } = step;
+  const more = isFirst ? '' : `${more_us < 0 ? '' : '+'}${more_us.toFixed(1)}`;
+  return [least_us.toFixed(1), middleHalf(cpu_us), more, percent(share)];
 }
 
 /** The rungs as a table, and under it a line for each that costs more than 4 % of the whole. */
@@ -62,13 +62,12 @@ export function ladderText({ title, contestants }: Table, entries: ReadonlyMap<s
   });
   const head = ['request', 'event'].flatMap(unit => [
     `µs per ${unit}`,
-    'rounds',
+    'middle half',
     'more',
-    'rounds',
     'of the whole',
   ]);
   const table = markdownTable(['Rung', ...head], rows);
-  return `**${title}**, CPU time; each rung has all parts above it\n\n${table}\n\n${reasons(steps).join('\n')}`;
+  return `**${title}**, CPU time in the least tenth of the rounds, and what half of them lay between; each rung has all parts above it\n\n${table}\n\n${reasons(steps).join('\n')}`;
 }
 
 function reasons({ requests, streams }: Record<Kind, readonly Step[]>): string[] {
