@@ -57,6 +57,8 @@ function configOf({ upstream_port, accounts = 1, keys = 1, models = 1, providers
     providers: Object.fromEntries(names.map(name => [name, provider])),
     models: listOf(models, at => ({
       ...model,
+      // The longest message is longer than any model takes.
+      context_length: 1e8,
       id: growthModel(at),
       upstreams: names.map(name => ({ provider: name, model: 'aion-3.5' })),
     })),
