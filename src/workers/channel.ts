@@ -50,7 +50,8 @@ type Batch = readonly [calls: Call[], answers: Answer[]];
 const default_max_waiting = 20_000;
 
 /**
- * Requests and notices between two processes or threads, in their order, with everything of one turn of the event loop in one message.
+ * Requests and notices between two processes or threads, in their order, with at least everything of one turn of the event loop in one
+ * message.
  * Nothing has a time limit of its own. When the other side ends, what waits is rejected with ChannelUnavailable.
  *
  * Any value that the structured clone algorithm takes can be sent. Texts and numbers cost a fifth of objects: what is sent with every
@@ -65,6 +66,9 @@ export class Channel {
   #notices = 0;
   #lastId = 0;
   #batch: Batch | undefined;
+  /** Set while what was sent last has no answer yet. */
+  #isAwaited = false;
+  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(end: ProcessEnd | MessagePort, { max_waiting = default_max_waiting } = {}) {
@@ -133,10 +137,12 @@ export class Channel {
     return undefined;
   }
 
+  /** A message costs much more than what is in it: while one waits for its answer the next is filled, for a millisecond at most. */
   #next(): Batch {
     if (!this.#batch) {
       this.#batch = [[], []];
-      setImmediate(this.#flush);
+      if (this.#isAwaited) this.#timer = setTimeout(this.#flush, 1);
+      else setImmediate(this.#flush);
     }
     return this.#batch;
   }
@@ -144,8 +150,10 @@ export class Channel {
   readonly #flush = (): void => {
     const batch = this.#batch!;
     this.#batch = undefined;
+    this.#timer = undefined;
     if (this.#isClosed) return;
     const notices = batch[0].filter(([id]) => id === 0).length;
+    if (notices < batch[0].length) this.#isAwaited = true;
     const onSent = () => void (this.#notices -= notices);
     if ('postMessage' in this.#end) {
       this.#end.postMessage({ sluice: batch });
@@ -159,6 +167,13 @@ export class Channel {
     const [calls, answers] = batch;
     for (const answer of answers) this.#settle(answer);
     for (const call of calls) this.#serve(call);
+    if (answers.length === 0) return;
+    this.#isAwaited = false;
+    if (!this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    // Those whose answers have come ask more in this turn.
+    setImmediate(this.#flush);
   };
 
   #settle([id, value, fault]: Answer): void {
