@@ -14,7 +14,7 @@ import { commandOf, sections, withSection } from './sections.ts';
 const named = Object.fromEntries(Object.keys(sections).map(name => [name, name]));
 const { tables } = new Command('npm run bench:docs --')
   .description(
-    `Measures the sections of docs/performance.md and writes them anew: ${Object.keys(sections).join(', ')}. On a quiet machine with two cores; about 20 minutes in all.`,
+    `Measures the sections of docs/performance.md and writes them anew: ${Object.keys(sections).join(', ')}. On a quiet machine with two cores; about 25 minutes in all.`,
   )
   .option(
     '--tables <A,B>',

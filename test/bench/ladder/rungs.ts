@@ -20,7 +20,7 @@ export const rungs = described({
   },
   dialect: {
     title: 'canonical form, identity of replies',
-    why: 'the request is built again in the canonical form, what the interface does not know is set aside, and the reply gets an id, a time and a model of its own.',
+    why: 'the request is built again in the canonical form without unknown fields; the reply gets an id, a time and a model of its own.',
   },
   outbound: {
     title: 'writers: headers, commit, heartbeat, back-pressure',
