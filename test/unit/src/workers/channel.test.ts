@@ -95,7 +95,10 @@ describe('a channel between two ends', () => {
     other.handle('same', value => value).handle('function', () => () => {});
     const asked = [one.request('same', 1), one.request('same', () => {}), one.request('function')];
     expect(() => one.notify('same', () => {})).toThrow('could not be cloned');
-    const refused = { status: 'rejected', reason: { message: expect.stringContaining('could not be cloned') } };
+    const refused = {
+      status: 'rejected',
+      reason: { message: expect.stringContaining('could not be cloned') },
+    };
     expect(await Promise.allSettled(asked)).toMatchObject([
       { status: 'fulfilled', value: 1 },
       refused,
