@@ -163,7 +163,8 @@ describe('the state store while Redis is down', () => {
     opened = await openRedisStore({ url: redis.url, timeout_ms });
     const other = await openRedisStore({ url: redis.url });
     await other.store.reserve({ id: 'other', account: 'a', limits: daily, charge: charge(1000) });
-    expect((await take(daily)).admitted).toBe(false);
+    // On a busy machine Redis may answer too late at first, and the policy decides.
+    await until(async () => !(await take(daily)).admitted);
     await other.store.close();
     await redis.kill();
     for (let at = 0; at < 5; at++)

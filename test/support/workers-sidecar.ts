@@ -95,6 +95,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** How long clients wait: longer than a process takes to start on a busy machine. */
+const answer_ms = 30_000;
+
 /** Clients that ask for the catalog again and again, until `end`. */
 export class CatalogLoad {
   answered = 0;
@@ -107,12 +110,14 @@ export class CatalogLoad {
     const get = url.startsWith('https:') ? httpsGet : httpGet;
     const ask = () =>
       new Promise<number | undefined>((resolve, reject) => {
-        get(`${url}/v1/models`, { agent }, response => {
+        const request = get(`${url}/v1/models`, { agent, timeout: answer_ms }, response => {
           response
             .on('error', reject)
             .on('end', () => resolve(response.statusCode))
             .resume();
-        }).on('error', reject);
+        });
+        // Node may lose a connection that was on its way to a process when that was killed.
+        request.on('error', reject).on('timeout', () => request.destroy(new Error('no answer')));
       });
     const client = async () => {
       while (!this.#isOver)
