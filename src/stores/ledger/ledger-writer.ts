@@ -54,6 +54,13 @@ export class LedgerWriter {
     return this.#drain.close();
   }
 
+  /** Moves what is on disk as long as the store accepts it, also when closed. */
+  async moveAll(): Promise<void> {
+    if (!this.#setup.disk) return;
+    do await this.#drain.run();
+    while (this.#hasMoved);
+  }
+
   /** Writes to the store, or to the disk first while the store is known to be out. False if the rows must wait in memory. */
   async write(batch: readonly LedgerEntry[]): Promise<boolean> {
     const { disk, patience_ms } = this.#setup;

@@ -118,6 +118,8 @@ export class Ledger {
     await this.#flush.close();
     await this.#flush.run();
     await moved;
+    // A store that was slow for a moment: the next process may start much later, or without this disk.
+    await this.#writer.moveAll();
     await this.#disk?.close();
   }
 

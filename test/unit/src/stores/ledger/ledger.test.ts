@@ -142,6 +142,19 @@ describe('the ledger', () => {
     expect(await written()).toBe(20);
   });
 
+  it('moves rows from the disk to the store before it is closed, where the store was slow only', async () => {
+    setting.trouble = () => sleep(300);
+    const ledger = openLedger({ flush_ms: 60_000, batch_rows: 500, retry_ms: 60_000 });
+    for (const row of sampleRows(25)) ledger.record(row);
+    await ledger.close();
+    expect(await written()).toBe(25);
+    expect(await metric('sluice_ledger_queue_rows')).toBe(0);
+    const disk = new DiskQueue(setting.queuePath, 1000);
+    expect(disk.exists).toBe(true);
+    expect(await disk.first(100)).toEqual([]);
+    await disk.close();
+  });
+
   it('does not repeat what a store wrote without confirming it', async () => {
     let isFirst = true;
     setting.trouble = async rows => {
