@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { picoUsd, usdOf } from '../../money.ts';
 import {
   Condition,
@@ -45,36 +44,37 @@ const columns = [
   'cost_pico_usd',
 ] as const;
 
-const rows_per_step = 50;
 /** A queue on disk may hold many batches; one statement has at most 32 766 values. */
 const samples_per_step = 500;
 const max_found = 100;
 
+/** Rows that are written when they are asked for. */
+export interface UnwrittenRows {
+  /** Those of `rows` that have not been added. */
+  unknown(rows: readonly LedgerRow[]): readonly LedgerRow[];
+  add(rows: readonly LedgerRow[]): void;
+}
+
 /**
- * The ledger: every settled exchange of an account that asked an upstream, some of those that were refused before, and what all add up to. Keeps only the newest
- * `kept_rows`, if given; the sums of all stay.
+ * The ledger: every settled exchange of an account that asked an upstream, some of those that were refused before, and what all add up to.
+ * Rows go to `unwritten`, if given, and sums to the database.
  */
-export const ledgerRecords = (database: Database, kept_rows?: number) => ({
+export const ledgerRecords = (database: Database, unwritten?: UnwrittenRows) => ({
   /** Writes what is not there yet and adds it to the sums, all or none. Returns how many rows were new. */
   async insert(entries: readonly LedgerEntry[]): Promise<number> {
     if (entries.length === 0) return 0;
     const rows = entries.filter(isRow);
     return database.transaction(async connection => {
       const batches = await countOnce(connection, entries.filter(isBatch));
-      await insertSamples(
-        connection,
-        // A batch that waited on disk may be of an earlier version.
-        batches.flatMap(({ samples = [] }) => samples),
-      );
-      const written = await (kept_rows === undefined
-        ? insertNew(connection, rows)
-        : insertNewest(connection, rows, kept_rows));
-      await rollUp(
-        connection,
-        written,
-        batches.flatMap(({ refusals }) => refusals),
-      );
-      return written.length;
+      // A batch that waited on disk may be of an earlier version.
+      const samples = batches.flatMap(({ samples = [] }) => samples);
+      const refusals = batches.flatMap(({ refusals }) => refusals);
+      const added = unwritten ? unwritten.unknown(rows) : await insertNew(connection, rows);
+      if (!unwritten) await insertSamples(connection, samples);
+      await rollUp(connection, added, refusals);
+      // At the end: what fails is sent again.
+      unwritten?.add([...samples, ...added]);
+      return added.length;
     });
   },
 
@@ -136,7 +136,7 @@ export const ledgerRecords = (database: Database, kept_rows?: number) => ({
 export type LedgerRecords = ReturnType<typeof ledgerRecords>;
 
 /** Inserts the rows that are not there yet, with their attempts, and returns these. */
-async function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
+export async function insertNew(connection: Connection, rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
   const written = await insertOnce(connection, 'sluice.ledger', rows, storedRow);
   const attempts = written.flatMap(attemptRows);
   if (attempts.length > 0) await insertRows(connection, 'sluice.attempts', attempts);
@@ -147,25 +147,6 @@ async function insertNew(connection: Connection, rows: readonly LedgerRow[]): Pr
 async function insertSamples(connection: Connection, samples: readonly LedgerRow[]): Promise<void> {
   for (let at = 0; at < samples.length; at += samples_per_step)
     await insertOnce(connection, 'sluice.ledger', samples.slice(at, at + samples_per_step), storedRow);
-}
-
-/** The same, without what would be deleted again at once, and is returned as well. Small steps: in memory nothing else runs meanwhile. */
-async function insertNewest(
-  connection: Connection,
-  rows: readonly LedgerRow[],
-  kept: number,
-): Promise<LedgerRow[]> {
-  const written = rows.slice(0, -kept);
-  for (let at = written.length; at < rows.length; at += rows_per_step) {
-    written.push(...(await insertNew(connection, rows.slice(at, at + rows_per_step))));
-    await setImmediate();
-  }
-  const oldest =
-    '(SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)';
-  const old = `FROM sluice.ledger WHERE (started_ms, id) <= ${oldest}`;
-  await connection.run(`DELETE FROM sluice.attempts WHERE ledger_id IN (SELECT id ${old})`, [kept]);
-  await connection.run(`DELETE ${old}`, [kept]);
-  return written;
 }
 
 function storedRow({ estimated, stream, cost_usd, attempts_made: _, stages = [], ...row }: LedgerRow): Row {

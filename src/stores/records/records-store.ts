@@ -8,6 +8,7 @@ import { keyRecords } from './key-records.ts';
 import { ledgerMonths } from './ledger-months.ts';
 import { ledgerRecords } from './ledger-records.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
+import { NewestRows } from './newest-rows.ts';
 import { checkPool, openPostgres, openPostgresPool } from './postgres.ts';
 import { pruning } from './pruning.ts';
 import { isPostgres, type RecordsTarget } from './records-target.ts';
@@ -30,14 +31,16 @@ export type RecordsStore = Awaited<ReturnType<typeof openRecords>>;
  * for Postgres without the package `pg`.
  */
 export async function openRecords(target: RecordsTarget, onLost: (error: Error) => void = () => {}) {
-  const database = await databaseOf(target, onLost);
+  const opened = await databaseOf(target, onLost);
+  const newest = target.kind === 'memory' ? new NewestRows(opened, kept_in_memory) : undefined;
+  const database = newest?.database ?? opened;
   const months = isPostgres(target) ? ledgerMonths(database) : undefined;
   return {
     /** Where all of them are. */
     database,
     accounts: accountRecords(database),
     keys: keyRecords(database),
-    ledger: ledgerRecords(database, target.kind === 'memory' ? kept_in_memory : undefined),
+    ledger: ledgerRecords(database, newest),
     usage: usageRecords(database),
     traffic: trafficRecords(database),
     audit: auditLog(database),

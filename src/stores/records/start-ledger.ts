@@ -21,8 +21,8 @@ export interface StartedLedger {
   close(): Promise<void>;
 }
 
-/** In memory writes never fail and only the newest rows are kept: rare large batches are cheapest. */
-const inMemoryOptions = { flush_ms: 2000, batch_rows: 10_000 };
+/** In memory nothing else runs while a batch is added to the sums. */
+const inMemoryOptions = { batch_rows: 100 };
 /** A worker hands over soon: what it has not handed over is lost when it is killed. */
 const workerOptions = { flush_ms: 50, refusals_ms: 250 };
 

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Connection, type Database, RecordRefused } from './database.ts';
+import type { LedgerRow } from './ledger-entry.ts';
+import { insertNew, type UnwrittenRows } from './ledger-records.ts';
+
+/** Few: while they are written nothing else runs. */
+const rows_per_step = 20;
+
+/** Any statement about the rows of the ledger, but one that adds some. */
+const asksForRows = /^(?!INSERT).*\bsluice\.(ledger|attempts)\b/s;
+
+/**
+ * The newest rows of a ledger in memory. They are in the tables of `database` for whoever asks it for them, and are not written until then:
+ * most are never asked for, and to write a row and to delete it takes ten times as long as to add it to the sums.
+ */
+export class NewestRows implements UnwrittenRows {
+  readonly database: Database;
+  readonly #kept: number;
+  /** By id, in the order in which they came; undefined for those that are in the tables. */
+  readonly #rows = new Map<string, LedgerRow | undefined>();
+
+  /** Keeps so many rows of `database`, which nobody else may use. */
+  constructor(database: Database, kept: number) {
+    this.#kept = kept;
+    this.database = {
+      run: async (sql, values) => {
+        if (asksForRows.test(sql)) await database.transaction(connection => this.#write(connection));
+        return database.run(sql, values);
+      },
+      transaction: work => database.transaction(connection => work(this.#written(connection))),
+      longTransaction: work => database.longTransaction(connection => work(this.#written(connection))),
+      close: () => database.close(),
+    };
+  }
+
+  unknown(rows: readonly LedgerRow[]): readonly LedgerRow[] {
+    const byId = new Map(rows.map(row => [row.id, row]));
+    return [...byId.values()].filter(({ id }) => !this.#rows.has(id));
+  }
+
+  add(rows: readonly LedgerRow[]): void {
+    for (const row of rows) this.#rows.set(row.id, row);
+    for (const id of this.#rows.keys()) {
+      if (this.#rows.size <= this.#kept) return;
+      this.#rows.delete(id);
+    }
+  }
+
+  /** A connection whose statements find all rows in the tables. */
+  #written(connection: Connection): Connection {
+    return {
+      run: async (sql, values) => {
+        if (asksForRows.test(sql)) await this.#write(connection);
+        return connection.run(sql, values);
+      },
+    };
+  }
+
+  async #write(connection: Connection): Promise<void> {
+    const rows = [...this.#rows.values()].filter(row => row !== undefined);
+    if (rows.length === 0) return;
+    for (let at = 0; at < rows.length; at += rows_per_step) {
+      const step = rows.slice(at, at + rows_per_step);
+      await insertAccepted(connection, step);
+      for (const { id } of step) this.#rows.set(id, undefined);
+      await setImmediate();
+    }
+    const oldest =
+      '(SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)';
+    const old = `FROM sluice.ledger WHERE (started_ms, id) <= ${oldest}`;
+    await connection.run(`DELETE FROM sluice.attempts WHERE ledger_id IN (SELECT id ${old})`, [this.#kept]);
+    await connection.run(`DELETE ${old}`, [this.#kept]);
+  }
+}
+
+/** Inserts rows, but those that the tables cannot hold: their sums are all that is left of them. */
+async function insertAccepted(connection: Connection, rows: readonly LedgerRow[]): Promise<void> {
+  try {
+    await insertNew(connection, rows);
+  } catch (thrown) {
+    if (!(thrown instanceof RecordRefused)) throw thrown;
+    if (rows.length > 1) for (const row of rows) await insertAccepted(connection, [row]);
+  }
+}
