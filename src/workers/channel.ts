@@ -43,15 +43,14 @@ type Sent = string | number | boolean | null | readonly [cloned: string];
 type Call = readonly [id: number, name: string, payload: Sent];
 type Answer = readonly [id: number, value: Sent, fault?: Fault];
 
-/** All that one side sent in one turn of its event loop. */
+/** What one side has sent since its last message. */
 type Batch = readonly [calls: Call[], answers: Answer[]];
 
 /** Requests without an answer and notices that have not been sent, by default. */
 const default_max_waiting = 20_000;
 
 /**
- * Requests and notices between two processes or threads, in their order, with at least everything of one turn of the event loop in one
- * message.
+ * Requests and notices between two processes or threads, in their order. At least everything of one turn of the event loop is one message.
  * Nothing has a time limit of its own. When the other side ends, what waits is rejected with ChannelUnavailable.
  *
  * Any value that the structured clone algorithm takes can be sent. Texts and numbers cost a fifth of objects: what is sent with every

@@ -16,7 +16,7 @@ export type ReservationAnswer =
 
 export type Settlement = readonly [id: string, used: Charge];
 
-/** Accounts whose limits are kept as they were read. */
+/** Lists of limits that are kept as they were read. */
 const max_lists = 1000;
 
 const limitTexts = new WeakMap<readonly Limit[], string>();

@@ -49,9 +49,10 @@ function cellsOf(step: Step | undefined, isFirst: boolean): string[] {
 export function ladderText({ title, contestants }: Table, entries: ReadonlyMap<string, Entry>): string {
   const measured = contestants.map(({ name }) => entries.get(name)!);
   const steps = { requests: stepsOf(measured, 'requests'), streams: stepsOf(measured, 'streams') };
+  const kinds = (['requests', 'streams'] as const).filter(kind => steps[kind].length > 0);
   const rows = measured.map((entry, at) => {
     const name = rungOf(entry);
-    const cells = (['requests', 'streams'] as const).flatMap(kind =>
+    const cells = kinds.flatMap(kind =>
       cellsOf(
         steps[kind].find(step => step.name === name),
         at === 0,
@@ -60,12 +61,8 @@ export function ladderText({ title, contestants }: Table, entries: ReadonlyMap<s
     const fault = entry.fault ? `: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}` : '';
     return [`${at === 0 ? '' : '+ '}${name}: ${rungs[name].title}${fault}`, ...cells];
   });
-  const head = ['request', 'event'].flatMap(unit => [
-    `µs per ${unit}`,
-    'middle half',
-    'more',
-    'of the whole',
-  ]);
+  const units = { requests: 'request', streams: 'event' };
+  const head = kinds.flatMap(kind => [`µs per ${units[kind]}`, 'middle half', 'more', 'of the whole']);
   const table = markdownTable(['Rung', ...head], rows);
   return `**${title}**, CPU time in the least tenth of the rounds, and what half of them lay between; each rung has all parts above it\n\n${table}\n\n${reasons(steps).join('\n')}`;
 }

@@ -64,7 +64,7 @@ export const rungs = described({
   },
   ledger: {
     title: 'rows of the ledger, in memory',
-    why: 'a row of forty fields with an id in order of time, collected and written into SQLite in batches.',
+    why: 'a row of forty fields with an id in order of time, added to the sums in batches.',
   },
   logs: {
     title: 'the log, from `warn` on',

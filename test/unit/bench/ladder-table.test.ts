@@ -32,6 +32,8 @@ describe('the ladder', () => {
     expect(text).toContain('a reply with status 502');
     expect(text).toMatch(/^- \*\*sidecar\*\*, 50\.0 % of a request: /m);
     expect(text).not.toMatch(/^- \*\*inbound/m);
+    // Streams were not measured.
+    expect(text).not.toContain('µs per event');
   });
 
   it('begins with the spike and ends with the command', () => {
