@@ -63,6 +63,13 @@ export const spike: Contestant = {
     startOwn(gateway_core, join(root, 'test/bench/spike.ts'), [`http://127.0.0.1:${upstream.port}`]),
 };
 
+export const spikeInExpress: Contestant = {
+  ...spike,
+  name: 'spike-express',
+  title: 'written by hand, in Express',
+  start: ({ upstream }) => startOwn(gateway_core, servers, ['spike', `http://127.0.0.1:${upstream.port}`]),
+};
+
 /** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
 export const nginx: Contestant = {
   name: 'nginx',

@@ -61,12 +61,18 @@ export function configFile({ directory, upstream }: Place, name: string, changes
 }
 
 export const sluice = sidecar('sluice', 'sluice sidecar', { streamed: final });
-export const mounted: Contestant = {
-  name: 'sluice-express',
-  title: 'sluice in Express',
+const inExpress = (name: string, title: string, server: string): Contestant => ({
+  name,
+  title,
   streamed: final,
-  start: place => startOwn(gateway_core, servers, ['gateway', configFile(place, 'sluice-express')]),
-};
+  start: place => startOwn(gateway_core, servers, [server, configFile(place, name)]),
+});
+export const mounted = inExpress('sluice-express', 'sluice in Express', 'gateway');
+export const mountedYoung = inExpress(
+  'sluice-express-young',
+  "sluice in Express, with the sidecar's settings of V8",
+  'young-gateway',
+);
 
 /** A Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
 export async function redis({ directory }: Place): Promise<Difference> {

@@ -1,4 +1,4 @@
-import { type Contestant, direct, nginx, portkey, proxy, spike } from './contestants.ts';
+import { type Contestant, direct, nginx, portkey, proxy, spike, spikeInExpress } from './contestants.ts';
 import { batch } from './conversation.ts';
 import { rungNames } from './ladder/rungs.ts';
 import {
@@ -6,6 +6,7 @@ import {
   continuous,
   final,
   mounted,
+  mountedYoung,
   passing,
   redis,
   rung,
@@ -75,6 +76,11 @@ export const tablesOf = (against: string | undefined): Readonly<Record<string, T
       sidecar('traced-10', 'tracing, 10 % sampled', {}, () => traced(0.1)),
       sidecar('traced', 'tracing, every exchange', {}, () => traced(1)),
     ],
+  },
+  mounted: {
+    title: 'Mounted in Express',
+    baseline: 'sluice',
+    contestants: [sluice, mounted, mountedYoung, spike, spikeInExpress],
   },
   workers: {
     title: 'Workers of a sidecar, on one core',
