@@ -25,14 +25,16 @@ export function start(
   return started;
 }
 
-/** Starts a file of the repository, or of another checkout. Resolves with the port that it prints. */
+/** Starts a file of the repository, or of another checkout, with `flags` of Node. Resolves with the port that it prints. */
 export async function startOwn(
   core: number,
   file: string,
   args: readonly string[] = [],
   variables: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ) {
-  const started = start(core, process.execPath, ['--conditions=sluice-source', file, ...args], variables);
+  const nodeArgs = [...flags, '--conditions=sluice-source', file, ...args];
+  const started = start(core, process.execPath, nodeArgs, variables);
   const [, port] = await started.printed(/listening on http:\/\/127\.0\.0\.1:(\d+)/, start_ms);
   return { port: Number(port), pid: started.pid };
 }

@@ -5,7 +5,6 @@
 import { Agent, createServer, type RequestListener } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { keepGarbageYoung } from '../../src/cli/v8-flags.ts';
 import { createGateway } from '../../src/index.ts';
 import { listen } from './processes.ts';
 import { spike } from './spike.ts';
@@ -16,10 +15,6 @@ const servers: Readonly<Record<string, (argument: string) => RequestListener | P
     return express().use(createProxyMiddleware({ target, agent }));
   },
   gateway: async config => express().use(await createGateway(config)),
-  'young-gateway': async config => {
-    keepGarbageYoung();
-    return express().use(await createGateway(config));
-  },
   spike: target => express().use(spike(target)),
   // OTLP over HTTP.
   spans: () => (request, response) => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultModels } from '../../src/catalog/default-models.ts';
+import { garbageFlags } from '../../src/cli/v8-flags.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Contestant, install, type Place, root, servers } from './contestants.ts';
 import { api_key } from './conversation.ts';
@@ -61,17 +62,17 @@ export function configFile({ directory, upstream }: Place, name: string, changes
 }
 
 export const sluice = sidecar('sluice', 'sluice sidecar', { streamed: final });
-const inExpress = (name: string, title: string, server: string): Contestant => ({
+const inExpress = (name: string, title: string, flags: readonly string[] = []): Contestant => ({
   name,
   title,
   streamed: final,
-  start: place => startOwn(gateway_core, servers, [server, configFile(place, name)]),
+  start: place => startOwn(gateway_core, servers, ['gateway', configFile(place, name)], {}, flags),
 });
-export const mounted = inExpress('sluice-express', 'sluice in Express', 'gateway');
+export const mounted = inExpress('sluice-express', 'sluice in Express');
 export const mountedYoung = inExpress(
-  'sluice-express-young',
-  "sluice in Express, with the sidecar's settings of V8",
-  'young-gateway',
+  'sluice-express-flags',
+  "sluice in Express, with the sidecar's options of V8",
+  garbageFlags,
 );
 
 /** A Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */

@@ -16,8 +16,10 @@ const asksForRows = /^(?!INSERT).*\bsluice\.(ledger|attempts)\b/s;
 export class NewestRows implements UnwrittenRows {
   readonly database: Database;
   readonly #kept: number;
-  /** By id, in the order in which they came; undefined for those that are in the tables. */
-  readonly #rows = new Map<string, LedgerRow | undefined>();
+  /** In the order in which they came, up to twice as many as are kept. */
+  #unwritten: LedgerRow[] = [];
+  /** Ids of the newest rows, written or not. A Map with the rows would keep some of them alive that it has no more. */
+  #ids = new Set<string>();
 
   /** Keeps so many rows of `database`, which nobody else may use. */
   constructor(database: Database, kept: number) {
@@ -35,15 +37,17 @@ export class NewestRows implements UnwrittenRows {
 
   unknown(rows: readonly LedgerRow[]): readonly LedgerRow[] {
     const byId = new Map(rows.map(row => [row.id, row]));
-    return [...byId.values()].filter(({ id }) => !this.#rows.has(id));
+    return [...byId.values()].filter(({ id }) => !this.#ids.has(id));
   }
 
   add(rows: readonly LedgerRow[]): void {
-    for (const row of rows) this.#rows.set(row.id, row);
-    for (const id of this.#rows.keys()) {
-      if (this.#rows.size <= this.#kept) return;
-      this.#rows.delete(id);
+    for (const row of rows) {
+      this.#unwritten.push(row);
+      this.#ids.add(row.id);
     }
+    const max = 2 * this.#kept;
+    if (this.#unwritten.length > max) this.#unwritten = this.#unwritten.slice(-this.#kept);
+    if (this.#ids.size > max) this.#ids = new Set([...this.#ids].slice(-this.#kept));
   }
 
   /** A connection whose statements find all rows in the tables. */
@@ -57,14 +61,14 @@ export class NewestRows implements UnwrittenRows {
   }
 
   async #write(connection: Connection): Promise<void> {
-    const rows = [...this.#rows.values()].filter(row => row !== undefined);
+    const rows = this.#unwritten.slice(-this.#kept);
     if (rows.length === 0) return;
     for (let at = 0; at < rows.length; at += rows_per_step) {
-      const step = rows.slice(at, at + rows_per_step);
-      await insertAccepted(connection, step);
-      for (const { id } of step) this.#rows.set(id, undefined);
+      await insertAccepted(connection, rows.slice(at, at + rows_per_step));
       await setImmediate();
     }
+    // Nothing is added meanwhile: transactions run one after the other.
+    this.#unwritten = [];
     const oldest =
       '(SELECT started_ms, id FROM sluice.ledger ORDER BY started_ms DESC, id DESC LIMIT 1 OFFSET ?)';
     const old = `FROM sluice.ledger WHERE (started_ms, id) <= ${oldest}`;
