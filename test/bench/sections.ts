@@ -18,6 +18,7 @@ export const sections: Readonly<Record<string, Section>> = {
     options: '--tables gateways --only sluice --connections 0 --streams 1500 --rounds 5 --seconds 2',
   },
   latency: { program: 'latency.ts', script: 'bench:latency', options: '--rounds 7 --seconds 2' },
+  mounted: { options: '--tables mounted --streams 0 --rounds 9 --seconds 0.5' },
   workers: { options: '--tables workers --streams 0 --rounds 9 --seconds 0.5' },
   passthrough: { options: '--tables passthrough,batches --rounds 9 --seconds 0.5' },
   parts: { options: '--tables parts --streams 0 --rounds 9 --seconds 0.5' },
