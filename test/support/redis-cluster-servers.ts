@@ -38,17 +38,18 @@ const options = [
 ];
 
 /** Starts one, and resolves when all slots are served and all replicas follow. */
-export async function startRedisCluster({ replicas = false, args = [] }: RedisClusterOptions = {}) {
-  const all = [...options.flatMap(option => option.split(' ')), ...args];
+export async function startRedisCluster({ replicas = false, tls, args = [] }: RedisClusterOptions = {}) {
+  const encrypted = tls ? ['--tls-cluster', 'yes'] : [];
+  const all = [...options.flatMap(option => option.split(' ')), ...encrypted, ...args];
   const count = replicas ? 6 : 3;
   const nodes = await Promise.all(
     Array.from({ length: count }, async () => {
       // By itself it would be one of those that outgoing connections use.
       const busPort = await freePort();
-      return { busPort, server: await startRedis({ args: [...all, '--cluster-port', `${busPort}`] }) };
+      return { busPort, server: await startRedis({ tls, args: [...all, '--cluster-port', `${busPort}`] }) };
     }),
   );
-  const cluster = new Servers(nodes);
+  const cluster = new Servers(nodes, tls ? 'rediss' : 'redis');
   try {
     await cluster.join();
     return cluster as RedisClusterServers;
@@ -66,14 +67,16 @@ interface Node {
 class Servers implements RedisClusterServers {
   readonly servers: readonly RedisServer[];
   readonly #firstBus: string;
+  readonly #scheme: string;
 
-  constructor(nodes: readonly Node[]) {
+  constructor(nodes: readonly Node[], scheme: string) {
+    this.#scheme = scheme;
     this.servers = nodes.map(({ server }) => server);
     this.#firstBus = `${nodes[0]!.busPort}`;
   }
 
   get url(): string {
-    return `redis+cluster://${this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+    return `${this.#scheme}+cluster://${this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
   }
 
   accountAt(primary: number, nth = 0): string {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { PrintingProcess } from './printing-process.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import { cliArgs, portOptions, type RedisServer, startRedis } from './redis-server.ts';
+import type { TlsFiles } from './tls-files.ts';
 import { until } from './until.ts';
 
 /** A primary with two replicas, and three Sentinels that watch them, all real. */
@@ -22,16 +23,18 @@ export interface SentinelOptions {
   readonly password?: string;
   /** Of the Sentinels. */
   readonly sentinel_password?: string;
+  /** All of them speak TLS only. */
+  readonly tls?: TlsFiles;
 }
 
 /** Starts them, and resolves when every Sentinel knows all the others and both replicas. */
 export async function startRedisSentinel(options: SentinelOptions = {}): Promise<RedisSentinelServers> {
-  const { password, sentinel_password } = options;
+  const { password, sentinel_password, tls } = options;
   const login = password === undefined ? [] : ['--requirepass', password, '--masterauth', password];
   const fast = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1', ...login];
-  const primary = await startRedis({ args: fast });
+  const primary = await startRedis({ tls, args: fast });
   const following = ['--replicaof', '127.0.0.1', `${primary.port}`];
-  const replicas = await Promise.all([0, 1].map(() => startRedis({ args: [...fast, ...following] })));
+  const replicas = await Promise.all([0, 1].map(() => startRedis({ tls, args: [...fast, ...following] })));
   const directory = await mkdtemp(join(tmpdir(), 'sluice-sentinel-'));
   const sentinels = await Promise.all(
     [0, 1, 2].map(at => startSentinel(join(directory, `${at}.conf`), primary.port, options)),
@@ -55,14 +58,15 @@ export async function startRedisSentinel(options: SentinelOptions = {}): Promise
     await stop();
     throw error;
   }
-  return { url: `redis+sentinel://${user}${hosts}/mymaster${query}`, servers, killSentinel, stop };
+  const scheme = tls ? 'rediss' : 'redis';
+  return { url: `${scheme}+sentinel://${user}${hosts}/mymaster${query}`, servers, killSentinel, stop };
 }
 
 async function startSentinel(file: string, primary: number, options: SentinelOptions) {
-  const { password, sentinel_password } = options;
+  const { password, sentinel_password, tls } = options;
   const port = await freePort();
   const lines = [
-    `port ${port}`,
+    ...portOptions(port, tls).map(option => option.join(' ')),
     'bind 127.0.0.1',
     `sentinel monitor mymaster 127.0.0.1 ${primary} 2`,
     'sentinel down-after-milliseconds mymaster 1000',
@@ -77,7 +81,7 @@ async function startSentinel(file: string, primary: number, options: SentinelOpt
   await process.printed(/\+monitor master/);
   const auth = sentinel_password === undefined ? [] : ['--no-auth-warning', '-a', sentinel_password];
   const knows = async () => {
-    const asked = new PrintingProcess('redis-cli', ['-p', `${port}`, ...auth, 'INFO', 'sentinel']);
+    const asked = new PrintingProcess('redis-cli', [...cliArgs(port, tls), ...auth, 'INFO', 'sentinel']);
     await asked.exited;
     return /status=ok,.*slaves=2,sentinels=3/.test(asked.output());
   };

@@ -21,6 +21,8 @@ export interface FleetOptions {
   readonly stores?: NonNullable<GatewayConfig['stores']>;
   /** Keep the data of Redis when it is killed. */
   readonly persistent?: boolean;
+  /** Variables of their environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Several sidecars, each a process of its own, that share one Redis and one upstream. */
@@ -89,7 +91,7 @@ export class Fleet {
 const keyOf = (account: string): string => `sk-${account}-0123456789`;
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { instances, limits, stores, persistent = false } = options;
+  const { instances, limits, stores, persistent = false, environment } = options;
   const redis = await startRedis({ persistent });
   const upstream = new CountingUpstream();
   await upstream.listen();
@@ -101,7 +103,9 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     stores: { state: redis.url, ...stores },
     log: { level: 'fatal' },
   });
-  const started = await Promise.allSettled(Array.from({ length: instances }, () => startSidecar(config)));
+  const started = await Promise.allSettled(
+    Array.from({ length: instances }, () => startSidecar(config, environment)),
+  );
   const sidecars = started.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []));
   const fleet = new Fleet(redis, upstream, sidecars);
   const failed = started.find(result => result.status === 'rejected');
