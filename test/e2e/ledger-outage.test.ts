@@ -144,4 +144,22 @@ describe('the ledger in Postgres', () => {
     expect(await next.stop()).toBe(0);
     await allWritten();
   }, 120_000);
+
+  it('leaves rows on disk when it is stopped while the server does not answer, and ends in time', async () => {
+    const sidecar = await startSidecar(config);
+    await sendRequests(sidecar, 1);
+    await allWritten();
+    postgres.pause();
+    try {
+      await sendRequests(sidecar, 5);
+      const started_ms = performance.now();
+      expect(await sidecar.stop()).toBe(0);
+      expect(performance.now() - started_ms).toBeLessThan(15_000);
+    } finally {
+      postgres.resume();
+    }
+    const next = await startSidecar(config);
+    await allWritten();
+    expect(await next.stop()).toBe(0);
+  }, 120_000);
 });
