@@ -37,6 +37,7 @@ const namesSchema = z.object({
   accounts: z.record(z.string(), maybe(accountNames)).catch({}),
 });
 type Names = z.output<typeof namesSchema>;
+type AccountNames = readonly (readonly [id: string, Names['accounts'][string]])[];
 
 /** What a configuration may refer to beside its own names. */
 export interface Known {
@@ -50,12 +51,14 @@ export interface Known {
 export function checkReferences(config: unknown, known: Known = { adapters: [], paths: [] }): ConfigIssue[] {
   const { success, data } = namesSchema.safeParse(config);
   if (!success) return [];
+  // There may be a million: each reading of a large object takes a second.
+  const accounts = Object.entries(data.accounts);
   return [
     ...checkModels(data),
     ...checkEfforts(data, known),
     ...checkPassthrough(data, known),
-    ...checkAccounts(data),
-    ...checkLimits(data),
+    ...checkAccounts(accounts, data),
+    ...checkLimits(accounts, data),
     ...checkStageReferences(config),
   ];
 }
@@ -129,9 +132,9 @@ function* checkEfforts({ models, providers = {} }: Names, { adapters }: Known): 
   }
 }
 
-function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
+function* checkAccounts(accounts: AccountNames, { plans }: Names): Generator<ConfigIssue> {
   const owners = new Map<string, string>();
-  for (const [id, account] of Object.entries(accounts)) {
+  for (const [id, account] of accounts) {
     const { plan, keys } = account ?? { plan: undefined, keys: [] };
     if (plan !== undefined && !Object.hasOwn(plans, plan)) {
       yield { path: ['accounts', id, 'plan'], message: noSuchName('plan', plan, Object.keys(plans)) };
@@ -152,26 +155,18 @@ function* checkAccounts({ accounts, plans }: Names): Generator<ConfigIssue> {
 }
 
 /** Reports limits on unknown models, which would silently limit nothing. */
-function* checkLimits({ models, plans, accounts, stages }: Names): Generator<ConfigIssue> {
+function* checkLimits(accounts: AccountNames, { models, plans, stages }: Names): Generator<ConfigIssue> {
   const known = new Set(models.flatMap(model => model?.id ?? []));
   if (known.size === 0) return;
-  const limited: (readonly [readonly PropertyKey[], object])[] = [
-    ...Object.entries(plans).map(([name, plan]) => [['plans', name, 'models'], plan.models] as const),
-    ...Object.entries(accounts).map(
-      ([id, account]) => [['accounts', id, 'limits', 'models'], account?.limits.models ?? {}] as const,
-    ),
-    ...stages.map(
-      (entry, at) =>
-        [
-          ['stages', at, 'rate-limit', 'limits', 'models'],
-          entry?.['rate-limit']?.limits.models ?? {},
-        ] as const,
-    ),
-  ];
-  for (const [path, ofModels] of limited) {
-    for (const model of Object.keys(ofModels)) {
-      if (known.has(model)) continue;
-      yield { path: [...path, model], message: noSuchName('model', model, [...known]) };
-    }
-  }
+  const check = (limits: z.output<typeof limitsSchema> | undefined, ...path: PropertyKey[]): ConfigIssue[] =>
+    Object.keys(limits?.models ?? {})
+      .filter(model => !known.has(model))
+      .map(model => ({
+        path: [...path, 'models', model],
+        message: noSuchName('model', model, [...known]),
+      }));
+  for (const [name, plan] of Object.entries(plans)) yield* check(plan, 'plans', name);
+  for (const [id, account] of accounts) yield* check(account?.limits, 'accounts', id, 'limits');
+  for (const [at, stage] of stages.entries())
+    yield* check(stage?.['rate-limit']?.limits, 'stages', at, 'rate-limit', 'limits');
 }

@@ -17,21 +17,25 @@ export function* warningsOf(
   given: Pick<GivenPlugins, 'accountOf' | 'operatorOf'>,
 ): Generator<string> {
   const accountOf = given.accountOf !== undefined;
-  yield* accountWarnings(config, stages, accountOf);
-  yield* limitWarnings(config, stages, accountOf);
+  // There may be a million: each reading of a large object takes a second.
+  const accounts = Object.entries(config.accounts);
+  yield* accountWarnings(config, accounts, stages, accountOf);
+  yield* limitWarnings(config, accounts, stages, accountOf);
   yield* sectionWarnings(config);
   yield* signInWarnings(config, given.operatorOf !== undefined);
   yield* unusedProviders(config);
   yield* routingWarnings(config);
 }
 
+type Accounts = readonly (readonly [id: string, CheckedConfig['accounts'][string]])[];
+
 function* accountWarnings(
   config: CheckedConfig,
+  all: Accounts,
   stages: readonly ListedStage[],
   accountOf: boolean,
 ): Generator<string> {
-  const { accounts, stores, server, metrics } = config;
-  const all = Object.entries(accounts);
+  const { stores, server, metrics } = config;
   if (server.open) {
     const areBuiltIn = stages.every(({ name }) => builtInStages.some(({ stageName }) => stageName === name));
     if (areBuiltIn && all.length > 0)
@@ -50,6 +54,7 @@ function* accountWarnings(
 
 function* limitWarnings(
   config: CheckedConfig,
+  all: Accounts,
   stages: readonly ListedStage[],
   accountOf: boolean,
 ): Generator<string> {
@@ -64,15 +69,11 @@ function* limitWarnings(
   for (const id of Object.keys(responses.reasoning_placement_by_account ?? {}))
     if (!Object.hasOwn(accounts, id))
       yield `responses.reasoning_placement_by_account.${id}: has no effect: there is no such account`;
-  const used = new Set(Object.values(accounts).map(({ plan }) => plan));
+  const used = new Set(all.map(([, { plan }]) => plan));
   for (const name of Object.keys(plans))
     if (!used.has(name)) yield `plans.${name}: has no effect: no account has this plan`;
-  const isLimited =
-    rateLimit?.limits !== undefined ||
-    Object.values(accounts).some(
-      ({ plan, limits }) => new AccountLimits(plans[plan ?? ''], limits).all.length > 0,
-    );
-  if (rateLimit?.dry_run === true && !isLimited)
+  if (rateLimit?.dry_run !== true || rateLimit.limits !== undefined) return;
+  if (all.every(([, { plan, limits }]) => new AccountLimits(plans[plan ?? ''], limits).all.length === 0))
     yield 'stages.rate-limit.dry_run: has no effect: no account has limits';
 }
 

@@ -81,24 +81,15 @@ export class ConfiguredAccounts implements AccountDirectory {
   #byId: ReadonlyMap<string, Account> = new Map();
 
   constructor(accounts: AccountsConfig) {
-    this.replace(accounts);
+    this.#read(accounts);
   }
 
   /** Replaces all accounts and keys at once. Returns the ids of accounts that came, went, or have another plan or other limits. */
   replace(accounts: AccountsConfig): ReadonlySet<string> {
     const before = this.#byId;
-    const byId = new Map<string, Account>();
-    const byDigest = new Map<string, Account>();
-    for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
-      const [given, known] = [{ id, plan, limits }, before.get(id)];
-      // The same object where nothing has changed: stages have made what they need of it already.
-      const account = known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
-      byId.set(id, account);
-      for (const key of keys) byDigest.set(digestOfKey(key), account);
-    }
-    this.#byId = byId;
-    this.#byDigest = byDigest;
-    return new Set([...before.keys(), ...byId.keys()].filter(id => before.get(id) !== byId.get(id)));
+    this.#read(accounts);
+    const now = this.#byId;
+    return new Set([...before.keys(), ...now.keys()].filter(id => before.get(id) !== now.get(id)));
   }
 
   /**
@@ -112,5 +103,20 @@ export class ConfiguredAccounts implements AccountDirectory {
   /** The account of this id; undefined if there is none. */
   findById(id: string): Account | undefined {
     return this.#byId.get(id);
+  }
+
+  #read(accounts: AccountsConfig): void {
+    const before = this.#byId;
+    const byId = new Map<string, Account>();
+    const byDigest = new Map<string, Account>();
+    for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
+      const [given, known] = [{ id, plan, limits }, before.get(id)];
+      // The same object where nothing has changed: stages have made what they need of it already.
+      const account = known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
+      byId.set(id, account);
+      for (const key of keys) byDigest.set(digestOfKey(key), account);
+    }
+    this.#byId = byId;
+    this.#byDigest = byDigest;
   }
 }
