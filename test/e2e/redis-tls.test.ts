@@ -14,7 +14,6 @@ interface Started {
 }
 
 let tls: TlsFiles;
-let redis: Started | undefined;
 let fleet: Fleet | undefined;
 
 beforeAll(async () => {
@@ -22,8 +21,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await fleet?.stop();
-  await redis?.stop();
-  fleet = redis = undefined;
+  fleet = undefined;
 });
 afterAll(() => tls.remove());
 
@@ -38,35 +36,36 @@ const served = async (state: string, more: Partial<FleetOptions> = {}): Promise<
   return fleet;
 };
 
-/** Each speaks TLS only. */
-const kinds: readonly [string, () => Promise<Started>][] = [
-  ['one server', () => startRedis({ tls })],
+describe.each<[string, () => Promise<Started>]>([
+  ['a server', () => startRedis({ tls })],
   ['a cluster', () => startRedisCluster({ tls })],
-  ['Sentinels and their primary', () => startRedisSentinel({ tls })],
-];
+  ['Sentinels and their servers', () => startRedisSentinel({ tls })],
+])('TLS to %s of Redis', (kind, start) => {
+  let redis: Started;
 
-describe('a Redis that speaks TLS only', () => {
-  it.each(kinds)('shares limits between instances: %s', async (_, start) => {
+  beforeAll(async () => {
     redis = await start();
+  }, 60_000);
+  afterAll(() => redis?.stop());
+
+  it('is how instances share limits', async () => {
     expect(redis.url).toMatch(/^rediss/);
     const sent = await (await served(redis.url)).sendMany('tester', 16);
     expect(sent.map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), ...Array(6).fill(429)]);
   });
 
-  it('is followed by Sentinels to the next primary', async () => {
-    redis = await startRedisSentinel({ tls });
-    const running = await served(redis.url, { limits: { tester: { concurrent_requests: 20 } } });
-    expect((await running.send('tester')).status).toBe(200);
-    await redis.servers![0]!.kill();
-    await until(async () => (await running.send('tester')).status === 502);
-    await until(async () => (await running.send('tester')).status === 200);
-  });
-
-  it.each(kinds)('is not used without its authority: %s', async (_, start) => {
-    redis = await start();
+  it('is refused to a server whose authority is not known, and the reason is told', async () => {
     const running = await served(redis.url, { instances: 1, environment: {} });
     expect((await running.send('tester')).status).toBe(502);
-    const told = async () => (await running.readiness(0)).text.includes('self-signed certificate');
-    await until(told);
+    await until(async () => (await running.readiness(0)).text.includes('self-signed certificate'));
   });
+
+  if (kind.startsWith('Sentinels'))
+    it('is spoken with the next primary as well', async () => {
+      const running = await served(redis.url, { limits: { tester: { concurrent_requests: 20 } } });
+      expect((await running.send('tester')).status).toBe(200);
+      await redis.servers![0]!.kill();
+      await until(async () => (await running.send('tester')).status === 502);
+      await until(async () => (await running.send('tester')).status === 200);
+    });
 });
