@@ -50,7 +50,8 @@ type Batch = readonly [calls: Call[], answers: Answer[]];
 const default_max_waiting = 20_000;
 
 /**
- * Requests and notices between two processes or threads, in their order. At least everything of one turn of the event loop is one message.
+ * Requests and notices between two processes or threads, in their order. What is sent in one turn of the event loop goes in one message,
+ * perhaps with what was sent before.
  * Nothing has a time limit of its own. When the other side ends, what waits is rejected with ChannelUnavailable.
  *
  * Any value that the structured clone algorithm takes can be sent. Texts and numbers cost a fifth of objects: what is sent with every

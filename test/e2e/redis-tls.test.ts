@@ -23,7 +23,7 @@ afterEach(async () => {
   await fleet?.stop();
   fleet = undefined;
 });
-afterAll(() => tls.remove());
+afterAll(() => tls?.remove());
 
 const served = async (state: string, more: Partial<FleetOptions> = {}): Promise<Fleet> => {
   fleet = await startFleet({

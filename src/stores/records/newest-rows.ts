@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Connection, type Database, RecordRefused } from './database.ts';
+import { type Connection, type Database, StoreUnavailable } from './database.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 import { insertNew, type UnwrittenRows } from './ledger-records.ts';
 
@@ -11,26 +11,26 @@ const asksForRows = /^(?!INSERT).*\bsluice\.(ledger|attempts)\b/s;
 
 /**
  * The newest rows of a ledger in memory. They are in the tables of `database` for whoever asks it for them, and are not written until then:
- * most are never asked for, and to write a row and to delete it takes ten times as long as to add it to the sums.
+ * most are never asked for, and to write a row and to delete it takes several times as long as to add it to the sums.
  */
 export class NewestRows implements UnwrittenRows {
   readonly database: Database;
   readonly #kept: number;
   /** In the order in which they came, up to twice as many as are kept. */
   #unwritten: LedgerRow[] = [];
-  /** Ids of the newest rows, written or not. A Map with the rows would keep some of them alive that it has no more. */
+  /** Of the newest rows, written or not. */
   #ids = new Set<string>();
 
   /** Keeps so many rows of `database`, which nobody else may use. */
   constructor(database: Database, kept: number) {
     this.#kept = kept;
     this.database = {
-      run: async (sql, values) => {
-        if (asksForRows.test(sql)) await database.transaction(connection => this.#write(connection));
-        return database.run(sql, values);
-      },
-      transaction: work => database.transaction(connection => work(this.#written(connection))),
-      longTransaction: work => database.longTransaction(connection => work(this.#written(connection))),
+      run: (sql, values) =>
+        asksForRows.test(sql)
+          ? database.transaction(this.#over(connection => connection.run(sql, values)))
+          : database.run(sql, values),
+      transaction: work => database.transaction(this.#over(work)),
+      longTransaction: work => database.longTransaction(this.#over(work)),
       close: () => database.close(),
     };
   }
@@ -50,13 +50,22 @@ export class NewestRows implements UnwrittenRows {
     if (this.#ids.size > max) this.#ids = new Set([...this.#ids].slice(-this.#kept));
   }
 
-  /** A connection whose statements find all rows in the tables. */
-  #written(connection: Connection): Connection {
-    return {
-      run: async (sql, values) => {
-        if (asksForRows.test(sql)) await this.#write(connection);
-        return connection.run(sql, values);
-      },
+  /** The same work of a transaction, whose statements find all rows in the tables. */
+  #over<T>(work: (connection: Connection) => Promise<T>): (connection: Connection) => Promise<T> {
+    return async connection => {
+      const before = this.#unwritten;
+      try {
+        return await work({
+          run: async (sql, values) => {
+            if (asksForRows.test(sql)) await this.#write(connection);
+            return connection.run(sql, values);
+          },
+        });
+      } catch (thrown) {
+        // What was written is rolled back.
+        this.#unwritten = before;
+        throw thrown;
+      }
     };
   }
 
@@ -79,10 +88,13 @@ export class NewestRows implements UnwrittenRows {
 
 /** Inserts rows, but those that the tables cannot hold: their sums are all that is left of them. */
 async function insertAccepted(connection: Connection, rows: readonly LedgerRow[]): Promise<void> {
+  await connection.run('SAVEPOINT rows_before');
   try {
     await insertNew(connection, rows);
   } catch (thrown) {
-    if (!(thrown instanceof RecordRefused)) throw thrown;
+    if (thrown instanceof StoreUnavailable) throw thrown;
+    await connection.run('ROLLBACK TO rows_before');
     if (rows.length > 1) for (const row of rows) await insertAccepted(connection, [row]);
   }
+  await connection.run('RELEASE rows_before');
 }

@@ -52,16 +52,17 @@ describe('rows of a ledger in memory', () => {
   });
 
   it('are the newest ones, with their attempts, however many came between two questions', async () => {
-    const all = Array.from({ length: 50 }, (_, at) => sampleRow({ started_ms: 1_000_000 + at }));
+    const all = Array.from({ length: 4 * kept }, (_, at) => sampleRow({ started_ms: 1_000_000 + at }));
     const last = sampleRow({ request_id: 'req_last' });
     await ledger.insert(all.slice(0, 25));
     await list();
-    await ledger.insert(all.slice(25));
+    for (let at = 25; at < all.length; at += 5) await ledger.insert(all.slice(at, at + 5));
     await ledger.insert([last]);
+    expect(await ledger.insert([last])).toBe(0);
     const ids = [...all, last].slice(-kept).map(({ id }) => id);
     expect((await list()).map(({ id }) => id).sort()).toEqual(ids.sort());
     expect(await ledger.find('req_last')).toEqual([last]);
-    expect(await requests()).toBe(51);
+    expect(await requests()).toBe(4 * kept + 1);
     const [{ attempts }] = (await newest.database.run<{ attempts: number }>(
       'SELECT COUNT(*) AS attempts FROM sluice.attempts',
     )) as [{ attempts: number }];
@@ -74,6 +75,16 @@ describe('rows of a ledger in memory', () => {
       connection.run('SELECT COUNT(*) AS rows FROM sluice.ledger'),
     );
     expect(count).toEqual([{ rows: 5 }]);
+  });
+
+  it('are there again after a transaction that saw them was rolled back', async () => {
+    await ledger.insert(sampleRows(5));
+    const rolledBack = newest.database.transaction(async connection => {
+      await connection.run('SELECT id FROM sluice.ledger');
+      throw new Error('enough');
+    });
+    await expect(rolledBack).rejects.toThrow('enough');
+    expect(await list()).toHaveLength(5);
   });
 
   it('count once when they are sent twice, before and after they were asked for', async () => {
@@ -100,5 +111,7 @@ describe('rows of a ledger in memory', () => {
     expect(await list()).toHaveLength(4);
     expect(await requests()).toBe(5);
     expect(await list()).toHaveLength(4);
+    const found = await ledger.find(sampleRow().request_id);
+    expect(found.map(({ attempts_made }) => attempts_made.length)).toEqual([1, 1, 1, 1]);
   });
 });
