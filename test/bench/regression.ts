@@ -19,13 +19,13 @@ const tries = 3;
 
 const options = new Command('npm run bench:regression --')
   .description(
-    'Compares the ladder with the last release, a tag v… or the commit in test/bench/release.json, in rounds that take turns; about 45 s. Passes over machines without two cores or taskset, and clones without that commit.',
+    'Compares the ladder with the last release, a tag v… or the commit in test/bench/release.json, in rounds that take turns; about 80 s. Passes over machines without two cores or taskset, and clones without that commit.',
   )
   .option(
     '--rungs <A,B>',
     `of ${rungNames.join(', ')}`,
     listOf(Object.fromEntries(rungNames.map(name => [name, name]))),
-    ['exchange', 'sidecar'],
+    ['exchange', 'limits', 'routing', 'sidecar'],
   )
   .option('--rounds <N>', 'rounds of half a second each', numberFrom(3, 100), 10)
   .option('--against <COMMIT>', 'another commit than that of the last release')
