@@ -35,15 +35,14 @@ export class LocalQuota {
   count(request: ReservationRequest, statuses: readonly LimitStatus[]): Reservation {
     const result = this.#own.reserve({ ...request, force: true });
     if (!result.admitted) throw new Error('a forced reservation was refused');
-    this.note(request.account, statuses);
+    this.#note(request.account, statuses, result.statuses);
     return result.reservation;
   }
 
   /** Notes what the shared store has answered about an account. */
   note(account: string, statuses: readonly LimitStatus[]): void {
     const limits = statuses.map(({ limit }) => limit);
-    const own = this.#own.statuses(account, limits);
-    for (const [at, status] of statuses.entries()) this.#known.note(account, status, usedOf(own[at]!));
+    this.#note(account, statuses, this.#own.statuses(account, limits));
   }
 
   /** The shared store's last answer, less the time since, for those limits whose window has not ended. */
@@ -71,6 +70,10 @@ export class LocalQuota {
 
   statuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
     return this.#own.statuses(account, limits, this.#shareOf(account));
+  }
+
+  #note(account: string, statuses: readonly LimitStatus[], own: readonly LimitStatus[]): void {
+    for (const [at, status] of statuses.entries()) this.#known.note(account, status, usedOf(own[at]!));
   }
 
   #policyOf({ name }: Limit): OutagePolicy {
