@@ -65,7 +65,8 @@ async function main(): Promise<boolean> {
   const [cpu_s, began_ms] = [cpuSecondsOf(sidecar.pid), performance.now()];
   const samples: ProcessMetrics[] = [];
   while (samples.length < reads) {
-    await after(began_ms + ((samples.length + 1) * options.minutes * 60_000) / reads - performance.now());
+    const due_ms = began_ms + ((samples.length + 1) * options.minutes * 60_000) / reads;
+    await after(Math.max(0, due_ms - performance.now()));
     samples.push(await readMetrics(sidecar.adminUrl));
     if (samples.length % (reads / lines) === 0) say(lineOf(samples.at(-1)!, began_ms, load));
   }
