@@ -38,9 +38,12 @@ const take = (limits = wide, account = 'a') =>
 const isOut = () => opened.store.outage !== undefined;
 const isBack = () => opened.store.outage === undefined;
 
-/** What Redis itself says is used of tokens and leases; asked again where a busy machine took longer than the time-out. */
+/** What Redis itself says is used of tokens and leases; sent and asked again where a busy machine took longer than the time-out. */
 const counted = async (): Promise<number[]> => {
-  await opened.store.settled();
+  await until(async () => {
+    await opened.store.settled();
+    return (await opened.metric('sluice_state_settlements_waiting')) === 0;
+  });
   const statuses = await opened.remote.statuses('a', wide).catch(() => undefined);
   if (!statuses) {
     await sleep(20);
