@@ -51,7 +51,7 @@ const max_found = 100;
 /** Rows that are written when they are asked for. */
 export interface UnwrittenRows {
   /** Those of `rows` that have not been added. */
-  unknown(rows: readonly LedgerRow[]): readonly LedgerRow[];
+  newAmong(rows: readonly LedgerRow[]): readonly LedgerRow[];
   add(rows: readonly LedgerRow[]): void;
 }
 
@@ -69,7 +69,7 @@ export const ledgerRecords = (database: Database, unwritten?: UnwrittenRows) => 
       // A batch that waited on disk may be of an earlier version.
       const samples = batches.flatMap(({ samples = [] }) => samples);
       const refusals = batches.flatMap(({ refusals }) => refusals);
-      const added = unwritten ? unwritten.unknown(rows) : await insertNew(connection, rows);
+      const added = unwritten ? unwritten.newAmong(rows) : await insertNew(connection, rows);
       if (!unwritten) await insertSamples(connection, samples);
       await rollUp(connection, added, refusals);
       // At the end: what fails is sent again.

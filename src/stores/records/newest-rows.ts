@@ -10,8 +10,8 @@ const rows_per_step = 20;
 const asksForRows = /^(?!INSERT).*\bsluice\.(ledger|attempts)\b/s;
 
 /**
- * The newest rows of a ledger in memory. They are in the tables of `database` for whoever asks it for them, and are not written until then:
- * most are never asked for, and to write a row and to delete it takes several times as long as to add it to the sums.
+ * The newest rows of a ledger in memory. They are written to the tables when a statement of `database` names these. Most are never asked
+ * for, and to write and delete a row takes several times as long as to add it to the sums.
  */
 export class NewestRows implements UnwrittenRows {
   readonly database: Database;
@@ -21,7 +21,7 @@ export class NewestRows implements UnwrittenRows {
   /** Of the newest rows, written or not. */
   #ids = new Set<string>();
 
-  /** Keeps so many rows of `database`, which nobody else may use. */
+  /** Keeps the last `kept` rows. From now on `database` is used through this only. */
   constructor(database: Database, kept: number) {
     this.#kept = kept;
     this.database = {
@@ -35,7 +35,7 @@ export class NewestRows implements UnwrittenRows {
     };
   }
 
-  unknown(rows: readonly LedgerRow[]): readonly LedgerRow[] {
+  newAmong(rows: readonly LedgerRow[]): readonly LedgerRow[] {
     const byId = new Map(rows.map(row => [row.id, row]));
     return [...byId.values()].filter(({ id }) => !this.#ids.has(id));
   }

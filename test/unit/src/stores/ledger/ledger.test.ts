@@ -143,7 +143,8 @@ describe('the ledger', () => {
   });
 
   it('moves rows from the disk to the store before it is closed, where the store was slow only', async () => {
-    setting.trouble = () => sleep(300);
+    // Slow until the rows are on the disk.
+    setting.trouble = () => until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) > 0);
     const ledger = openLedger({ flush_ms: 60_000, batch_rows: 500, retry_ms: 60_000 });
     for (const row of sampleRows(25)) ledger.record(row);
     await ledger.close();
