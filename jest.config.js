@@ -25,6 +25,7 @@ export default {
   },
   transformIgnorePatterns: [],
   testEnvironmentOptions: { customExportConditions: ['sluice-source', 'node', 'node-addons'] },
+  reporters: ['default', '<rootDir>/test/support/missing-programs-reporter.js'],
   testMatch: ['<rootDir>/test/{unit,contract,e2e}/**/*.test.ts'],
   // Some start browsers and servers, on machines that may be busy with other things.
   testTimeout: 90_000,

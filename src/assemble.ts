@@ -10,6 +10,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Settings } from './config/load.ts';
 import { createDialects } from './dialects/built-in-dialects.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { bufferLimits } from './inbound/buffer-limits.ts';
 import { BufferedBytes } from './inbound/buffered-bytes.ts';
 import { Routes } from './inbound/routes.ts';
 import type { OtherProcesses } from './server-status.ts';
@@ -47,7 +48,7 @@ export interface LastingParts {
   /** Accounts, keys and the ledger. */
   readonly records: GatewayRecords;
   readonly background: Background;
-  /** Limits the bytes of request bodies in memory. */
+  /** Limits the memory of request bodies. */
   readonly buffered: BufferedBytes;
   /** What stages cache in memory, by their names. */
   readonly caches: Map<string, CacheStore>;
@@ -109,7 +110,7 @@ export async function assemble(
       ownsState: options.state === undefined,
       records,
       background: new Background(settings.server, metrics),
-      buffered: new BufferedBytes(settings.server, metrics.bodies),
+      buffered: new BufferedBytes(bufferLimits(settings.server), metrics.bodies),
       caches: new Map(),
       setLogLevel: own?.setLevel ?? (() => {}),
     };
@@ -260,7 +261,7 @@ export function putInService(parts: Parts, before?: ConfiguredParts): void {
     parts.setLogLevel(settings.log.level);
     records.configure(settings.accounts);
     background.configure(settings.server);
-    buffered.configure(settings.server);
+    buffered.configure(bufferLimits(settings.server));
   }
   metrics.configLoaded(parts.clock.epoch_ms());
 }

@@ -102,6 +102,9 @@ export interface Tool {
   cache_control?: CacheControl;
 }
 
+/** The most choices of a request, and of its reply: OpenAI's own limit. */
+export const max_choices = 128;
+
 /** A client's request, translated by its dialect. Fields that the client left out are absent, never null. */
 export interface ChatRequest {
   /** Catalog id of the model, as the client wrote it. */
@@ -126,7 +129,7 @@ export interface ChatRequest {
   reasoning_split?: boolean;
   /** The client's own labels; sent upstream only by the option `forward_metadata`. */
   metadata?: Record<string, string>;
-  /** Number of choices; absent means 1. */
+  /** Number of choices, at most `max_choices`; absent means 1. */
   n?: number;
   /**
    * The parameters of the OpenAI format that have no field here, under their own names, forwarded as they are: `top_p`,

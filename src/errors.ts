@@ -47,7 +47,7 @@ export const errorCatalogue = {
     status: 404,
     type: 'invalid_request_error',
     message: 'Unknown request URL.',
-    when: 'No such path below `/v1`. Mounted without `terminal`, the parent application answers instead.',
+    when: 'No such path below `/v1`. Mounted without `terminal`, the parent application answers instead. Behind `createChain` also a request that a stage must read and cannot.',
   },
   method_not_allowed: {
     status: 405,

@@ -44,6 +44,8 @@ export class Exchange implements ExchangeView {
   account: Account | undefined;
   /** Set once the body was read and names a model of the catalog. */
   model: Model | undefined;
+  /** The model's name in the request as it came; undefined until the body was read. */
+  requested_model: string | undefined;
   /** Operation in the words of OpenTelemetry's GenAI conventions; undefined if they have none for it. */
   operation: string | undefined = 'chat';
   /** Headers that stages add to the reply, whatever it is. */
@@ -136,7 +138,7 @@ export class Exchange implements ExchangeView {
     return this.#request !== undefined;
   }
 
-  /** Aborts when the upstream is no longer needed: the client has left, or the gateway shuts down. */
+  /** Aborts when the upstream is no longer needed: the client has left, a hook took too long, or the gateway shuts down. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       const controller = new AbortController();
@@ -175,6 +177,9 @@ export class Exchange implements ExchangeView {
 
   /** Called when the client leaves, even if its reply is read on; to cancel work that has not begun. */
   whenLeft: (() => void) | undefined;
+
+  /** Called when the reply has begun, so that no attempt follows and the request is not encoded again. */
+  whenAnswered: (() => void) | undefined;
 
   /** Reports that the connection was closed before the reply was complete. */
   clientLeft(): void {

@@ -22,6 +22,7 @@ import { type Reloaded, withFixed } from './reload.ts';
 import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
 import { ServerStatus } from './server-status.ts';
 import type { Outage } from './stores/records/outage.ts';
+import { watchEventLoop } from './telemetry/event-loop-delay.ts';
 import type { Log } from './telemetry/log.ts';
 import { warnOfLostSpans } from './telemetry/tracing.ts';
 import { isPassthrough } from './upstream/passthrough/passthrough.ts';
@@ -117,6 +118,7 @@ export async function openGateway(
   if (!others.primary) for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
+  const unwatchEventLoop = watchEventLoop(parts.metrics.registry);
   const running = new RunningConfigurations(parts);
   let phase: 'serving' | 'unready' | 'closing' = 'serving';
   const isDraining = () => phase !== 'serving';
@@ -179,6 +181,7 @@ export async function openGateway(
     for (const run of running.runs()) run.abandon();
   };
   const drainAndClose = async (): Promise<void> => {
+    unwatchEventLoop();
     // Before the stores, which stages may still use.
     const configurations = await Promise.allSettled([running.close()]);
     const stores = await Promise.allSettled([parts.ownsState && parts.state.close(), parts.records.close()]);

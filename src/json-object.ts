@@ -5,5 +5,14 @@ export type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Whether a value from JSON has more than `levels` levels of objects and arrays. Looks no deeper than that. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some(element => isDeeper(element, levels - 1));
+  for (const name in value) if (isDeeper((value as Json)[name], levels - 1)) return true;
+  return false;
+}
+
 /** The value, or an empty object if it is not an object. */
 export const asObject = (value: unknown): Json => (isObject(value) ? value : {});

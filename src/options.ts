@@ -87,17 +87,19 @@ export interface ServerOptions {
    */
   body_timeout_ms?: number | undefined;
   /**
-   * The most bytes of request bodies held in memory at a time, decompressed ones included, from their arrival to
-   * the end of their exchange; above it bodies are refused with 502 `server_error`. A process takes two to three
-   * times as much. The default suits a container of 1 GiB.
-   *
-   * @defaultValue `268435456`
+   * The most memory, in bytes, that request bodies may take at a time, from their arrival to the end of their
+   * exchange: their bytes, decompressed ones included, the parsed form (1 byte for a character, 2 in a body that
+   * is not all ASCII; 64 for each value, 128 for each key), and the copy for the provider until its reply
+   * begins. A body takes two to three times its size; above the limit it is refused with 502 `server_error`.
+   * Bodies that take more than 1 MiB are refused at three quarters of it, so that small ones are served beside
+   * them. Without it: half of the heap that V8 may use, but at most a third of what the memory of the container,
+   * divided by `workers`, has above 256 MiB, or an eighth of it. That is 256 MiB in a container of 1 GiB, and 85
+   * MiB in one of 512 MiB.
    */
   max_buffered_bytes?: number | undefined;
   /**
-   * The same for each account; requests without an account share one.
-   *
-   * @defaultValue `67108864`
+   * The same for each account; requests without an account share one. Without it: a quarter of
+   * `max_buffered_bytes`, but at least five times `max_body_bytes`, so that one largest body is served.
    */
   max_buffered_bytes_per_account?: number | undefined;
   /**
@@ -277,7 +279,8 @@ export interface AdminOptions {
      */
     label?: string | undefined;
     /**
-     * Claim with the name of a person. An `email` counts only with `email_verified`.
+     * Claim with the name of a person. An `email` counts only with the `email_verified` of the same answer: ID
+     * token or userinfo.
      *
      * @defaultValue `"email"`
      */
@@ -395,7 +398,8 @@ export interface PortalOptions {
      */
     label?: string | undefined;
     /**
-     * Claim with the name of a person. An `email` counts only with `email_verified`.
+     * Claim with the name of a person. An `email` counts only with the `email_verified` of the same answer: ID
+     * token or userinfo.
      *
      * @defaultValue `"email"`
      */
@@ -1041,26 +1045,77 @@ export interface PassthroughOptions {
 export interface PlanOptions {
   /** Requests in any 60 s. */
   requests_per_minute?: number | undefined;
-  /** Tokens of prompts and completions in any 60 s. */
-  tokens_per_minute?: number | undefined;
-  /** Tokens of prompts and completions since 00:00 UTC. */
-  tokens_per_day?: number | undefined;
+  /** Tokens of prompts and completions in any 60 s. The amount, or `{ limit, hard }`. */
+  tokens_per_minute?: number | {
+    /** The amount. */
+    limit: number;
+    /**
+     * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+     * default true of money, false of tokens.
+     */
+    hard?: boolean | undefined;
+  } | undefined;
+  /** Tokens of prompts and completions since 00:00 UTC. The amount, or `{ limit, hard }`. */
+  tokens_per_day?: number | {
+    /** The amount. */
+    limit: number;
+    /**
+     * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+     * default true of money, false of tokens.
+     */
+    hard?: boolean | undefined;
+  } | undefined;
   /** Requests at the same time, with those that are read on after a 524. */
   concurrent_requests?: number | undefined;
-  /** Dollars at the catalog's prices since 00:00 UTC of the first of the month. */
-  usd_per_month?: number | string | undefined;
+  /** Dollars at the catalog's prices since 00:00 UTC of the first of the month. The amount, or `{ limit, hard }`. */
+  usd_per_month?: number | string | {
+    /** The amount. */
+    limit: number | string;
+    /**
+     * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+     * default true of money, false of tokens.
+     */
+    hard?: boolean | undefined;
+  } | undefined;
   /** Further limits on single models by their ids, which hold beside those on all models. */
   models?: Record<string, {
     /** Requests in any 60 s. */
     requests_per_minute?: number | undefined;
-    /** Tokens of prompts and completions in any 60 s. */
-    tokens_per_minute?: number | undefined;
-    /** Tokens of prompts and completions since 00:00 UTC. */
-    tokens_per_day?: number | undefined;
+    /** Tokens of prompts and completions in any 60 s. The amount, or `{ limit, hard }`. */
+    tokens_per_minute?: number | {
+      /** The amount. */
+      limit: number;
+      /**
+       * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+       * default true of money, false of tokens.
+       */
+      hard?: boolean | undefined;
+    } | undefined;
+    /** Tokens of prompts and completions since 00:00 UTC. The amount, or `{ limit, hard }`. */
+    tokens_per_day?: number | {
+      /** The amount. */
+      limit: number;
+      /**
+       * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+       * default true of money, false of tokens.
+       */
+      hard?: boolean | undefined;
+    } | undefined;
     /** Requests at the same time, with those that are read on after a 524. */
     concurrent_requests?: number | undefined;
-    /** Dollars at the catalog's prices since 00:00 UTC of the first of the month. */
-    usd_per_month?: number | string | undefined;
+    /**
+     * Dollars at the catalog's prices since 00:00 UTC of the first of the month. The amount, or `{ limit, hard
+     * }`.
+     */
+    usd_per_month?: number | string | {
+      /** The amount. */
+      limit: number | string;
+      /**
+       * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+       * default true of money, false of tokens.
+       */
+      hard?: boolean | undefined;
+    } | undefined;
   }> | undefined;
 }
 
@@ -1068,26 +1123,77 @@ export interface PlanOptions {
 export interface LimitOverrides {
   /** Requests in any 60 s. */
   requests_per_minute?: number | null | undefined;
-  /** Tokens of prompts and completions in any 60 s. */
-  tokens_per_minute?: number | null | undefined;
-  /** Tokens of prompts and completions since 00:00 UTC. */
-  tokens_per_day?: number | null | undefined;
+  /** Tokens of prompts and completions in any 60 s. The amount, or `{ limit, hard }`. */
+  tokens_per_minute?: number | {
+    /** The amount. */
+    limit: number;
+    /**
+     * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+     * default true of money, false of tokens.
+     */
+    hard?: boolean | undefined;
+  } | null | undefined;
+  /** Tokens of prompts and completions since 00:00 UTC. The amount, or `{ limit, hard }`. */
+  tokens_per_day?: number | {
+    /** The amount. */
+    limit: number;
+    /**
+     * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+     * default true of money, false of tokens.
+     */
+    hard?: boolean | undefined;
+  } | null | undefined;
   /** Requests at the same time, with those that are read on after a 524. */
   concurrent_requests?: number | null | undefined;
-  /** Dollars at the catalog's prices since 00:00 UTC of the first of the month. */
-  usd_per_month?: number | string | null | undefined;
+  /** Dollars at the catalog's prices since 00:00 UTC of the first of the month. The amount, or `{ limit, hard }`. */
+  usd_per_month?: number | string | {
+    /** The amount. */
+    limit: number | string;
+    /**
+     * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+     * default true of money, false of tokens.
+     */
+    hard?: boolean | undefined;
+  } | null | undefined;
   /** The same for the limits on single models. */
   models?: Record<string, {
     /** Requests in any 60 s. */
     requests_per_minute?: number | null | undefined;
-    /** Tokens of prompts and completions in any 60 s. */
-    tokens_per_minute?: number | null | undefined;
-    /** Tokens of prompts and completions since 00:00 UTC. */
-    tokens_per_day?: number | null | undefined;
+    /** Tokens of prompts and completions in any 60 s. The amount, or `{ limit, hard }`. */
+    tokens_per_minute?: number | {
+      /** The amount. */
+      limit: number;
+      /**
+       * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+       * default true of money, false of tokens.
+       */
+      hard?: boolean | undefined;
+    } | null | undefined;
+    /** Tokens of prompts and completions since 00:00 UTC. The amount, or `{ limit, hard }`. */
+    tokens_per_day?: number | {
+      /** The amount. */
+      limit: number;
+      /**
+       * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+       * default true of money, false of tokens.
+       */
+      hard?: boolean | undefined;
+    } | null | undefined;
     /** Requests at the same time, with those that are read on after a 524. */
     concurrent_requests?: number | null | undefined;
-    /** Dollars at the catalog's prices since 00:00 UTC of the first of the month. */
-    usd_per_month?: number | string | null | undefined;
+    /**
+     * Dollars at the catalog's prices since 00:00 UTC of the first of the month. The amount, or `{ limit, hard
+     * }`.
+     */
+    usd_per_month?: number | string | {
+      /** The amount. */
+      limit: number | string;
+      /**
+       * Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By
+       * default true of money, false of tokens.
+       */
+      hard?: boolean | undefined;
+    } | null | undefined;
   }> | undefined;
 }
 
@@ -1147,11 +1253,19 @@ export interface ChainConfig {
    * @defaultValue `false`
    */
   open?: boolean | undefined;
+  /**
+   * What becomes of requests that a stage must read and cannot, as the chain does not speak their format, such
+   * as `POST /v1/completions`: 404, or with `pass` to the handler, past `validation`, `redact`, `model-access`,
+   * `response-cache`, limits on tokens and money, and stages of your own that look at requests or replies.
+   *
+   * @defaultValue `"refuse"`
+   */
+  otherPaths?: 'refuse' | 'pass' | undefined;
   /** How replies at `/v1/chat/completions` that stages look at are written. Options as in a configuration. */
   chat_completions?: ChatCompletionsOptions | undefined;
   /**
-   * What becomes of `/v1/responses`: left to the handler, which must speak that format, so that the stages see
-   * no more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the
+   * What becomes of `/v1/responses`: a path like any other (see `otherPaths`), left to a handler that speaks the
+   * format only where no stage must read it; or with `from_chat: true` answered by the chain, which asks the
    * handler for `/v1/chat/completions` instead. Other options as in a configuration.
    */
   responses?: {
@@ -1175,9 +1289,9 @@ export interface ChainConfig {
     from_chat?: boolean | undefined;
   } | undefined;
   /**
-   * What becomes of `/v1/messages`: left to the handler, which must speak that format, so that the stages see no
-   * more of it than of any other path; or with `from_chat: true` answered by the chain, which asks the handler
-   * for `/v1/chat/completions` instead. Other options as in a configuration.
+   * What becomes of `/v1/messages`: a path like any other (see `otherPaths`), left to a handler that speaks the
+   * format only where no stage must read it; or with `from_chat: true` answered by the chain, which asks the
+   * handler for `/v1/chat/completions` instead. Other options as in a configuration.
    */
   messages?: {
     /**
@@ -1227,17 +1341,19 @@ export interface ChainConfig {
    */
   body_timeout_ms?: number | undefined;
   /**
-   * The most bytes of request bodies held in memory at a time, decompressed ones included, from their arrival to
-   * the end of their exchange; above it bodies are refused with 502 `server_error`. A process takes two to three
-   * times as much. The default suits a container of 1 GiB.
-   *
-   * @defaultValue `268435456`
+   * The most memory, in bytes, that request bodies may take at a time, from their arrival to the end of their
+   * exchange: their bytes, decompressed ones included, the parsed form (1 byte for a character, 2 in a body that
+   * is not all ASCII; 64 for each value, 128 for each key), and the copy for the provider until its reply
+   * begins. A body takes two to three times its size; above the limit it is refused with 502 `server_error`.
+   * Bodies that take more than 1 MiB are refused at three quarters of it, so that small ones are served beside
+   * them. Without it: half of the heap that V8 may use, but at most a third of what the memory of the container,
+   * divided by `workers`, has above 256 MiB, or an eighth of it. That is 256 MiB in a container of 1 GiB, and 85
+   * MiB in one of 512 MiB.
    */
   max_buffered_bytes?: number | undefined;
   /**
-   * The same for each account; requests without an account share one.
-   *
-   * @defaultValue `67108864`
+   * The same for each account; requests without an account share one. Without it: a quarter of
+   * `max_buffered_bytes`, but at least five times `max_body_bytes`, so that one largest body is served.
    */
   max_buffered_bytes_per_account?: number | undefined;
   /**

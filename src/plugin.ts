@@ -76,6 +76,7 @@ export {
 } from './stores/accounts/accounts.ts';
 export type { CacheStore } from './stores/cache/cache-store.ts';
 export {
+  amountOf,
   type Limit,
   type LimitName,
   type LimitWindow,
@@ -114,7 +115,8 @@ export {
 } from './upstream/adapter.ts';
 export type { MessageField } from './upstream/attempt/fit-messages.ts';
 export { chunkOf, eventObject } from './upstream/http/decode-reply.ts';
-export { scrubbed, UpstreamError } from './upstream/http/upstream-error.ts';
+export { scrubbed } from './upstream/http/scrub.ts';
+export { UpstreamError } from './upstream/http/upstream-error.ts';
 export { type Finish, finishOf } from './upstream/openai/finish-reason.ts';
 export { type OpenAiServer, openAiAdapter } from './upstream/openai/openai-adapter.ts';
 export {
@@ -132,4 +134,5 @@ export {
   templateEffort,
   thinkingSwitches,
 } from './upstream/openai/reasoning-effort.ts';
+export { atMost, max_parts } from './upstream/reply-bounds.ts';
 export { checkToolArguments, toolArguments } from './upstream/tool-arguments.ts';

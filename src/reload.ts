@@ -14,7 +14,10 @@ export interface Reloaded {
 
 type Option = readonly [section: string, option: string];
 
-/** Options that are read at the start only: listeners, stores, and what every line and series has from the beginning. */
+/**
+ * Options that are read at the start only: listeners, stores, and what every line and series has from the beginning. The public host is one
+ * of them, also with workers: new ones cannot listen at `0.0.0.0` while others still have the port at `127.0.0.1`.
+ */
 const fixed: readonly Option[] = [
   ['admin', 'host'],
   ['admin', 'port'],
@@ -22,12 +25,12 @@ const fixed: readonly Option[] = [
   ['admin', 'tls'],
   ['log', 'format'],
   ['metrics', 'account_label'],
+  ['server', 'host'],
   ['server', 'reuse_port'],
 ];
 
 /** Options of the public listener, which a rolling restart of workers applies. */
 const ofListener: readonly Option[] = [
-  ['server', 'host'],
   ['server', 'port'],
   ['server', 'tls'],
 ];

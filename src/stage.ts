@@ -13,6 +13,11 @@ export type Answer = Completion | Iterable<Chunk> | AsyncIterable<Chunk>;
 export interface Stage {
   /** kebab-case: config key, metric label, span name. */
   readonly name: string;
+  /**
+   * Whether this stage protects only what it can read, so that a chain in front of a handler refuses requests in formats that it does not
+   * have: for all exchanges, or as answered after `onHeaders`. By default true for a stage with `onRequest`, `onReply` or `onStream`.
+   */
+  readonly mustRead?: boolean | ((exchange: Exchange) => boolean);
   /** Called first to last, before the body is read. */
   onHeaders?(exchange: Exchange): void | Promise<void>;
   /**

@@ -15,7 +15,7 @@ import {
   share,
   sum,
 } from './promql.ts';
-import { ended, failed, letIn } from './requests.ts';
+import { ended, endedAs, failed, letIn } from './requests.ts';
 
 const firstToken = of('gen_ai_server_time_to_first_token_seconds', ofModel);
 const tokens = of('sluice_tokens_total', ofModel, 'kind=~"input|output"');
@@ -97,11 +97,12 @@ export const glance: Row = {
     }),
     figure({
       id: 10,
-      title: 'Event loop, p99',
-      description: 'Delay of the event loop of the slowest process. Above 50 ms every stream stutters.',
+      title: 'Event loop, longest',
+      description:
+        'The longest delay of the event loop of any process, up to the bound of its bucket. Above 50 ms every stream stutters.',
       unit: 's',
-      queries: { delay: max(of('nodejs_eventloop_lag_p99_seconds')) },
-      thresholds: { warn: 0.05, bad: 0.2 },
+      queries: { delay: quantile(1, of('sluice_event_loop_delay_seconds')) },
+      thresholds: { warn: 0.05, bad: 0.25 },
     }),
     figure({
       id: 11,
@@ -190,9 +191,12 @@ export const glance: Row = {
       id: 19,
       kind: 'series',
       title: 'Failed requests',
-      description: 'As above: failures as a share of the requests let in.',
+      description: 'As above, by whose they are: failures as a share of the requests let in.',
       unit: 'percentunit',
-      queries: { failed: share(failed, letIn) },
+      queries: {
+        'by providers': share(endedAs('provider_failed'), letIn),
+        'by the gateway': share(endedAs('gateway_failed'), letIn),
+      },
       thresholds: { warn: 0.01, bad: 0.05 },
       leadsTo: 'sluice-providers',
     },

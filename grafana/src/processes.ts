@@ -1,5 +1,5 @@
 import type { Row } from './layout.ts';
-import { count, type Expr, max, of, promql, rate, sum } from './promql.ts';
+import { count, type Expr, max, of, promql, quantile, rate, sum } from './promql.ts';
 
 const instance = '{{instance}}';
 const ofEach = (gauge: string) => max(of(gauge), 'instance');
@@ -21,10 +21,10 @@ export const processes: readonly Row[] = [
         kind: 'series',
         title: 'Event-loop delay',
         description:
-          'How late the process is (p99). Above 50 ms every stream stutters: more instances, or a stage that blocks.',
+          'How late each instance was at most, up to the bound of its bucket. Above 50 ms every stream stutters: more instances, or a stage that blocks.',
         unit: 's',
-        queries: { [instance]: ofEach('nodejs_eventloop_lag_p99_seconds') },
-        thresholds: { warn: 0.05, bad: 0.2 },
+        queries: { [instance]: quantile(1, of('sluice_event_loop_delay_seconds'), 'instance') },
+        thresholds: { warn: 0.05, bad: 0.25 },
       },
       {
         id: 35,

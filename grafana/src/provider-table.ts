@@ -3,8 +3,8 @@ import { type Expr, of, ofModel, promql, quantile, rate, share, sum } from './pr
 
 const by = 'sluice_provider';
 const attempts = 'gen_ai_client_operation_duration_seconds_count';
-/** Not those that were ended from here, nor requests that no provider would take. */
-const failedType = 'error_type!~"|aborted|refused"';
+/** Not those that were ended from here or sent once more, nor requests that no provider would take. */
+const failedType = 'error_type!~"|aborted|refused|stale_connection"';
 
 /** Attempts at each provider, per second. */
 export const attempted = (...matchers: readonly string[]): Expr =>

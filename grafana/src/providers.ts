@@ -52,7 +52,7 @@ export const providers: Board = {
           kind: 'stacked',
           title: 'Failures by kind',
           description:
-            'unreachable: no connection. timeout: no answer in time. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
+            'unreachable: no connection. stale_connection: closed as the request came, sent once more. timeout: no answer in time. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
           unit: 'reqps',
           queries: {
             [`${each} {{kind}}`]: rate(
@@ -163,7 +163,7 @@ export const providers: Board = {
           kind: 'series',
           title: 'Unusual ends of replies',
           description:
-            'Finish reasons that no adapter knows, which clients see as stop, and errors after the last finish reason, when the answer was whole.',
+            'Finish reasons that no adapter knows, which clients see as stop, errors after the last finish reason, when the answer was whole, and usage above the context window, which is billed instead.',
           unit: 'reqps',
           queries: {
             [`${each} {{finish_reason}}`]: rate(
@@ -172,6 +172,7 @@ export const providers: Board = {
               'finish_reason',
             ),
             [`${each} late error`]: rate(of('sluice_late_upstream_errors_total', ofProvider), by),
+            [`${each} impossible usage`]: rate(of('sluice_usage_bounded_total', ofProvider), by),
           },
         },
         {

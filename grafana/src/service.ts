@@ -3,7 +3,7 @@ import { glance } from './glance.ts';
 import { processes } from './processes.ts';
 import { of, ofModel, orZero, promql, quantiles, rate, share } from './promql.ts';
 import { providerTable } from './provider-table.ts';
-import { ended } from './requests.ts';
+import { ended, endedAs } from './requests.ts';
 
 const tokensOf = (...matchers: readonly string[]) => rate(of('sluice_tokens_total', ofModel, ...matchers));
 const tokens = (kind: string) => orZero(tokensOf(`kind="${kind}"`));
@@ -33,10 +33,14 @@ export const service: Board = {
           id: 23,
           kind: 'stacked',
           title: 'Errors by type',
-          description: 'The types that clients see in the envelope, per second.',
+          description:
+            'The types that clients see in the envelope, per second, by whose they are: failures of providers or the gateway, refusals (keys, rights, limits), and errors of clients.',
           unit: 'reqps',
           queries: {
-            '{{error_type}}': rate(of('sluice_requests_total', ofModel, 'error_type!=""'), 'error_type'),
+            'provider: {{error_type}}': endedAs('provider_failed', 'error_type'),
+            'gateway: {{error_type}}': endedAs('gateway_failed', 'error_type'),
+            'refused: {{error_type}}': endedAs('refusal', 'error_type'),
+            'client: {{error_type}}': endedAs('client_error', 'error_type'),
           },
         },
         {

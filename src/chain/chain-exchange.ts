@@ -20,6 +20,7 @@ import { foreignBody } from './handler-request.ts';
 import { HandlerSource } from './handler-source.ts';
 import { interceptResponse, isIntercepted } from './intercept-response.ts';
 import { type Incoming, locatedIn, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';
+import type { UnreadPaths } from './unread-paths.ts';
 import { watchSilence } from './watch-silence.ts';
 
 type Next = (error?: unknown) => void;
@@ -27,6 +28,8 @@ type Next = (error?: unknown) => void;
 /** Parts that all requests to one chain share. */
 export interface ChainParts extends RunnerParts {
   readonly routes: Routes;
+  /** What refuses requests that the stages must read and cannot; undefined if they go to the handler. */
+  readonly unread: UnreadPaths | undefined;
   readonly options: CheckedChain['options'];
   readonly log: Log;
   /** The metrics, if there is a registry for them. */
@@ -106,7 +109,9 @@ export class ChainExchange implements PreparedExchange {
     const { exchange, response } = this;
     if (this.#catalog)
       return writeAnswer(exchange, response, this.#catalog.answer(exchange.headers, this.#path));
-    const { idle_timeout_ms } = this.#parts.options;
+    const { unread, options } = this.#parts;
+    const fault = this.format ? undefined : unread?.faultOf(exchange, this.#path);
+    if (fault) throw fault;
     exchange.beginAttempt();
     try {
       for (const [name, value] of Object.entries(exchange.replyHeaders)) response.setHeader(name, value);
@@ -116,6 +121,7 @@ export class ChainExchange implements PreparedExchange {
     const note = () => {
       if (response.headersSent && exchange.end.status === 0) exchange.end.replied(response.statusCode);
     };
+    const { idle_timeout_ms } = options;
     const stopWatching = watchSilence(response, idle_timeout_ms, () => {
       exchange.end.causedBy('upstream_failed');
       exchange.log.warn(

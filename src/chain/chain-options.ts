@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { z } from 'zod';
-import { modelSchema } from '../catalog/model-schema.ts';
+import { type ModelConfig, modelSchema } from '../catalog/model-schema.ts';
+import { priceWarnings } from '../catalog/price-warnings.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { bodyLimits } from '../inbound/body-limits.ts';
 import type { ChainConfig } from '../options.ts';
@@ -17,6 +18,7 @@ import { checkBodyBounds } from './check-body-bounds.ts';
 import { checkReferences } from './check-references.ts';
 import { chainDialectSections } from './dialect-options.ts';
 import { nameTaken, planOf } from './given-stage.ts';
+import { stageOrderWarnings } from './stage-order.ts';
 import type { StagePlan } from './stage-plan.ts';
 import { surroundings } from './surroundings.ts';
 
@@ -41,6 +43,12 @@ export const chainOptionsSchema = z.strictObject({
     .default(false)
     .describe(
       'Accounts or plans without the stage `auth`, or one of your own with `authenticates: true`, are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
+    ),
+  otherPaths: z
+    .enum(['refuse', 'pass'])
+    .default('refuse')
+    .describe(
+      'What becomes of requests that a stage must read and cannot, as the chain does not speak their format, such as `POST /v1/completions`: 404, or with `pass` to the handler, past `validation`, `redact`, `model-access`, `response-cache`, limits on tokens and money, and stages of your own that look at requests or replies.',
     ),
   ...chainDialectSections,
   ...bodyLimits,
@@ -123,6 +131,7 @@ function* checkStages(stages: unknown): Generator<ConfigIssue> {
 }
 
 interface Checked {
+  readonly models: readonly Pick<ModelConfig, 'pricing'>[];
   readonly accounts: object;
   readonly plans: z.output<typeof plansSchema>;
   readonly open: boolean;
@@ -146,8 +155,15 @@ function* checkChain(plans: readonly StagePlan[], options: Checked): Generator<C
       yield { path: [own], message: `has no effect: the stage ${stage} has ${own} of its own` };
 }
 
-/** Warnings about valid options under which every request is refused. */
-function* warningsOf(plans: readonly StagePlan[], { accounts, accountOf }: Checked): Generator<string> {
+/**
+ * Warnings about stages in the wrong place, prices that cannot be meant, and valid options under which every request is refused.
+ */
+function* warningsOf(
+  plans: readonly StagePlan[],
+  { models, accounts, accountOf }: Checked,
+): Generator<string> {
+  yield* stageOrderWarnings(plans.map(({ name }) => name));
+  yield* priceWarnings(models);
   if (accountOf) return;
   const hasAuth = plans.some(({ name }) => name === 'auth');
   const keys = Object.values(accounts as AccountsConfig).flatMap(account => account.keys);

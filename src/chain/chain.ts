@@ -1,5 +1,6 @@
 import type { Completion } from '../canonical.ts';
 import { chunkFault } from '../canonical-faults.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
@@ -11,6 +12,7 @@ import type { HistogramSeries } from '../telemetry/metric-series.ts';
 import { type Metrics, type TimedHook, timedHooks } from '../telemetry/metrics.ts';
 import {
   ChunkError,
+  discardAnswer,
   HookResultError,
   isAnswer,
   isGatewayError,
@@ -19,7 +21,7 @@ import {
   isTransformer,
 } from './hook-result.ts';
 import { type StageFault, StageTimes } from './instrument.ts';
-import type { StageTransformer } from './stage-link.ts';
+import { cancelTransformer, type StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
 
 /** Time for a stage to release its resources. */
@@ -80,6 +82,9 @@ export class ChainRun {
   /** Fails the pending hook. */
   #giveUp: (() => void) | undefined;
   #isAbandoned = false;
+  #catalog: Catalog | undefined;
+  /** The model that the request has named so far. */
+  #named: string | undefined;
 
   constructor(chain: Chain, exchange: Exchange, hook_limit_ms: number) {
     this.#chain = chain;
@@ -106,15 +111,24 @@ export class ChainRun {
     }
   }
 
-  /** Runs `onRequest`, first to last. A stage's answer ends the run: its reply passes the stages up to that one. */
-  onRequest(from = 0): Answer | undefined | Promise<Answer | undefined> {
+  /**
+   * Runs `onRequest`, first to last. A stage's answer ends the run: its reply passes the stages up to that one. Where a stage has named
+   * another model, the exchange has that one of the catalog from the next stage on: for limits, price, upstreams and reply.
+   */
+  onRequest(catalog?: Catalog): Answer | undefined | Promise<Answer | undefined> {
+    this.#catalog = catalog;
+    this.#named = this.#exchange.request.model;
+    return this.#requestFrom(0);
+  }
+
+  #requestFrom(from: number): Answer | undefined | Promise<Answer | undefined> {
     const { stages } = this.#chain;
     for (let index = from; index < stages.length; index++) {
       if (!stages[index]!.onRequest) continue;
       const result = this.#times.run(index, 'onRequest');
       if (result instanceof Promise)
         return this.#settling(index, 'onRequest', result).then(
-          settled => this.#answerOf(index, settled) ?? this.onRequest(index + 1),
+          settled => this.#answerOf(index, settled) ?? this.#requestFrom(index + 1),
         );
       const answer = this.#answerOf(index, result);
       if (answer) return answer;
@@ -123,10 +137,17 @@ export class ChainRun {
   }
 
   #answerOf(index: number, result: unknown): Answer | undefined {
+    const { model } = this.#exchange.request;
+    if (model !== this.#named) this.#rename(model);
     if (isNothing(result)) return undefined;
     this.#expect(isAnswer, index, 'onRequest', result);
     this.#replied = index + 1;
     return result as Answer;
+  }
+
+  #rename(model: string): void {
+    this.#named = model;
+    if (this.#catalog) this.#exchange.model = this.#catalog.find(model);
   }
 
   /** Throws for a result that cannot be meant: without it, a stage that answers where none can would be passed over. */
@@ -174,7 +195,10 @@ export class ChainRun {
     this.#giveUp?.();
   }
 
-  /** `pending`, or a `server_error` if the hook does not settle in time, or the run is abandoned before. */
+  /**
+   * `pending`, or a `server_error` if the hook does not settle in time, or the run is abandoned before. The exchange's signal then aborts, to
+   * stop the hook; an answer that it returns all the same is discarded.
+   */
   #settling(index: number, hook: TimedHook, pending: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const start_ms = performance.now();
@@ -186,6 +210,8 @@ export class ChainRun {
         this.#times.failed(index, hook, error, start_ms);
         this.#logFault(index, hook, cause);
         reject(error);
+        if (hook === 'onRequest') pending.then(discardAnswer, () => {});
+        this.#exchange.abort('internal_error');
       };
       const timer = setTimeout(this.#giveUp, this.#hook_limit_ms);
       const over = () => {
@@ -199,18 +225,36 @@ export class ChainRun {
 
   /** Pipes a stream through the transformers of the stages that want it, last to first, and times them. */
   onStream(source: ChunkSource): ChunkSource {
-    const { stages } = this.#chain;
     const transformers: StageTransformer[] = [];
+    try {
+      this.#addTransformers(transformers);
+    } catch (thrown) {
+      for (const { index, transformer } of transformers) this.#cancel(index, transformer);
+      throw thrown;
+    }
+    if (transformers.length === 0) return source;
+    return { pushInto: sink => new StreamPipeline(source, transformers, this.#times, sink) };
+  }
+
+  #addTransformers(transformers: StageTransformer[]): void {
+    const { stages } = this.#chain;
     for (let index = this.#replied - 1; index >= 0; index--) {
       if (!stages[index]!.onStream) continue;
       const result = this.#times.run(index, 'onStream');
       if (isNothing(result)) continue;
-      if (result instanceof Promise) result.catch(() => {});
+      if (result instanceof Promise)
+        result.then(
+          late => this.#cancel(index, late),
+          () => {},
+        );
       this.#expect(isTransformer, index, 'onStream', result);
       transformers.push({ index, transformer: result as StreamTransformer });
     }
-    if (transformers.length === 0) return source;
-    return { pushInto: sink => new StreamPipeline(source, transformers, this.#times, sink) };
+  }
+
+  /** Releases a transformer that gets no stream. */
+  #cancel(index: number, transformer: unknown): void {
+    if (isTransformer(transformer)) cancelTransformer(transformer, index, this.#times);
   }
 
   /** The error that the client will see, after `onError` of the stages that were entered, last to first. */

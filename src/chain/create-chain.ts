@@ -6,6 +6,7 @@ import { madeAt } from '../diagnostics/config-error.ts';
 import { builtInDialects, createDialects } from '../dialects/built-in-dialects.ts';
 import type { Dialect } from '../dialects/define-dialect.ts';
 import { ExchangeRun } from '../exchange/runner.ts';
+import { bufferLimits } from '../inbound/buffer-limits.ts';
 import { BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { parserFault } from '../inbound/parser-fault.ts';
 import { Routes } from '../inbound/routes.ts';
@@ -30,11 +31,13 @@ import { holdsLimits } from './check-access.ts';
 import { createStages } from './create-stages.ts';
 import { isShared, locatedIn } from './shared-exchange.ts';
 import type { ErrorHandler, RequestHandler } from './stage-plan.ts';
+import { readsExchanges, UnreadPaths } from './unread-paths.ts';
 
 /**
  * Puts stages in front of an existing handler, such as the application's own proxy to an OpenAI-compatible server:
  * `app.use('/v1/chat/completions', createChain([auth(), validation()], { models, accounts }), proxy)`. The handler receives the request as
- * changed by the stages, and its reply goes back through them. Requests to other paths only run `onHeaders`.
+ * changed by the stages, and its reply goes back through them. Requests in formats that the chain does not speak run only `onHeaders`; if a
+ * stage must read them, they are refused, unless `otherPaths` is `pass`.
  */
 export function createChain<R extends IncomingMessage = IncomingMessage>(
   stages: readonly ChainStage[],
@@ -130,6 +133,13 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
     routes.generating,
     models.map(({ id }) => id),
   );
+  const readers = chain.stages.filter(readsExchanges);
+  const passes = options.otherPaths === 'pass';
+  if (passes && readers.length > 0)
+    log.warn(
+      { stages: readers.map(({ name }) => name) },
+      "createChain: otherPaths: 'pass' leaves requests to the handler that these stages cannot read",
+    );
   const looksBack = chain.stages.some(stage => stage.onReply || stage.onStream || stage.onError);
   return {
     chain,
@@ -137,8 +147,9 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
     limits: options,
     metrics,
     background: new Background(options, metrics),
-    buffered: new BufferedBytes(options, metrics.bodies),
+    buffered: new BufferedBytes(bufferLimits(options), metrics.bodies),
     routes,
+    unread: passes ? undefined : new UnreadPaths(readers),
     options,
     log,
     measured,

@@ -22,7 +22,7 @@ export const chainDialectSections = Object.fromEntries(
       const about = `How replies at \`${path}\` that stages look at are written. Options as in a configuration.`;
       return [section, schema.prefault({}).describe(about)];
     }
-    const about = `What becomes of \`${path}\`: left to the handler, which must speak that format, so that the stages see no more of it than of any other path; or with \`from_chat: true\` answered by the chain, which asks the handler for \`/v1/chat/completions\` instead. Other options as in a configuration.`;
+    const about = `What becomes of \`${path}\`: a path like any other (see \`otherPaths\`), left to a handler that speaks the format only where no stage must read it; or with \`from_chat: true\` answered by the chain, which asks the handler for \`/v1/chat/completions\` instead. Other options as in a configuration.`;
     const described = from_chat.describe(
       `Answer \`${path}\` here, asking the handler for a chat completion.`,
     );

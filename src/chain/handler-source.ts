@@ -6,11 +6,17 @@ import type { ReplySink } from '../outbound/reply-sink.ts';
 import { metered } from '../settlement/metered-stream.ts';
 import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
-import { AttemptFailed, failureOf, failureOfStatus } from '../upstream/attempt/attempt-failure.ts';
-import { chunkOf, decodeWhole, isEventStream } from '../upstream/http/decode-reply.ts';
+import {
+  AttemptFailed,
+  failureOf,
+  failureOfStatus,
+  textOfFailure,
+} from '../upstream/attempt/attempt-failure.ts';
+import { decodeWhole, isEventStream } from '../upstream/http/decode-reply.ts';
 import { beginningOf, decompressed } from '../upstream/http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../upstream/http/stream-reader.ts';
 import type { Body } from '../upstream/http/upstream-call.ts';
+import { WholeReply } from '../upstream/http/whole-reply.ts';
 import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
 import type { Interception } from './intercept-response.ts';
@@ -85,7 +91,7 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
   readonly #sink: ChunkSink;
   /** Set when the handler is called: once the transformers have begun. */
   #waited: (() => void) | undefined;
-  #reader: StreamReader | undefined;
+  #reader: StreamReader | WholeReply | undefined;
   #body: Body | undefined;
   /** True once the handler has replied without an error. */
   #begun = false;
@@ -144,11 +150,13 @@ class HandlerStream implements StreamHandle, StreamReaderOwner {
     this.#begun = true;
     if (isEventStream(headers)) {
       const decoder = new OpenAiStreamDecoder();
-      this.#reader = new StreamReader(decoder, this, reply_limits, this.#exchange.request.n);
-      return this.#reader.read(body);
+      const reader = new StreamReader(decoder, this, reply_limits, this.#exchange.request.n);
+      this.#reader = reader;
+      return reader.read(body);
     }
-    this.give([chunkOf(await decodeWhole(body, openAiFormat, reply_limits))]);
-    this.finish();
+    const reply = new WholeReply(await decodeWhole(body, openAiFormat, reply_limits), this);
+    this.#reader = reply;
+    reply.give();
   }
 }
 
@@ -172,7 +180,7 @@ async function accepted({ attempts }: Exchange, reply: Interception) {
 
 function failed(exchange: Exchange, thrown: unknown, begun: boolean): Error {
   const { error, kind } = failureOf(thrown, begun);
-  exchange.attempts.at(-1)?.ended('failed', kind);
+  exchange.attempts.at(-1)?.ended('failed', kind, textOfFailure(exchange, { error }));
   exchange.end.causedBy(error.code === 'upstream_refused' ? 'refused' : 'upstream_failed');
   return error;
 }

@@ -49,6 +49,21 @@ export const isNothing = (result: unknown): boolean => result === undefined || r
 export const isAnswer = (result: unknown): result is Answer =>
   isReply(result) || (typeof result === 'object' && result !== null && isIterable(result));
 
+/** Closes the stream of an answer that is not sent: it may hold a connection. Never throws; does nothing with anything else. */
+export function discardAnswer(answer: unknown): void {
+  const ignored = () => {};
+  try {
+    const { destroy, cancel, return: end } = (answer ?? {}) as Record<string, unknown>;
+    // Streams of Node and of the Web, then generators: until they are read, their iterators close nothing.
+    const close = [destroy, cancel, end].find(method => typeof method === 'function');
+    if (close) Promise.resolve(close.call(answer)).catch(ignored);
+    else if (typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer)
+      Promise.resolve((answer as AsyncIterable<unknown>)[Symbol.asyncIterator]().return?.()).catch(ignored);
+  } catch {
+    // A stream that is read elsewhere cannot be closed.
+  }
+}
+
 export const isReply = (result: unknown): result is Completion => replyFault(result) === undefined;
 
 export const isTransformer = (result: unknown): result is StreamTransformer =>

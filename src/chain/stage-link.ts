@@ -130,14 +130,7 @@ export class StageLink implements ChunkSink, StreamController {
   cancel(): void {
     if (this.#over) return;
     this.#finish();
-    const refused = (thrown: unknown) => this.#times.refused(this.#index, 'onStream', thrown);
-    try {
-      const pending: unknown = this.#transformer.cancel?.();
-      // Not waited for; a rejection without a handler would end the process.
-      if (pending instanceof Promise) pending.catch(refused);
-    } catch (thrown) {
-      refused(thrown);
-    }
+    cancelTransformer(this.#transformer, this.#index, this.#times);
   }
 
   #call(method: 'start' | 'transform' | 'flush', chunk?: Chunk): void {
@@ -224,5 +217,17 @@ export class StageLink implements ChunkSink, StreamController {
     this.#times.add(this.#index, 'onStream', this.#own_ms);
     const end_ms = performance.now();
     this.#times.span(this.#index, 'onStream', this.#start_ms, end_ms, this.#own_ms, this.#failure);
+  }
+}
+
+/** Calls `cancel` of the transformer of the stage at `index`. What it throws is counted. */
+export function cancelTransformer(transformer: StreamTransformer, index: number, times: StageTimes): void {
+  const refused = (thrown: unknown) => times.refused(index, 'onStream', thrown);
+  try {
+    const pending: unknown = transformer.cancel?.();
+    // Not waited for; a rejection without a handler would end the process.
+    if (pending instanceof Promise) pending.catch(refused);
+  } catch (thrown) {
+    refused(thrown);
   }
 }

@@ -21,6 +21,7 @@ import {
 } from './command.ts';
 import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
+import { replacing, type WasOption, withWas } from './was-option.ts';
 
 /** `sluice accounts …`. */
 export function accountsCommand(voice: Voice): Command {
@@ -36,13 +37,13 @@ Accounts of the configuration are changed there; their names cannot be used here
     .option('--limits <JSON>', "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'", '{}')
     .option('--display-name <TEXT>', `shown beside the name, ${max_display_name} characters at most`, '')
     .action(inStore(create, voice));
-  withConfig(accounts.command('set-plan <NAME> <PLAN>'))
+  withWas(withConfig(accounts.command('set-plan <NAME> <PLAN>')))
     .description('change its plan: one of the configuration, or - for none')
     .action(inStore(setPlan, voice));
-  withConfig(accounts.command('set-limits <NAME> <JSON>'))
+  withWas(withConfig(accounts.command('set-limits <NAME> <JSON>')))
     .description("change its limits, which replace the plan's; '{}' for none")
     .action(inStore(setLimits, voice));
-  withConfig(accounts.command('set-display-name <NAME> <TEXT>'))
+  withWas(withConfig(accounts.command('set-display-name <NAME> <TEXT>')))
     .description("change what is shown beside its name; '' for nothing")
     .action(inStore(setDisplayName, voice));
   withConfig(accounts.command('disable <NAME>'))
@@ -84,21 +85,33 @@ async function create(context: CommandContext, id: string, options: CreateOption
   context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
 }
 
-async function setPlan(context: CommandContext, id: string, name: string): Promise<void> {
+async function setPlan(context: CommandContext, id: string, name: string, { was }: WasOption): Promise<void> {
   const plan = planOf(context, name);
-  await change(context, id, { plan });
+  // A plan that is no longer configured can be what was there.
+  await change(context, id, replacing('plan', plan, was === '-' ? null : was));
   context.print(`account ${id} has the plan ${plan ?? 'none'}`);
 }
 
-async function setLimits(context: CommandContext, id: string, json: string): Promise<void> {
+async function setLimits(
+  context: CommandContext,
+  id: string,
+  json: string,
+  { was }: WasOption,
+): Promise<void> {
   const limits = limitsOf(context, json);
-  await change(context, id, { limits });
+  const before = was === undefined ? undefined : parsedLimits(was, limitOverridesSchema);
+  await change(context, id, replacing<'limits', AccountRecord['limits']>('limits', limits, before));
   context.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
 }
 
-async function setDisplayName(context: CommandContext, id: string, text: string): Promise<void> {
+async function setDisplayName(
+  context: CommandContext,
+  id: string,
+  text: string,
+  { was }: WasOption,
+): Promise<void> {
   const display_name = displayNameOf(text);
-  await change(context, id, { display_name });
+  await change(context, id, replacing('display_name', display_name, was));
   context.print(`account ${id} has the display name ${display_name || 'none'}`);
 }
 
@@ -115,7 +128,11 @@ async function enable(context: CommandContext, id: string): Promise<void> {
   context.print(`enabled account ${id}`);
 }
 
-async function change(context: CommandContext, id: string, set: AccountChange): Promise<void> {
+async function change(
+  context: CommandContext,
+  id: string,
+  set: (now: AccountRecord) => AccountChange,
+): Promise<void> {
   refuseConfigured(context, id, 'it is changed there');
   await context.store.accounts.change(id, set, context.operator).catch(refused);
 }

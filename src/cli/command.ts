@@ -54,7 +54,7 @@ export const inStore =
     const settings = loadCommandSettings(config);
     if (settings.target.kind === 'memory') {
       throw new CommandMistake(
-        `${config} keeps records in memory, where only the running process sees them. Set stores: { records: sqlite:./sluice.db } or postgres://USER:PASSWORD@HOST/DATABASE`,
+        `${config} keeps records in memory, where only the running process sees them. Set stores: { records: sqlite:./sluice.db } or postgres://USER:PASSWORD@HOST/DATABASE; beside an application that gives createGateway a pool, the database of that pool`,
       );
     }
     const at_ms = Date.now();

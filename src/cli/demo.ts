@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { defaultModels } from '../catalog/default-models.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 
 const operator = 'demo';
@@ -15,22 +14,28 @@ const demoPlans = {
   },
 };
 
-/** Configuration of the demo: the example catalog in front of one server, with a new key and password. */
+/** The server of a demo. */
+export interface DemoServer {
+  readonly base_url: string;
+  readonly adapter: 'openai' | 'vllm';
+  readonly api_key: string | undefined;
+}
+
+/** Configuration of the demo: `models` in front of one server, with a new key and password. */
 export function demoConfig(
-  upstream_url: string,
-  adapter: 'openai' | 'vllm',
-  api_key: string | undefined,
+  { base_url, adapter, api_key }: DemoServer,
+  models: unknown[],
 ): { config: GatewayConfig; key: string; operator: string; password: string } {
   const key = `sk-demo-${randomBytes(18).toString('base64url')}`;
   const password = randomBytes(12).toString('base64url');
-  const provider = { adapter, base_url: upstream_url, ...(api_key && { api_key }) };
+  const provider = { adapter, base_url, ...(api_key && { api_key }) };
   const config = {
     log: { level: 'warn' },
     // No load balancer has to notice that a demo ends.
     server: { unready_ms: 0 },
     admin: { users: { [operator]: { password } } },
     providers: { upstream: provider },
-    models: defaultModels('upstream'),
+    models,
     plans: demoPlans,
     accounts: { demo: { keys: [{ value: key }] } },
   };
@@ -43,23 +48,28 @@ interface DemoPlace {
   readonly key: string;
   readonly password: string;
   readonly upstream: string;
+  /** The id of a model to ask. */
+  readonly model: string;
   /** How people call this program. */
   readonly program: string;
 }
 
-/** Text printed on a terminal when the demo starts: what to try. */
-export function invitation({ url, adminUrl, key, password, upstream, program }: DemoPlace): string {
+/** Text printed when the demo starts: what to try. */
+export function invitation({ url, adminUrl, key, password, upstream, model, program }: DemoPlace): string {
+  const messages = [{ role: 'user', content: 'Why do rivers bend?' }];
+  const asked = { model, stream: true, stream_options: { continuous_usage_stats: true }, messages };
+  const body = JSON.stringify(asked).replaceAll("'", "'\\''");
   return `Next: open ${adminUrl}/dashboard/ (name ${operator}, password ${password}), or paste the curl below.
 
 sluice is listening on ${url} (admin: ${adminUrl}).
 Upstream: ${upstream}
 
-Try it, a streamed completion with its reasoning and its running usage:
+Try it, a streamed completion with its running usage, and its reasoning if the model has one:
 
 curl -N ${url}/v1/chat/completions \\
   -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
-  -d '{"model":"aion-labs/aion-3.5","stream":true,"stream_options":{"continuous_usage_stats":true},"messages":[{"role":"user","content":"Why do rivers bend?"}]}'
+  -d '${body}'
 
 Or in the browser: ${adminUrl}/dashboard/playground with the key ${key}. Name, password and key are for this run.
 

@@ -14,6 +14,7 @@ import {
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
 import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
+import { replacing, type WasOption, withWas } from './was-option.ts';
 
 /** `sluice keys …`. */
 export function keysCommand(voice: Voice): Command {
@@ -39,7 +40,7 @@ Keys of the configuration are not listed here.`,
       limitsOf,
     )
     .action(inStore(create, voice));
-  withConfig(keys.command('set-limits <ID> <JSON>'))
+  withWas(withConfig(keys.command('set-limits <ID> <JSON>')))
     .description("change its own limits, which hold beside those of its account; '{}' for none")
     .action(inStore(setLimits, voice));
   withConfig(keys.command('set-expiry <ID> <TIME>'))
@@ -148,9 +149,12 @@ async function setLimits(
   { store, operator, print }: CommandContext,
   id: string,
   json: string,
+  { was }: WasOption,
 ): Promise<void> {
   const limits = limitsOf(json);
-  const { account } = await store.keys.change(idOf(id, 'set-limits'), { limits }, operator).catch(mistakenId);
+  const before = was === undefined ? undefined : limitsOf(was);
+  const set = replacing<'limits', KeyRecord['limits']>('limits', limits, before);
+  const { account } = await store.keys.change(idOf(id, 'set-limits'), set, operator).catch(mistakenId);
   print(`key ${id} of account ${account} has the limits ${JSON.stringify(limits)}`);
 }
 

@@ -1,5 +1,5 @@
 import { type DiscoveredModel, discoveredModels } from '../catalog/discovered-model.ts';
-import { scrubbed } from '../upstream/http/upstream-error.ts';
+import { withoutCredentials } from '../upstream/http/scrub.ts';
 import { askServer, NoAnswer, type ServerAnswer } from './ask-server.ts';
 
 /** A server to be asked for its models. */
@@ -45,7 +45,7 @@ const rightAddress = 'check the address: it usually ends with /v1';
 
 /** What an error status of a server means for its operator, who has sent a key or none. */
 export function refusalOf(status: number, text: string, hasKey = true): NoAnswer {
-  const said = scrubbed(text.slice(0, 300)).trim();
+  const said = withoutCredentials(text, 300).trim();
   return new NoAnswer(`answered ${status}${said === '' ? '' : `: ${said}`}`, remedyFor(status, hasKey));
 }
 

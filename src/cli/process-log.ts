@@ -15,10 +15,15 @@ export class ProcessLog {
     this.#format = settings.log.format;
   }
 
-  /** Writes what is waited for at the start, such as the address, whatever the level. People read `text`, if there is one. */
+  /**
+   * Writes what is waited for at the start, such as the address, whatever the level. People read `text`, if there is one: in place of the
+   * line where that is for people too, else beside it, on standard error, so that the log stays one of JSON lines.
+   */
   announce(fields: object, message: string, text?: string): void {
-    if (text !== undefined && isPretty(this.#format)) process.stdout.write(`${text}\n`);
-    else new BoundedLog(createLog('info', this.#format)).info(fields, message);
+    const isForPeople = isPretty(this.#format);
+    if (text === undefined || !isForPeople)
+      new BoundedLog(createLog('info', this.#format)).info(fields, message);
+    if (text !== undefined) (isForPeople ? process.stdout : process.stderr).write(`${text}\n`);
   }
 
   /** Logs Node's warnings, unless they are switched off, and errors that nothing has caught: those end the process with the code 1. */

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
+import { defaultModels } from '../catalog/default-models.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { notOneOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { CommandMistake, programName, UsageMistake } from './command.ts';
-import { demoConfig, invitation } from './demo.ts';
+import { type DemoServer, demoConfig, invitation } from './demo.ts';
 import type { AddressChoice } from './listen-addresses.ts';
 import type { ProcessLog } from './process-log.ts';
 import type { Sidecar } from './serve.ts';
@@ -119,9 +120,14 @@ function listenForHangUp(): { follow(gateway: Sidecar['gateway']): void } {
 
 async function serveDemo(flags: Flags): Promise<void> {
   const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER } = process.env;
+  const adapter = adapterOf(UPSTREAM_ADAPTER);
   const simulator = UPSTREAM_URL ? undefined : await startDemoSimulator();
   const upstream = simulator?.url ?? UPSTREAM_URL!;
-  const { config, ...access } = demoConfig(upstream, adapterOf(UPSTREAM_ADAPTER), UPSTREAM_KEY);
+  const server: DemoServer = { base_url: upstream, adapter, api_key: UPSTREAM_KEY || undefined };
+  const models = simulator
+    ? defaultModels('upstream')
+    : await (await import('./demo-models.ts')).demoModels(server);
+  const { config, ...access } = demoConfig(server, models);
   const { log, url, adminUrl } = await serveUntilSignal(config, flags, async () => simulator?.close());
   const program = programName(process.env);
   const described = simulator
@@ -130,7 +136,8 @@ async function serveDemo(flags: Flags): Promise<void> {
   const [fields, message] = listening({ url, adminUrl });
   // The key and the password are new and end with the process, and the demo cannot be tried without them.
   const hints = { ...fields, ...access, upstream: described, dashboard: `${adminUrl}/dashboard/` };
-  log.announce(hints, message, invitation({ url, adminUrl, ...access, upstream: described, program }));
+  const model = config.models[0]!.id;
+  log.announce(hints, message, invitation({ url, adminUrl, ...access, upstream: described, model, program }));
 }
 
 function adapterOf(name = 'vllm'): 'vllm' | 'openai' {

@@ -31,7 +31,9 @@ export const usageCommand = (voice: Voice): Command =>
       'after',
       `
 An exchange belongs to the hour and day in which it began, and to the provider that was asked last. Sums by
-hour and key are kept for 92 days, as those of one account by provider. They begin with schema version 6 of the store. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
+hour and key are kept for 92 days, as those of one account by provider. They begin with schema version 6 of the store.
+Errors are failures of providers and of the gateway, refusals (401, 403, 429) and errors of clients; those of before
+schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
     )
     .action(inStore(showUsage, voice));
 

@@ -8,6 +8,13 @@ import { FileProblem, readSmallFile } from '../small-file.ts';
  */
 const expansion = /\$\$\{|\$\{file:(?!-)([^{}]*)\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}|\$\{/g;
 
+/**
+ * A whole value that is a variable in the words of shells and of other gateways: taken as it stands it would be a key that everybody can
+ * guess. Bare names in upper case only, so that a password may begin with `$`.
+ */
+const foreign =
+  /^(?:\$([A-Z_][A-Z0-9_]*)|\$\(([A-Za-z_]\w*)\)|%([A-Z_][A-Z0-9_]*)%|\{\{ ?([A-Za-z_]\w*) ?\}\}|os\.environ\/(\w+)|env[.:]([A-Z_][A-Z0-9_]*))$/;
+
 const accepted =
   '${NAME}, ${NAME:-default} with no braces in the default, ${file:PATH}, and $${ for a literal ${';
 
@@ -40,7 +47,8 @@ export interface Expansion {
 /**
  * A copy of `value` with `${NAME}` in its strings replaced from the environment, and `${file:PATH}` by the text of a file without one line
  * break at its end. `${NAME:-default}` gives the default when the variable is unset or empty, as in shells; `$${` gives `${`. What is put in
- * is not expanded again. Issues: a variable that is not set, a file that cannot be used, any other `${`, and a `${` in a name.
+ * is not expanded again. Issues: a variable that is not set, a file that cannot be used, any other `${`, a `${` in a name, and a variable in
+ * another program's form.
  */
 export function expandVariables(
   value: unknown,
@@ -68,6 +76,12 @@ function expandText(
   { issues, values }: Expansion,
   path: readonly PropertyKey[],
 ): string {
+  const variable = foreign.exec(text)?.find((part, at) => at > 0 && part !== undefined);
+  if (variable !== undefined)
+    issues.push({
+      path,
+      message: `is not expanded in this form: write \${${variable}} for the variable; a value that really has this text comes from one`,
+    });
   let isRefused = false;
   const put = (from: ExpandedValue['from'], content: string) => {
     values.push({ path, from, content });

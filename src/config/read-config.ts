@@ -53,18 +53,27 @@ function parsed(source: ConfigText): WrittenConfig {
   });
   const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
     new ConfigError(file, issues.map(withLine), options);
-  if (document.errors.length > 0)
-    throw error(
-      document.errors.map(({ message, linePos }) => ({
-        path: [],
-        message: message.split('\n')[0]!,
-        line: linePos?.[0].line,
-      })),
-    );
+  if (document.errors.length > 0) throw error(syntaxIssues(document));
   const refused = refusedNames(document, lines);
   if (refused.length > 0) throw error(refused);
   return { value: plainOf(document, error), source, directory: dirname(resolve(file)), error };
 }
+
+/** The first mistake of each line: what follows it there is its consequence. */
+function syntaxIssues({ errors }: Document): ConfigIssue[] {
+  const byLine = new Map<number | undefined, ConfigIssue>();
+  for (const { code, message, linePos } of errors) {
+    const line = linePos?.[0].line;
+    const text = code === 'TAB_AS_INDENT' ? tabs : message.split('\n')[0]!;
+    if (!byLine.has(line)) byLine.set(line, { path: [], message: text, line });
+  }
+  const issues = [...byLine.values()];
+  // Without its indentation nothing below can be read as it is meant.
+  const [first] = issues.filter(({ message }) => message === tabs);
+  return first ? [first] : issues;
+}
+
+const tabs = 'is indented with a tab; YAML takes spaces only, also on the lines below';
 
 function plainOf(document: Document, error: WrittenConfig['error']): unknown {
   try {
@@ -83,7 +92,7 @@ function refusedNames(document: Document, lines: LineCounter): readonly ConfigIs
   const lineAt = (key: unknown) => (isNode(key) && key.range ? lines.linePos(key.range[0]).line : undefined);
   visit(document, {
     Map(_, { items }) {
-      const names = new Set<string>();
+      const names = new Map<string, number | undefined>();
       for (const { key } of items) {
         if (!isScalar(key)) continue;
         const [name, line] = [nameOf(key), lineAt(key)];
@@ -93,13 +102,16 @@ function refusedNames(document: Document, lines: LineCounter): readonly ConfigIs
             message: 'merge keys (<<) are not supported; write the fields out',
             line,
           });
-        else if (names.has(name)) issues.push({ path: [], message: 'Map keys must be unique', line });
-        names.add(name);
+        else if (names.has(name)) issues.push({ path: [name], message: repeated(names.get(name)), line });
+        else names.set(name, line);
       }
     },
   });
   return issues;
 }
+
+const repeated = (first: number | undefined): string =>
+  `stands here a second time${first === undefined ? '' : ` (first in line ${first})`}; a name can be in its map once: put both together, or remove one`;
 
 /** Parsing takes seconds per megabyte, and a gateway that reloads answers no request meanwhile. */
 const max_bytes = 4 * 1024 * 1024;

@@ -55,7 +55,9 @@ export const oidcFields = {
     .string()
     .min(1)
     .default('email')
-    .describe('Claim with the name of a person. An `email` counts only with `email_verified`.'),
+    .describe(
+      'Claim with the name of a person. An `email` counts only with the `email_verified` of the same answer: ID token or userinfo.',
+    ),
 };
 
 /** Sign-in at the dashboard by an OpenID provider. */

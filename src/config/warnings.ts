@@ -1,4 +1,6 @@
 import { builtInStages } from '../../plugins/index.ts';
+import { priceWarnings } from '../catalog/price-warnings.ts';
+import { stageOrderWarnings } from '../chain/stage-order.ts';
 import type { Json } from '../json-object.ts';
 import { AccountLimits } from '../stores/limits/plan-limits.ts';
 import { stateOptions } from '../stores/limits/state-options.ts';
@@ -8,8 +10,8 @@ import type { ListedStage } from './load-stages.ts';
 import { type CheckedConfig, configSchema } from './schema.ts';
 
 /**
- * A line, with its path, for each option that has no effect and for each setting under which every request is refused. `given`: whether the
- * application names accounts and operators.
+ * A line, with its path, for each option that has no effect, each stage in the wrong place, each setting under which every request is
+ * refused, and each price that cannot be meant. `given`: whether the application names accounts and operators.
  */
 export function* warningsOf(
   config: CheckedConfig,
@@ -19,12 +21,14 @@ export function* warningsOf(
   const accountOf = given.accountOf !== undefined;
   // There may be a million: each reading of a large object takes a second.
   const accounts = Object.entries(config.accounts);
+  yield* stageOrderWarnings(stages.map(({ name }) => name));
   yield* accountWarnings(config, accounts, stages, accountOf);
   yield* limitWarnings(config, accounts, stages, accountOf);
   yield* sectionWarnings(config);
   yield* signInWarnings(config, given.operatorOf !== undefined);
   yield* unusedProviders(config);
   yield* routingWarnings(config);
+  yield* priceWarnings(config.models);
 }
 
 type Accounts = readonly (readonly [id: string, CheckedConfig['accounts'][string]])[];

@@ -2,6 +2,7 @@ import type { Account } from '../stores/accounts/accounts.ts';
 import type { Limit } from '../stores/limits/limit-table.ts';
 import { AccountLimits, limitOverridesSchema, type Plan } from '../stores/limits/plan-limits.ts';
 import type { LimitStatus } from '../stores/limits/state-store.ts';
+import type { AccountRecord } from '../stores/records/account-records.ts';
 import { samplesOf } from './live-figures.ts';
 import type { DashboardContext } from './page-request.ts';
 
@@ -27,10 +28,16 @@ export async function findAccount(context: DashboardContext, id: string): Promis
   const configured = configuredAccount(context, id);
   if (configured) return configured;
   const stored = await context.records.store.accounts.find(id);
-  if (stored) return { ...stored, plan: stored.plan ?? undefined, source: 'store' };
+  if (stored) return storedAccount(stored);
   const given = context.application?.lastGiven(id);
   return given && givenAccount(given);
 }
+
+export const storedAccount = (stored: AccountRecord): AccountView => ({
+  ...stored,
+  plan: stored.plan ?? undefined,
+  source: 'store',
+});
 
 /** An account that the application keeps itself. */
 export const givenAccount = ({ id, plan, limits = {} }: Account): AccountView => ({

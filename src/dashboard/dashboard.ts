@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from '../chain/stage-plan.ts';
 import { NotThere } from '../stores/records/account-records.ts';
 import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
+import { isStoredKeyForm } from '../stores/records/key-secret.ts';
 import { callerOf, mayChange } from './access/roles.ts';
 import { loadAssets } from './assets.ts';
 import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';
@@ -9,6 +10,7 @@ import { htmlResponse, PageError, type PageResponse, redirect, writeResponse } f
 import { PageTurns } from './page-turns.ts';
 import { type Area, SessionGuard } from './session-guard.ts';
 import { errorDocument } from './view/document.ts';
+import { linkOf } from './view/format.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
@@ -61,6 +63,8 @@ class Dashboard {
 
   async answer(request: DashboardRequest): Promise<PageResponse | undefined> {
     try {
+      const clean = withoutKeys(request);
+      if (clean !== undefined) return redirect(clean);
       const asset = this.#assets.get(request.path);
       return (
         asset ?? (await (this.#guard.has(request.path) ? this.#guard.answer(request) : this.#page(request)))
@@ -95,6 +99,14 @@ class Dashboard {
     const advice = 'Nothing has been changed. Load the page again to retry.';
     return new PageError(503, 'The records store does not answer.', advice);
   }
+}
+
+/** The same address without the keys in its query, which would be kept by browsers and logs; undefined if it has none. */
+function withoutKeys({ path, query, incoming }: DashboardRequest): string | undefined {
+  const fields = [...query];
+  const kept = fields.filter(([, value]) => !isStoredKeyForm(value.trim()));
+  if (incoming.method === 'POST' || kept.length === fields.length) return undefined;
+  return linkOf(path, Object.fromEntries(kept)) || '.';
 }
 
 function checkRole({ readers, changesNothing }: Page, method: string, { session }: SignedIn): void {

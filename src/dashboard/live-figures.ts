@@ -1,11 +1,12 @@
 import type { Registry } from 'prom-client';
+import { endClassOf, errorNameOf, serviceFailures } from '../end-class.ts';
 
 /** Counters of the gateway since its process began; rates are the difference of two. */
 export interface LiveFigures {
   /** Exchanges that have ended. */
   readonly requests: number;
-  /** Exchanges that ended with an error, by its type. */
-  readonly errors: Readonly<Record<string, number>>;
+  /** Exchanges that failed at providers or in the gateway. */
+  readonly failures: number;
   /** Billable tokens, in and out; counted when an exchange ends. */
   readonly tokens: number;
   /** Cumulative histogram of streams by time to first token; the last bound is `null` for all. */
@@ -25,14 +26,13 @@ export async function liveFigures(registry: Registry): Promise<LiveFigures> {
     samplesOf(registry, 'sluice_tokens_total'),
     samplesOf(registry, 'gen_ai_server_time_to_first_token_seconds'),
   ]);
-  const failed = requests.filter(({ labels }) => labels.error_type !== '');
+  const failed = requests.filter(({ labels }) => {
+    const error = errorNameOf(String(labels.error_type) || undefined, Number(labels.status));
+    return serviceFailures.some(name => name === endClassOf(String(labels.end_reason), error));
+  });
   return {
     requests: total(requests),
-    errors: Object.fromEntries(
-      [...Map.groupBy(failed, ({ labels }) => String(labels.error_type))]
-        .map(([type, samples]) => [type, total(samples)] as const)
-        .sort(([, a], [, b]) => b - a),
-    ),
+    failures: total(failed),
     // Cached tokens are a part of the input's, reasoning a part of the output's.
     tokens: total(tokens.filter(({ labels }) => labels.kind === 'input' || labels.kind === 'output')),
     first_tokens: firstTokens(buckets),

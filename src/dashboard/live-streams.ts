@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../telemetry/log.ts';
+import { callerOf, type Person } from './access/roles.ts';
 import { beginEvents, PageError, type PageResponse } from './page-response.ts';
 
 /** What a stream needs of the request of a page. */
 interface LiveRequest {
   readonly path: string;
-  /** The same in all requests of a session. */
-  readonly form_token: string;
+  readonly session: Person;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   /** Whether the session is still valid. */
@@ -24,10 +24,10 @@ export interface LiveSource {
 }
 
 const defaults = {
-  /** Streams of all sessions together; each asks the stores again and again. */
+  /** Streams of all people together; each asks the stores again and again. */
   max_streams: 64,
-  /** Streams of one session; browsers open no more to a host. */
-  max_per_session: 6,
+  /** Streams of one person in all sessions, so that none takes those of the others. A browser opens six, for pages that are in sight only. */
+  max_per_person: 8,
   /** Time without an event after which a comment shows that the stream is alive. */
   heartbeat_ms: 15_000,
   /** Time after which a reader that takes nothing is cut off. */
@@ -37,7 +37,7 @@ const defaults = {
 };
 
 interface OpenStream {
-  readonly session: string;
+  readonly person: string;
   readonly ended: AbortController;
 }
 
@@ -61,17 +61,17 @@ export class LiveStreams {
 
   /** Answers a request with a stream. Throws a PageError if there are too many. */
   async serve(request: LiveRequest, source: LiveSource): Promise<PageResponse | undefined> {
-    const session = request.form_token;
-    const { max_streams, max_per_session } = this.#options;
-    const own = [...this.#open].filter(stream => stream.session === session).length;
-    if (this.#closed || this.#open.size >= max_streams || own >= max_per_session)
+    const person = callerOf(request.session);
+    const { max_streams, max_per_person } = this.#options;
+    const own = [...this.#open].filter(stream => stream.person === person).length;
+    if (this.#closed || this.#open.size >= max_streams || own >= max_per_person)
       throw new PageError(503, 'No more live figures now.', 'Close another page, or load this one again.', {
         'retry-after': '10',
       });
     if (request.incoming.method === 'HEAD') return { status: 200, headers: {}, body: '' };
     // The browser left while its session was looked for: its end would never be told.
     if (request.response.closed) return undefined;
-    const stream: OpenStream = { session, ended: new AbortController() };
+    const stream: OpenStream = { person, ended: new AbortController() };
     this.#open.add(stream);
     request.response.once('close', () => stream.ended.abort());
     try {

@@ -48,6 +48,8 @@ export interface SignedIn {
   readonly cookies: SealedCookies;
   /** Ends all sessions of this person and starts another for this browser, with a new credential. Returns its cookies. */
   readonly renew: (credential: string) => Promise<SealedCookies>;
+  /** Why the present password that a change needs is not accepted; undefined if it is. Wrong ones are slowed down as at the sign-in. */
+  readonly confirm: (password: string) => Promise<string | undefined>;
   /** Whether the session is still valid, for pages that stream. */
   readonly isOpen: () => Promise<boolean>;
   /** False for those whom the application or a proxy names: they would be let in again at once. */

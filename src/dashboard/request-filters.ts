@@ -1,4 +1,4 @@
-import type { EndReason } from '../exchange/exchange-end.ts';
+import { endReasons, errorClasses, serviceFailures } from '../end-class.ts';
 import type { LedgerQuery } from '../stores/records/ledger-query.ts';
 import { no_model as none } from '../stores/records/usage-columns.ts';
 import { minuteOf } from './view/format.ts';
@@ -14,18 +14,8 @@ export const spans: Readonly<Record<string, { readonly title: string; readonly m
   all: { title: 'all times', ms: Number.POSITIVE_INFINITY },
 };
 
-/** What a request can have ended as, beside any failure. */
-export const ends = [
-  'completed',
-  'upstream_failed',
-  'refused',
-  'client_gone',
-  'slow_client',
-  'time_limit',
-  'background_aborted',
-  'internal_error',
-  'shutdown',
-] as const satisfies readonly EndReason[];
+/** What a request can have ended as, beside any error: failures of providers or the gateway, errors by class, and end reasons. */
+export const ends: readonly string[] = ['service_failed', ...errorClasses, ...endReasons];
 
 /** Filters that are texts, each with its name in the address and its title. */
 export const texts = {
@@ -39,7 +29,7 @@ export const texts = {
 } as const;
 /** The filters of the list, as they stand in the address. */
 export interface RequestFilters extends Readonly<Record<keyof typeof texts, string>> {
-  /** An end reason, `failed` for all with an error, or empty. */
+  /** One of `ends`, `failed` for all with an error, or empty. */
   readonly end: string;
   /** The name of a span, or a time. */
   readonly since: string;
@@ -85,7 +75,8 @@ export function queryOf(filters: RequestFilters, now_ms: number): Omit<LedgerQue
     code: code || undefined,
     failed_at: failed_at || undefined,
     failed: end === 'failed',
-    end_reason: end === 'failed' ? undefined : end || undefined,
+    error_classes: end === 'service_failed' ? serviceFailures : errorClasses.filter(name => name === end),
+    end_reason: endReasons.find(name => name === end),
     from_ms: Number.isFinite(from_ms) ? from_ms : undefined,
     until_ms: timeIn(filters.until),
   };

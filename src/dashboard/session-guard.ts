@@ -26,6 +26,7 @@ import type { DashboardContext, DashboardRequest, SignedIn } from './page-reques
 import { htmlResponse, localPage, PageError, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
 import { reloadDocument, signInDocument } from './view/document.ts';
+import { find_page } from './view/search-form.ts';
 
 /** Who may use a set of pages, and how they are recognized. */
 export interface Area {
@@ -145,6 +146,10 @@ export class SessionGuard implements Door {
         await this.#sessions.endAll(session);
         return this.#sealed(request, (await this.#keeper.start(request, session, credential)).token);
       },
+      confirm: async password =>
+        this.#byPassword
+          ? this.#byPassword.confirm(incoming, session.actor, password)
+          : 'Your password is not kept here.',
       isOpen: () => this.#keeper.isOpen(incoming, found),
       canSignOut: !found.isNamed,
     };
@@ -194,7 +199,9 @@ export class SessionGuard implements Door {
     const here = query.size > 0 ? `${path}?${query}` : path;
     if (method === 'POST' && isSameOrigin(incoming)) {
       const fault = 'You were signed out. Sign in to go on where you were: nothing has been changed yet.';
-      const typed = typedIn(await readForm(incoming));
+      const form = await readForm(incoming);
+      // A search is not kept: a secret may have been pasted into it.
+      const typed = path === find_page ? '' : typedIn(form);
       return this.#signInPage(request, { next: here, typed, fault }, 401);
     }
     if (path === '' || method !== 'GET') return redirect('sign-in');

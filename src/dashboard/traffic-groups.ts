@@ -1,10 +1,20 @@
-import type { TrafficPoint, TrafficRange, TrafficSplit } from '../stores/records/traffic-records.ts';
-import { first_token_bounds_ms } from '../stores/records/traffic-sums.ts';
+import { type ErrorCounts, noErrors, serviceFailures } from '../end-class.ts';
+import type {
+  AttemptSum,
+  TrafficPoint,
+  TrafficRange,
+  TrafficSplit,
+} from '../stores/records/traffic-records.ts';
+import {
+  duration_bounds_ms,
+  durationColumns,
+  first_token_bounds_ms,
+} from '../stores/records/traffic-sums.ts';
 import { no_model as none } from '../stores/records/usage-columns.ts';
 import { pointsIn, type SampleFilters } from './traffic-range.ts';
 
 /** What requests add up to. */
-export type TrafficSum = Pick<TrafficPoint, 'requests' | 'failed_requests' | 'first_tokens'>;
+export type TrafficSum = Pick<TrafficPoint, 'requests' | 'first_tokens'> & ErrorCounts;
 
 /** The requests of one provider, model or type of error. */
 export interface TrafficGroup {
@@ -29,7 +39,7 @@ const nameless: Readonly<Record<TrafficSplit, string>> = {
 
 const zero: TrafficSum = {
   requests: 0,
-  failed_requests: 0,
+  ...noErrors,
   first_tokens: Array<number>(first_token_bounds_ms.length + 1).fill(0),
 };
 
@@ -73,29 +83,45 @@ export const totalOf = (sums: readonly TrafficSum[]): TrafficSum =>
     : sums.reduce(
         (total, sum) => ({
           requests: total.requests + sum.requests,
-          failed_requests: total.failed_requests + sum.failed_requests,
+          provider_failed: total.provider_failed + sum.provider_failed,
+          gateway_failed: total.gateway_failed + sum.gateway_failed,
+          refusal: total.refusal + sum.refusal,
+          client_error: total.client_error + sum.client_error,
           first_tokens: total.first_tokens.map((count, at) => count + sum.first_tokens[at]!),
         }),
         zero,
       );
 
-/** Share of `sum` that failed, of all of `requests`; undefined without any. */
-export const errorRateOf = ({ failed_requests, requests }: TrafficSum, all = requests): number | undefined =>
-  all === 0 ? undefined : failed_requests / all;
+/** Share of `all` requests that failed at providers or in the gateway; undefined without any. Refusals and clients' errors are none of them. */
+export const failureRateOf = (sum: TrafficSum, all = sum.requests): number | undefined =>
+  all === 0 ? undefined : serviceFailures.reduce((failed, name) => failed + sum[name], 0) / all;
 
-/**
- * The time within which a share of requests had their first token, in milliseconds; between the bounds of the counts as if they were spread
- * evenly, and the last bound for later ones. Undefined without any.
- */
-export function firstTokenWithin({ first_tokens }: TrafficSum, share: number): number | undefined {
-  const all = first_tokens.reduce((sum, count) => sum + count, 0);
+/** The time within which a share of requests had their first token, in milliseconds; undefined without any. */
+export const firstTokenWithin = ({ first_tokens }: TrafficSum, share: number): number | undefined =>
+  timeWithin(first_tokens, first_token_bounds_ms, share);
+
+/** The time within which a share of attempts ended, in milliseconds; undefined without any. */
+export const durationWithin = (sums: readonly AttemptSum[], share: number): number | undefined =>
+  timeWithin(
+    durationColumns.map((_, at) => sums.reduce((count, { durations }) => count + durations[at]!, 0)),
+    duration_bounds_ms,
+    share,
+  );
+
+/** Between the bounds of the counts as if they were spread evenly, and the last bound for later ones. */
+function timeWithin(
+  counts: readonly number[],
+  bounds_ms: readonly number[],
+  share: number,
+): number | undefined {
+  const all = counts.reduce((sum, count) => sum + count, 0);
   if (all === 0) return undefined;
   let rest = all * share;
-  for (const [at, count] of first_tokens.entries()) {
-    const from_ms = first_token_bounds_ms[at - 1] ?? 0;
-    const bound_ms = first_token_bounds_ms[at] ?? from_ms;
+  for (const [at, count] of counts.entries()) {
+    const from_ms = bounds_ms[at - 1] ?? 0;
+    const bound_ms = bounds_ms[at] ?? from_ms;
     if (count > 0 && count >= rest) return from_ms + (bound_ms - from_ms) * (rest / count);
     rest -= count;
   }
-  return first_token_bounds_ms.at(-1);
+  return bounds_ms.at(-1);
 }

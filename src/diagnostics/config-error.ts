@@ -105,15 +105,55 @@ export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): 
   return error.issues.flatMap((issue): ConfigIssue[] => {
     const { path } = issue;
     if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-      return [{ path, message: `is required: ${issue.expected}` }];
+      return [{ path, message: `is required: ${typeNames[issue.expected] ?? issue.expected}` }];
     if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input: expected '))
       return [{ path, message: wrongType(issue.expected, valueAt(value, path)) }];
     if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
       return [{ path, message: notOneOf(valueAt(value, path), issue.values.map(String)) }];
+    if (issue.code === 'too_small' && issue.message.startsWith('Too small'))
+      return [
+        { path, message: sizeMessage(issue, issue.minimum, ['above', 'at least'], valueAt(value, path)) },
+      ];
+    if (issue.code === 'too_big' && issue.message.startsWith('Too big'))
+      return [
+        { path, message: sizeMessage(issue, issue.maximum, ['below', 'at most'], valueAt(value, path)) },
+      ];
+    if (issue.code === 'invalid_format' && issue.message.startsWith('Invalid '))
+      return [{ path, message: formats[issue.format] ?? issue.message }];
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     const names = acceptedAt(schema, path, value);
     return issue.keys.map(key => ({ path: [...path, key], message: unknownName(key, names) }));
   });
+}
+
+/** In place of zod's words for texts of the wrong form; without the text, which may be a secret. */
+const formats: Readonly<Record<string, string>> = {
+  date: 'must be a date such as 2026-01-31',
+  datetime: 'must be a time such as 2026-01-31T12:00:00Z',
+  url: 'must be an address such as https://host/v1',
+};
+
+/** What is counted of a value that is too large or too small. */
+const counted: Readonly<Record<string, string>> = {
+  string: ' characters',
+  array: ' elements',
+  set: ' elements',
+  map: ' entries',
+};
+
+/** `must be at least 1, not 0`; `must have at most 8 elements, not 9`. */
+function sizeMessage(
+  { origin, inclusive }: { readonly origin: string; readonly inclusive?: boolean | undefined },
+  limit: number | bigint,
+  [beyond, within]: readonly [string, string],
+  given: unknown,
+): string {
+  const bound = `${inclusive === false ? beyond : within} ${limit}`;
+  const unit = counted[origin];
+  if (unit === undefined) return `must be ${bound}, not ${shown(given)}`;
+  if (limit === 1 && within === 'at least') return 'must not be empty';
+  const { length } = Object(given) as { length?: unknown };
+  return `must have ${bound}${unit}${length === undefined ? '' : `, not ${length}`}`;
 }
 
 const typeNames: Readonly<Record<string, string>> = {

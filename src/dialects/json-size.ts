@@ -9,8 +9,14 @@ export interface JsonSize {
 /** The most that is parsed of the arguments of tool calls, which are texts within a body: the default limits of whole request bodies. */
 export const max_arguments_size: JsonSize = { values: 300_000, keys: 150_000 };
 
+/** The most that is accepted of a JSON text. */
+export interface JsonLimits extends JsonSize {
+  /** Objects and arrays, which take most memory; any number without it. */
+  readonly containers?: number;
+}
+
 /** Counts of a JSON text and its depth of nesting. */
-export interface CountedJson extends JsonSize {
+export interface CountedJson extends Required<JsonLimits> {
   readonly levels: number;
 }
 
@@ -26,8 +32,10 @@ export const mayExceed = (bytes: number, limits: JsonSize): boolean =>
  * Counts the values and keys of UTF-8 JSON in one pass, until a count exceeds its limit. To be called before `JSON.parse`, which makes an
  * object of 56 bytes from the two bytes `{}`, and 40 bytes from each open bracket. Invalid JSON gets some count.
  */
-export function jsonSizeOf(bytes: Uint8Array, limits: JsonSize): CountedJson {
+export function jsonSizeOf(bytes: Uint8Array, limits: JsonLimits): CountedJson {
+  const { containers: max_containers = Number.POSITIVE_INFINITY } = limits;
   let values = 1;
+  let containers = 0;
   let level = 0;
   let levels = 0;
   let keys = 0;
@@ -46,11 +54,12 @@ export function jsonSizeOf(bytes: Uint8Array, limits: JsonSize): CountedJson {
     else if (byte === 0x5d || byte === 0x7d) level--;
     else if (byte === 0x5b || byte === 0x7b) {
       opened = true;
+      containers++;
       if (++level > levels) levels = level;
     }
-    if (values > limits.values || keys > limits.keys) break;
+    if (values > limits.values || keys > limits.keys || containers > max_containers) break;
   }
-  return { values, keys, levels };
+  return { values, keys, containers, levels };
 }
 
 /** Whether JSON text has more values or keys than `limits`, counted only where it may. */

@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Chunk, Completion } from '../canonical.ts';
+import { discardAnswer } from '../chain/hook-result.ts';
 import { pushIterable } from '../chain/push-iterable.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
@@ -6,7 +8,7 @@ import { metered } from '../settlement/metered-stream.ts';
 import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { Answer } from '../stage.ts';
 import type { ChunkSource } from '../stream.ts';
-import { chunkOf } from '../upstream/http/decode-reply.ts';
+import { chunks_per_turn, chunksOf } from '../upstream/http/whole-reply.ts';
 import { incomplete, ReplyAssembler } from './assemble-reply.ts';
 import type { ReplySource } from './reply-source.ts';
 
@@ -16,6 +18,8 @@ export class AnswerSource implements ReplySource {
   readonly #answer: Answer;
   readonly #expectChunk: (chunk: unknown) => void;
   #ended = false;
+  /** True once the iterator of a stream exists, which closes the stream at the end. */
+  #isRead = false;
   /** Rejects the pending read. */
   #interrupt: (() => void) | undefined;
 
@@ -48,6 +52,7 @@ export class AnswerSource implements ReplySource {
     if (this.#ended) return;
     this.#ended = true;
     this.#interrupt?.();
+    if (!this.#isRead) discardAnswer(this.#answer);
   }
 
   /**
@@ -55,7 +60,8 @@ export class AnswerSource implements ReplySource {
    * stage may wait forever.
    */
   async *#chunks(): AsyncGenerator<Chunk> {
-    const chunks = isStream(this.#answer) ? this.#answer : [chunkOf(this.#answer)];
+    this.#isRead = true;
+    const chunks = isStream(this.#answer) ? this.#answer : inTurns(chunksOf(this.#answer));
     const iterator =
       Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
     const finished = new Map<number, boolean>();
@@ -86,3 +92,12 @@ export class AnswerSource implements ReplySource {
 
 const isStream = (answer: Answer): answer is AsyncIterable<Chunk> | Iterable<Chunk> =>
   Symbol.asyncIterator in answer || Symbol.iterator in answer;
+
+/** `chunks`, some in each turn of the event loop. */
+async function* inTurns(chunks: Iterable<Chunk>): AsyncGenerator<Chunk> {
+  let given = 0;
+  for (const chunk of chunks) {
+    if (given++ % chunks_per_turn === chunks_per_turn - 1) await setImmediate();
+    yield chunk;
+  }
+}

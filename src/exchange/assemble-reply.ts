@@ -77,8 +77,12 @@ export class ChoiceAssembler {
   /** Appends OpenAI's lists of token log probabilities. */
   #addLogprobs(logprobs: unknown): void {
     this.logprobs ??= {};
-    for (const [name, tokens] of Object.entries(logprobs as object))
-      if (Array.isArray(tokens)) (this.logprobs[name] ??= []).push(...tokens);
+    for (const [name, tokens] of Object.entries(logprobs as object)) {
+      if (!Array.isArray(tokens)) continue;
+      // One by one: a list with more elements than a call may have arguments would throw.
+      const list = (this.logprobs[name] ??= []);
+      for (const token of tokens) list.push(token);
+    }
   }
 }
 

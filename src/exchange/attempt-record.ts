@@ -20,6 +20,8 @@ export interface AttemptRecord {
   readonly outcome: 'completed' | 'failed' | 'aborted' | undefined;
   /** Kind of failure, as in the metric `sluice_upstream_errors_total`; undefined unless it failed. */
   readonly kind: string | undefined;
+  /** What the provider, or the connection to it, said of the failure: for operators, without addresses, keys and prompts, at most 500 characters. */
+  readonly error_message: string | undefined;
 }
 
 /** What is known of an attempt when it begins; `started_ms` is the start of its exchange, on `clock.elapsed_ms`. */
@@ -42,6 +44,7 @@ export class RunningAttempt implements AttemptRecord {
   duration_ms: number | undefined;
   outcome: AttemptRecord['outcome'];
   kind: string | undefined;
+  error_message: string | undefined;
   readonly #clock: Clock;
   readonly #sent_ms: number;
 
@@ -69,11 +72,12 @@ export class RunningAttempt implements AttemptRecord {
     this.first_token_ms ??= this.elapsed_ms;
   }
 
-  /** Notes the end, the first time it is called; `kind` is that of a failure. */
-  ended(outcome: NonNullable<AttemptRecord['outcome']>, kind?: string): void {
+  /** Notes the end, the first time it is called; a failure has a `kind`, and perhaps the provider's message. */
+  ended(outcome: NonNullable<AttemptRecord['outcome']>, kind?: string, error_message?: string): void {
     if (this.outcome) return;
     this.outcome = outcome;
     this.kind = kind;
+    this.error_message = error_message;
     this.duration_ms = this.elapsed_ms;
   }
 }

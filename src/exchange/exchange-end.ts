@@ -1,22 +1,14 @@
+import type { EndReason } from '../end-class.ts';
 import type { GatewayError } from '../errors.ts';
 
-/** Why an exchange ended. */
-export type EndReason =
-  | 'completed'
-  | 'refused' // by a stage or by the gateway, before the upstream was asked; or by the upstream, as the client's mistake
-  | 'upstream_failed'
-  | 'client_gone'
-  | 'slow_client'
-  | 'time_limit' // 524 sent, generation read to its end
-  | 'background_aborted' // 524 sent or client gone, and its reply was not read to its end: max_background, max_background_ms, shutdown
-  | 'shutdown'
-  | 'internal_error';
+export type { EndReason } from '../end-class.ts';
 
 /** Reasons that can end an exchange before its reply is complete. */
 export type Cause = Exclude<EndReason, 'completed' | 'background_aborted'>;
 
 /** The parts of an error that are kept after it was sent. */
-export type SentError = Pick<GatewayError, 'type'> & Partial<Pick<GatewayError, 'code' | 'limit'>>;
+export type SentError = Pick<GatewayError, 'type'> &
+  Partial<Pick<GatewayError, 'code' | 'limit' | 'message' | 'param'>>;
 
 /**
  * How one exchange ends: the only place that decides its `end_reason`, `status`, `error_type`, and whether its reply has been handed over.
@@ -30,6 +22,7 @@ export type SentError = Pick<GatewayError, 'type'> & Partial<Pick<GatewayError, 
  * |   | - nothing was read for `slow_client_ms`     | `slow_client`     | slow-client                                   |
  * |   | - `non_stream_timeout_ms` passed            | `time_limit`      | time-limit                                    |
  * |   | - the gateway closes                        | `shutdown`        | gateway                                       |
+ * |   | - a hook took longer than its limit         | `internal_error`  | chain                                         |
  * |   | - the last attempt, or the handler, failed  | `upstream_failed` | attempts, passthrough, handler                |
  * |   | - the upstream blamed the request           | `refused`         | attempts, passthrough, handler                |
  * |   | - overload: no memory, no usable upstream   | `refused`         | buffered-bytes, attempts                      |
@@ -79,6 +72,16 @@ export class ExchangeEnd {
   /** Name of the usage limit that refused the request. */
   get limit(): string | undefined {
     return this.#error?.limit;
+  }
+
+  /** The message of that error, as the client read it. */
+  get error_message(): string | undefined {
+    return this.#error?.message;
+  }
+
+  /** The client's name of the request field at fault. */
+  get error_param(): string | undefined {
+    return this.#error?.param;
   }
 
   /** True once the whole reply was handed to the connection. A response that closes earlier has lost its client. */

@@ -51,6 +51,8 @@ export interface Outcome {
   readonly account: string | undefined;
   /** Catalog id; undefined if the request named no known model. */
   readonly model: string | undefined;
+  /** The name that the client asked for, if it is not the id of `model`; at most 300 characters. */
+  readonly requested_model: string | undefined;
   /** How the exchange ended. */
   readonly end_reason: EndReason;
   /** The HTTP status sent, or 0 when the client left before one was. */
@@ -59,6 +61,10 @@ export interface Outcome {
   readonly error_type: string | undefined;
   /** Name of that error in the catalogue; undefined for an error of a plugin's own. */
   readonly code: string | undefined;
+  /** The message of that error, without quotations of the prompt, at most 300 characters. */
+  readonly error_message: string | undefined;
+  /** The request field at fault, by the client's name. */
+  readonly error_param: string | undefined;
   /** Name of the usage limit that refused the request. */
   readonly limit: string | undefined;
   /** Whether a stream was asked for; undefined if the request was not read. */
@@ -133,7 +139,7 @@ export interface ExchangeView {
   readonly started_ms: number;
   /** Milliseconds since the start. */
   readonly elapsed_ms: number;
-  /** Aborts when the upstream is no longer needed: the client has left, or the gateway shuts down. */
+  /** Aborts when the upstream is no longer needed: the client has left, a hook took too long, or the gateway shuts down. */
   readonly signal: AbortSignal;
   /** Whether `signal` has aborted. */
   readonly aborted: boolean;
@@ -152,7 +158,10 @@ export interface ExchangeView {
   /** End reason, once known; undefined while nothing has gone wrong. */
   readonly end_reason: EndReason | undefined;
 
-  /** The canonical request, to read and change from `onRequest` on; reading it earlier throws. */
+  /**
+   * The canonical request, to read and change from `onRequest` on; reading it earlier throws. With another `request.model` the exchange has
+   * another `model` from the next stage on: it is asked, limited, billed and answered.
+   */
   request: ChatRequest;
   /** Headers of the reply, whatever it is. */
   readonly replyHeaders: Record<string, string>;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { context, trace } from '@opentelemetry/api';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Chain, ChainRun } from '../chain/chain.ts';
+import { discardAnswer } from '../chain/hook-result.ts';
 import type { GenerationFormat, RequestAnswers, RequestFormat } from '../dialects/define-dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
@@ -127,8 +128,12 @@ export class ExchangeRun {
     if (parserFault) throw parserFault;
     const answer = format && (await this.#takeRequest(format));
     // While a stage was running, the client has left or the application has answered.
-    if (exchange.client_gone || response.headersSent || response.writableEnded) return;
-    if (format && 'answerRequest' in format) return this.#answerItself(format);
+    if (exchange.client_gone || response.headersSent || response.writableEnded) return discardAnswer(answer);
+    if (format && 'answerRequest' in format) {
+      // What a stage has answered is a generated reply.
+      discardAnswer(answer);
+      return this.#answerItself(format);
+    }
     const source = answer
       ? new AnswerSource(exchange, answer, chunk => this.#stages.expectChunk(chunk))
       : this.#prepared.source();
@@ -189,15 +194,18 @@ export class ExchangeRun {
   async #takeRequest(format: RequestFormat): Promise<Answer | undefined> {
     const { exchange } = this;
     const { limits, buffered, catalog } = this.#parts;
-    this.#body = buffered.open(exchange);
+    const held = buffered.open(exchange);
+    this.#body = held;
     if (!exchange.hasRequest) {
-      const body = await readBody(this.#prepared.request, limits, exchange, this.#body);
+      const body = await readBody(this.#prepared.request, limits, exchange, held);
+      if (held.isLarge) exchange.whenAnswered = () => held.sent();
       const { path, headers, account } = exchange;
       exchange.request = format.parse(body, { path, headers, account_id: account?.id });
     }
+    exchange.requested_model ??= exchange.request.model;
     exchange.model ??= catalog.find(exchange.request.model);
     exchange.received_ms ??= exchange.clock.elapsed_ms();
-    return this.#stages.onRequest();
+    return this.#stages.onRequest(catalog);
   }
 
   async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
@@ -227,7 +235,7 @@ export class ExchangeRun {
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }
 
-  /** Answers a request that needs no upstream. An answer of a stage is not used: it is a generated reply. */
+  /** Answers a request that needs no upstream. */
   #answerItself(format: RequestAnswers): void {
     const { exchange } = this;
     const body = format.answerRequest(identityOf(exchange), () => this.#promptTokens());

@@ -42,15 +42,17 @@ export const bodyLimits = {
   max_buffered_bytes: z
     .int()
     .positive()
-    .default(268_435_456)
+    .optional()
     .describe(
-      'The most bytes of request bodies held in memory at a time, decompressed ones included, from their arrival to the end of their exchange; above it bodies are refused with 502 `server_error`. A process takes two to three times as much. The default suits a container of 1 GiB.',
+      'The most memory, in bytes, that request bodies may take at a time, from their arrival to the end of their exchange: their bytes, decompressed ones included, the parsed form (1 byte for a character, 2 in a body that is not all ASCII; 64 for each value, 128 for each key), and the copy for the provider until its reply begins. A body takes two to three times its size; above the limit it is refused with 502 `server_error`. Bodies that take more than 1 MiB are refused at three quarters of it, so that small ones are served beside them. Without it: half of the heap that V8 may use, but at most a third of what the memory of the container, divided by `workers`, has above 256 MiB, or an eighth of it. That is 256 MiB in a container of 1 GiB, and 85 MiB in one of 512 MiB.',
     ),
   max_buffered_bytes_per_account: z
     .int()
     .positive()
-    .default(67_108_864)
-    .describe('The same for each account; requests without an account share one.'),
+    .optional()
+    .describe(
+      'The same for each account; requests without an account share one. Without it: a quarter of `max_buffered_bytes`, but at least five times `max_body_bytes`, so that one largest body is served.',
+    ),
 };
 
 const schema = z.object(bodyLimits);

@@ -1,6 +1,7 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type GatewayError, refusal } from '../errors.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
+import { arriving_factor } from './body-memory.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 
 const decompressors = {
@@ -40,14 +41,13 @@ export async function decompressed(
       total_bytes += part.length;
       if (total_bytes > max_body_bytes) throw tooLarge(max_body_bytes);
       if (total_bytes > expanded_bytes) throw expandsTooMuch(expanded_bytes, bytes.length, encoding);
-      buffered.add(part.length);
+      buffered.add(arriving_factor * part.length);
       parts.push(part);
     }
   } catch (thrown) {
     if (typeof (thrown as { errno?: unknown }).errno !== 'number') throw thrown;
     throw invalidCompression(encoding, thrown);
   }
-  buffered.drop(bytes.length);
   return Buffer.concat(parts, total_bytes);
 }
 

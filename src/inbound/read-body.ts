@@ -1,12 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { JsonSize } from '../dialects/json-size.ts';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject } from '../json-object.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
+import { structureMemory, textMemory } from './body-memory.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { decompressed } from './decompress.ts';
-import { checkBody, checkText } from './json-bounds.ts';
+import { type BodySize, checkBody, checkText, isShallow } from './json-bounds.ts';
 import { bytesOf } from './upload.ts';
 
 export const malformed = (message: string, cause?: unknown): GatewayError =>
@@ -27,7 +29,7 @@ export async function readBody(
   checkContentType(request.headers['content-type']);
   if (typeof parsed === 'object' && parsed !== null && !Buffer.isBuffer(parsed)) {
     const body = objectOf(parsed);
-    checkBody(body, limits);
+    buffered.hold(parsedMemory(request, checkBody(body, limits)));
     return body;
   }
   // Read but not parsed by the parent application.
@@ -37,16 +39,34 @@ export async function readBody(
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined) bytes = await decompressed(bytes, encoding, limits, buffered);
   }
-  return parseBody(bytes, limits);
+  return parseBody(bytes, limits, buffered);
 }
 
-/** The JSON object in `bytes`, if within `limits`. */
-export function parseBody(bytes: Buffer, limits: BodyLimits): Record<string, unknown> {
+/** The JSON object in `bytes`, if within `limits`. What is held of it from then on is counted in `buffered`. */
+export function parseBody(
+  bytes: Buffer,
+  limits: BodyLimits,
+  buffered?: BufferedBody,
+): Record<string, unknown> {
   if (bytes.length > limits.max_body_bytes) throw tooLarge(limits.max_body_bytes);
-  const isShallow = checkText(bytes, limits);
-  const body = objectOf(parseJson(bytes));
-  if (!isShallow) checkBody(body, limits);
+  const counted = checkText(bytes, limits);
+  const text = textOf(bytes);
+  const text_bytes = textMemory(text.length, text.length === bytes.length);
+  // The copy that will be sent upstream is about as long as what has come.
+  const hold = (size: JsonSize) =>
+    buffered?.hold(bytes.length + text_bytes + structureMemory(size), bytes.length);
+  if (counted) hold(counted);
+  const body = objectOf(parseJson(text));
+  const size = counted && isShallow(counted) ? counted : checkBody(body, limits);
+  hold(size);
   return body;
+}
+
+/** Memory of a body that the parent application has parsed and keeps: its texts, its tree twice, and the copy for the upstream. */
+function parsedMemory({ headers }: IncomingMessage, size: BodySize): number {
+  const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity';
+  const sent_bytes = Number(isPlain ? headers['content-length'] : undefined) || 3 * size.characters;
+  return sent_bytes + textMemory(size.characters, false) + 2 * structureMemory(size);
 }
 
 /** Refuses a `Content-Type` that is not JSON in UTF-8; none, or an empty one, is accepted. */
@@ -62,12 +82,16 @@ export function checkContentType(header: string | undefined): void {
   }
 }
 
-function parseJson(bytes: Buffer): unknown {
+function textOf(bytes: Buffer): string {
   if (bytes.length === 0) throw malformed('The request body is empty; send a JSON object.');
   if (!isUtf8(bytes)) throw malformed('The request body is not valid UTF-8.');
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString('utf8', marked ? 3 : 0);
+}
+
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8', marked ? 3 : 0));
+    return JSON.parse(text);
   } catch (cause) {
     const at = /position \d+(?: \(line \d+ column \d+\))?/.exec((cause as Error).message)?.[0];
     throw malformed(`The request body is not valid JSON${at ? `: error at ${at}` : ''}.`, cause);

@@ -32,7 +32,8 @@ export function restoreBody(request: IncomingMessage & { body?: unknown }): void
   });
 }
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
+/** Whether a request announces a body. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 function replayBytes(request: IncomingMessage, bytes: Buffer): void {

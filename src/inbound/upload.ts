@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
+import { arriving_factor, piece_bytes } from './body-memory.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { sendContinue } from './expect-continue.ts';
 
@@ -30,7 +31,7 @@ export function bytesOf(
   return new Promise((resolve, reject) => {
     const announced_bytes = Number(request.headers['content-length']);
     if (announced_bytes > max_body_bytes) throw tooLarge(max_body_bytes);
-    if (announced_bytes > 0) buffered.expect(announced_bytes);
+    if (announced_bytes > 0) buffered.expect(arriving_factor * announced_bytes);
     if (request.destroyed && !request.complete) throw new UploadAborted();
     if (request.readableEnded) throw refusal('server_error', { cause: new Error(alreadyRead) });
     const parts: Buffer[] = [];
@@ -49,7 +50,7 @@ export function bytesOf(
       total_bytes += part.length;
       try {
         if (total_bytes > max_body_bytes) throw tooLarge(max_body_bytes);
-        buffered.add(part.length);
+        buffered.add(arriving_factor * part.length + piece_bytes);
       } catch (refused) {
         return fail(refused);
       }

@@ -15,6 +15,7 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     account: account.id,
     key_id: account.key_id ?? null,
     model: outcome.model ?? null,
+    requested_model: outcome.requested_model ?? null,
     provider: outcome.provider ?? null,
     endpoint: outcome.endpoint,
     stream: outcome.stream ?? null,
@@ -25,6 +26,8 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
     status: outcome.status,
     error_type: outcome.error_type ?? null,
     code: outcome.code ?? null,
+    error_message: outcome.error_message ?? null,
+    error_param: outcome.error_param ?? null,
     end_reason: outcome.end_reason,
     refused_by: outcome.limit ?? null,
     attempts: outcome.attempts.length,
@@ -41,7 +44,7 @@ export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): Led
 }
 
 function attemptRowOf(attempt: AttemptRecord): LedgerRow['attempts_made'][number] {
-  const { provider, model, status, kind, outcome } = attempt;
+  const { provider, model, status, kind, outcome, error_message } = attempt;
   return {
     provider: provider ?? null,
     model: model ?? null,
@@ -52,6 +55,7 @@ function attemptRowOf(attempt: AttemptRecord): LedgerRow['attempts_made'][number
     status: status ?? null,
     outcome: outcome ?? null,
     kind: kind ?? null,
+    error_message: error_message ?? null,
   };
 }
 

@@ -2,6 +2,7 @@ import { SpanStatusCode } from '@opentelemetry/api';
 import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { EndReason } from '../exchange/exchange-end.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
+import { withoutPrompt } from '../exchange/prompt-filter.ts';
 import { stageRecords } from '../exchange/stage-record.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
@@ -79,16 +80,19 @@ const errorTypeOf = (status: number, reason: EndReason): string => (status >= 50
 
 /** Outcome of an exchange so far; its record, once it has ended. Throws only for a price that cannot be computed, if none is given. */
 export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchange)): Outcome {
-  const { account, model, usage, first_token_ms, started_ms, end } = exchange;
+  const { account, model, requested_model, usage, first_token_ms, started_ms, end } = exchange;
   return {
     id: exchange.id,
     endpoint: exchange.endpoint.name,
     account: account?.id,
     model: model?.id,
+    requested_model: requested_model === model?.id ? undefined : requested_model?.slice(0, max_text),
     end_reason: end.reason,
     status: end.status,
     error_type: end.error_type,
     code: end.code,
+    error_message: messageOf(exchange),
+    error_param: end.error_param?.slice(0, max_text),
     limit: end.limit,
     stream: exchange.hasRequest ? exchange.request.stream : undefined,
     trace_id: exchange.trace_id,
@@ -104,6 +108,18 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
       upstream_wait_ms: exchange.upstream_wait_ms,
     },
   };
+}
+
+/** Characters of a text in the record. */
+const max_text = 300;
+
+/** What the client was told. Only what is said of its request can quote it, and the search for quotations takes time. */
+function messageOf(exchange: Exchange): string | undefined {
+  const { error_message, error_type, code } = exchange.end;
+  if (error_message === undefined) return undefined;
+  const mayQuote = error_type === 'invalid_request_error' || code === undefined;
+  const said = mayQuote ? withoutPrompt(exchange, error_message) : error_message;
+  return typeof said === 'string' ? said.slice(0, max_text) : undefined;
 }
 
 const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');
@@ -136,13 +152,22 @@ const rounded = (ms: number | undefined): number | undefined =>
   ms === undefined ? undefined : Math.round(ms);
 
 /** An attempt as the log has it: its fields as far as there is something to say, in whole milliseconds. */
-function attemptFields({ provider, model, status, outcome, kind, ...times }: AttemptRecord): object {
+function attemptFields({
+  provider,
+  model,
+  status,
+  outcome,
+  kind,
+  error_message,
+  ...times
+}: AttemptRecord): object {
   return {
     provider,
     model,
     status,
     outcome,
     kind,
+    error_message,
     wait_ms: times.wait_ms > 0 ? Math.round(times.wait_ms) : undefined,
     ttft_ms: rounded(times.first_token_ms),
     duration_ms: rounded(times.duration_ms),

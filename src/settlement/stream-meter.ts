@@ -1,4 +1,4 @@
-import type { Chunk, Completion } from '../canonical.ts';
+import type { Chunk, Completion, Usage } from '../canonical.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { shownUsage } from '../outbound/reply-shape.ts';
@@ -63,8 +63,20 @@ export async function meteredReply(
   }
 }
 
-function report(exchange: Exchange, { error_ratio }: UsageMeter, metrics: Metrics): void {
+function report(exchange: Exchange, { error_ratio, impossible }: UsageMeter, metrics: Metrics): void {
   if (error_ratio !== undefined) metrics.estimateChecked(exchange, error_ratio);
+  if (impossible) reportBounded(exchange, impossible, metrics);
+}
+
+/** Reports `told`, the provider's figures, for which the context window is billed. */
+export function reportBounded(exchange: Exchange, told: Usage, metrics: Metrics): void {
+  const { provider = '', model } = exchange;
+  metrics.routing.usageBounded(provider);
+  const { prompt_tokens, completion_tokens } = told;
+  exchange.log.warn(
+    { provider, model: model?.id, context_length: model?.context_length, prompt_tokens, completion_tokens },
+    'usage_bounded: the provider reported more tokens than fit the context window',
+  );
 }
 
 function hasText({ choices }: Chunk): boolean {

@@ -6,13 +6,18 @@ export interface TokenCounter {
   readonly tokens: number;
 }
 
-const { plain, vietnamese, combining, digit, space, line, mark, other } = kinds;
+const { plain, vietnamese, combining, digit, space, line, mark, control, other } = kinds;
 /** Latin letters after the last accented one that are still taken for its language. */
 const memory_letters = 128;
 /** Added by a capital within a word, which begins another token: camelCase. */
 const camel_share = 0.66;
+/** Added by each accented letter from the third in a row on, which no language writes. */
+const accents_share = 1.1;
+/** Marks that the tokenizer has no runs of, and what one adds to a run of itself. */
+const single_marks = new Set([...'"\'(),[]{}\\|`&'].map(mark => mark.charCodeAt(0)));
+const single_share = 0.2;
 /** Upper bound of the average per character, for any text. */
-export const max_tokens_per_character = 1.3;
+export const max_tokens_per_character = 2;
 
 /**
  * Default estimator, without a dependency. Its count does not depend on how the text is cut into pieces, and never decreases. A word is a token
@@ -27,6 +32,8 @@ export class TokenEstimator implements TokenCounter {
   /** The Latin kind whose shares are used, and the Latin letters since it was seen. */
   #language = plain;
   #letters = 0;
+  /** Accented letters in a row. */
+  #accents = 0;
 
   add(text: string): void {
     let tokens = this.#tokens;
@@ -37,6 +44,7 @@ export class TokenEstimator implements TokenCounter {
       const kind = isCapital ? entry - capital_bit : entry;
       if (kind <= vietnamese) tokens += this.#latinShare(kind, isCapital);
       else {
+        this.#accents = 0;
         this.#run = kind === this.#kind ? this.#run + 1 : 1;
         tokens += this.#share(unit, kind);
         if (isCapital && this.#run === 1) tokens += capital_shares[kind] as number;
@@ -53,6 +61,7 @@ export class TokenEstimator implements TokenCounter {
 
   #latinShare(kind: number, isCapital: boolean): number {
     this.#letters++;
+    this.#accents = kind === plain ? 0 : this.#accents + 1;
     if (kind >= this.#language || this.#letters > memory_letters) {
       this.#language = kind;
       this.#letters = 0;
@@ -60,6 +69,7 @@ export class TokenEstimator implements TokenCounter {
     const isCamel = isCapital && this.#unit >= 0x61 && this.#unit <= 0x7a;
     const isWithinWord = this.#kind <= combining && !isCamel;
     this.#run = isWithinWord ? this.#run + 1 : 1;
+    if (this.#accents > 2) return accents_share;
     const share = isCamel ? camel_share : shareOf(this.#language, this.#run);
     return isCapital && !isWithinWord ? share + (capital_shares[kind] as number) : share;
   }
@@ -70,16 +80,25 @@ export class TokenEstimator implements TokenCounter {
       // Up to three digits are a token, and the space before them is another.
       case digit:
         return run % 3 !== 1 ? 0 : this.#kind === space ? 1.95 : 1.1;
+      // Runs of white space are tokens of 128 spaces, 16 tabs or line feeds, or 8 others.
       case space:
-        return run === 2 ? 0.63 : 0;
+        if (run <= 2) return run === 2 ? 0.63 : 0;
+        return unit === 0x20 ? 0.008 : unit === 0x09 ? 0.06 : 0.12;
       case line:
-        return run === 1 ? 0.69 : 0;
+        return run === 1 ? 0.69 : run === 2 ? 0 : 0.065;
       case mark:
-        if (run === 1) return this.#kind === space ? 0.87 : 0.65;
-        return unit === this.#unit ? 0.03 : 0.25;
+        return this.#markShare(unit, run);
+      case control:
+        return unit === this.#unit ? 0.5 : 0.95;
       default:
         return shareOf(kind, run);
     }
+  }
+
+  #markShare(unit: number, run: number): number {
+    if (run === 1) return this.#kind === space ? 0.87 : 0.65;
+    if (unit === this.#unit) return run > 4 && single_marks.has(unit) ? single_share : 0.03;
+    return run > 5 ? 0.45 : 0.25;
   }
 }
 

@@ -4,6 +4,7 @@ import { usageFault } from '../canonical-faults.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { type TokenCounter, TokenEstimator } from './token-estimator.ts';
+import { boundedUsage, windowBounds } from './usage-bounds.ts';
 
 /** Estimated tokens of `text`. */
 export function estimateTokens(text: string): number {
@@ -45,6 +46,8 @@ interface Counted {
 export class UsageMeter {
   /** The estimate divided by the upstream's final figure; undefined unless both exist. */
   error_ratio: number | undefined;
+  /** The first of the upstream's figures that cannot be, and was bounded by the context window. */
+  impossible: Usage | undefined;
   readonly #exchange: Exchange;
   readonly #newCounter: () => TokenCounter;
   /** One counter for each run of text: the reasoning, the text and the calls of each choice, whose words must not join. */
@@ -71,12 +74,12 @@ export class UsageMeter {
   }
 
   chunk(chunk: Chunk): void {
-    if (chunk.usage && !chunk.usage.is_partial) {
+    if (chunk.usage && this.#isWhole(chunk.usage)) {
       this.#tell(chunk.usage);
       return;
     }
-    if (chunk.usage) this.#tellPartly(chunk.usage);
     for (const { index, delta } of chunk.choices) this.#count(index, delta);
+    if (chunk.usage) this.#tellSome(chunk.usage);
     if (!this.#uncounted) return;
     const { usage, request } = this.#exchange;
     usage.estimated = true;
@@ -85,9 +88,9 @@ export class UsageMeter {
   }
 
   reply({ choices, usage }: Completion): void {
-    if (usage && !usage.is_partial) return this.#tell(usage);
-    if (usage) this.#tellPartly(usage);
+    if (usage && this.#isWhole(usage)) return this.#tell(usage);
     for (const { index, message } of choices) this.#count(index, message);
+    if (usage) this.#tellSome(usage);
     const { usage: running, request } = this.#exchange;
     running.completion_tokens = Math.max(running.completion_tokens, capped(this.#counted, request));
   }
@@ -127,16 +130,27 @@ export class UsageMeter {
     this.#uncounted = true;
   }
 
+  /** Whether the figures cover what was generated. An upstream that counts 0 has not counted; a stage that has answered may. */
+  #isWhole({ is_partial, completion_tokens }: Usage): boolean {
+    return !is_partial && (completion_tokens > 0 || this.#exchange.attempts.length === 0);
+  }
+
+  /** Takes figures that are partial, or without a completion: those are whole if there was no text. */
+  #tellSome(told: Usage): void {
+    if (told.is_partial || this.#counted > 0) this.#tellPartly(told);
+    else this.#tell(told);
+  }
+
   /** Takes partial figures: those of the prompt are exact, those of the completion its least. */
-  #tellPartly(told: Usage): void {
-    this.#tellPrompt(told);
+  #tellPartly(given: Usage): void {
+    const told = this.#tellPrompt(given);
     const { usage } = this.#exchange;
     usage.completion_tokens = Math.max(usage.completion_tokens, told.completion_tokens);
     usage.estimated = true;
   }
 
-  #tell(told: Usage): void {
-    this.#tellPrompt(told);
+  #tell(given: Usage): void {
+    const told = this.#tellPrompt(given);
     const { usage } = this.#exchange;
     if (this.#uncounted && told.completion_tokens > 0) {
       this.error_ratio = usage.completion_tokens / told.completion_tokens;
@@ -149,16 +163,19 @@ export class UsageMeter {
     this.#uncounted = false;
   }
 
-  /** Throws for figures that cannot be counted, which a plugin may have made. */
-  #tellPrompt(told: Usage): void {
-    const { usage } = this.#exchange;
-    const fault = usageFault(told);
+  /** Takes the prompt's figures and returns all, bounded. Throws for those that cannot be counted, which a plugin may have made. */
+  #tellPrompt(given: Usage): Usage {
+    const { usage, model, request } = this.#exchange;
+    const fault = usageFault(given);
     if (fault !== undefined)
       throw refusal('provider_invalid', { cause: new Error(`usage cannot have ${fault}`) });
+    const told = boundedUsage(given, windowBounds(model, request.n ?? 1));
+    if (told !== given) this.impossible ??= given;
     const { cached_tokens, cache_creation_tokens } = told.prompt_tokens_details;
     usage.prompt_tokens = told.prompt_tokens;
     usage.cached_tokens = cached_tokens;
     usage.cache_creation_tokens = cache_creation_tokens;
+    return told;
   }
 }
 

@@ -7,7 +7,7 @@ export type BufferBound = 'account' | 'total';
 export class BodyMetrics extends MetricSet {
   readonly #buffered = this.metrics.gauge({
     name: 'sluice_buffered_request_bytes',
-    help: 'Bytes of request bodies held in memory, from their arrival to the end of their exchange.',
+    help: 'Memory that request bodies take, in bytes: as they arrived, parsed, and encoded for their upstream.',
   });
   readonly refused = this.counting({
     name: 'sluice_buffer_refusals_total',

@@ -42,6 +42,11 @@ export class ClientMetrics extends MetricSet {
     labels,
     buckets: operationBuckets_s,
   });
+  readonly #attempts = this.metrics.counter({
+    name: 'sluice_upstream_attempts_total',
+    help: 'Attempts that have ended, failed or not.',
+    labels: ['sluice_provider'],
+  });
   readonly #errors = this.metrics.counter({
     name: 'sluice_upstream_errors_total',
     help: 'Failed attempts, by kind of failure.',
@@ -50,9 +55,10 @@ export class ClientMetrics extends MetricSet {
   /** `gen_ai.provider.name` by configured name. */
   readonly #kinds = new Map<string, string>();
 
-  /** Learns the kind of a provider, and creates the series of its failures, so that the first one is seen as an increase. */
+  /** Learns the kind of a provider, and creates the series of its attempts and failures, so that the first one is seen as an increase. */
   prepare(provider: string, providerName: string, failures: readonly string[]): void {
     this.#kinds.set(provider, providerName);
+    this.#attempts.labels(provider);
     for (const kind of failures) this.#errors.labels(provider, kind);
   }
 
@@ -70,6 +76,7 @@ export class ClientMetrics extends MetricSet {
   attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
     const series = this.#duration.labels(...this.#labelsOf(exchange, provider), kind ?? '');
     series.observe(duration_ms / 1000, exchange.trace_id);
+    this.#attempts.labels(provider).inc();
     if (kind !== undefined) this.#errors.labels(provider, kind).inc();
   }
 

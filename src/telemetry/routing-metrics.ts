@@ -5,6 +5,9 @@ const queueBuckets_s = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 
 const states = ['closed', 'open', 'half_open'] as const;
 
+/** The gauge of circuit breakers. */
+export const breakerStateName = 'sluice_breaker_state';
+
 /** What is read of a provider when metrics are scraped. */
 export interface WatchedProvider {
   readonly name: string;
@@ -18,8 +21,7 @@ export interface WatchedProvider {
 export type DeniedRetry = 'attempts' | 'budget' | 'upstreams' | 'time';
 
 /**
- * Failovers, circuit breakers, concurrency permits and odd replies of providers. Labels are names of the configuration or of closed sets,
- * except the bounded `finish_reason`.
+ * Failovers, circuit breakers, concurrency permits and odd replies of providers. Labels are names of the configuration or of closed sets.
  */
 export class RoutingMetrics extends MetricSet {
   readonly failedOver = this.counting({
@@ -39,14 +41,17 @@ export class RoutingMetrics extends MetricSet {
   });
   readonly finishedUnknown = this.counting({
     name: 'sluice_unknown_finish_reasons_total',
-    help: 'Choices with a finish_reason that the adapter does not know, which clients see as stop.',
+    help: 'Choices with a finish_reason that the adapter does not know, which clients see as stop. The label has words that other servers use, and other; the log has the word.',
     labels: ['sluice_provider', 'finish_reason'],
-    // The words are the servers' own.
-    max_series: 100,
   });
   readonly endedLate = this.counting({
     name: 'sluice_late_upstream_errors_total',
     help: 'Errors of an upstream after the last finish reason of its stream; the client got the whole answer.',
+    labels: ['sluice_provider'],
+  });
+  readonly #bounded = this.metrics.counter({
+    name: 'sluice_usage_bounded_total',
+    help: 'Exchanges whose provider reported more tokens than fit the context window of the model, which is billed instead.',
     labels: ['sluice_provider'],
   });
   readonly #queueTime = this.metrics.histogram({
@@ -75,8 +80,8 @@ export class RoutingMetrics extends MetricSet {
     ),
   ];
   readonly #breaker = this.metrics.gauge({
-    name: 'sluice_breaker_state',
-    help: "1 for the state that a provider's circuit breaker is in; of several processes how many are in it.",
+    name: breakerStateName,
+    help: "1 for the state that a provider's circuit breaker is in; of several workers how many are in it.",
     labels: ['sluice_provider', 'state'],
   });
 
@@ -100,6 +105,7 @@ export class RoutingMetrics extends MetricSet {
   watch(provider: WatchedProvider): () => void {
     const { name, breaker } = provider;
     for (const state of states) this.#transitions.labels(name, state);
+    this.#bounded.labels(name);
     const ends = [
       ...this.#gauges.map(({ metric, read }) => metric.read(() => read(provider), name)),
       this.#certificate.collect(() => certificateOf(provider)),
@@ -122,6 +128,11 @@ export class RoutingMetrics extends MetricSet {
   /** Counts a request refused because of overload. */
   overflowed(model: string): void {
     this.#overflows.labels(model).inc();
+  }
+
+  /** Counts an exchange of which `provider` reported impossible usage. */
+  usageBounded(provider: string): void {
+    this.#bounded.labels(provider).inc();
   }
 
   queued(provider: string, outcome: string, wait_ms: number): void {

@@ -139,7 +139,7 @@ export class Setting {
       await chain.onHeaders();
       hook = 'onRequest';
       this.asked(exchange, stream);
-      await chain.onRequest();
+      await chain.onRequest(this.#catalog);
     } catch (got) {
       chain.onError(got);
       settle({ exchange, chain });

@@ -5,6 +5,7 @@ import {
   mergedMetrics,
   type ProcessSnapshot,
 } from '../telemetry/merged-metrics.ts';
+import { breakerStateName } from '../telemetry/routing-metrics.ts';
 import type { Channel } from './channel.ts';
 import type { Workers } from './workers.ts';
 
@@ -60,7 +61,9 @@ export class MergedMetrics {
       this.#workers.ask('metrics', answer_ms),
     ]);
     for (const { channel, worker, value } of answers) this.#told(channel, worker, value);
-    const all = [{ worker: 'primary', metrics: own }, this.#ended, ...this.#last.values()];
+    // The primary sends no requests of clients: its circuit breakers are always closed, and would hide that those of all workers are open.
+    const metrics = own.filter(({ name }) => name !== breakerStateName);
+    const all = [{ worker: 'primary', metrics }, this.#ended, ...this.#last.values()];
     const merged = new Registry();
     for (const metric of mergedMetrics(all))
       merged.registerMetric({ ...metric, get: async () => metric } as unknown as PromMetric);

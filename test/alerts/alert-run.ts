@@ -9,6 +9,8 @@ const quiet_ms = 6000;
 /** Longest wait for an alert to fire, and to be resolved. */
 const most_ms = 90_000;
 const look_ms = 500;
+/** How long the fault of a case lasts that must provoke no alert: longer than the windows of most alerts and their `for`. */
+const calm_fault_ms = 20_000;
 
 /** What one case has shown; without faults it went as it must. */
 export interface CaseResult {
@@ -105,6 +107,7 @@ class CaseRun {
     const { job, alerts } = this.#case;
     const provoked_s = Date.now() / 1000;
     await this.#service.provoke();
+    if (alerts.length === 0) await sleep(calm_fault_ms);
     const fired = await this.#all(alerts, 'did not fire', alert => this.#watch.fires(job, alert));
     await this.#service.heal();
     const resolved = await this.#all(alerts, 'was not resolved', alert => !this.#watch.fires(job, alert));

@@ -1,5 +1,6 @@
 import { casesOfCertificates } from './certificate-cases.ts';
 import { casesOfProcesses } from './process-cases.ts';
+import { casesOfProviders } from './provider-cases.ts';
 import type { ProvokedCase } from './provoked-case.ts';
 import { casesOfRequests } from './request-cases.ts';
 import { casesOfStores } from './store-cases.ts';
@@ -7,6 +8,7 @@ import { casesOfStores } from './store-cases.ts';
 /** Every provoked case, by what breaks. */
 export const allCases: readonly ProvokedCase[] = [
   ...casesOfRequests,
+  ...casesOfProviders,
   ...casesOfStores,
   ...casesOfProcesses,
   ...casesOfCertificates,
@@ -15,17 +17,16 @@ export const allCases: readonly ProvokedCase[] = [
 /** Jobs of the cases that the test suite runs: the attacks, the traps, and the ledger. `npm run alerts` runs all. */
 export const worstCases: readonly string[] = [
   'half',
-  'streams',
   'one-model',
   'refused',
-  'first-failures',
   'first-failure',
   'flood',
+  'cancelled-streams',
+  'keys-lost',
   'ledger-out',
 ];
 
 /** Alerts that no case provokes, and why. Their series are made by hand for promtool. */
 export const notProvoked: Readonly<Record<string, string>> = {
-  SluiceMemoryHigh: 'needs a container with a limit, or all of the machine',
   SluiceSettlementsDropped: 'needs a state store that rejects single settlements for hours',
 };

@@ -72,8 +72,8 @@ export const casesOfStores: readonly ProvokedCase[] = [
   {
     job: 'ledger-out',
     what: 'the ledger can be read and not written',
-    alerts: ['SluiceLedgerOut', 'SluiceLedgerBehind'],
-    never: ['SluiceErrors', 'SluiceStoreOut', 'SluiceLedgerLost'],
+    alerts: ['SluiceStoreOut', 'SluiceLedgerBehind'],
+    never: ['SluiceErrors', 'SluiceLedgerLost'],
     start: () => withHiddenLedger(),
   },
   {
@@ -87,7 +87,7 @@ export const casesOfStores: readonly ProvokedCase[] = [
     job: 'state-store',
     what: 'Redis is killed',
     alerts: ['SluiceStoreOut'],
-    never: ['SluiceErrors', 'SluiceLedgerOut'],
+    never: ['SluiceErrors'],
     start: withoutRedis,
   },
 ];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { AlreadyThere, accountRecords } from '../../src/stores/records/account-records.ts';
 import type { Connection, Database } from '../../src/stores/records/database.ts';
+import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
 import { type Migration, migrations } from '../../src/stores/records/migrations.ts';
@@ -72,7 +73,8 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
       );
     });
     await migrate(database, isPostgres, 0);
-    expect(await database.run('SELECT * FROM sluice.key_sums ORDER BY key_id')).toEqual([
+    const columns = 'key_id, day, requests, failed_requests, tokens, cost_pico_usd';
+    expect(await database.run(`SELECT ${columns} FROM sluice.key_sums ORDER BY key_id`)).toEqual([
       {
         key_id: 'key_a',
         day: '2026-11-20',
@@ -118,6 +120,49 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
       { ...point, step_ms: 60_000, at_ms: noon_ms, first_50: 1, first_75: 0, first_later: 0 },
       { ...point, step_ms: 600_000, at_ms: noon_ms - day_ms, first_50: 0, first_400: 1, first_600: 0 },
     ]);
+    await database.close();
+  });
+
+  it('keep rows, attempts and sums of before reasons were recorded, and add later ones to them', async () => {
+    const database = await open(await newPlace());
+    await migrate(database, isPostgres, 0, { steps: migrations.filter(({ version }) => version < 8) });
+    const started_ms = Date.parse('2026-11-20T12:00:00Z');
+    const id = timeOrderedUuid(started_ms);
+    await database.transaction(async connection => {
+      await connection.run(
+        `INSERT INTO sluice.ledger (id, request_id, account, endpoint, started_ms, duration_ms, status, error_type, end_reason, attempts,
+        prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated, cost_pico_usd)
+        VALUES (?, 'early', 'acme', 'chat', ?, 1, 502, 'provider_error', 'upstream_failed', 1, 0, 0, 0, 0, 0, 0)`,
+        [id, started_ms],
+      );
+      await connection.run(
+        "INSERT INTO sluice.attempts (ledger_id, number, provider, offset_ms, wait_ms, outcome, kind) VALUES (?, 1, 'local', 1, 0, 'failed', 'status')",
+        [id],
+      );
+      await connection.run(
+        "INSERT INTO sluice.daily_sums VALUES ('v/one', '2026-11-20', 'acme', 5, 2, 0, 0, 0, 0, 0, 0)",
+      );
+    });
+    await migrate(database, isPostgres, 0);
+    const ledger = ledgerRecords(database);
+    expect(await ledger.find('early')).toMatchObject([
+      {
+        error_message: null,
+        error_param: null,
+        requested_model: null,
+        attempts_made: [{ error_message: null }],
+      },
+    ]);
+    const refused = { status: 429, error_type: 'rate_limit_error', end_reason: 'refused' };
+    const reasons = { error_message: 'Rate limit exceeded.', error_param: 'model', requested_model: 'one' };
+    await ledger.insert(sampleRows(1, { started_ms, request_id: 'late', ...refused, ...reasons }));
+    expect(await ledger.find('late')).toMatchObject([reasons]);
+    const errors = { failed_requests: 3, refusal: 1, provider_failed: 0, gateway_failed: 0, client_error: 0 };
+    expect(await usageRecords(database).sum({ account: 'acme', by: [] })).toMatchObject([
+      { requests: 6, ...errors },
+    ]);
+    const classes = await ledger.list({ error_classes: ['provider_failed'], limit: 9 });
+    expect(classes.map(({ request_id }) => request_id)).toEqual(['early']);
     await database.close();
   });
 

@@ -2,6 +2,14 @@ import { createHash } from 'node:crypto';
 import { MessageChannel } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
+import {
+  classOfType,
+  endClassOf,
+  endReasons,
+  errorClasses,
+  errorNameOf,
+  noErrors,
+} from '../../src/end-class.ts';
 import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
 import { NameTaken } from '../../src/stores/records/customer-logins.ts';
 import { RecordRefused } from '../../src/stores/records/database.ts';
@@ -101,6 +109,28 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.audit.list({ target: 'dashboard', limit: 1 })).toMatchObject([
       { action: 'sign-in.end' },
     ]);
+  });
+
+  it('deletes ended sessions of the area in which another begins, and none of the other area', async () => {
+    const start = (area: 'dashboard' | 'portal', at: number, ended: number) => {
+      const role = area === 'portal' ? 'customer' : 'viewer';
+      const who = { actor: 'anna', role, account: area === 'portal' ? 'acme' : '', proof: '' };
+      const times = { started_ms: now_ms + at, seen_ms: now_ms + at };
+      const session = { ...who, ...times, digest: sha256(`${area} ${at}`) };
+      return store.sessions.start(session, { started_ms: now_ms + ended, seen_ms: now_ms + ended });
+    };
+    const left = async () => {
+      const all = ['dashboard 1', 'portal 1', 'dashboard 5', 'portal 6'];
+      const found = await Promise.all(all.map(name => store.sessions.find(sha256(name))));
+      return all.filter((_, at) => found[at]);
+    };
+    await start('dashboard', 1, 0);
+    await start('portal', 1, 0);
+    await start('dashboard', 5, 1);
+    expect(await left()).toEqual(['portal 1', 'dashboard 5']);
+    await start('portal', 6, 5);
+    expect(await left()).toEqual(['dashboard 5', 'portal 6']);
+    for (const name of await left()) await store.sessions.end({ digest: sha256(name) });
   });
 
   it('ends the oldest of many sessions of a customer, and none of a namesake at another account', async () => {
@@ -356,8 +386,10 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       old_expires_ms: later.at_ms + 7 * day_ms,
     });
     // An overlap never gives the old one more time than it had.
-    expect((await store.keys.rotate(old.id, 99 * day_ms, later)).old.expires_ms).toBe(
-      later.at_ms + 7 * day_ms,
+    const again = await store.keys.rotate(old.id, 99 * day_ms, { ...later, at_ms: later.at_ms + 1 });
+    const [newest] = await store.audit.list({ target: old.id, limit: 1 });
+    expect([again.old.expires_ms, JSON.parse(newest!.detail).old_expires_ms]).toEqual(
+      Array(2).fill(later.at_ms + 7 * day_ms),
     );
   });
 
@@ -387,6 +419,25 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     const limits = { usd_per_month: '0.50' };
     const { record } = await store.keys.create({ account: 'ro', name: '', expires_ms: null, limits }, alice);
     expect((await store.keys.rotate(record.id, day_ms, alice)).record.limits).toEqual(limits);
+  });
+
+  it('changes an account and a key by what they are in the transaction, so that no change is lost', async () => {
+    await store.accounts.create({ id: 'edited', plan: null, limits: {} }, alice);
+    const { record } = await store.keys.create({ account: 'edited', name: '', expires_ms: null }, alice);
+    const edits = Array.from({ length: 8 }, (_, at) => ({ [`limit_${at}`]: at }));
+    const all = Object.assign({}, ...edits) as object;
+    await Promise.all(
+      edits.flatMap(edit => [
+        store.accounts.change('edited', ({ limits }) => ({ limits: { ...limits, ...edit } }), alice),
+        store.keys.change(record.id, ({ limits }) => ({ limits: { ...limits, ...edit } }), alice),
+      ]),
+    );
+    expect((await store.accounts.find('edited'))!.limits).toEqual(all);
+    expect((await store.keys.find(record.id))!.limits).toEqual(all);
+    const refuse = () => {
+      throw new Error('not as it was');
+    };
+    await expect(store.accounts.change('edited', refuse, alice)).rejects.toThrow('not as it was');
   });
 
   it('changes no key that has ended', async () => {
@@ -561,6 +612,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         completion_tokens: 10,
         cached_tokens: 4,
         reasoning_tokens: 2,
+        ...noErrors,
+        client_error: 1,
         cost_usd: '12345.000000000002',
       },
     ]);
@@ -722,13 +775,33 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await store.ledger.insert([batch]);
     expect(await store.usage.ofKeys(['key_a', 'key_b', 'key_none'], '2026-10-22')).toEqual(
       new Map([
-        ['key_a', { requests: 42, failed_requests: 40, tokens: 30, cost_usd: '2.000000000001' }],
-        ['key_b', { requests: 1, failed_requests: 0, tokens: 15, cost_usd: '1' }],
+        [
+          'key_a',
+          {
+            requests: 42,
+            failed_requests: 40,
+            ...noErrors,
+            refusal: 40,
+            tokens: 30,
+            cost_usd: '2.000000000001',
+          },
+        ],
+        ['key_b', { requests: 1, failed_requests: 0, ...noErrors, tokens: 15, cost_usd: '1' }],
       ]),
     );
     expect([...(await store.usage.ofKeyByDay('key_a', '2026-10-22'))]).toEqual([
-      ['2026-10-22', { requests: 1, failed_requests: 0, tokens: 15, cost_usd: '2' }],
-      ['2026-11-20', { requests: 41, failed_requests: 40, tokens: 15, cost_usd: '0.000000000001' }],
+      ['2026-10-22', { requests: 1, failed_requests: 0, ...noErrors, tokens: 15, cost_usd: '2' }],
+      [
+        '2026-11-20',
+        {
+          requests: 41,
+          failed_requests: 40,
+          ...noErrors,
+          refusal: 40,
+          tokens: 15,
+          cost_usd: '0.000000000001',
+        },
+      ],
     ]);
     expect(await store.usage.ofKeys(['key_b'], '2026-11-20')).toEqual(new Map());
     expect(await store.usage.ofKeys([], '2026-11-20')).toEqual(new Map());
@@ -845,6 +918,27 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await ids({ failed_at: 'odd', before: second! })).toEqual([first!.request_id]);
   });
 
+  it('lists errors by the class in which they are counted', async () => {
+    const errors = [...Object.keys(classOfType), 'of_a_plugin', null];
+    const rows = [...endReasons, 'of_another_version'].flatMap(end_reason =>
+      errors.flatMap(error_type =>
+        [200, 400, 403, 503].map(status =>
+          row({ account: 'classes', end_reason, error_type, status, attempts_made: [] }),
+        ),
+      ),
+    );
+    await store.ledger.insert(rows);
+    for (const name of errorClasses) {
+      const listed = await store.ledger.list({ account: 'classes', error_classes: [name], limit: 1000 });
+      const meant = rows.filter(
+        ({ end_reason, error_type, status }) =>
+          endClassOf(end_reason, errorNameOf(error_type, status)) === name,
+      );
+      expect(meant.length).toBeGreaterThan(10);
+      expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(meant.map(({ id }) => id)));
+    }
+  });
+
   it('rejects rows that it can never hold and writes nothing of their batch', async () => {
     const good = row({ account: 'refused' });
     const bad = row({ account: 'refused', cost_usd: '99999999999' });
@@ -890,6 +984,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
 
   it(`can be closed twice and then rejects calls (${kind})`, async () => {
     const fresh = await openRecords(await newTarget());
+    await fresh.migrate(now_ms);
+    expect(await fresh.keys.count()).toEqual(expect.anything());
     await fresh.close();
     await fresh.close();
     await expect(fresh.keys.count()).rejects.toThrow();

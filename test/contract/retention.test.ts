@@ -76,7 +76,17 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     await store.ledger.insert(rows);
     const before = await sums();
     const total = await store.usage.sum({ by: ['account'] });
-    await retention({ rows_ms: 90 * day_ms }, { rows_per_step: 10 }).run();
+    const steps: unknown[] = [];
+    const pruning = {
+      ...store.pruning,
+      rows: async (before_ms: number, limit: number) => {
+        const deleted = await store.pruning.rows(before_ms, limit);
+        steps.push(deleted);
+        return deleted;
+      },
+    };
+    await retention({ rows_ms: 90 * day_ms }, { rows_per_step: 10, pruning }).run();
+    expect(steps).toEqual([10, 10, 9, 0]);
     const left = await store.ledger.list({ limit: 500 });
     expect(left).toHaveLength(91);
     expect(left.at(-1)!.started_ms).toBe(now_ms - 90 * day_ms);
@@ -178,6 +188,21 @@ describe.each(kinds)('the retention job in %s', (kind, newTarget) => {
     expect(left.length).toBeGreaterThan(21);
     expect(left.length).toBeLessThan(140);
     expect(await store.usage.sum({ by: [] })).toMatchObject([{ requests: 140 }]);
+  });
+
+  it('leaves the database to others between two steps, four times as long as a step took', async () => {
+    const steps: { readonly began_ms: number; readonly ended_ms: number }[] = [];
+    const rows = async () => {
+      const began_ms = performance.now();
+      while (performance.now() - began_ms < 15);
+      steps.push({ began_ms, ended_ms: performance.now() });
+      return steps.length < 3 ? 1 : 0;
+    };
+    await retention({ rows_ms: day_ms }, { pruning: { ...store.pruning, rows } }).run();
+    expect(steps).toHaveLength(3);
+    // Of 15 ms, and timers may be a millisecond early.
+    for (const [at, { began_ms }] of steps.slice(1).entries())
+      expect(began_ms - steps[at]!.ended_ms).toBeGreaterThanOrEqual(58);
   });
 
   it('starts by itself and repeats', async () => {

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { errorClasses } from '../../src/end-class.ts';
 import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
 import type { TrafficRange } from '../../src/stores/records/traffic-records.ts';
-import { first_token_bounds_ms, trafficSteps } from '../../src/stores/records/traffic-sums.ts';
+import {
+  duration_bounds_ms,
+  first_token_bounds_ms,
+  trafficSteps,
+} from '../../src/stores/records/traffic-sums.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
@@ -27,16 +32,18 @@ const rows: readonly LedgerRow[] = [
     provider: 'backup',
     first_token_ms: 90_000,
     attempts_made: [
-      attempt({ outcome: 'failed', kind: 'timeout' }),
-      attempt({ outcome: 'failed', kind: 'timeout', offset_ms: 70_000 }),
-      attempt({ provider: 'backup' }),
+      attempt({ outcome: 'failed', kind: 'timeout', first_token_ms: null, duration_ms: 30_000 }),
+      attempt({ outcome: 'failed', kind: 'timeout', first_token_ms: null, offset_ms: 70_000 }),
+      attempt({ provider: 'backup', first_token_ms: 49, duration_ms: 90 }),
     ],
   }),
   sampleRow({
     ...failed,
     started_ms: start_ms,
     first_token_ms: null,
-    attempts_made: [attempt({ outcome: 'failed', kind: 'unreachable' })],
+    attempts_made: [
+      attempt({ outcome: 'failed', kind: 'unreachable', first_token_ms: null, duration_ms: null }),
+    ],
   }),
   sampleRow({
     started_ms: start_ms + minute_ms,
@@ -93,36 +100,60 @@ describe.each(kinds)('the sums over time in %s', (_, newTarget) => {
     ...more,
   });
 
-  it('count requests, failures and refusals by the minute and by provider, model and type of error', async () => {
+  it('count requests, and errors of each class apart, by the minute and by provider, model and type of error', async () => {
     const of = async (split: 'provider' | 'model' | 'error_type') =>
       (await store.traffic.points(range(), split)).map(
-        ({ at_ms, name, requests, failed_requests }) =>
-          [(at_ms - start_ms) / minute_ms, name, requests, failed_requests] as const,
+        ({ at_ms, name, requests, ...errors }) =>
+          [
+            (at_ms - start_ms) / minute_ms,
+            name,
+            requests,
+            errorClasses.filter(end => errors[end] > 0).map(end => `${errors[end]} ${end}`),
+          ] as const,
       );
     expect(await of('provider')).toEqual([
-      [0, '', 7, 7],
-      [0, 'backup', 1, 0],
-      [0, 'local', 3, 1],
-      [1, '', 1, 1],
+      [0, '', 7, ['7 refusal']],
+      [0, 'backup', 1, []],
+      [0, 'local', 3, ['1 provider_failed']],
+      [1, '', 1, ['1 gateway_failed']],
+      // An attempt of the second request began in this minute.
+      [1, 'local', 0, []],
     ]);
     expect(await of('model')).toEqual([
-      [0, 'v/one', 11, 8],
-      [1, '', 1, 1],
+      [0, 'v/one', 11, ['1 provider_failed', '7 refusal']],
+      [1, '', 1, ['1 gateway_failed']],
     ]);
     // An error without a type, of the application's own handler, has its status.
     expect(await of('error_type')).toEqual([
-      [0, '', 3, 0],
-      [0, 'provider_error', 1, 1],
-      [0, 'rate_limit_error', 7, 7],
-      [1, '503', 1, 1],
+      [0, '', 3, []],
+      [0, 'provider_error', 1, ['1 provider_failed']],
+      [0, 'rate_limit_error', 7, ['7 refusal']],
+      [1, '503', 1, ['1 gateway_failed']],
     ]);
   });
 
   it('count times to the first token up to each bound, and those behind the last', async () => {
+    const [first] = await store.traffic.points(range(), 'model');
+    expect(first!.first_tokens).toEqual([1, 1, ...Array(first_token_bounds_ms.length - 2).fill(0), 1]);
+  });
+
+  it('book a delay at the provider whose attempt it was, and not at the one that answered in the end', async () => {
     const [, backup, local] = await store.traffic.points(range(), 'provider');
-    expect(local!.first_tokens).toEqual([1, 1, ...Array(first_token_bounds_ms.length - 1).fill(0)]);
-    expect(backup!.first_tokens.at(-1)).toBe(1);
-    expect(backup!.first_tokens).toHaveLength(first_token_bounds_ms.length + 1);
+    const at = (bound_ms: number) => first_token_bounds_ms.map(ms => Number(ms === bound_ms));
+    expect(backup!.first_tokens).toEqual([...at(50), 0]);
+    expect(local!.first_tokens).toEqual([...at(150), 0]);
+    const attempts = await store.traffic.attempts(range({ until_ms: start_ms + minute_ms }));
+    const took = attempts.map(({ provider, kind, durations }) => [
+      provider,
+      kind,
+      duration_bounds_ms.filter((_, bound) => durations[bound]! > 0),
+    ]);
+    expect(took).toEqual([
+      ['backup', '', [100]],
+      ['local', '', [2000]],
+      ['local', 'timeout', [30_000]],
+      ['local', 'unreachable', []],
+    ]);
   });
 
   it('are the same in every step of time', async () => {
@@ -171,7 +202,8 @@ describe.each(kinds)('the sums over time in %s', (_, newTarget) => {
   });
 
   it('count every attempt of a provider at the time at which it began', async () => {
-    expect(await store.traffic.attempts(range())).toEqual([
+    const sums = await store.traffic.attempts(range());
+    expect(sums.map(({ durations: _, ...sum }) => sum)).toEqual([
       { provider: 'backup', outcome: 'completed', kind: '', attempts: 1 },
       { provider: 'local', outcome: 'completed', kind: '', attempts: 2 },
       { provider: 'local', outcome: 'failed', kind: 'timeout', attempts: 2 },

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { ErrorClass } from '../../src/end-class.ts';
 import { picoUsd, usdOf } from '../../src/money.ts';
 import type { Database } from '../../src/stores/records/database.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
@@ -23,6 +24,17 @@ const accounts = ['acme', 'Zeta', 'o’neil & sons', 'a b', '+x'];
 const models = ['v/one', 'v/two', 'x/three', null];
 const providers = ['local', 'cloud', null];
 const keys = ['key_1', 'key_2', null];
+/** Ends, and the class of errors in which each is counted. */
+const ends: readonly (Pick<LedgerRow, 'status' | 'error_type' | 'end_reason'> & { counts?: ErrorClass })[] = [
+  { status: 200, error_type: null, end_reason: 'completed' },
+  { status: 0, error_type: null, end_reason: 'client_gone' },
+  { status: 200, error_type: 'provider_error', end_reason: 'upstream_failed', counts: 'provider_failed' },
+  { status: 524, error_type: 'timeout_error', end_reason: 'time_limit', counts: 'gateway_failed' },
+  { status: 429, error_type: 'rate_limit_error', end_reason: 'refused', counts: 'refusal' },
+  { status: 400, error_type: 'invalid_request_error', end_reason: 'refused', counts: 'client_error' },
+];
+const classOf = ({ end_reason, status }: LedgerRow) =>
+  ends.find(end => end.end_reason === end_reason && end.status === status)!.counts;
 
 /** The same rows in every run, from November to March, with costs that floating point would lose. */
 const rows: readonly LedgerRow[] = fc
@@ -33,42 +45,48 @@ const rows: readonly LedgerRow[] = fc
       provider: fc.constantFrom(...providers),
       key_id: fc.constantFrom(...keys),
       at_ms: fc.nat({ max: days * day_ms - 1 }),
-      failed: fc.nat({ max: 3 }),
+      end: fc.constantFrom(...ends),
       tokens: fc.nat({ max: 9000 }),
       estimated: fc.boolean(),
       cost: fc.nat({ max: 2_000_000_000 }),
     }),
     { numRuns: 700, seed: 8 },
   )
-  .map(({ account, model, provider, key_id, at_ms, failed, tokens, estimated, cost }, at) => ({
-    id: `row-${at}`,
-    request_id: `request-${at}`,
-    account,
-    key_id,
-    model,
-    provider,
-    endpoint: 'chat.completions',
-    stream: null,
-    trace_id: null,
-    code: null,
-    refused_by: null,
-    attempts_made: [],
-    stages: [],
-    started_ms: first_ms + at_ms,
-    duration_ms: 10,
-    first_token_ms: null,
-    status: failed === 1 ? 502 : 200,
-    error_type: failed === 2 ? 'provider_error' : null,
-    end_reason: 'finished',
-    attempts: 1,
-    prompt_tokens: tokens * 3,
-    completion_tokens: tokens,
-    cached_tokens: tokens % 7,
-    cache_creation_tokens: 0,
-    reasoning_tokens: tokens % 11,
-    estimated,
-    cost_usd: usdOf(BigInt(cost) * 1_000_003n),
-  }));
+  .map(
+    (
+      { account, model, provider, key_id, at_ms, end: { counts: _, ...end }, tokens, estimated, cost },
+      at,
+    ) => ({
+      id: `row-${at}`,
+      request_id: `request-${at}`,
+      account,
+      key_id,
+      model,
+      provider,
+      endpoint: 'chat.completions',
+      stream: null,
+      requested_model: null,
+      error_message: null,
+      error_param: null,
+      trace_id: null,
+      code: null,
+      refused_by: null,
+      attempts_made: [],
+      stages: [],
+      started_ms: first_ms + at_ms,
+      duration_ms: 10,
+      first_token_ms: null,
+      ...end,
+      attempts: 1,
+      prompt_tokens: tokens * 3,
+      completion_tokens: tokens,
+      cached_tokens: tokens % 7,
+      cache_creation_tokens: 0,
+      reasoning_tokens: tokens % 11,
+      estimated,
+      cost_usd: usdOf(BigInt(cost) * 1_000_003n),
+    }),
+  );
 
 const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
 const groupOf: Record<UsageGroup, (row: LedgerRow) => string> = {
@@ -102,7 +120,11 @@ function summed(query: UsageQuery): UsageSum[] {
     return {
       ...Object.fromEntries(by.map(group => [group, groupOf[group](members[0]!)])),
       requests: members.length,
-      failed_requests: count(row => (row.status >= 400 || row.error_type !== null ? 1 : 0)),
+      failed_requests: count(row => (classOf(row) ? 1 : 0)),
+      provider_failed: count(row => Number(classOf(row) === 'provider_failed')),
+      gateway_failed: count(row => Number(classOf(row) === 'gateway_failed')),
+      refusal: count(row => Number(classOf(row) === 'refusal')),
+      client_error: count(row => Number(classOf(row) === 'client_error')),
       estimated_requests: count(row => Number(row.estimated)),
       prompt_tokens: count(row => row.prompt_tokens),
       completion_tokens: count(row => row.completion_tokens),

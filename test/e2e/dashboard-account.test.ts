@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, formFields, operator } from '../support/dashboard-visitor.ts';
 import { ask, configOf, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
     config: {
       admin: dashboardAdmin(),
       stores: place.stores,
-      plans: { small: { requests_per_minute: 40, usd_per_month: 50 } },
+      plans: { small: { requests_per_minute: 40, usd_per_month: 50 }, large: {} },
     },
   };
   gateways = [];
@@ -77,7 +77,10 @@ describe('the overrides of an account', () => {
     expect(fieldOf(after, 'usd_per_month')).toEqual(['none', '50']);
     expect(after).not.toContain('{&quot;');
 
-    expect((await visitor.post(page, { change: 'limits', usd_per_month: '0.000000001' })).status).toBe(303);
+    expect(
+      (await visitor.post(page, { change: 'limits', requests_per_minute: '', usd_per_month: '0.000000001' }))
+        .status,
+    ).toBe(303);
     expect(await storedLimits('edited')).toEqual({ usd_per_month: '0.000000001', models });
   });
 
@@ -99,7 +102,7 @@ describe('the overrides of an account', () => {
       ([, ...fault]) => fault,
     );
     expect(faults).toEqual([
-      ['requests_per_minute', expect.stringContaining('>0'.replace('>', '&gt;'))],
+      ['requests_per_minute', 'must be above 0, not -1'],
       ['tokens_per_day', 'must be a number, not &#39;many&#39;'],
       ['concurrent_requests', expect.stringContaining('must be a number')],
     ]);
@@ -110,6 +113,88 @@ describe('the overrides of an account', () => {
     const { status, text } = await visitor.post('account?id=tester', { change: 'disable' });
     expect([status, text]).toEqual([422, expect.stringContaining('changed in the configuration file')]);
     expect((await visitor.post(await created('odd'), { change: 'nothing' })).status).toBe(400);
+  });
+});
+
+describe('an account that two people edit at once', () => {
+  const buttons = { plan: 'value="plan"', limits: 'value="limits"', name: 'value="name"' };
+  type Change = keyof typeof buttons;
+  let other: DashboardVisitor;
+
+  beforeAll(async () => {
+    other = new DashboardVisitor(`${gateways[1]!.adminUrl}/dashboard/`);
+    await other.signIn();
+  });
+
+  /** The forms of its page as both have loaded it, to be sent by either with what was typed. */
+  async function loaded(id: string) {
+    const page = await created(id);
+    const { text } = await visitor.get(page);
+    await other.get(page);
+    const sent = (who: DashboardVisitor, change: Change, typed: Record<string, string>, from = text) => {
+      const { form_token: _, ...fields } = formFields(from, buttons[change]);
+      return who.post(page, { ...fields, ...typed, change });
+    };
+    return { page, sent };
+  }
+  const accountOf = (id: string) => place.look(async store => (await store.accounts.find(id))!);
+
+  it('keeps what each of them has edited, also in one form', async () => {
+    const { sent } = await loaded('both');
+    expect((await sent(other, 'limits', { requests_per_minute: '5' })).status).toBe(303);
+    expect((await sent(visitor, 'limits', { tokens_per_day: '900' })).status).toBe(303);
+    expect((await sent(other, 'name', { display_name: 'Both' })).status).toBe(303);
+    // Neither typed what is there already, nor sent without an edit.
+    expect((await sent(visitor, 'limits', { requests_per_minute: '5' })).status).toBe(303);
+    expect((await sent(visitor, 'name', {})).status).toBe(303);
+    expect((await sent(visitor, 'plan', {})).status).toBe(303);
+    expect(await accountOf('both')).toMatchObject({
+      plan: 'small',
+      display_name: 'Both',
+      limits: { requests_per_minute: 5, tokens_per_day: 900 },
+    });
+  });
+
+  it.each<[Change, string, string, string, string]>([
+    ['limits', 'requests_per_minute', '5', '6', 'from nothing to “5”'],
+    ['plan', 'plan', '', 'large', 'from “small” to nothing'],
+    ['name', 'display_name', 'Theirs', 'Mine', 'from nothing to “Theirs”'],
+  ])(
+    'shows what the other changed by the form for %s, and saves it when it is sent again',
+    async (change, field, theirs, mine, said) => {
+      const id = `conflict-${change}`;
+      const { page, sent } = await loaded(id);
+      expect((await sent(other, change, { [field]: theirs })).status).toBe(303);
+      const before = await accountOf(id);
+      const refused = await sent(visitor, change, { [field]: mine });
+      expect([refused.status, refused.text]).toEqual([
+        409,
+        expect.stringContaining(`Changed meanwhile ${said}.`),
+      ]);
+      expect(refused.text).toMatch(/role="alert">Nothing was saved: what you edited was changed by another/);
+      expect(await accountOf(id)).toEqual(before);
+      const again = formFields(refused.text, buttons[change]);
+      expect(again[field]).toBe(mine);
+      expect((await visitor.post(page, { ...again, change })).status).toBe(303);
+      const { plan, display_name, limits } = await accountOf(id);
+      expect({ plan, display_name, ...limits }).toMatchObject({ [field]: change === 'limits' ? 6 : mine });
+    },
+  );
+
+  it('is not overwritten by a command that says what was there before', async () => {
+    await created('by-command');
+    const set = (json: string, was: string) =>
+      runCommand(configOf(config), 'accounts', 'set-limits', 'by-command', json, '--was', was);
+    await place.look(store =>
+      store.accounts.change('by-command', { limits: { tokens_per_day: 7 } }, { actor: 'test', at_ms: 1 }),
+    );
+    const refused = await set('{"tokens_per_day": 8}', '{}');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('it is {"tokens_per_day":7} now'),
+    ]);
+    expect((await set('{"tokens_per_day": 8}', '{"tokens_per_day": 7}')).code).toBe(0);
+    expect(await storedLimits('by-command')).toEqual({ tokens_per_day: 8 });
   });
 });
 

@@ -118,7 +118,7 @@ describe('an operator', () => {
   it('finds in two clicks why errors spiked, since when, and an example with its attempts', async () => {
     const { page, faults } = watched;
     // Read without a click: the type of the error, the provider, the model, how many, since when.
-    const cause = page.getByRole('region', { name: 'Failed requests by cause' }).getByRole('row').nth(1);
+    const cause = page.getByRole('region', { name: 'Errors by cause' }).getByRole('row').nth(1);
     expect((await cause.locator('td').allInnerTexts()).slice(0, 4)).toEqual([
       'provider_error upstream_failed',
       'broken',

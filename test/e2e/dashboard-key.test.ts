@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { KeyRecord } from '../../src/stores/records/key-record.ts';
-import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
+import {
+  DashboardVisitor,
+  dashboardAdmin,
+  formFields,
+  operator,
+  password_hash,
+} from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
@@ -89,7 +95,7 @@ describe('the page of a key', () => {
       limits: { requests_per_minute: 2, usd_per_month: '0.50' },
     });
     expect([await statusOf(key), await statusOf(key), await statusOf(key)]).toEqual([200, 200, 429]);
-    await until(async () => (await visitor.get(`key?id=${id}`)).text.includes('1 failed'));
+    await until(async () => (await visitor.get(`key?id=${id}`)).text.includes('1 refused'));
     const { text } = await visitor.get(`key?id=${id}`);
     for (const part of [
       '<strong>2</strong> of 2',
@@ -124,6 +130,39 @@ describe('the page of a key', () => {
     // What was not touched stays, to the millisecond.
     await visitor.post(`key?id=${id}`, { ...(await fieldsOf(visitor, id)), name: 'third name' });
     expect(await recordOf(id)).toEqual({ ...changed, name: 'third name' });
+  });
+
+  it('keeps what two people have edited, and shows what both have', async () => {
+    const { id } = await issue({ name: 'shared', requests_per_minute: '5' });
+    const page = `key?id=${id}`;
+    const { text } = await visitor.get(page);
+    const { form_token: _, ...fields } = formFields(text, 'Save changes');
+    const otto = await signedIn('otto');
+    await otto.get(page);
+    await otto.post(page, { ...fields, expires: 'week', requests_per_minute: '6' });
+    const { expires_ms } = await recordOf(id);
+    expect((await visitor.post(page, { ...fields, name: 'named' })).status).toBe(303);
+    const conflict = await visitor.post(page, {
+      ...fields,
+      expires: 'month',
+      requests_per_minute: '7',
+      tokens_per_day: '9',
+    });
+    expect(conflict.status).toBe(409);
+    expect(conflict.text).toContain('Changed meanwhile from “5” to “6”.');
+    expect(conflict.text).toContain(
+      `Changed meanwhile from “never” to “${new Date(expires_ms!).toISOString()}”.`,
+    );
+    expect(await recordOf(id)).toMatchObject({
+      name: 'named',
+      expires_ms,
+      limits: { requests_per_minute: 6 },
+    });
+    const again = formFields(conflict.text, 'Save changes');
+    expect(again).toMatchObject({ name: 'named', expires: 'month', requests_per_minute: '7' });
+    expect((await visitor.post(page, { ...again, expires: 'keep' })).status).toBe(303);
+    const limits = { requests_per_minute: 7, tokens_per_day: 9 };
+    expect(await recordOf(id)).toMatchObject({ name: 'named', expires_ms, limits });
   });
 
   it('says what is wrong with which field, and keeps what was typed', async () => {

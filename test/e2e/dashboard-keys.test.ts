@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DashboardVisitor, dashboardAdmin, type Visited } from '../support/dashboard-visitor.ts';
-import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -198,4 +198,71 @@ describe('a list of keys', () => {
     expect([new Set(last.names), last.next]).toEqual([new Set(['n50']), undefined]);
     expect(await page(last.previous!)).toEqual(first);
   });
+});
+
+describe('a secret that is pasted into a search', () => {
+  const fields = [
+    ['keys', 'search'],
+    ['keys', 'account'],
+    ['accounts', 'search'],
+    ['requests', 'account'],
+    ['request', 'id'],
+    ['usage', 'model'],
+    ['audit', 'target'],
+  ] as const;
+  const found = (page: string, field: string, text: string) => {
+    // A form that searches has none.
+    visitor.nonce = '';
+    return visitor.post('find', { page, [field]: text, sort: 'newest' });
+  };
+
+  it('leads to the key or account that has it, and stands in no address and no page', async () => {
+    const account = await newAccount('pasted');
+    await visitor.get(`account?id=${account}`);
+    const { location } = await visitor.post(`issue?account=${account}`, { name: 'whole' });
+    const id = new URLSearchParams(location!.split('?')[1]).get('id');
+    const key = (await secretAt(location))!;
+    for (const [page, field] of fields) {
+      const text = field === 'id' ? `Bearer ${key}` : ` ${key}`;
+      expect((await found(page, field, text)).location).toBe(`key?id=${id}`);
+      expect((await found(page, field, clientKey)).location).toBe('account?id=tester');
+      const secret = 'xk3Jq9Z_pW7tRv2LmB8sYd4H';
+      const unknown = await found(page, field, secret);
+      expect([page, unknown.status, unknown.location]).toEqual([page, 404, undefined]);
+      expect(unknown.text).toContain('looks like a key or another secret');
+      expect(unknown.text).not.toContain(secret);
+    }
+    // Typed into the address itself, by one who is signed in or not.
+    for (const who of [visitor, new DashboardVisitor(visitor.base)])
+      expect((await who.get(`keys?all=yes&search=${key}`)).location).toBe('keys?all=yes');
+    const signedOut = new DashboardVisitor(visitor.base);
+    await signedOut.get('sign-in');
+    const asked = await signedOut.post('find', { page: 'keys', search: 'xk3Jq9Z_pW7tRv2LmB8sYd4H' });
+    expect([asked.status, asked.text.includes('xk3Jq9Z')]).toEqual([401, false]);
+  });
+
+  it('is told from names, which are searched for as before, however random they look', async () => {
+    const random = await newAccount('user_2NNEqL2nrIRdJ194ndJqAHwEfxC');
+    for (const [page, field, text] of [
+      ['keys', 'search', 'a name & more'],
+      ['accounts', 'search', random.slice(4)],
+      ['requests', 'account', random],
+      ['requests', 'model', 'anthropic/claude-3-5-sonnet-20241022'],
+      ['request', 'id', '0192f0a4-7d5e-7c3a-9b1e-2f6a8c4d0e11'],
+    ] as const)
+      expect((await found(page, field, text)).location).toBe(
+        `${page}?${new URLSearchParams({ [field]: text, sort: 'newest' })}`,
+      );
+    expect((await found('keys', 'search', '')).location).toBe('keys?sort=newest');
+    expect((await found('https://example.org', 'search', 'x')).status).toBe(400);
+  });
+
+  it.each(['', 'accounts', 'keys', 'requests', 'usage', 'audit'])(
+    'cannot be sent by a form of the page "%s" that writes its texts into the address',
+    async page => {
+      const { text } = await visitor.get(page);
+      const forms = text.match(/<form method="get"[\s\S]*?<\/form>/g) ?? [];
+      expect(forms.filter(form => /<input(?! type="checkbox")/.test(form))).toEqual([]);
+    },
+  );
 });

@@ -197,6 +197,9 @@ describe('an answer of an OpenID provider', () => {
     return [status, visitor.cookies.has('sluice_session')];
   };
   const now_s = Math.floor(Date.now() / 1000);
+  const [verified, unverified] = [{ email_verified: true }, { email_verified: undefined }];
+  const anna = { email: 'anna@example.com', ...verified };
+  const none = { email: undefined, ...unverified };
 
   it('lets somebody in if it is right', async () => {
     expect(await finish({})).toEqual([200, true]);
@@ -226,6 +229,25 @@ describe('an answer of an OpenID provider', () => {
     expect(await finish({}, changed('iss', 'https://login.example.com'))).toEqual([502, false]);
     expect(await finish({}, changed('state', 'a.b.c'))).toEqual([400, false]);
     expect(await finish({}, changed('code', 'guessed'))).toEqual([502, false]);
+  });
+
+  it.each<[string, boolean, Forgery]>([
+    ['has an address', true, { claims: none, userinfo: anna }],
+    ['has an address that is not verified', false, { claims: none, userinfo: { ...anna, ...unverified } }],
+    [
+      'verifies another address',
+      false,
+      { claims: unverified, userinfo: { ...anna, email: 'eve@example.com' } },
+    ],
+    ['verifies an address that it does not have', false, { claims: unverified, userinfo: verified }],
+    [
+      'has the address that the token verifies without it',
+      false,
+      { claims: { email: undefined }, userinfo: { email: 'anna@example.com' } },
+    ],
+    ['is of another person', false, { claims: none, userinfo: { ...anna, sub: 'anna' } }],
+  ])('beside which userinfo %s lets somebody in: %s', async (_, isLetIn, forgery) => {
+    expect((await finish(forgery))[1]).toBe(isLetIn);
   });
 
   it('is refused in a browser that has not begun the sign-in, and the second time', async () => {

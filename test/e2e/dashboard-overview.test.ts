@@ -40,7 +40,7 @@ afterAll(async () => {
 
 interface Figures {
   readonly requests: number;
-  readonly errors: number;
+  readonly failures: number;
   readonly tokens: number;
   readonly in_flight: number;
   readonly first_tokens: readonly { readonly within_s: number | null; readonly count: number }[];
@@ -110,7 +110,7 @@ describe('the overview', () => {
     const links = [...text.matchAll(/href="(requests\?[^"]*)"/g)].map(([, link]) =>
       link!.replaceAll('&amp;', '&'),
     );
-    const failed = links.find(link => link.includes('error_type=invalid_request_error&end=failed'))!;
+    const failed = links.find(link => link.includes('error_type=invalid_request_error&end=client_error'))!;
     expect((await visitor.get(failed)).text).toContain('400');
     const charts = (await visitor.get('.?since=quarter&by=model')).text;
     expect(charts.match(/<figure class="trend">/g)).toHaveLength(3);
@@ -152,7 +152,7 @@ describe('the stream of the overview', () => {
     await gateway.post(ask('Hello?', { model: 'no/such' }));
     const after = await read(visitor);
     expect(after.requests - before.requests).toBe(3);
-    expect(after.errors - before.errors).toBe(1);
+    expect(after.failures - before.failures).toBe(0);
     expect(after.tokens - before.tokens).toBeGreaterThan(reply.usage.total_tokens);
     expect(after.first_tokens.at(-1)).toEqual({
       within_s: null,
@@ -173,12 +173,14 @@ describe('the stream of the overview', () => {
     expect(last).toBe('signed-out');
   });
 
-  it('is refused to a session that has too many, until one is closed', async () => {
-    const visitor = await signedIn();
-    const streams = await Promise.all(Array.from({ length: 6 }, () => liveEvents(visitor, 'overview-live')));
+  it('is refused to a person who has too many over all sessions, until one is closed', async () => {
+    const [visitor, elsewhere] = [await signedIn(), await signedIn()];
+    const streams = await Promise.all(
+      [visitor, elsewhere].flatMap(one => Array.from({ length: 4 }, () => liveEvents(one, 'overview-live'))),
+    );
     const refused = await visitor.get('overview-live');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
-    const other = await liveEvents(await signedIn(), 'overview-live');
+    const other = await liveEvents(await signedIn('without-money'), 'overview-live');
     expect(other.status).toBe(200);
     streams[0]!.leave();
     await until(async () => {

@@ -16,6 +16,7 @@ import {
 import { dashboardAdmin } from '../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { answer, ask, promptOf, ready, said, textOf, used } from '../support/playground-page.ts';
+import { pathOf } from '../support/programs.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
 
@@ -289,7 +290,7 @@ describe('the playground', () => {
     const { prompt_tokens, completion_tokens } = await recordOf(other);
     const text = (await textOf(other))!;
     const [byCurl, bySdk] = await Promise.all([
-      run('sh', ['-c', codes.curl!.replace('curl', 'curl -sS')]),
+      run('sh', ['-c', codes.curl!.replace('curl', `${pathOf('curl')} -sS`)]),
       run(process.execPath, ['--input-type=module', '-e', codes['openai for JavaScript']!]),
     ]);
     expect(byCurl).toContain(`"prompt_tokens":${prompt_tokens},"completion_tokens":${completion_tokens}`);

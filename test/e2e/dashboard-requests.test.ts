@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { faultsInEveryLook, signIn, startBrowser, watchedPage } from '../support/browser.ts';
-import { DashboardVisitor, dashboardAdmin } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, password_hash } from '../support/dashboard-visitor.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { until } from '../support/until.ts';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     upstream: simulator.url,
     config: {
-      admin: dashboardAdmin(),
+      admin: dashboardAdmin({ users: { olga: { password_hash }, vera: { password_hash, role: 'viewer' } } }),
       plans: { one: { requests_per_minute: 1 } },
       accounts: {
         tester: { keys: [{ value: clientKey }] },
@@ -89,6 +89,7 @@ describe('the page of one request', () => {
       '–',
       expect.stringMatching(/ s$/),
       'failed unreachable',
+      expect.stringMatching(/^connect ECONNREFUSED (?!127)/),
     ]);
     expect(answered!.slice(0, 2)).toEqual(['upstream', 'aion-3.5']);
     expect([answered![4], answered![7]]).toEqual(['200', 'completed']);
@@ -129,6 +130,15 @@ describe('the page of one request', () => {
     expect(text).toContain('<code>rate_limited</code>');
     expect(text).toContain('<dt>Refused by</dt><dd>the limit <code>requests_per_minute</code></dd>');
     expect(text).toContain('It ended before a provider was called.');
+  });
+
+  it('shows what providers said to admins alone', async () => {
+    const viewer = new DashboardVisitor(visitor.base);
+    await viewer.signIn(undefined, 'vera');
+    const { text } = await viewer.get('request?id=failed');
+    expect(text).toContain('failed</span> unreachable');
+    expect(text).not.toContain('ECONNREFUSED');
+    expect((await visitor.get('request?id=failed')).text).toContain('ECONNREFUSED');
   });
 
   it('is for operators alone', async () => {
@@ -244,5 +254,16 @@ describe('the list of requests', () => {
     expect(await live.getAttribute('aria-pressed')).toBe('false');
     expect(faults).toEqual([]);
     await context.close();
+  });
+});
+
+describe('a request that was refused', () => {
+  it('has on its page and in the list what its client was told, and which field was at fault', async () => {
+    await send('refused', { temperature: 9 });
+    await until(async () => (await visitor.get('request?id=refused')).status === 200);
+    const { text } = await visitor.get('request?id=refused');
+    const [, message = ''] = /<dt>Reason<\/dt><dd>(temperature: [^<]*) <span/.exec(text)!;
+    expect(text).toContain('<code>temperature</code>');
+    expect((await visitor.get('requests')).text).toContain(`reason">${message}</span>`);
   });
 });

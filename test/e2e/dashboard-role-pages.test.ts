@@ -31,6 +31,12 @@ const noOperator = { admin: 200, operator: 403, viewer: 200 };
 const expected: Readonly<Record<string, Expected>> = {
   '': { visits: ['', '?range=day', '?range=month'], get: all(200) },
   'overview-live': { visits: ['overview-live'], get: all(200), streams: true },
+  find: {
+    visits: ['find'],
+    get: all(303),
+    form: { page: 'keys', search: 'x' },
+    changesNothing: true,
+  },
   accounts: { visits: ['accounts'], get: all(200), form: { id: 'NEXT', plan: 'paid' } },
   account: {
     visits: ['account?id=acme', 'account?id=tester'],

@@ -3,9 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hashPassword } from '../../src/stores/accounts/password.ts';
-import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import {
+  DashboardVisitor,
+  dashboardAdmin,
+  formFields,
+  operator,
+  password_hash,
+} from '../support/dashboard-visitor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { liveEvents } from '../support/live-events.ts';
 
 const unused = 'http://127.0.0.1:9/v1';
 const running: GatewayUnderTest[] = [];
@@ -61,14 +68,20 @@ describe('the dashboard sign-in', () => {
     const visitor = await dashboard(dashboardAdmin({ users: { [name]: { password } } }));
     const { location } = await visitor.get('keys?search=a%26b');
     expect(location).toBe('sign-in?next=keys%3Fsearch%3Da%2526b');
-    await visitor.get(location!);
-    const next = 'keys?search=a%26b';
-    const entered = await visitor.post('sign-in', { ...operator, next });
-    expect([entered.status, entered.location]).toEqual([303, next]);
-    expect((await visitor.get('keys')).text).toContain(operator.name);
+    const form = formFields((await visitor.get(location!)).text, 'name="password"');
+    expect(form.next).toBe('keys?search=a%26b');
+    const entered = await visitor.post('sign-in', { ...form, ...operator });
+    expect([entered.status, entered.location]).toEqual([303, form.next]);
+    const { status, text } = await visitor.get(entered.location!);
+    expect([status, text]).toEqual([
+      200,
+      expect.stringMatching(new RegExp(`class="muted who">${operator.name}<`)),
+    ]);
 
     const session = visitor.cookies.get('sluice_session')!;
-    expect((await visitor.post('sign-out', {})).location).toBe('sign-in');
+    const left = await visitor.post('sign-out', formFields(text, 'Sign out'));
+    expect(left.location).toBe('sign-in');
+    expect(left.headers.getSetCookie()).toEqual(['sluice_session=; Max-Age=0; HttpOnly; SameSite=Strict']);
     visitor.cookies.set('sluice_session', session);
     expect((await visitor.get('keys')).status).toBe(303);
   });
@@ -134,6 +147,20 @@ describe('a session', () => {
     clock.advance(60_000);
     expect((await visitor.post('accounts', { id: 'late' })).status).toBe(401);
   });
+
+  it.each(['overview-live', 'requests-live'])(
+    'is not kept alive by the stream %s of an open page',
+    async page => {
+      const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000 }));
+      await visitor.signIn();
+      clock.advance(40_000);
+      const live = await liveEvents(visitor, page);
+      expect(live.status).toBe(200);
+      clock.advance(20_000);
+      expect((await visitor.get('keys')).status).toBe(303);
+      live.leave();
+    },
+  );
 
   it('that expired while a form was filled in returns to what was typed, without secrets', async () => {
     const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000 }));
@@ -240,6 +267,20 @@ describe('a wrong password', () => {
       await visitor.post('sign-in', { name: `n${tries}`, password: 'wrong' }, from('198.51.100.1'));
     expect((await visitor.post('sign-in', operator, from('198.51.100.1'))).status).toBe(429);
     expect((await visitor.post('sign-in', operator, from('198.51.100.2'))).status).toBe(303);
+  });
+
+  it('counts for its address although its sender signs in with an own name between the guesses', async () => {
+    const guesser = await dashboard(
+      dashboardAdmin({ users: { victor: { password_hash }, [operator.name]: { password_hash } } }),
+    );
+    const statuses: number[] = [];
+    for (let guesses = 0; guesses < 14; guesses++) {
+      // Without the cookie of a browser that has signed in before, which counts by itself.
+      const own = new DashboardVisitor(guesser.base);
+      if (guesses % 4 === 0) expect((await own.signIn()).status).toBe(guesses < 10 ? 303 : 429);
+      statuses.push((await guesser.signIn(`guess ${guesses}`, `victor ${guesses % 3}`)).status);
+    }
+    expect(statuses.filter(status => status === 401)).toHaveLength(10);
   });
 
   const from = (address: string) => ({ 'x-forwarded-for': address });

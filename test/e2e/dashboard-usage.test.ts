@@ -62,6 +62,9 @@ function earlier(key_id: string | null = null): LedgerRow[] {
     provider: providers[(at % 4) % 3]!,
     endpoint: 'chat_completions',
     stream: null,
+    requested_model: null,
+    error_message: null,
+    error_param: null,
     trace_id: null,
     code: null,
     refused_by: null,
@@ -190,7 +193,7 @@ describe('usage in the dashboard', () => {
 
   it('exports each field once, however often it is asked for', async () => {
     const { status, text } = await visitor.get(`usage-csv?${'&by=day'.repeat(1500)}`);
-    expect([status, text.slice(0, 20)]).toEqual([200, 'day,requests,failed,']);
+    expect([status, text.slice(0, 20)]).toEqual([200, 'day,requests,errors,']);
   });
 
   it('rejects an export by an unknown field or without a session', async () => {

@@ -222,6 +222,18 @@ describe('a provider', () => {
     ]);
   });
 
+  it('is at fault where its address lacks the /v1 below which its models are listed', async () => {
+    const base_url = simulator.url.replace('/v1', '');
+    expect(bad(await found(configOf({}, { base_url })), 'provider')).toEqual([
+      {
+        status: 'fault',
+        thing: 'provider local',
+        found: `${base_url} has no list of models (404), and ${base_url}/v1 has one`,
+        remedy: `write base_url: ${base_url}/v1`,
+      },
+    ]);
+  });
+
   it('need not list its models', async () => {
     const port = await answering((_, response) => void response.writeHead(404).end());
     const findings = await found(configOf({}, { base_url: `http://127.0.0.1:${port}/v1` }));

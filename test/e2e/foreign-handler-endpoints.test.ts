@@ -18,7 +18,7 @@ afterEach(closeApps);
 
 const echoOf = (text: string): Echo => JSON.parse(text);
 
-describe('other endpoints behind the chain', () => {
+describe("other endpoints behind a chain with otherPaths: 'pass'", () => {
   it.each([
     ['GET', '/v1/files'],
     ['POST', '/v1/embeddings'],
@@ -26,7 +26,9 @@ describe('other endpoints behind the chain', () => {
     ['PUT', '/anything/at/all'],
     ['GET', '/v1/chat/completions'],
   ])('pass to the handler: %s %s', async (method, path) => {
-    const app = await startApp(app => app.use(chainOf(), proxyTo(upstream)));
+    const app = await startApp(app =>
+      app.use(chainOf(allStages(), { otherPaths: 'pass' }), proxyTo(upstream)),
+    );
     const body = method === 'GET' ? {} : { body: '  {"not": "touched" }\n' };
     const reply = await send(app.url + path, { method, ...body, headers: credentials });
     expect(reply.status).toBe(200);
@@ -38,7 +40,7 @@ describe('other endpoints behind the chain', () => {
     const digests: string[] = [];
     const sent = randomBytes(3_000_000);
     const app = await startApp(app => {
-      app.use(chainOf(), async (request, response) => {
+      app.use(chainOf(allStages(), { otherPaths: 'pass' }), async (request, response) => {
         const hash = createHash('sha256');
         for await (const part of request) hash.update(part);
         digests.push(hash.digest('hex'));

@@ -27,11 +27,13 @@ afterEach(closeApps);
 
 const simulated = async (): Promise<Simulator> => alongside(await startSimulator());
 
-describe('/v1/messages behind a chain without the messages option', () => {
+describe('/v1/messages behind a chain without the messages option, with other paths open', () => {
   it('reaches the handler unchanged, as any path that the chain does not know', async () => {
     const upstream = alongside(await startEcho());
     const { outcomes, stage } = settlements();
-    const app = await startApp(app => app.use(chainOf([stage, ...allStages()]), proxyTo(upstream)));
+    const app = await startApp(app =>
+      app.use(chainOf([stage, ...allStages()], { otherPaths: 'pass' }), proxyTo(upstream)),
+    );
     const body = '{ "model": "nobody/knows", "prompt":  1 }';
     const reply = await post(app.url + path, body);
     expect((await reply.json()) as Echo).toMatchObject({ method: 'POST', path, text: body });

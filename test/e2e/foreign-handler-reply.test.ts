@@ -16,6 +16,17 @@ import {
 
 afterEach(closeApps);
 
+describe('a whole reply of a handler to a streaming client', () => {
+  it('is streamed in many events if it is long', async () => {
+    const content = 'word '.repeat(1_000_000);
+    const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+    const chat = await chatOf((_request, response) => response.json({ choices }));
+    const events = eventsOf(await (await post(chat, ask('Hello?', { stream: true }))).text());
+    const read = events.map(({ json }) => json.choices?.[0]?.delta?.content ?? '').join('');
+    expect([read === content, events.length > 50, events.at(-1)?.data]).toEqual([true, true, '[DONE]']);
+  });
+});
+
 describe('the response headers of a chain', () => {
   const replyWith = async (headers: Record<string, string | string[]>, body: string, streaming: boolean) => {
     const chat = await chatOf(

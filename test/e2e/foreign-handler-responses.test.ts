@@ -22,11 +22,13 @@ const responses = { from_chat: true };
 
 afterEach(closeApps);
 
-describe('/v1/responses behind a chain without the responses option', () => {
+describe('/v1/responses behind a chain without the responses option, with other paths open', () => {
   it('reaches the handler unchanged and requires a key', async () => {
     const upstream = alongside(await startEcho());
     const { outcomes, stage } = settlements();
-    const app = await startApp(app => app.use(chainOf([stage, ...allStages()]), proxyTo(upstream)));
+    const app = await startApp(app =>
+      app.use(chainOf([stage, ...allStages()], { otherPaths: 'pass' }), proxyTo(upstream)),
+    );
     const body = '{ "model": "nobody/knows", "input": "Hello?",  "previous_response_id": "resp_1" }';
     const refused = await post(`${app.url}/v1/responses`, body, { authorization: '' });
     expect(refused.status).toBe(401);

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { blocksOf, read, root } from '../support/documents/blocks.ts';
 import { freePort } from '../support/free-port.ts';
+import { pathOf } from '../support/programs.ts';
 
 const page = 'docs/getting-started.md';
 let directory: string;
@@ -43,6 +44,7 @@ async function script(): Promise<string> {
 
 describe('the page for beginners', () => {
   it('leads to a streamed answer, its usage, the metrics and a limit by pasting its commands', async () => {
+    pathOf('curl');
     const child = spawn('bash', ['-e'], {
       cwd: directory,
       env: { PATH: await programs(), HOME: directory },

@@ -12,6 +12,7 @@ import { throwMistakes } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { freePort } from '../support/free-port.ts';
+import { pathOf } from '../support/programs.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 
 const key = 'sk-canary-of-the-provider';
@@ -102,6 +103,7 @@ describe('sluice init', () => {
   });
 
   it('prints commands that lead to a streamed reply when they are pasted', async () => {
+    pathOf('curl');
     const { printed } = await init([...byOptions(), '--models', 'plain', '--yes']);
     const port = await freePort();
     appendFileSync(file, `\nserver: { port: ${port} }\nadmin: { port: 0 }\n`);

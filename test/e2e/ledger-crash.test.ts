@@ -84,11 +84,13 @@ describe('the ledger in SQLite', () => {
     const total = prompt_tokens + completion_tokens;
     expect(table.stdout).toMatch(
       new RegExp(
-        `aion-labs/aion-3.5 +${requests} +0 +0 +${prompt_tokens} +0 +${completion_tokens} +0 +${total} `,
+        `aion-labs/aion-3.5 +${requests}( +0){6} +${prompt_tokens} +0 +${completion_tokens} +0 +${total} `,
       ),
     );
     expect(table.stdout).toMatch(/\nall +\d+/);
-    expect(csv.stdout).toContain(`\r\n${today},aion-labs/aion-3.5,${requests},0,0,${prompt_tokens},0,`);
+    expect(csv.stdout).toContain(
+      `\r\n${today},aion-labs/aion-3.5,${requests},0,0,0,0,0,0,${prompt_tokens},0,`,
+    );
     const [entry] = JSON.parse(json.stdout);
     // 0.000003 for each token of the prompt, 0.000006 for each of the completion, without any rounding.
     const micro_usd = BigInt(3 * prompt_tokens + 6 * completion_tokens);

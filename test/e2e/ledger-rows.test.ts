@@ -57,7 +57,8 @@ beforeAll(async () => {
   expect(await post('refused', ask('Hello', { temperature: 9 }))).toBe(400);
   expect(await post('unknown', { ...ask('Hello'), model: 'no/such' })).toBe(400);
   expect(await post('no-key', ask('Hello'), { authorization: 'Bearer sk-nobody' })).toBe(401);
-  upstream.replyOnce(whole(500, { error: { message: 'no' } }));
+  const told = `The engine at http://10.0.0.7:8000 is full.${' Try later.'.repeat(60)}`;
+  upstream.replyOnce(whole(500, { error: { message: told } }));
   expect(await post('failed', ask('Hello'))).toBe(502);
   const passed = { path: '/v1/embeddings', headers: { 'x-request-id': 'passed' } };
   await (await gateway.post({ model, input: 'Hello' }, passed)).arrayBuffer();
@@ -137,6 +138,13 @@ describe('the ledger', () => {
     const refused = { attempts: 0, status: 400, end_reason: 'refused', refused_by: null, cost_usd: '0' };
     expect(rowOf('refused')).toMatchObject({ ...refused, error_type: 'invalid_request_error' });
     expect(rowOf('unknown')).toMatchObject({ ...refused, error_type: 'invalid_request_error' });
+    expect(rowOf('refused')).toMatchObject({
+      error_message: expect.stringMatching(/^temperature: .*2/),
+      error_param: 'temperature',
+      requested_model: null,
+    });
+    expect(rowOf('unknown')).toMatchObject({ error_param: 'model', model: null, requested_model: 'no/such' });
+    expect(rowOf('plain')).toMatchObject({ error_message: null, error_param: null, requested_model: null });
     expect(refusals).toEqual([
       {
         day: expect.any(String),
@@ -191,6 +199,10 @@ describe('the ledger', () => {
     });
     expect(attempt!.offset_ms + attempt!.duration_ms!).toBeLessThanOrEqual(rowOf('plain').duration_ms + 1);
     expect(attempts.get('failed')).toMatchObject([{ status: 500, outcome: 'failed', kind: 'status' }]);
+    const said = attempts.get('failed')![0]!.error_message!;
+    expect(said).toMatch(/^upstream status 500: The engine at (?!http)\S+ is full\.( Try later\.)+/);
+    expect(said).toHaveLength(500);
+    expect(attempt!.error_message).toBeNull();
     expect(attempts.get('passed')).toMatchObject([
       { provider: 'upstream', model: null, outcome: 'completed' },
     ]);

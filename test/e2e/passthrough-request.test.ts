@@ -65,6 +65,7 @@ describe('a passed-through path', () => {
     const { host, connection: _, ...headers } = upstream.requests[0]!.headers;
     expect(host).toBe(`127.0.0.1:${upstream.port}`);
     expect(headers).toEqual({
+      'accept-encoding': 'identity',
       authorization: `Bearer ${upstreamKey}`,
       'content-length': '2',
       'content-type': 'application/json',

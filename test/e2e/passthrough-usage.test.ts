@@ -1,4 +1,5 @@
-import { gzipSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
@@ -11,6 +12,7 @@ import {
   head,
   lastChunk,
   pieces,
+  type Script,
   type ScriptedUpstream,
   startScriptedUpstream,
   streamed,
@@ -37,7 +39,7 @@ const configWith = (more: object): Partial<GatewayConfig> =>
   }) as Partial<GatewayConfig>;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream();
+  upstream = await startScriptedUpstream(whole(200, {}));
   gateway = await startGateway({ upstream, stages: ownStages(['ledger', { book }]), config: configWith({}) });
 });
 const others: GatewayUnderTest[] = [];
@@ -197,26 +199,58 @@ describe('the usage of a reply that is passed through', () => {
     ['is not JSON', whole(200, '{"usage":{"prompt_tokens":5')],
     ['has negative counts', whole(200, embeddings({ prompt_tokens: -5, total_tokens: 5 }))],
     ['has counts that are text', whole(200, embeddings({ prompt_tokens: '5', total_tokens: 5 }))],
+    ['counts nothing', whole(200, embeddings({ prompt_tokens: 0, total_tokens: 0 }))],
     ['is a list', whole(200, [{ usage: { total_tokens: 5 } }])],
     ['has usage within another value', whole(200, { data: { usage: { total_tokens: 5 } } })],
-    ['is of another type', whole(200, embeddings({ total_tokens: 5 }), { 'content-type': 'text/plain' })],
     [
       'is not in the encoding that it names',
       whole(200, embeddings({ total_tokens: 5 }), { 'content-encoding': 'zstd' }),
     ],
-  ])('is not counted when the reply %s', async (_, reply) => {
+  ])('is estimated by the request when the reply %s', async (_, reply) => {
+    const body = { model, input: 'x'.repeat(400) };
     const outcome = await outcomeOf(async request_id => {
       upstream.replyOnce(reply);
       const init = { ...embed, headers: { 'x-request-id': request_id, 'accept-encoding': 'identity' } };
-      await (await gateway.post({ model }, init)).arrayBuffer().catch(() => {});
+      await (await gateway.post(body, init)).arrayBuffer().catch(() => {});
     });
     expect(outcome).toMatchObject({
       model,
-      prompt_tokens: 0,
+      prompt_tokens: Math.ceil(JSON.stringify(body).length / 4),
       completion_tokens: 0,
-      cost_usd: '0',
+      estimated: true,
       end_reason: 'completed',
     });
+  });
+
+  it('is asked for in encodings that are read and that the client accepts, and never in part', async () => {
+    const asked = async (accepted: string, method = 'POST') => {
+      upstream.replyOnce(whole(200, embeddings({ total_tokens: 5 })));
+      const headers = {
+        authorization: `Bearer ${clientKey}`,
+        'accept-encoding': accepted,
+        range: 'bytes=0-9',
+        ...(method === 'POST' && { 'content-type': 'application/json' }),
+      };
+      const init = { method, headers, ...(method === 'POST' && { body: JSON.stringify({ model }) }) };
+      await (await fetch(`${gateway.url}/v1/embeddings`, init)).arrayBuffer();
+      return [upstream.last.headers['accept-encoding'], upstream.last.headers.range];
+    };
+    expect(await asked('zstd')).toEqual(['identity', undefined]);
+    expect(await asked('zstd, GZIP;q=0.5, deflate')).toEqual(['gzip;q=0.5, deflate, identity', undefined]);
+    expect(await asked('*;q=0.1, br;q=0')).toEqual(['gzip;q=0.1, deflate;q=0.1, identity', undefined]);
+    expect(await asked('zstd', 'GET')).toEqual([expect.stringMatching(/^zstd/), 'bytes=0-9']);
+  });
+
+  it('is bounded by the context window, or by the bytes of the request where many texts exceed it', async () => {
+    const claim = whole(200, embeddings({ prompt_tokens: 1e12, total_tokens: 1e12 }));
+    const before = await gateway.metric('sluice_usage_bounded_total', { sluice_provider: 'upstream' });
+    expect(await outcomeOfReply({ model }, claim)).toMatchObject({ prompt_tokens: 262_144 });
+    const body = { model, input: ['y'.repeat(300_000)] };
+    const bytes = JSON.stringify(body).length;
+    expect(await outcomeOfReply(body, claim)).toMatchObject({ prompt_tokens: bytes });
+    expect(await gateway.metric('sluice_usage_bounded_total', { sluice_provider: 'upstream' })).toBe(
+      before + 2,
+    );
   });
 
   it('is not counted when it is only shown again, as that of a batch', async () => {
@@ -277,14 +311,14 @@ describe('a client that leaves a reply that is passed through', () => {
   });
 });
 
-describe('limits on tokens and money', () => {
-  const limited = async (plan: object): Promise<GatewayUnderTest> => {
-    const accounts = { tester: { plan: 'tested', keys: [{ value: clientKey }] } };
-    const other = await startGateway({ upstream, config: configWith({ plans: { tested: plan }, accounts }) });
-    others.push(other);
-    return other;
-  };
+const limited = async (plan: object): Promise<GatewayUnderTest> => {
+  const accounts = { tester: { plan: 'tested', keys: [{ value: clientKey }] } };
+  const other = await startGateway({ upstream, config: configWith({ plans: { tested: plan }, accounts }) });
+  others.push(other);
+  return other;
+};
 
+describe('limits on tokens and money', () => {
   it.each<[string, object, RegExp]>([
     ['tokens', { tokens_per_day: 20 }, /^Daily token limit exceeded/],
     ['money', { usd_per_month: '0.00006' }, /^Monthly spending limit exceeded/],
@@ -295,6 +329,88 @@ describe('limits on tokens and money', () => {
     await until(() => other.gateway.inFlight === 0);
     const refused = await expectRefusal(await other.post({ model }, embed), 429, 'rate_limit_error');
     expect(refused).toMatch(message);
+  });
+});
+
+describe('a call that hides what it uses', () => {
+  const text = 'The river bends because its outer bank is worn away. '.repeat(4);
+  const said = { choices: [{ index: 0, text }] };
+  const completed = { ...said, usage: { prompt_tokens: 9, completion_tokens: 40, total_tokens: 49 } };
+  const packed = (bytes: Buffer, encoding: string) => whole(200, bytes, { 'content-encoding': encoding });
+
+  it.each<[string, object, Script]>([
+    ['by zstd', {}, packed(zstdCompressSync(JSON.stringify(completed)), 'zstd')],
+    ['by two encodings', {}, packed(gzipSync(gzipSync(JSON.stringify(completed))), 'gzip, gzip')],
+    ['by raw deflate', {}, packed(deflateRawSync(JSON.stringify(completed)), 'deflate')],
+    ['by another type', {}, whole(200, completed, { 'content-type': 'application/octet-stream' })],
+    ['by a stream without usage', { stream: true }, streamed(events(said, '[DONE]'))],
+    ['by no usage', {}, whole(200, said)],
+    ['by no model anywhere', { model: undefined }, whole(200, completed)],
+    ['by neither a model nor usage', { model: undefined }, whole(200, said)],
+    [
+      'by a stream that is cut before its usage',
+      { stream: true },
+      thenReset(streamHead(), chunk(events(said))),
+    ],
+    [
+      'by a compressed stream that is cut before its usage',
+      { stream: true },
+      thenReset(
+        streamHead({ 'content-encoding': 'gzip' }),
+        chunk(gzipSync(events(said), { finishFlush: constants.Z_SYNC_FLUSH })),
+      ),
+    ],
+  ])('%s has used up its limit nevertheless', async (_, body, reply) => {
+    const other = await limited({ usd_per_month: '0.00005' });
+    upstream.replyOnce(reply);
+    const path = '/v1/completions';
+    const response = await other.post({ model, prompt: text, ...body }, { path });
+    expect(response.status).toBe(200);
+    await response.arrayBuffer().catch(() => {});
+    await until(() => other.gateway.inFlight === 0);
+    const refused = await expectRefusal(await other.post({ model }, { path }), 429, 'rate_limit_error');
+    expect(refused).toMatch(/^Monthly spending limit exceeded/);
+    expect(await other.metric('sluice_cost_usd_total')).toBeLessThan(0.002);
+  });
+
+  it.each([
+    ['before the reply', '', /^$/],
+    ['in a stream, before its usage', streamHead() + chunk(events(said)).toString(), /river/],
+  ])('by leaving %s has used up its limit nevertheless', async (_, begun, seen) => {
+    const other = await limited({ usd_per_month: '0.00005' });
+    const asked = upstream.requests.length;
+    upstream.replyOnce(pieces([begun]));
+    const client = new RawConnection(other.url);
+    const body = JSON.stringify({ model, prompt: text, stream: true });
+    client.write(
+      `POST /v1/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${clientKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await until(() => upstream.requests.length > asked && seen.test(client.text));
+    client.destroy();
+    await until(
+      async () => (await other.metric('sluice_requests_total', { end_reason: 'client_gone' })) === 1,
+    );
+    await expectRefusal(await other.post({ model }, { path: '/v1/completions' }), 429, 'rate_limit_error');
+  });
+
+  it('with a form pays for the model that the form names, also behind its file', async () => {
+    const form = new FormData();
+    form.append('file', new Blob([randomBytes(100_000)]), 'speech.mp3');
+    form.append('model', model);
+    const outcome = await outcomeOf(async request_id => {
+      upstream.replyOnce(whole(200, text, { 'content-type': 'text/plain' }));
+      const headers = { authorization: `Bearer ${clientKey}`, 'x-request-id': request_id };
+      await (await fetch(`${gateway.url}/v1/completions`, { method: 'POST', headers, body: form })).text();
+    });
+    expect(outcome).toMatchObject({ model, prompt_tokens: 101, completion_tokens: 42, estimated: true });
+  });
+
+  it.each([
+    ['an upload', '/v1/batches', { model: undefined, cost_usd: '0', prompt_tokens: 0 }],
+    ['a completion', '/v1/completions', { model, estimated: true }],
+  ])('costs what %s without a model and usage does', async (_, path, expected) => {
+    expect(await outcomeOfReply({ input: text }, whole(200, { id: 'x' }), path)).toMatchObject(expected);
   });
 });
 

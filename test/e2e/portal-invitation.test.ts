@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, formFields, operator } from '../support/dashboard-visitor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { portalSection } from '../support/portal-visitor.ts';
@@ -157,6 +157,26 @@ describe('an invitation to the portal', () => {
     expect((await olga.get('account?id=acme')).text).not.toContain('Rita');
   });
 
+  it('is not sent, nor a sign-in removed, by a page that another person has outdated', async () => {
+    const page = 'sign-ins?account=acme';
+    const shown = async () => (await olga.get('account?id=acme')).text;
+    const send = (fields: Record<string, string>, change: string, more = {}) =>
+      olga.post(page, { ...fields, change, ...more });
+    const empty = formFields(await shown(), 'Invite to the portal');
+    const path = await invited('dora');
+    const first = await send(empty, 'invite', { customer: 'dora' });
+    expect([first.status, first.text]).toEqual([
+      409,
+      expect.stringContaining('the sign-in of dora is not as your page has shown it'),
+    ]);
+    const asInvited = formFields(first.text, 'Remove: dora');
+    await accepted(path);
+    for (const change of ['invite', 'remove']) expect((await send(asInvited, change)).status).toBe(409);
+    expect((await stranger().signIn(password, 'dora')).location).toBe('.');
+    expect((await send(formFields(await shown(), 'Remove: dora'), 'remove')).status).toBe(303);
+    expect(await shown()).not.toContain('Remove: dora');
+  });
+
   it('is made by those who may change something only, and only for accounts that are there', async () => {
     await olga.get('account?id=acme');
     const unknown = await olga.post('sign-ins?account=nobody', { change: 'invite', customer: 'x' });
@@ -196,6 +216,35 @@ describe('the sign-in of a customer', () => {
     expect((await elsewhere.get('')).location).toBe('sign-in');
     expect((await stranger().signIn(password, 'ines')).status).toBe(401);
     expect((await stranger().signIn(next, 'ines')).location).toBe('.');
+  });
+
+  it('is slowed down for wrong present passwords as at the sign-in, whose attempts count together', async () => {
+    const { visitor } = await accepted(await invited('greta'));
+    visitor.cookies.delete('sluice_portal_browser');
+    const next = { password: `${password}!`, repeated_password: `${password}!` };
+    await visitor.get('password');
+    const from = { 'x-forwarded-for': '203.0.113.11' };
+    const confirm = async (present_password: string) =>
+      /role="alert">([^<]+)</.exec(
+        (await visitor.post('password', { ...next, present_password }, from)).text,
+      )?.[1];
+    const said = [];
+    for (const guess of ['a', 'b', 'c', 'd']) said.push(await confirm(guess));
+    const guesser = stranger();
+    await guesser.get('sign-in');
+    const signIn = () => guesser.post('sign-in', { name: 'Greta', password: 'e' }, from);
+    expect((await signIn()).status).toBe(401);
+    expect([...said, await confirm(password)]).toEqual([
+      ...Array(4).fill('The current password is wrong.'),
+      'Too many attempts. Try again in 1 second.',
+    ]);
+    clock.advance(1000);
+    expect(await confirm('f')).toBe('The current password is wrong.');
+    expect((await signIn()).status).toBe(429);
+    expect((await olga.get('audit')).text).toMatch(/portal:greta[\s\S]*was refused/);
+    clock.advance(2000);
+    expect(await confirm(password)).toBeUndefined();
+    expect((await stranger().signIn(next.password, 'greta')).location).toBe('.');
   });
 
   it('of the configuration is not changed at the portal', async () => {

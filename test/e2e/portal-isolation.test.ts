@@ -268,4 +268,22 @@ describe('every page of the portal', () => {
     }
     expect((await mallory.get('history')).text).toContain('&lt;script&gt;');
   });
+
+  it('shows whose key it is that is pasted into a search to nobody else, and puts it into no address', async () => {
+    const key = secrets.find(secret => secret.startsWith('sk-'))!;
+    for (const [visitor, expected] of [
+      [victim, `key?id=${key_id}`],
+      [mallory, undefined],
+    ] as const) {
+      const { text } = await visitor.get('requests');
+      expect(text).not.toContain('method="get"');
+      visitor.nonce = '';
+      const sent = await visitor.post('find', { page: 'requests', key });
+      expect([sent.location, sent.text.includes(key)]).toEqual([expected, false]);
+    }
+    const model = 'aion-labs/aion-2.0';
+    const named = await mallory.post('find', { page: 'usage', model });
+    expect(named.location).toBe(`usage?${new URLSearchParams({ model })}`);
+    expect((await mallory.post('find', { page: 'accounts', search: 'x' })).status).toBe(400);
+  });
 });

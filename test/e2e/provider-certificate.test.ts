@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import tls from 'node:tls';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type SelfSigned, selfSigned } from '../support/self-signed-certificate.ts';
+import { trustCertificate } from '../support/trusted-certificates.ts';
 
 const ends = { generation: new Date('2027-03-04T05:06:07Z'), renewed: new Date('2027-06-07T08:09:10Z') };
 const name = 'sluice_upstream_certificate_expiry_timestamp_seconds';
-const trusted = tls.getCACertificates('default');
 
 let server: Server;
+let distrust = () => {};
 let connections: number;
 let gateway: GatewayUnderTest | undefined;
 beforeEach(() => {
   connections = 0;
 });
 afterEach(async () => {
-  tls.setDefaultCACertificates(trusted);
+  distrust();
   await gateway?.close();
   gateway = undefined;
   server.closeAllConnections();
@@ -38,14 +38,15 @@ async function startTls(certificate: SelfSigned): Promise<string> {
     });
   });
   server.on('secureConnection', () => connections++);
-  tls.setDefaultCACertificates([...trusted, certificate.cert]);
+  distrust = trustCertificate(certificate.cert);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
 function renew(certificate: SelfSigned): void {
-  tls.setDefaultCACertificates([...trusted, certificate.cert]);
+  distrust();
+  distrust = trustCertificate(certificate.cert);
   server.setSecureContext(certificate);
 }
 
@@ -88,7 +89,7 @@ it.each(['/v1/chat/completions', '/v1/embeddings'])(
 
 it('sends nothing to a provider whose certificate is not trusted', async () => {
   gateway = await startGateway({ upstream: await startTls(selfSigned(ends.generation)) });
-  tls.setDefaultCACertificates(trusted);
+  distrust();
   let requests = 0;
   server.on('request', () => requests++);
   expect(await gateway.post(ask('Hello'))).toMatchObject({ status: 502 });

@@ -10,6 +10,8 @@ import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { bothWays, completion, delta, expectRefusal, finished, said } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
 import { RawConnection } from '../support/raw-client.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { openRedisStore } from '../support/redis-store.ts';
 import { chunk, events, streamed, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -109,10 +111,12 @@ describe('a concurrency permit', () => {
   });
 
   it('is released when a background read takes too long', async () => {
-    const { limited } = await occupied(false, {
+    const { limited, gateway } = await occupied(false, {
       server: { non_stream_timeout_ms: 500, max_background_ms: 200 },
     });
     await until(() => held(limited) === 0);
+    const given_up = { status: '524', end_reason: 'background_aborted' };
+    expect(await gateway.metric('sluice_requests_total', given_up)).toBe(2);
   });
 
   it('is released when a client does not read', async () => {
@@ -133,6 +137,67 @@ describe('a concurrency permit', () => {
     for (let at = 0; at < 5; at++) await (await limited.send()).text();
     await limited.idle();
     expect(held(limited)).toBe(0);
+  });
+});
+
+describe('a state store that answers after the hook was given up', () => {
+  const server = { non_stream_timeout_ms: 100 };
+  const limits = { ...two, requests_per_minute: 10, tokens_per_minute: 5000 };
+
+  it.each<[hook: string, isHeld: (names: readonly LimitName[]) => boolean]>([
+    ['onHeaders', names => names.includes('concurrent_requests')],
+    ['onRequest', names => names.includes('tokens_per_minute')],
+  ])('holds nothing that it reserved in %s', async (_, isHeld) => {
+    const memory = new MemoryStateStore(new FakeClock());
+    const left = (name: LimitName, max: number) => memory.statuses('tester', [{ name, max }])[0]!.remaining;
+    const places = () => [left('concurrent_requests', 2), left('requests_per_minute', 10)];
+    const late: (() => void)[] = [];
+    let decided = 0;
+    const state: StateStore = {
+      async reserve(request) {
+        const isLate = isHeld(request.limits.map(({ name }) => name));
+        if (isLate) await new Promise<void>(go => late.push(go));
+        const result = memory.reserve(request);
+        if (isLate && result.admitted) decided++;
+        return result;
+      },
+      statuses: async (account, limits) => memory.statuses(account, limits),
+      knownStatuses: () => [],
+      close: async () => {},
+    };
+    const limited = await startLimited(limits, { options: { state }, server });
+    const replies = await Promise.all([limited.send(), limited.send()]);
+    expect(replies.map(({ status }) => status)).toEqual([502, 502]);
+    await limited.idle();
+    for (const go of late) go();
+    await until(() => decided === 2);
+    expect(places()).toEqual([2, 10]);
+    expect(left('tokens_per_minute', 5000)).toBe(5000);
+    expect(limited.upstream.requests).toHaveLength(0);
+  });
+
+  it('locks no account out with a Redis that is silent for longer than the time limit', async () => {
+    const redis = await startRedis();
+    const { store, remote } = await openRedisStore({ url: redis.url, timeout_ms: 600 });
+    try {
+      const limited = await startLimited(two, { options: { state: store }, server });
+      limited.upstream.reply(reply(false));
+      redis.pause();
+      const replies = await Promise.all([limited.send(), limited.send()]);
+      expect(replies.map(({ status }) => status)).toEqual([502, 502]);
+      await limited.idle();
+      await until(() => store.outage !== undefined);
+      redis.resume();
+      await until(() => store.outage === undefined);
+      const left = async () =>
+        (await remote.statuses('tester', [{ name: 'concurrent_requests', max: 2 }]))[0];
+      await until(async () => (await left())?.remaining === 2);
+      expect((await limited.send()).status).toBe(200);
+    } finally {
+      redis.resume();
+      await store.close();
+      await redis.stop();
+    }
   });
 });
 

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createGateway, defineStage, type GatewayConfig } from '../../src/index.ts';
 import { DashboardVisitor, dashboardAdmin, operator, password_hash } from '../support/dashboard-visitor.ts';
-import { ask, clientKey, configOf, type GatewayUnderTest } from '../support/gateway-under-test.ts';
+import {
+  ask,
+  clientKey,
+  configOf,
+  type GatewayOverrides,
+  type GatewayUnderTest,
+} from '../support/gateway-under-test.ts';
 import { completion, finished, said } from '../support/hostile-setting.ts';
 import { liveEvents } from '../support/live-events.ts';
 import { answerOf, closeReloaded, reloadable, upstreamSaying } from '../support/reload-setting.ts';
@@ -78,6 +84,44 @@ describe('a provider that stays at its server', () => {
   });
 });
 
+describe('what has left the configuration and comes back', () => {
+  it('is counted anew: a provider in series of its own', async () => {
+    const upstream = await upstreamSaying('hello');
+    const named = (name: string) => ({
+      ...configOf({ upstream }),
+      providers: { [name]: { adapter: 'vllm', base_url: `${upstream.url}/v1` } },
+      models: configOf({ upstream }).models.map(model => ({
+        ...model,
+        upstreams: [{ provider: name, model: 'any' }],
+      })),
+    });
+    const gateway = await reloadable({ upstream });
+    const asked = (provider: string) =>
+      gateway.metric('gen_ai_client_operation_duration_seconds_count', { sluice_provider: provider });
+    for (const name of ['first', 'second', 'first']) {
+      await gateway.gateway.reload(named(name) as GatewayConfig);
+      expect(await answerOf(gateway)).toBe('hello');
+      expect(await asked(name)).toBe(1);
+    }
+    expect(await gateway.metrics()).not.toContain('sluice_provider="second"');
+  });
+
+  it('has an empty cache: a stage that keeps replies', async () => {
+    const upstream = await upstreamSaying('hello');
+    const stages: GatewayConfig['stages'] = ['error-envelope', 'auth', 'validation'];
+    const caching = { upstream, config: { stages: [...stages, 'response-cache'] } } as GatewayOverrides;
+    const gateway = await reloadable(caching);
+    const ask = async () => {
+      expect(await answerOf(gateway)).toBe('hello');
+      return upstream.requests.length;
+    };
+    expect([await ask(), await ask()]).toEqual([1, 1]);
+    await gateway.gateway.reload(configOf({ upstream, config: { stages } }));
+    await gateway.gateway.reload(configOf(caching));
+    expect(await ask()).toBe(2);
+  });
+});
+
 describe('a limit that has changed', () => {
   it('counts what was used before', async () => {
     const upstream = await upstreamSaying('hello');
@@ -97,10 +141,14 @@ describe('a limit that has changed', () => {
 });
 
 describe('people at the dashboard', () => {
-  it('stay signed in, and are signed out when they are removed, also where they only watch', async () => {
+  it('stay signed in, with the role that they have now, and are signed out when they are removed, also where they only watch', async () => {
     const upstream = await upstreamSaying('hello');
     const users = (...names: string[]) => ({
-      admin: dashboardAdmin({ users: Object.fromEntries(names.map(name => [name, { password_hash }])) }),
+      admin: dashboardAdmin({
+        users: Object.fromEntries(
+          names.map(each => each.split(' ')).map(([name, role = 'admin']) => [name, { password_hash, role }]),
+        ),
+      }),
     });
     const gateway = await reloadable({ upstream, config: users('olga', 'otto') });
     const { dashboard } = gateway.gateway;
@@ -108,10 +156,11 @@ describe('people at the dashboard', () => {
     await visitors[0]!.signIn();
     await visitors[1]!.signIn(operator.password, 'otto');
     const live = await liveEvents(visitors[1]!, 'overview-live');
-    await gateway.gateway.reload(configOf({ upstream, config: users('olga', 'new') }));
+    await gateway.gateway.reload(configOf({ upstream, config: users('olga viewer', 'new') }));
     while (await live.next());
     const pages = await Promise.all(visitors.map(visitor => visitor.get('models')));
     expect(pages.map(({ status }) => status)).toEqual([200, 303]);
+    expect(pages[0]!.text).toContain('olga · viewer');
     expect(gateway.gateway.dashboard).toBe(dashboard);
     expect((await new DashboardVisitor(visitors[0]!.base).signIn(operator.password, 'new')).status).toBe(303);
   });

@@ -1,9 +1,17 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
+import { pathOf } from '../support/programs.ts';
 import { type SidecarProcess, startDemo } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
+
+/** The names that the models of the example catalog have at a server. */
+const exampleModels = defaultModels('upstream').map(({ upstreams }) => upstreams[0]!.model);
 
 const running: (SidecarProcess | Simulator)[] = [];
 
@@ -66,7 +74,7 @@ describe('sluice without a configuration', () => {
   });
 
   it('serves a real server instead, with its key', async () => {
-    const simulator = await startSimulator({ api_key: 'sk-real', ttft_ms: 0 });
+    const simulator = await startSimulator({ api_key: 'sk-real', ttft_ms: 0, models: exampleModels });
     running.push(simulator);
     const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_KEY: 'sk-real' });
     expect(output()).toContain(simulator.url);
@@ -79,8 +87,35 @@ describe('sluice without a configuration', () => {
     });
   });
 
+  it('asks a server with other models than the example for those that it has', async () => {
+    const simulator = await startSimulator({ models: ['qwen3-8b', 'acme/small'], ttft_ms: 0 });
+    running.push(simulator);
+    const { url, output } = await demo({ UPSTREAM_URL: simulator.url });
+    const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual(['upstream/qwen3-8b', 'acme/small']);
+    expect((await tried(output(), { ...ask('Hello'), model: 'upstream/qwen3-8b' })).status).toBe(200);
+    expect(simulator.requests.at(-1)?.body).toMatchObject({ model: 'qwen3-8b' });
+  });
+
+  it('ends with what to do when the server cannot be asked for its models', async () => {
+    const simulator = await startSimulator({ api_key: 'sk-real' });
+    running.push(simulator);
+    await expect(demo({ UPSTREAM_URL: simulator.url })).rejects.toThrow(
+      /exited with 1; .*UPSTREAM_URL could not be asked for its models: answered 401.*\n.*give it one/,
+    );
+  });
+
+  it('prints a request to paste beside its log line where no terminal reads it', async () => {
+    const { output } = await demo();
+    const printed = /^(curl -N [\s\S]*?'\{.*\}')$/m;
+    await until(() => printed.test(output()));
+    const [, command] = printed.exec(output())!;
+    const reply = await promisify(execFile)('sh', ['-c', command!.replace('curl', `${pathOf('curl')} -sS`)]);
+    expect(reply.stdout).toMatch(/"reasoning":[\s\S]*data: \[DONE\]\n\n$/);
+  });
+
   it('uses another adapter when told so', async () => {
-    const simulator = await startSimulator();
+    const simulator = await startSimulator({ models: exampleModels });
     running.push(simulator);
     const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_ADAPTER: 'openai' });
     await (await tried(output())).text();

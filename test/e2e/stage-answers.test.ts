@@ -84,6 +84,10 @@ describe.each([
     ['a reply', () => structuredClone(reply)],
     ['a stream', () => streamed()],
     ['a list of chunks', () => structuredClone(chunks)],
+    [
+      'a stream that repeats its choice behind the end',
+      () => streamed([...chunks.slice(0, 3), ended, { ...said(''), usage }]),
+    ],
   ])('streams to a streaming client when it returns %s', async (_, answer) => {
     const { url, asked, outcomes } = await start(answer);
     const response = await chat(url, { stream: true });
@@ -99,6 +103,18 @@ describe.each([
     expect(outcomes()).toMatchObject([
       { status: 200, end_reason: 'completed', usage: { completion_tokens: 5 } },
     ]);
+  });
+
+  it('streams a long reply in many events', async () => {
+    const content = 'word '.repeat(200_000);
+    const message = { role: 'assistant' as const, content };
+    const { url } = await start(() => ({
+      choices: [{ index: 0, message, finish_reason: 'stop' as const }],
+      usage,
+    }));
+    const events = eventsOf(await (await chat(url, { stream: true })).text());
+    expect([contentOf(events) === content, events.length > 50]).toEqual([true, true]);
+    expect(events.at(-2)?.json).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage });
   });
 
   it('sends a whole reply to a client that does not stream when it returns a stream', async () => {
@@ -195,6 +211,15 @@ describe.each([
       },
     ],
     ['ends without a finish_reason', () => streamed(chunks.slice(0, 2))],
+    [
+      'ends without the finish_reason of its second choice',
+      () =>
+        streamed([
+          ...chunks.slice(0, 3),
+          { choices: [{ index: 1, delta: { content: 'Second.' }, finish_reason: null }] },
+          ended,
+        ]),
+    ],
   ])('sends an error event, or no reply, when it %s in the middle', async (_, answer) => {
     const { url, outcomes } = await start(answer);
     const events = eventsOf(await (await chat(url, { stream: true })).text());
@@ -209,10 +234,20 @@ describe.each([
     'is abandoned when the client leaves, whatever it waits for (stream: %s)',
     async stream => {
       let isWaiting = false;
-      const { url, asked, outcomes } = await start(async function* () {
-        yield* streamed(chunks.slice(0, 2));
-        isWaiting = true;
-        await never;
+      let isClosed = false;
+      const { url, asked, outcomes } = await start(() => {
+        const parts = streamed(chunks.slice(0, 2));
+        const next = async () => {
+          const part = await parts.next();
+          isWaiting = part.done === true;
+          return isWaiting ? never : part;
+        };
+        // Not a generator, which could be closed only once what it waits for has settled.
+        const close = async () => {
+          isClosed = true;
+          return { done: true as const, value: undefined };
+        };
+        return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
       });
       const connection = new RawConnection(url);
       alongside({ close: () => connection.destroy() });
@@ -221,9 +256,34 @@ describe.each([
       connection.destroy();
       await until(() => outcomes().length === 1);
       expect(outcomes()).toMatchObject([{ end_reason: 'client_gone' }]);
+      await until(() => isClosed);
       expect(asked()).toBe(0);
     },
   );
+
+  it.each([
+    ['the client has left', {}],
+    ['the time limit has passed', { non_stream_timeout_ms: 50 }],
+  ])('has its stream closed when it comes after %s', async (_, options) => {
+    const come = Promise.withResolvers<void>();
+    const cancelled = Promise.withResolvers<void>();
+    let signal: AbortSignal | undefined;
+    const { url, outcomes } = await start(async exchange => {
+      signal = exchange.signal;
+      await come.promise;
+      return new ReadableStream<Chunk>({ cancel: () => cancelled.resolve() }, { highWaterMark: 0 });
+    }, options);
+    const connection = new RawConnection(url);
+    alongside({ close: () => connection.destroy() });
+    connection.write(requestOf(ask('Hello?', { stream: true })));
+    await until(() => signal !== undefined);
+    if ('non_stream_timeout_ms' in options) await connection.received(/"type":"server_error"/);
+    else connection.destroy();
+    await until(() => signal!.aborted);
+    come.resolve();
+    await cancelled.promise;
+    await until(() => outcomes().length === 1);
+  });
 
   it('gets 524 when it is too slow and is aborted after max_background_ms', async () => {
     const { url, outcomes } = await start(

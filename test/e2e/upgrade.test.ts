@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import { targetOf } from '../../src/stores/records/records-target.ts';
 import { blocksOf, read } from '../support/documents/blocks.ts';
+import { pathOf } from '../support/programs.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 
 const targets = recordsTargets();
@@ -48,13 +49,15 @@ describe('the backups before an upgrade', () => {
   it('copy a SQLite store that is in use, once', async () => {
     const store = await opened('sqlite:./sluice.db');
     await store.accounts.create({ id: 'acme', plan: null, limits: {} }, who);
-    await run('node -e');
+    await run('(umask 077');
     await store.close();
+    expect((await stat(join(directory, 'sluice-backup.db'))).mode & 0o777).toBe(0o600);
     expect(await isComplete('sqlite:./sluice-backup.db')).toBe(true);
-    await expect(run('node -e')).rejects.toThrow('output file already exists');
+    await expect(run('(umask 077')).rejects.toThrow('output file already exists');
   });
 
   it('copy the tables of a Postgres store, which a new database takes', async () => {
+    pathOf('pg_dump');
     const DATABASE_URL = await targets.newDatabase();
     const store = await opened(DATABASE_URL);
     await store.accounts.create({ id: 'acme', plan: null, limits: {} }, who);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -121,6 +121,36 @@ describe('two workers', () => {
 
 describe('a reload with workers', () => {
   it(
+    'reaches a worker that is starting before it serves, and the wait before a start doubles',
+    async () => {
+      const hold = join(folder, 'hold');
+      process.env.SLUICE_TEST_HOLD = hold;
+      const sidecar = await start(stages('held-at-start'));
+      const kill = async (restarts: number) => {
+        const killed = sidecar.workers().get(1)!;
+        process.kill(killed, 'SIGKILL');
+        await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === restarts);
+        return killed;
+      };
+      const first = await kill(1);
+      await until(() => sidecar.workers().get(1) !== first);
+      await sidecar.whenReady(2);
+      writeFileSync(hold, '');
+      await kill(2);
+      await until(() => existsSync(`${hold}.waits`));
+      await sidecar.process.rewrite(configOf({ ...stages('held-at-start'), ...others }));
+      sidecar.process.signal('SIGHUP');
+      await until(() => sidecar.process.output().includes('configuration reloaded'));
+      rmSync(hold);
+      await sidecar.whenReady(2);
+      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+      const ends = sidecar.log().filter(({ msg }) => msg === 'worker ended, another one is started');
+      expect(ends.map(({ restart_ms }) => restart_ms)).toEqual([100, 200]);
+    },
+    start_ms,
+  );
+
+  it(
     'is served by all, or by none when one refuses it, and changes their number',
     async () => {
       const sidecar = await start();
@@ -139,10 +169,15 @@ describe('a reload with workers', () => {
       expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
       expect(await sidecar.asks()).toEqual(Array(8).fill(401));
 
-      await rewritten(stages('refused-by-second-worker'), 'configuration refused');
-      expect(sidecar.process.output()).toContain('worker 2 refused it');
-      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
-      expect(await sidecar.asks()).toEqual(Array(8).fill(401));
+      for (const [stage, why] of [
+        ['refused-by-second-worker', 'worker 2 refused it'],
+        ['refused-by-primary', 'the primary process has no such stage'],
+      ] as const) {
+        await rewritten(stages(stage), 'configuration refused');
+        expect(sidecar.process.output()).toContain(why);
+        expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+        expect(await sidecar.asks()).toEqual(Array(8).fill(401));
+      }
 
       process.kill(sidecar.workers().get(2)!, 'SIGKILL');
       await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === 1);

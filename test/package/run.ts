@@ -16,6 +16,7 @@ const needed = [
   'dist/src/dashboard/assets/chart.LICENSE.md',
   'docs/configuration.md',
   'examples/README.md',
+  'grafana/alerts/sluice.inhibit.yaml',
   'grafana/alerts/sluice.rules.yaml',
   'sluice.example.yaml',
   'sluice.schema.json',

@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { operator } from './dashboard-visitor.ts';
-
-/** Where distributions put it. */
-const executablePath = '/usr/bin/chromium';
+import { pathOf } from './programs.ts';
 
 const flags = [
   '--headless',
@@ -20,8 +18,8 @@ const flags = [
 ];
 
 /** The distribution's Chromium, without a window and with a profile of its own. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: flags });
+export async function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: pathOf('chromium'), args: flags });
 }
 
 const height = 800;

@@ -49,7 +49,8 @@ export function madeUpRow(
     duration_ms,
     status: failed ? 503 : 200,
     outcome: failed ? ('failed' as const) : ('completed' as const),
-    kind: failed ? 'unavailable' : null,
+    kind: failed ? 'status' : null,
+    error_message: failed ? 'upstream status 503: the engine is restarting' : null,
   };
   const micro_usd = Math.round(price * (prompt_tokens + 2 * completion_tokens));
   return {
@@ -61,6 +62,9 @@ export function madeUpRow(
     provider: 'upstream',
     endpoint: 'chat.completions',
     stream: true,
+    requested_model: null,
+    error_message: failed ? 'The upstream provider returned an error.' : null,
+    error_param: null,
     trace_id: null,
     code: null,
     refused_by: null,

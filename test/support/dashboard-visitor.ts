@@ -82,3 +82,24 @@ export class DashboardVisitor {
     };
   }
 }
+
+const unescaped = (text: string): string =>
+  text.replace(/&(?:#(\d+)|(amp|quot|lt|gt));/g, (_, code, name: string) =>
+    code ? String.fromCodePoint(Number(code)) : { amp: '&', quot: '"', lt: '<', gt: '>' }[name]!,
+  );
+
+/** The fields of the form that has `mark`, as a browser sends them if nothing is edited. */
+export function formFields(page: string, mark: string): Record<string, string> {
+  const form = page.match(/<form[\s\S]*?<\/form>/g)?.find(one => one.includes(mark)) ?? '';
+  const attribute = (tag: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? '';
+  const fields = [...form.matchAll(/<input [^>]*>/g)].map(([tag]) => [
+    attribute(tag, 'name'),
+    attribute(tag, 'value'),
+  ]);
+  for (const [, name, options] of form.matchAll(/<select name="([^"]+)"[^>]*>([\s\S]*?)<\/select>/g)) {
+    const all = options!.match(/<option [^>]*>/g)!;
+    const chosen = all.find(tag => / selected/.test(tag)) ?? all[0]!;
+    if (!/ disabled/.test(chosen)) fields.push([name!, attribute(chosen, 'value')]);
+  }
+  return Object.fromEntries(fields.map(([name, value]) => [name, unescaped(value!)]));
+}

@@ -15,6 +15,8 @@ export interface Forgery {
   readonly unsigned?: boolean;
   /** Answers the token request with this status. */
   readonly status?: number;
+  /** What userinfo answers, put over the same subject. */
+  readonly userinfo?: Readonly<Record<string, unknown>>;
 }
 
 /** An OpenID provider that can be told to lie. It takes each code once, and checks PKCE. */
@@ -92,10 +94,13 @@ export async function startForgingProvider(client_id: string): Promise<ForgingPr
       return json(response, 200, {
         keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }],
       });
+    if (request.url === '/userinfo')
+      return json(response, 200, { sub: 'mallory', ...provider.forgery.userinfo });
     json(response, 200, {
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
+      userinfo_endpoint: `${issuer}/userinfo`,
       jwks_uri: `${issuer}/jwks`,
       response_types_supported: ['code'],
       subject_types_supported: ['public'],

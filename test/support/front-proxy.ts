@@ -2,10 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import tls from 'node:tls';
 import { freePort } from './free-port.ts';
 import { PrintingProcess } from './printing-process.ts';
+import { pathOf } from './programs.ts';
 import { selfSigned } from './self-signed-certificate.ts';
+import { trustCertificate } from './trusted-certificates.ts';
 import { until } from './until.ts';
 
 /** Two gateways behind a proxy: their public addresses, `HOST:PORT`, and the one admin port of both. */
@@ -40,7 +41,8 @@ export function replaced(text: string, pairs: readonly (readonly [string, string
 }
 
 /** nginx with examples/nginx/sluice.conf, in which addresses and files are these. */
-export function startNginx({ addresses }: Gateways): Promise<FrontProxy> {
+export async function startNginx({ addresses }: Gateways): Promise<FrontProxy> {
+  const program = pathOf('nginx');
   return start(({ directory, port, cert, key }) => {
     const site = replaced(example('nginx/sluice.conf'), [
       ['10.0.0.11:8080', addresses[0]],
@@ -58,9 +60,7 @@ export function startNginx({ addresses }: Gateways): Promise<FrontProxy> {
       http { access_log off; ${folders.join(' ')} include ${directory}/site.conf; }`;
     writeFileSync(join(directory, 'site.conf'), site);
     writeFileSync(join(directory, 'nginx.conf'), main);
-    // Debian's folder for it is on the path of root alone.
-    const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-    return new PrintingProcess('nginx', ['-p', directory, '-c', join(directory, 'nginx.conf')], { env });
+    return new PrintingProcess(program, ['-p', directory, '-c', join(directory, 'nginx.conf')]);
   });
 }
 
@@ -72,12 +72,13 @@ export const startCaddy = (gateways: Gateways): Promise<FrontProxy> =>
 export const startComposedCaddy = (gateways: Gateways): Promise<FrontProxy> =>
   startCaddyWith('docker-compose/Caddyfile', '{$SITE} {', 'gateway-1:8080 gateway-2:8080', gateways);
 
-function startCaddyWith(
+async function startCaddyWith(
   path: string,
   site: string,
   upstreams: string,
   { addresses, adminPort }: Gateways,
 ): Promise<FrontProxy> {
+  const program = pathOf('caddy');
   return start(({ directory, port, cert, key }) => {
     const text = replaced(example(path), [
       [site, `https://127.0.0.1:${port} {\n\ttls ${cert} ${key}`],
@@ -88,7 +89,7 @@ function startCaddyWith(
     const file = join(directory, 'Caddyfile');
     writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${text}`);
     const env = { ...process.env, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory };
-    return new PrintingProcess('caddy', ['run', '--adapter', 'caddyfile', '--config', file], { env });
+    return new PrintingProcess(program, ['run', '--adapter', 'caddyfile', '--config', file], { env });
   });
 }
 
@@ -98,8 +99,7 @@ async function start(run: (files: Files) => PrintingProcess): Promise<FrontProxy
   const certificate = selfSigned(new Date(Date.now() + 86_400_000));
   writeFileSync(files.cert, certificate.cert);
   writeFileSync(files.key, certificate.key);
-  const trusted = tls.getCACertificates('default');
-  tls.setDefaultCACertificates([...trusted, certificate.cert]);
+  const distrust = trustCertificate(certificate.cert);
   const server = run(files);
   await until(() => {
     if (server.hasEnded()) throw new Error(`the proxy has ended: ${server.output()}`);
@@ -110,7 +110,7 @@ async function start(run: (files: Files) => PrintingProcess): Promise<FrontProxy
     async stop() {
       server.signal('SIGTERM');
       await server.exited;
-      tls.setDefaultCACertificates(trusted);
+      distrust();
       rmSync(directory, { recursive: true, force: true });
     },
   };

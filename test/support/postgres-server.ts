@@ -1,12 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, globSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chownSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
+import { PrintingProcess } from './printing-process.ts';
+import { pathOf, unprivileged } from './programs.ts';
 
 const start_ms = 60_000;
 
@@ -27,24 +29,10 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Where Debian's packages put the newest PostgreSQL. Throws where there is none: tests need it. */
-function binaries(): string {
-  const versionOf = (directory: string) => Number(directory.split('/')[4]);
-  const [newest] = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => versionOf(b) - versionOf(a));
-  if (newest === undefined) throw new Error('PostgreSQL is needed for this test: apt-get install postgresql');
-  return newest;
-}
-
-/** PostgreSQL refuses to run as root, so root runs it as the user that its package has made. */
-function owner(): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
-}
-
 export async function startPostgres(): Promise<PostgresServer> {
+  const program = pathOf('postgres');
   const directory = await mkdtemp(join(tmpdir(), 'sluice-postgres-'));
-  const server = new Server(directory, await freePort());
+  const server = new Server(program, directory, await freePort());
   try {
     server.initialize();
     await server.start();
@@ -56,15 +44,15 @@ export async function startPostgres(): Promise<PostgresServer> {
 }
 
 class Server implements PostgresServer {
-  readonly #bin = binaries();
-  readonly #owner = owner();
+  readonly #program: string;
+  readonly #owner = unprivileged();
   readonly #directory: string;
   readonly #data: string;
   readonly #port: number;
-  #postmaster: ChildProcess | undefined;
-  #printed = '';
+  #postmaster: PrintingProcess | undefined;
 
-  constructor(directory: string, port: number) {
+  constructor(program: string, directory: string, port: number) {
+    this.#program = program;
     this.#directory = directory;
     this.#data = join(directory, 'data');
     this.#port = port;
@@ -79,14 +67,14 @@ class Server implements PostgresServer {
     if (uid !== undefined) chownSync(this.#directory, uid, gid!);
     const options = { ...this.#owner, cwd: this.#directory, stdio: 'pipe' } as const;
     const args = ['-D', this.#data, '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
-    execFileSync(join(this.#bin, 'initdb'), args, options);
+    execFileSync(join(dirname(this.#program), 'initdb'), args, options);
   }
 
   async start(): Promise<void> {
     const until_ms = Date.now() + start_ms;
     while (!(await this.#started())) {
       // After SIGKILL the memory of the old server may still be in use for a moment.
-      if (Date.now() > until_ms) throw new Error(`PostgreSQL did not start: ${this.#printed}`);
+      if (Date.now() > until_ms) throw new Error(`PostgreSQL did not start: ${this.#postmaster?.output()}`);
       await sleep(100);
     }
   }
@@ -100,9 +88,8 @@ class Server implements PostgresServer {
   }
 
   async kill(): Promise<void> {
-    const exited = exitOf(this.#postmaster);
     this.#signal('SIGKILL');
-    await exited;
+    await this.#postmaster?.exited;
   }
 
   async createDatabase(name: string): Promise<string> {
@@ -115,27 +102,22 @@ class Server implements PostgresServer {
 
   async stop(): Promise<void> {
     this.resume();
-    const exited = exitOf(this.#postmaster);
-    // SIGINT: no waiting for clients.
-    this.#postmaster?.kill('SIGINT');
-    await exited;
+    // No waiting for clients.
+    this.#postmaster?.signal('SIGINT');
+    await this.#postmaster?.exited;
     await rm(this.#directory, { recursive: true, force: true, maxRetries: 5 });
   }
 
   async #started(): Promise<boolean> {
-    this.#printed = '';
     const settings = ['fsync=off', 'unix_socket_directories=', 'max_connections=60', 'shared_buffers=32MB'];
-    const child = spawn(
-      join(this.#bin, 'postgres'),
+    const postmaster = new PrintingProcess(
+      this.#program,
       ['-D', this.#data, '-h', '127.0.0.1', '-p', String(this.#port), ...settings.flatMap(s => ['-c', s])],
       { ...this.#owner, cwd: this.#directory, stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    child.stderr.setEncoding('utf8').on('data', text => {
-      this.#printed = (this.#printed + text).slice(-4000);
-    });
-    this.#postmaster = child;
-    while (child.exitCode === null && child.signalCode === null) {
-      if (/ready to accept connections/.test(this.#printed) && (await this.#accepts())) return true;
+    this.#postmaster = postmaster;
+    while (!postmaster.hasEnded()) {
+      if (/ready to accept connections/.test(postmaster.output()) && (await this.#accepts())) return true;
       await sleep(20);
     }
     return false;
@@ -151,8 +133,8 @@ class Server implements PostgresServer {
 
   /** To the server and all its children, which have sessions of their own. */
   #signal(name: NodeJS.Signals): void {
-    const { pid, exitCode, signalCode } = this.#postmaster ?? {};
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    if (!this.#postmaster || this.#postmaster.hasEnded()) return;
+    const { pid } = this.#postmaster;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
     for (const each of [pid, ...children.map(Number)]) {
       try {
@@ -166,9 +148,4 @@ class Server implements PostgresServer {
   #urlOf(database: string): string {
     return `postgres://sluice@127.0.0.1:${this.#port}/${database}`;
   }
-}
-
-async function exitOf(child: ChildProcess | undefined): Promise<void> {
-  if (!child || child.exitCode !== null || child.signalCode !== null) return;
-  await new Promise(resolve => child.once('exit', resolve));
 }

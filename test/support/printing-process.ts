@@ -9,6 +9,11 @@ const setpriv = '/usr/bin/setpriv';
 const dyingWithTests: readonly string[] =
   process.platform === 'linux' && existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
 
+/** Those that run, of all test files of this process: the test environment ends what a file leaves behind. */
+const running: Set<ChildProcess> = ((globalThis as Record<symbol, unknown>)[
+  Symbol.for('sluice-tests.children')
+] ??= new Set()) as Set<ChildProcess>;
+
 /** A child process and what it prints. */
 export class PrintingProcess {
   readonly child: ChildProcess;
@@ -34,7 +39,8 @@ export class PrintingProcess {
     const closed = new Promise<number | null>((resolve, reject) => {
       this.child.once('error', reject).once('close', code => resolve(code));
     });
-    this.exited = closed.finally(cleanUp);
+    running.add(this.child);
+    this.exited = closed.finally(() => running.delete(this.child)).finally(cleanUp);
     this.exited.catch(() => {});
   }
 

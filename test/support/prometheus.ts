@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
+import { pathOf } from './programs.ts';
 
 const shippedRules = readFileSync(new URL('../../grafana/alerts/sluice.rules.yaml', import.meta.url), 'utf8');
 
@@ -47,7 +48,7 @@ export class PrometheusServer {
     writeFileSync(join(this.#folder, 'rules.yaml'), rules);
     writeFileSync(config, `global: ${interval}\nrule_files: ["rules.yaml"]\nscrape_configs:\n${jobs}\n`);
     this.#process = spawn(
-      'prometheus',
+      pathOf('prometheus'),
       [
         `--config.file=${config}`,
         `--storage.tsdb.path=${join(this.#folder, 'data')}`,
@@ -119,7 +120,7 @@ function jobOf(name: string, targets: readonly string[]): string {
 /** Runs promtool, with `input` on its standard input. */
 export function promtool(args: readonly string[], input = ''): Promise<{ code: number; output: string }> {
   return new Promise(resolve => {
-    const child = execFile('promtool', args, (error, stdout, stderr) =>
+    const child = execFile(pathOf('promtool'), args, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr }),
     );
     child.stdin?.end(input);

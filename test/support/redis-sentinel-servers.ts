@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { PrintingProcess } from './printing-process.ts';
+import { pathOf } from './programs.ts';
 import { cliArgs, portOptions, type RedisServer, startRedis } from './redis-server.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { until } from './until.ts';
@@ -77,7 +78,7 @@ async function startSentinel(file: string, primary: number, options: SentinelOpt
       : [`requirepass ${sentinel_password}`, `sentinel sentinel-pass ${sentinel_password}`]),
   ];
   await writeFile(file, lines.join('\n'));
-  const process = new PrintingProcess('redis-server', [file, '--sentinel']);
+  const process = new PrintingProcess(pathOf('redis-server'), [file, '--sentinel']);
   await process.printed(/\+monitor master/);
   const auth = sentinel_password === undefined ? [] : ['--no-auth-warning', '-a', sentinel_password];
   const knows = async () => {

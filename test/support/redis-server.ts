@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { PrintingProcess } from './printing-process.ts';
+import { pathOf } from './programs.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** A real redis-server on a free port of 127.0.0.1, with its files in a folder of its own. */
@@ -58,12 +59,13 @@ export async function startRedis({
   tls,
   args = [],
 }: RedisOptions = {}): Promise<RedisServer> {
+  const program = pathOf('redis-server');
   const directory = await mkdtemp(join(tmpdir(), 'sluice-redis-'));
   const port = await freePort();
   const durability = persistent ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
   const listening = portOptions(port, tls).flatMap(([name, value]) => [`--${name}`, value]);
   const command = [...listening, '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
-  const start = () => started([...command, ...durability, ...args]);
+  const start = () => started(program, [...command, ...durability, ...args]);
   let server = await start();
   const end = async () => {
     server.signal('SIGKILL');
@@ -87,8 +89,8 @@ export async function startRedis({
   };
 }
 
-async function started(args: readonly string[]): Promise<PrintingProcess> {
-  const server = new PrintingProcess('redis-server', args);
+async function started(program: string, args: readonly string[]): Promise<PrintingProcess> {
+  const server = new PrintingProcess(program, args);
   await server.printed(/Ready to accept connections/);
   return server;
 }

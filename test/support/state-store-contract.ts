@@ -125,6 +125,17 @@ function describeMinute(start: Start): void {
     await setting.admitted(limits, charge(150));
   });
 
+  it('admits no more than the limit in any minute, whenever in a second it came', async () => {
+    const setting = await start();
+    await setting.admitted(three);
+    setting.clock.advance(900);
+    await setting.admitted(three);
+    await setting.admitted(three);
+    setting.clock.advance(59_200);
+    const taken = await Promise.all([1, 2, 3].map(() => setting.reserve(three)));
+    expect(taken.filter(({ admitted }) => admitted).length).toBeLessThanOrEqual(1);
+  });
+
   it('tells what remains and when nothing counts any longer', async () => {
     const setting = await start();
     const taken = await setting.reserve(three);
@@ -349,6 +360,27 @@ function describeSeveral(start: Start): void {
     const { refused_by, statuses } = await setting.refused(limits, charge(1));
     expect(refused_by).toBe(limits[1]);
     for (const [at, standing] of statuses.entries()) expect(standing.limit).toBe(limits[at]);
+  });
+
+  it('reserve the ceiling of a charge where they are hard, its estimate where they are not, and settle to what was used', async () => {
+    const setting = await start();
+    const limits = [
+      limit('tokens_per_minute', 1000),
+      { ...limit('tokens_per_day', 1000), hard: true as const },
+      { ...limit('usd_per_month', 5000), hard: true as const },
+    ];
+    const estimated = { ...charge(10, 100), ceiling: { tokens: 400, nano_usd: 2000 } };
+    const first = await setting.admitted(limits, estimated);
+    const second = await setting.admitted(limits, estimated);
+    expect(await setting.remaining(...limits)).toEqual([980, 200, 1000]);
+    expect((await setting.refused(limits, estimated)).refused_by).toMatchObject({ hard: true });
+    await setting.settle(first, charge(50, 300));
+    expect(await setting.remaining(...limits)).toEqual([940, 550, 2700]);
+    await setting.settle(second, charge(500, 2500));
+    expect(await setting.remaining(...limits)).toEqual([450, 450, 2200]);
+    // A request that no hard limit concerns has no ceiling.
+    await setting.admitted(limits, charge(10, 100));
+    expect(await setting.remaining(...limits)).toEqual([440, 440, 2100]);
   });
 
   it('of a model count that model alone, beside those of the account', async () => {

@@ -3,6 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { pipeline } from 'node:stream';
 import tls from 'node:tls';
 import { selfSigned } from './self-signed-certificate.ts';
+import { trustCertificate } from './trusted-certificates.ts';
 
 /** A server by another address. */
 export interface TlsProxy {
@@ -14,8 +15,7 @@ export interface TlsProxy {
 export async function startTlsProxy(url: string, ends: Date): Promise<TlsProxy> {
   const { hostname, port, pathname } = new URL(url);
   const certificate = selfSigned(ends);
-  const trusted = tls.getCACertificates('default');
-  tls.setDefaultCACertificates([...trusted, certificate.cert]);
+  const distrust = trustCertificate(certificate.cert);
   const server = tls.createServer(certificate, client => {
     const upstream = connect(Number(port), hostname);
     pipeline(client, upstream, () => {});
@@ -26,7 +26,7 @@ export async function startTlsProxy(url: string, ends: Date): Promise<TlsProxy> 
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`,
     close() {
-      tls.setDefaultCACertificates(trusted);
+      distrust();
       server.close();
     },
   };

@@ -6,8 +6,16 @@ import { boards } from '../../grafana/src/boards.ts';
 import { dashboardOf, queriesOf } from '../../grafana/src/dashboard.ts';
 import { layout } from '../../grafana/src/layout.ts';
 import { promql } from '../../grafana/src/promql.ts';
-import { failed, letIn } from '../../grafana/src/requests.ts';
+import { endMatchers, failed, letIn } from '../../grafana/src/requests.ts';
 import { madeFiles } from '../../grafana/src/write.ts';
+import {
+  classOfType,
+  endClassOf,
+  endReasons,
+  errorClasses,
+  errorNameOf,
+  isErrorClass,
+} from '../../src/end-class.ts';
 
 const panels = boards.flatMap(({ uid, rows }) =>
   rows.flatMap(row => row.panels.map(panel => ({ board: uid, ...panel }))),
@@ -33,7 +41,27 @@ const recordingRules = () =>
     parse(read('alerts/sluice.rules.yaml')) as { groups: { rules: { record?: string; expr: string }[] }[] }
   ).groups.flatMap(({ rules }) => rules);
 
+/** Whether a list of matchers fits these labels. */
+const fits = (matchers: string, labels: Readonly<Record<string, string>>): boolean =>
+  [...matchers.matchAll(/(\w+)(=~|!~|=)"([^"]*)"/g)].every(([, label = '', operator, value = '']) => {
+    const isMatch = new RegExp(operator === '=' ? `^${value}$` : `^(?:${value})$`).test(labels[label]!);
+    return isMatch === (operator !== '!~');
+  });
+
 describe('the Grafana dashboards', () => {
+  it('count every end in the class that the dashboard and the ledger count it in, and once', () => {
+    for (const end_reason of endReasons)
+      for (const error_type of [...Object.keys(classOfType), 'of_a_plugin', ''])
+        for (const status of [200, 400, 403, 503]) {
+          const labels = { end_reason, error_type, status: String(status) };
+          const fitting = errorClasses.flatMap(name =>
+            endMatchers(name).flatMap(matchers => (fits(matchers, labels) ? name : [])),
+          );
+          const end = endClassOf(end_reason, errorNameOf(error_type || undefined, status));
+          expect([labels, fitting]).toEqual([labels, isErrorClass(end) ? [end] : []]);
+        }
+  });
+
   it('and the table of metrics match what the code generates (npm run grafana)', async () => {
     const files = await madeFiles();
     expect(files.size).toBe(boards.length + 1);

@@ -73,6 +73,7 @@ const layers: readonly (readonly string[])[] = [
     'src/canonical.ts',
     'src/canonical-faults.ts',
     'src/stream.ts',
+    'src/end-class.ts',
     'src/errors.ts',
     'src/clock.ts',
     'src/json-object.ts',

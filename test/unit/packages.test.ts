@@ -78,6 +78,7 @@ describe('the npm packages', () => {
       'docs/*.md',
       'examples',
       'grafana/README.md',
+      'grafana/alerts/sluice.inhibit.yaml',
       'grafana/alerts/sluice.rules.yaml',
       'grafana/dashboards',
       'sluice.example.yaml',

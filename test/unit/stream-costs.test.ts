@@ -300,8 +300,9 @@ describe('the cost of decoding a stream is linear in its length', () => {
     ['thinking', block('thinking', 0), piece => delta(0, { type: 'thinking_delta', thinking: piece })],
     ['signatures', block('thinking', 0), piece => delta(0, { type: 'signature_delta', signature: piece })],
     ['arguments', block('tool_use', 0), piece => delta(0, { type: 'input_json_delta', partial_json: piece })],
-    ['blocks', block('text', 0), (text, at) => block('text', at, { text })],
-    ['calls', block('text', 0), (name, at) => block('tool_use', at, { name })],
+    // As many as a reply may have.
+    ['blocks', block('text', 0), (text, at) => block('text', at % 4096, { text })],
+    ['calls', block('text', 0), (name, at) => block('tool_use', at % 4096, { name })],
     ['ends', block('tool_use', 0, { name: 'f' }), () => end],
   ])('for %s from Anthropic', async (_, first, ofPiece) => {
     const open = () => {

@@ -1,8 +1,10 @@
 import {
+  atMost,
   type Completion,
   finishOf,
   isObject,
   type Json,
+  max_parts,
   ReplyAssembler,
   refusal,
   UpstreamError,
@@ -30,7 +32,7 @@ export function decodeReply(body: unknown, memory: ThinkingMemory): Completion {
     throw refusal('provider_invalid', { cause: new Error('a message without stop_reason') });
   const stream = new AnthropicStream(memory);
   const reply = new ReplyAssembler();
-  for (const event of eventsOf(body, body.content))
+  for (const event of eventsOf(body, atMost(body.content, max_parts, 'blocks')))
     for (const chunk of stream.chunksOf(event)) reply.add(chunk);
   return reply.reply();
 }

@@ -5,7 +5,9 @@ import {
   finishOf,
   isObject,
   type Json,
+  max_parts,
   newCallId,
+  refusal,
   type SseEvent,
   type StreamDecoder,
   type ToolCall,
@@ -87,6 +89,8 @@ export class AnthropicStream implements StreamDecoder {
       ...(block.type === 'tool_use' && { call: this.#callOf(block) }),
     };
     this.#blocks.set(Number(index), open);
+    if (this.#blocks.size > max_parts)
+      throw refusal('provider_invalid', { cause: new Error(`a message of more than ${max_parts} blocks`) });
     switch (block.type) {
       case 'text':
         return said(block.text);

@@ -14,6 +14,7 @@ export const rateLimit: StageFactory<RateLimitOptions> = defineStage({
   create(options, setup) {
     const enforcer = new LimitEnforcer(options, setup);
     return {
+      mustRead: exchange => enforcer.mustRead(exchange),
       onHeaders: exchange => enforcer.reserveBeforeBody(exchange),
       onRequest: exchange => enforcer.reserveWithRequest(exchange),
       // Every error shows the limit status of the account.

@@ -5,45 +5,20 @@ import {
   type Exchange,
   type Limit,
   type LimitStatus,
-  limitLabel,
   type Outcome,
   type Reservation,
   type ReservationResult,
-  refusal,
   type StageSetup,
   type StateStore,
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
+import { type Held, reported, reportOver, tooSmall } from './held-reservations.ts';
 import { LimitMetrics } from './limit-metrics.ts';
+import { limitRefusal, type RefusedCharge } from './limit-refusal.ts';
 import type { CheckedOptions } from './options-schema.ts';
-import { addIetfHeaders, addRateHeaders, retryHeaders } from './rate-limit-headers.ts';
-import { refusalMessage } from './refusal-message.ts';
-import { actualUse, estimatePromptTokens, expectedUse } from './request-charge.ts';
-import { UsageForecast } from './usage-forecast.ts';
-
-/** The reservations of an exchange, and its account's limit status at that time. */
-interface Held {
-  readonly account: string;
-  /** In order; settled together. */
-  readonly reservations: Reservation[];
-  statuses: readonly LimitStatus[];
-  refused_by: Limit | undefined;
-  /** True once all limits of the exchange have decided: `statuses` is complete. */
-  isComplete: boolean;
-  countsMoney: boolean;
-  estimated_prompt: number;
-}
-
-/** Reports in a header and in the log the limits that a dry run would have refused, including those before the body. */
-function reportOver(exchange: Exchange, reservations: readonly Reservation[]): void {
-  const over = reservations.flatMap(reservation => reservation.over);
-  const names = over.map(limit =>
-    limit.model === undefined ? limitLabel(limit) : `${limitLabel(limit)} of ${limit.model}`,
-  );
-  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(limitLabel))].join(', ');
-  if (exchange.isLogged('info'))
-    exchange.log.info({ account: exchange.account?.id, limits: names }, 'over a limit, admitted by dry_run');
-}
+import { addIetfHeaders, addRateHeaders } from './rate-limit-headers.ts';
+import { actualUse, estimatePromptTokens, expectedUse, mostUse } from './request-charge.ts';
+import { UnreadForecast, UsageForecast } from './usage-forecast.ts';
 
 /** Account name for requests without an account; no account has this name. */
 const no_account = '';
@@ -59,9 +34,12 @@ export class LimitEnforcer {
   readonly #state: StateStore;
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
+  readonly #unread = new UnreadForecast();
   /** Prefix of lease names, with the number of the reservation: the id of an exchange is chosen by its client. */
   readonly #name = randomUUID();
   #reservations = 0;
+  /** Running exchanges of each account that have reserved the most they may use. */
+  readonly #ceilings = new Map<string, number>();
   /** Private to this stage instance: an exchange may pass several. */
   readonly #held = defineKey<Held>('what rate-limit has reserved');
 
@@ -73,9 +51,16 @@ export class LimitEnforcer {
     this.#forecast = new UsageForecast(options.initial_completion_tokens);
   }
 
+  /** Whether the exchange counts under limits that need its request: on tokens, money or single models. */
+  mustRead({ account }: Exchange): boolean {
+    if (this.#options.dry_run) return false;
+    const limits = this.#plans.limitsOf(account);
+    return limits.models.length > 0 || limits.of(undefined).withRequest.length > 0;
+  }
+
   /**
-   * Reserves one request and one unit of concurrency, or throws 429. If the body is passed on unread, every limit decides now, because
-   * nothing more will be known. Synchronous if the store is.
+   * Reserves one request and one unit of concurrency, or throws 429. If the body is passed on unread, every limit decides now, by what recent
+   * ones of the account have used, because nothing more will be known. Synchronous if the store is.
    */
   reserveBeforeBody(exchange: Exchange): void | Promise<void> {
     const { endpoint } = exchange;
@@ -87,7 +72,8 @@ export class LimitEnforcer {
     const held = this.#hold(exchange);
     held.isComplete = isUnread;
     held.countsMoney = isUnread && set.countsMoney;
-    return this.#reserve(exchange, held, limits, oneRequest);
+    const counts = isUnread && (set.countsTokens || set.countsMoney);
+    return this.#reserve(exchange, held, limits, counts ? this.#unread.of(held.account) : oneRequest);
   }
 
   /** Reserves the expected usage under the other limits, or throws 429. */
@@ -103,23 +89,27 @@ export class LimitEnforcer {
     const generates = endpoint.generates !== false;
     const counts = generates && (set.countsTokens || set.countsMoney);
     const estimated_prompt = counts ? estimatePromptTokens(request) : 0;
-    const average = this.#forecast.of(account, model?.id ?? unlisted);
+    const expected = { request, model, average: this.#forecast.of(account, model?.id ?? unlisted) };
     held.isComplete = true;
     held.countsMoney = set.countsMoney;
     held.estimated_prompt = estimated_prompt;
-    const expected = counts ? expectedUse(set, estimated_prompt, { request, model, average }) : oneRequest;
-    return this.#reserve(exchange, held, limits, expected);
+    held.most = counts && set.isHard ? mostUse(estimated_prompt, expected) : undefined;
+    const charge = counts ? expectedUse(set, estimated_prompt, expected, held.most) : oneRequest;
+    return this.#reserve(exchange, held, limits, charge);
   }
 
   #hold(exchange: Exchange, reservations: Reservation[] = []): Held {
     const held: Held = {
       account: idOf(exchange),
       reservations,
+      used: undefined,
       statuses: [],
       refused_by: undefined,
       isComplete: false,
       countsMoney: false,
       estimated_prompt: 0,
+      most: undefined,
+      hasCeiling: false,
     };
     exchange.set(this.#held, held);
     return held;
@@ -128,34 +118,53 @@ export class LimitEnforcer {
   #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], charge: Charge): void | Promise<void> {
     const id = `${this.#name}-${++this.#reservations}`;
     const { account } = held;
+    const limit = this.#options.dry_run ? undefined : tooSmall(limits, charge);
+    if (limit) {
+      const [{ remaining } = { remaining: limit.max }] = this.#state.knownStatuses(account, [limit]);
+      this.#refuse(exchange, held, { limit, charge, remaining, retry_ms: Number.POSITIVE_INFINITY });
+    }
     const result = this.#state.reserve({ id, account, limits, charge, force: this.#options.dry_run });
     return result instanceof Promise
-      ? result.then(answer => this.#decide(exchange, held, answer))
-      : this.#decide(exchange, held, result);
+      ? result.then(answer => this.#decide(exchange, held, charge, answer))
+      : this.#decide(exchange, held, charge, result);
   }
 
-  #decide(exchange: Exchange, held: Held, result: ReservationResult): void {
+  #decide(exchange: Exchange, held: Held, charge: Charge, result: ReservationResult): void {
     const { statuses } = result;
+    // The exchange has ended without waiting: its hook was given up.
+    if (held.used) return result.admitted ? result.reservation.settle(held.used) : undefined;
     held.statuses = held.statuses.length === 0 ? statuses : [...held.statuses, ...statuses];
     if (result.admitted) {
-      held.reservations.push(result.reservation);
+      const reservation = this.#options.dry_run ? reported(result, charge) : result.reservation;
+      held.reservations.push(reservation);
+      if (charge.ceiling) {
+        held.hasCeiling = true;
+        this.#countCeiling(held.account, 1);
+      }
       this.#addHeaders(exchange, held.statuses, undefined);
-      const { over } = result.reservation;
+      const { over } = reservation;
       for (const status of statuses)
         this.metrics.decided(held.account, status, over.includes(status.limit) ? 'over' : 'admitted');
       if (over.length > 0) reportOver(exchange, held.reservations);
       return;
     }
     const { refused_by, retry_ms } = result;
-    held.refused_by = refused_by;
-    this.#addHeaders(exchange, held.statuses, refused_by);
     const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};
-    this.metrics.decided(held.account, { limit: refused_by, remaining, reset_ms: retry_ms }, 'refused');
-    throw refusal('rate_limited', {
-      message: refusalMessage(refused_by, retry_ms, exchange.clock.epoch_ms()),
-      headers: retryHeaders(retry_ms),
-      limit: limitLabel(refused_by),
-    });
+    this.#refuse(exchange, held, { limit: refused_by, charge, remaining, retry_ms });
+  }
+
+  #refuse(exchange: Exchange, held: Held, refused: RefusedCharge): never {
+    const { limit, remaining, retry_ms } = refused;
+    held.refused_by = limit;
+    this.#addHeaders(exchange, held.statuses, limit);
+    this.metrics.decided(held.account, { limit, remaining, reset_ms: retry_ms }, 'refused');
+    throw limitRefusal(exchange, refused, held.most, this.#ceilings.has(held.account));
+  }
+
+  #countCeiling(account: string, change: 1 | -1): void {
+    const count = (this.#ceilings.get(account) ?? 0) + change;
+    if (count > 0) this.#ceilings.set(account, count);
+    else this.#ceilings.delete(account);
   }
 
   /** Adds the last known status of limits that have not decided to the headers of an error. */
@@ -178,10 +187,14 @@ export class LimitEnforcer {
   /** Replaces all reservations by the actual usage. */
   settle(exchange: Exchange, outcome: Outcome): void {
     const held = exchange.get(this.#held);
-    if (!held || held.reservations.length === 0) return;
+    if (!held) return;
     const used = actualUse(held, outcome);
+    held.used = used;
+    if (held.hasCeiling) this.#countCeiling(held.account, -1);
     for (const reservation of held.reservations) reservation.settle(used);
-    if (used.tokens > 0 && exchange.hasRequest) this.#learn(exchange, held.estimated_prompt, outcome.usage);
+    if (used.tokens === 0 || held.reservations.length === 0) return;
+    if (exchange.hasRequest) this.#learn(exchange, held.estimated_prompt, outcome.usage);
+    else this.#unread.learn(held.account, used);
   }
 
   #learn(exchange: Exchange, estimated_prompt: number, usage: Outcome['usage']): void {

@@ -12,7 +12,9 @@ export const schema = z.strictObject({
     .int()
     .positive()
     .default(500)
-    .describe('What a completion is expected to use before one of its model has ended.'),
+    .describe(
+      'What a completion is expected to use before one of the account with the model has ended, under limits that are not hard.',
+    ),
   ietf_headers: z
     .boolean()
     .default(false)

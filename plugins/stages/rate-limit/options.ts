@@ -12,7 +12,8 @@ export interface RateLimitOptions {
    */
   dry_run?: boolean | undefined;
   /**
-   * What a completion is expected to use before one of its model has ended.
+   * What a completion is expected to use before one of the account with the model has ended, under limits that
+   * are not hard.
    *
    * @defaultValue `500`
    */

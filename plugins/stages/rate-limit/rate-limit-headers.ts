@@ -56,8 +56,9 @@ export function duration(ms: number): string {
 /** Wait above which clients must not retry by themselves: SDKs would retry after seconds, in vain. */
 const max_wait_ms = 60_000;
 
-/** Headers that say when to retry, or not to. */
+/** Headers that say when to retry, or not to; `Infinity` is never. */
 export function retryHeaders(retry_ms: number): Headers {
+  if (retry_ms === Number.POSITIVE_INFINITY) return { 'x-should-retry': 'false' };
   const headers: Headers = { 'retry-after': String(Math.max(1, Math.ceil(retry_ms / 1000))) };
   if (retry_ms <= max_wait_ms) headers['retry-after-ms'] = String(retry_ms);
   else headers['x-should-retry'] = 'false';

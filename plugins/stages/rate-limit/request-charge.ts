@@ -1,10 +1,12 @@
 import {
   type Charge,
   type ChatRequest,
+  type Limit,
   type LimitSet,
   type Model,
   nanoUsdOf,
   type Outcome,
+  rowOf,
 } from '../../../src/plugin.ts';
 import type { UsageAverage } from './usage-forecast.ts';
 
@@ -14,6 +16,10 @@ const tokens_per_further_byte = 0.2;
 const tokens_per_message = 4;
 /** Servers count from 85 to about 1,500, by size; upstream counts correct it. */
 const tokens_per_image = 765;
+
+/** What is reserved of a prompt under a hard limit: so many times its estimate, and tokens of the chat template on top. */
+const prompt_margin = 2;
+const template_tokens = 64;
 
 /**
  * Rough estimate of the prompt's tokens, from its characters and its bytes, which distinguish English from Chinese. Takes a hundredth of
@@ -42,25 +48,78 @@ interface Expected {
   readonly average: UsageAverage;
 }
 
+/** What an exchange can use at most, tokens of the prompt apart from those of all its choices. */
+export interface MostUse {
+  readonly prompt: number;
+  /** Of one choice. */
+  readonly completion: number;
+  readonly choices: number;
+}
+
 /**
- * Expected usage of an exchange: its prompt, and a completion of recent length. `max_tokens` is a ceiling: it caps the estimate and is
- * never reserved itself.
+ * Expected usage of an exchange: its prompt, and a completion of recent length, which `max_tokens` caps. With `most`, what hard limits
+ * reserve as well.
  */
 export function expectedUse(
   { countsTokens, countsMoney }: Pick<LimitSet, 'countsTokens' | 'countsMoney'>,
   estimated_prompt: number,
   { request, model, average }: Expected,
+  most?: MostUse,
 ): Charge {
   if (!countsTokens && !countsMoney) return { requests: 1, tokens: 0, nano_usd: 0 };
   const prompt = Math.ceil(estimated_prompt * average.prompt_ratio);
-  const cap = Math.min(
-    request.max_tokens ?? Number.POSITIVE_INFINITY,
-    model?.max_completion_tokens ?? Number.POSITIVE_INFINITY,
-  );
-  const completion = Math.min(average.completion, cap) * (request.n ?? 1);
+  const completion = Math.min(average.completion, capOf(request, model)) * (request.n ?? 1);
   const nano_usd = countsMoney && model ? priceOf(model, prompt, completion) : 0;
-  return { requests: 1, tokens: prompt + completion, nano_usd };
+  return {
+    requests: 1,
+    tokens: prompt + completion,
+    nano_usd,
+    ...(most && { ceiling: ceilingOf(most, model) }),
+  };
 }
+
+/**
+ * The most that an exchange can use: `max_tokens` or else the model's maximum for each choice, and the prompt with a margin for what its
+ * estimate may be too low by.
+ */
+export function mostUse(estimated_prompt: number, { request, model, average }: Expected): MostUse {
+  const prompt =
+    Math.ceil(estimated_prompt * Math.max(prompt_margin, average.prompt_ratio)) + template_tokens;
+  const cap = capOf(request, model);
+  return {
+    prompt: Math.min(prompt, model?.context_length ?? prompt),
+    // A model outside the catalog has no known maximum, and no price.
+    completion: Number.isFinite(cap) ? cap : average.completion,
+    choices: request.n ?? 1,
+  };
+}
+
+/** The largest `max_tokens` with which an exchange would fit into what is left of a hard limit; not above 0 if none would. */
+export function fittingMaxTokens(
+  limit: Limit,
+  remaining: number,
+  { prompt, completion, choices }: MostUse,
+  model: Model | undefined,
+): number {
+  const ofPrompt = ceilingOf({ prompt, completion: 0, choices }, model);
+  const isMoney = rowOf(limit).unit === 'nano_usd';
+  const left = remaining - (isMoney ? ofPrompt.nano_usd : ofPrompt.tokens);
+  const of_token = isMoney ? Number(model?.pricing.completion ?? 0) * 1e9 : 1;
+  // Completions may be free.
+  return Math.min(completion, Math.floor(left / (of_token * choices)));
+}
+
+function ceilingOf({ prompt, completion, choices }: MostUse, model: Model | undefined) {
+  const tokens = prompt + completion * choices;
+  if (!model) return { tokens, nano_usd: 0 };
+  const { input_cache_write = 0 } = model.pricing;
+  // All of the prompt may be written to the provider's cache, at a price of its own.
+  const written = Math.max(0, Number(input_cache_write) - Number(model.pricing.prompt)) * prompt;
+  return { tokens, nano_usd: priceOf(model, prompt, completion * choices) + Math.ceil(written * 1e9) };
+}
+
+const capOf = ({ max_tokens }: ChatRequest, model: Model | undefined): number =>
+  Math.min(max_tokens ?? Number.POSITIVE_INFINITY, model?.max_completion_tokens ?? Number.POSITIVE_INFINITY);
 
 /** Errors not caused by the client: the upstream's, the gateway's own, and those of its configuration. */
 const foreignErrors: ReadonlySet<string | undefined> = new Set([

@@ -1,4 +1,6 @@
-/** Accounts with their own average, for each model; others use the model's. */
+import type { Charge } from '../../../src/plugin.ts';
+
+/** Accounts whose usage is remembered, for each model. */
 const max_accounts = 10_000;
 
 /** The usage of a settled exchange. */
@@ -53,39 +55,52 @@ export class UsageAverage {
   }
 }
 
-/** Usage averages by account and model, bounded in number. */
+/**
+ * Usage averages by account and model, bounded in number. No account's usage changes what is expected of another: short replies to one would
+ * let all others exceed their limits.
+ */
 export class UsageForecast {
-  readonly #models = new Map<
-    string,
-    { readonly all: UsageAverage; readonly accounts: Map<string, UsageAverage> }
-  >();
+  readonly #models = new Map<string, Map<string, UsageAverage>>();
   readonly #unknown: UsageAverage;
 
-  /** `initial_completion_tokens` is the expected length until the first completion of a model. */
+  /** `initial_completion_tokens` is the expected length until the first completion of an account with a model. */
   constructor(initial_completion_tokens: number) {
     this.#unknown = new UsageAverage(initial_completion_tokens);
   }
 
-  /** The average of the account with the model, else that of all accounts with it. */
+  /** The average of the account with the model. */
   of(account: string, model: string): UsageAverage {
-    const averages = this.#models.get(model);
-    return averages?.accounts.get(account) ?? averages?.all ?? this.#unknown;
+    return this.#models.get(model)?.get(account) ?? this.#unknown;
   }
 
   learn(account: string, model: string, sample: Sample): void {
-    let averages = this.#models.get(model);
-    if (!averages) {
-      averages = { all: new UsageAverage(this.#unknown.completion), accounts: new Map() };
-      this.#models.set(model, averages);
-    }
-    const { all, accounts } = averages;
+    let accounts = this.#models.get(model);
+    if (!accounts) this.#models.set(model, (accounts = new Map()));
     let own = accounts.get(account);
     if (!own) {
       // Evicts the oldest; its average is learnt again.
       if (accounts.size >= max_accounts) accounts.delete(accounts.keys().next().value!);
-      accounts.set(account, (own = new UsageAverage(all.completion)));
+      accounts.set(account, (own = new UsageAverage(this.#unknown.completion)));
     }
-    all.learn(sample);
     own.learn(sample);
+  }
+}
+
+/** A sample of a request that was not read. */
+const unread = { estimated_prompt: 0, prompt: 0, choices: 1, isCut: false };
+
+/** What an account's requests use that are passed on unread, whatever their model; nothing before the first has ended. */
+export class UnreadForecast {
+  readonly #tokens = new UsageForecast(0);
+  readonly #nano_usd = new UsageForecast(0);
+
+  of(account: string): Charge {
+    const [tokens, nano_usd] = [this.#tokens.of(account, ''), this.#nano_usd.of(account, '')];
+    return { requests: 1, tokens: tokens.completion, nano_usd: nano_usd.completion };
+  }
+
+  learn(account: string, { tokens, nano_usd }: Charge): void {
+    this.#tokens.learn(account, '', { ...unread, completion: tokens });
+    this.#nano_usd.learn(account, '', { ...unread, completion: nano_usd });
   }
 }

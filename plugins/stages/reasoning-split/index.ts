@@ -20,6 +20,7 @@ export const reasoningSplit: StageFactory<ReasoningSplitOptions> = defineStage({
   schema,
   create({ trim }) {
     return {
+      mustRead: false,
       onRequest({ request }) {
         if (request.reasoning_split === false) separateJoined(request);
       },

@@ -23,6 +23,7 @@ export const requestRewrite: StageFactory<RequestRewriteOptions> = defineStage({
   create({ set, forward_metadata }) {
     const defaults = Object.entries(set);
     return {
+      mustRead: false,
       onRequest({ request, model }) {
         const effort = model?.reasoning_effort;
         if (effort?.supported) request.reasoning_effort ??= effort.default ?? undefined!;

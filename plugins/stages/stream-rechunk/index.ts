@@ -9,6 +9,7 @@ export const streamRechunk: StageFactory<StreamRechunkOptions> = defineStage({
   name: 'stream-rechunk',
   schema: policySchema,
   create: policies => ({
+    mustRead: false,
     onStream(exchange) {
       const { coalesce_characters, coalesce_ms, split_characters } = policyOf(policies, exchange);
       const cut = split_characters > 0 ? splitOversized(split_characters) : undefined;

@@ -23,7 +23,7 @@ const schema = z.strictObject({
     .enum(['reject', 'clamp'])
     .default('reject')
     .describe("`max_tokens` above the model's `max_completion_tokens`: refused, or lowered to it."),
-  max_choices: z.int().min(1).default(8).describe('The largest `n`.'),
+  max_choices: z.int().min(1).max(128).default(8).describe('The largest `n`.'),
 });
 
 /** Checks what depends on the catalog and on policy; nothing is ever coerced silently. */

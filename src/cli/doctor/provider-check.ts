@@ -4,7 +4,8 @@ import type { Settings } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { Provider } from '../../upstream/http/provider.ts';
-import { jsonOf, messageOfErrorBody, scrubbed } from '../../upstream/http/upstream-error.ts';
+import { withoutCredentials } from '../../upstream/http/scrub.ts';
+import { jsonOf, messageOfErrorBody } from '../../upstream/http/upstream-error.ts';
 import { askServer, NoAnswer, type ServerAnswer } from '../ask-server.ts';
 import { askForModels, baseOf, modelsIn, refusalOf } from '../list-models.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
@@ -81,7 +82,7 @@ class ProviderCheck {
     if (first!.status === 'rejected') throw first!.reason;
     const answer = first!.value;
     const findings = [
-      this.#listFinding(answer, upstreams),
+      (await this.#unversioned(answer)) ?? this.#listFinding(answer, upstreams),
       ...others.flatMap((other, at) => this.#keyFinding(other, at + 1)),
       ...(await this.#openRouterKey()),
       ...this.#certificate(answer),
@@ -94,6 +95,22 @@ class ProviderCheck {
   #models(keyHeaders: Readonly<Record<string, string>>): Promise<ServerAnswer> {
     const headers = { ...this.#provider.ownHeaders, ...keyHeaders };
     return askForModels({ adapter: this.#adapter, base_url: this.#provider.config.base_url, headers });
+  }
+
+  /** A fault if the list of models is below `/v1`, which the address lacks: every request would be answered 404. */
+  async #unversioned({ status }: ServerAnswer): Promise<Finding | undefined> {
+    const { config, ownHeaders } = this.#provider;
+    const place = baseOf(config.base_url);
+    if (status !== 404 || place.endsWith('/v1')) return undefined;
+    const base_url = `${place}/v1`;
+    const headers = { ...ownHeaders, ...this.#keyHeaders[0] };
+    const found = await askForModels({ adapter: this.#adapter, base_url, headers }).catch(() => undefined);
+    if (found === undefined || found.status < 200 || found.status > 299) return undefined;
+    return fault(
+      this.#thing,
+      `${place} has no list of models (404), and ${base_url} has one`,
+      `write base_url: ${base_url}`,
+    );
   }
 
   #listFinding(answer: ServerAnswer, upstreams: readonly UpstreamModel[]): Finding {
@@ -201,7 +218,7 @@ class ProviderCheck {
         isKey && thrown instanceof NoAnswer
           ? thrown.remedy
           : 'check the model, and that the adapter is the right one';
-      return fault(thing, provider.redacted(scrubbed(message)), remedy);
+      return fault(thing, provider.redacted(withoutCredentials(message)), remedy);
     }
   }
 }

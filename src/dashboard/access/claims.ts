@@ -1,15 +1,18 @@
 import type { AdminOidcSettings, PortalOidcSettings } from '../../config/sign-in-schema.ts';
 import { type Person, type Role, roles } from './roles.ts';
 
-/** What an OpenID provider has said about a person. */
-export type Claims = Readonly<Record<string, unknown>>;
+/** What one answer of an OpenID provider says about a person. */
+type Claims = Readonly<Record<string, unknown>>;
+
+/** All that it says about one person: the ID token, then userinfo if it was asked. Claims that belong together are never taken from both. */
+export type ClaimSources = readonly Claims[];
 
 /** Who of the people that a provider knows may sign in, and as whom. */
 export interface OidcPeople {
   /** The person whom the configuration has by this name. */
   byName(name: string): Person | undefined;
   /** The person whom further claims describe. */
-  byClaims(name: string, claims: Claims): Person | undefined;
+  byClaims(name: string, claims: ClaimSources): Person | undefined;
   /** The settings behind `byClaims`: sessions of people who were let in by claims end when they change. */
   readonly claimsRule: unknown;
 }
@@ -69,11 +72,23 @@ export const strongest = (
 ): Role | undefined =>
   roles.find(role => values.some(value => Object.hasOwn(given, value) && given[value] === role));
 
-/** The texts of a claim, which is a text or a list; `a.b` finds `b` inside `a` unless there is a claim `a.b`. */
-export function textsIn(claims: Claims, name: string): readonly string[] {
-  const value = Object.hasOwn(claims, name) ? claims[name] : inside(claims, name.split('.'));
-  return [value].flat().filter(one => typeof one === 'string');
+/**
+ * The texts of a claim, which is a text or a list, in the first source that has it; `a.b` finds `b` inside `a` unless there is a claim `a.b`.
+ * A source has an address of mail only if it says itself that the address is verified: `email_verified` of another may be about another one.
+ */
+export function textsIn(sources: ClaimSources, name: string): readonly string[] {
+  const source = sources.find(
+    claims => valueIn(claims, name) !== undefined && (name !== 'email' || hasVerified(claims)),
+  );
+  return [source && valueIn(source, name)].flat().filter(one => typeof one === 'string');
 }
+
+/** Amazon Cognito sends it as a text. */
+const hasVerified = ({ email_verified }: Claims): boolean =>
+  email_verified === true || email_verified === 'true';
+
+const valueIn = (claims: Claims, name: string): unknown =>
+  Object.hasOwn(claims, name) ? claims[name] : inside(claims, name.split('.'));
 
 const inside = (claims: Claims, path: readonly string[]): unknown =>
   path.reduce<unknown>(

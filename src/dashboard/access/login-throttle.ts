@@ -5,6 +5,8 @@ import type { Clock } from '../../clock.ts';
 interface Failures {
   readonly count: number;
   readonly last_ms: number;
+  /** Time of the failure before the last one. */
+  readonly earlier_ms: number;
 }
 
 /** What failures count for. After `free` of them each further one doubles the wait, from one second up to a bound. */
@@ -12,10 +14,12 @@ interface FailureCounter {
   readonly key: string;
   readonly free: number;
   readonly max_wait_ms: number;
+  /** Whether it counts whatever the name. */
+  readonly isOfAddress: boolean;
 }
 
-const of_operator = { free: 5, max_wait_ms: 30_000 };
-const of_address = { free: 10, max_wait_ms: 900_000 };
+const of_person = { free: 5, max_wait_ms: 30_000, isOfAddress: false };
+const of_address = { free: 10, max_wait_ms: 900_000, isOfAddress: true };
 /** Time after which failures are forgotten. */
 const memory_ms = 3_600_000;
 /** Entries, of about 150 bytes; at most twice as many, because the cache keeps two generations. */
@@ -49,20 +53,34 @@ export class LoginThrottle {
 
   failed(attempt: LoginAttempt): void {
     const last_ms = this.#clock.elapsed_ms();
-    for (const { key } of countersOf(attempt))
-      this.#failures.set(key, { count: (this.#known(key)?.count ?? 0) + 1, last_ms });
+    for (const { key } of countersOf(attempt)) {
+      const { count = 0, last_ms: earlier_ms = last_ms } = this.#known(key) ?? {};
+      this.#failures.set(key, { count: count + 1, last_ms, earlier_ms });
+    }
   }
 
   /** Undoes one failure that was counted in advance. */
   undone(attempt: LoginAttempt): void {
-    for (const { key } of countersOf(attempt)) {
-      const known = this.#known(key);
-      if (known) this.#failures.set(key, { ...known, count: known.count - 1 });
+    for (const { key } of countersOf(attempt)) this.#undo(key);
+  }
+
+  /**
+   * Undoes the failure that was counted in advance, and forgets those of this name or browser. Those of the address stay: otherwise an
+   * attacker's own sign-in between the guesses would let all of them through.
+   */
+  succeeded(attempt: LoginAttempt): void {
+    for (const { key, isOfAddress } of countersOf(attempt)) {
+      if (isOfAddress) this.#undo(key);
+      else this.#failures.delete(key);
     }
   }
 
-  succeeded(attempt: LoginAttempt): void {
-    for (const { key } of countersOf(attempt)) this.#failures.delete(key);
+  #undo(key: string): void {
+    const known = this.#known(key);
+    if (!known) return;
+    const { count, earlier_ms } = known;
+    if (count === 1) this.#failures.delete(key);
+    else this.#failures.set(key, { count: count - 1, last_ms: earlier_ms, earlier_ms });
   }
 
   #known(key: string): Failures | undefined {
@@ -79,11 +97,11 @@ export class LoginThrottle {
 }
 
 function countersOf({ name, address, browser }: LoginAttempt): FailureCounter[] {
-  if (browser !== undefined) return [{ key: `browser ${browser}`, ...of_operator }];
+  if (browser !== undefined) return [{ key: `browser ${browser}`, ...of_person }];
   const network = networkOf(address);
   return [
-    // Names are chosen by clients, so they are cut before they are stored.
-    { key: `name ${network} ${name.slice(0, 128)}`, ...of_operator },
+    // Names are chosen by clients, so they are cut before they are stored; those of customers are the same in any case.
+    { key: `name ${network} ${name.slice(0, 128).toLowerCase()}`, ...of_person },
     { key: `address ${network}`, ...of_address },
   ];
 }

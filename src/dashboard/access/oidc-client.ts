@@ -2,7 +2,7 @@ import { BulkheadRejectedError, bulkhead } from 'cockatiel';
 import type { ClientAuth, Configuration } from 'openid-client';
 import type { Clock } from '../../clock.ts';
 import type { OidcSettings } from '../../config/sign-in-schema.ts';
-import type { Claims } from './claims.ts';
+import type { ClaimSources } from './claims.ts';
 import type { OidcProofs } from './oidc-proofs.ts';
 
 type Library = typeof import('openid-client');
@@ -68,14 +68,14 @@ export class OidcClient {
 
   /**
    * The claims of the person who has come back to `redirect_uri` with `query`. `isEnough` says whether those of the ID token are; if not,
-   * those of the provider's userinfo are added. Rejects if anything of the answer is wrong.
+   * those of the provider's userinfo follow them. Rejects if anything of the answer is wrong, such as a userinfo of another person.
    */
   async claims(
     redirect_uri: string,
     query: URLSearchParams,
     proofs: OidcProofs,
-    isEnough: (claims: Claims) => boolean,
-  ): Promise<Claims> {
+    isEnough: (claims: ClaimSources) => boolean,
+  ): Promise<ClaimSources> {
     const ready = await this.#ready();
     try {
       return await this.#running.execute(() => this.#redeem(ready, redirect_uri, query, proofs, isEnough));
@@ -93,8 +93,8 @@ export class OidcClient {
     redirect_uri: string,
     query: URLSearchParams,
     { state, nonce, verifier }: OidcProofs,
-    isEnough: (claims: Claims) => boolean,
-  ): Promise<Claims> {
+    isEnough: (claims: ClaimSources) => boolean,
+  ): Promise<ClaimSources> {
     const url = new URL(redirect_uri);
     url.search = query.toString();
     const tokens = await library.authorizationCodeGrant(configuration, url, {
@@ -103,10 +103,9 @@ export class OidcClient {
       pkceCodeVerifier: verifier,
       idTokenExpected: true,
     });
-    const claims = { ...tokens.claims()! };
-    if (isEnough(claims) || !configuration.serverMetadata().userinfo_endpoint) return claims;
-    const more = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-    return { ...more, ...claims };
+    const claims = tokens.claims()!;
+    if (isEnough([claims]) || !configuration.serverMetadata().userinfo_endpoint) return [claims];
+    return [claims, await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)];
   }
 
   /** The provider's metadata, read once; again after a failure. */

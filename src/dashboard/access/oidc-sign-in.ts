@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { OidcSettings } from '../../config/sign-in-schema.ts';
 import type { DashboardContext, DashboardRequest } from '../page-request.ts';
 import { localPage, PageError, type PageResponse, redirect } from '../page-response.ts';
-import { type Claims, normalizedName, type OidcPeople, textsIn } from './claims.ts';
+import { type ClaimSources, normalizedName, type OidcPeople, textsIn } from './claims.ts';
 import { cookieOf, setCookie } from './cookies.ts';
 import { OidcClient, ProviderRefused } from './oidc-client.ts';
 import { begunWith, newProofs, type OidcProofs } from './oidc-proofs.ts';
@@ -108,7 +108,7 @@ export class OidcSignIn {
     proofs: OidcProofs,
   ): Promise<Pick<OidcLogin, 'person' | 'credential'>> {
     const { people } = this.#setup;
-    let claims: Claims;
+    let claims: ClaimSources;
     try {
       claims = await this.#client.claims(this.#redirectUrl(request), request.query, proofs, found =>
         this.#isEnough(found),
@@ -117,7 +117,7 @@ export class OidcSignIn {
       throw this.#failed(request, thrown);
     }
     const name = this.#nameIn(claims);
-    if (name === undefined) throw this.#refused(request, `${claims.sub}`, 'no name');
+    if (name === undefined) throw this.#refused(request, `${claims[0]!.sub}`, 'no name');
     const named = people.byName(name);
     if (named) return { person: named, credential: this.#credential('name') };
     const person = people.byClaims(name, claims);
@@ -125,7 +125,7 @@ export class OidcSignIn {
     return { person, credential: this.#credential('claims') };
   }
 
-  #isEnough(claims: Claims): boolean {
+  #isEnough(claims: ClaimSources): boolean {
     const name = this.#nameIn(claims);
     return (
       name !== undefined &&
@@ -133,13 +133,11 @@ export class OidcSignIn {
     );
   }
 
-  #nameIn(claims: Claims): string | undefined {
+  #nameIn(claims: ClaimSources): string | undefined {
     const { name_claim } = this.#setup.settings;
     const [text = '', ...others] = textsIn(claims, name_claim);
     const name = text.trim();
     if (others.length > 0 || name === '' || name.length > max_name_characters) return undefined;
-    // Amazon Cognito sends it as a text.
-    if (name_claim === 'email' && `${claims.email_verified}` !== 'true') return undefined;
     return normalizedName(name, name_claim);
   }
 

@@ -32,6 +32,18 @@ interface PasswordSignInSetup {
   readonly otherWay: (request: DashboardRequest, form: SignInForm) => SignInLink | undefined;
 }
 
+/** What a password was found to prove: a login, or nothing. */
+interface Checked {
+  readonly login?: Login;
+  /** Id of a browser that has signed in with this name before. */
+  readonly browser?: string | undefined;
+  /** Time to wait, if the password was not compared. */
+  readonly wait_s?: number;
+}
+
+const tooMany = (wait_s: number): string =>
+  `Too many attempts. Try again in ${wait_s} ${wait_s === 1 ? 'second' : 'seconds'}.`;
+
 const browser_cookie_s = 365 * 24 * 3600;
 
 /** Signs in by name and password, slowly for those who guess. */
@@ -63,33 +75,41 @@ export class PasswordSignIn {
     form: URLSearchParams,
     again: SignInForm,
   ): Promise<Login | PageResponse> {
-    const { incoming } = request;
     const [name, password] = [form.get('name') ?? '', form.get('password') ?? ''];
+    const { login, browser, wait_s } = await this.#checked(request.incoming, name, password);
+    if (login) {
+      // Gives no access by itself.
+      if (browser === undefined) {
+        const cookie = knownBrowserCookie(login.person.actor, login.hash);
+        this.#setup.setCookie(request, this.#browserCookie, cookie, browser_cookie_s);
+      }
+      return login;
+    }
+    if (wait_s === undefined) {
+      const fault = 'The name or the password is wrong.';
+      return this.form(request, { ...again, name, fault }, 401);
+    }
+    const answer = this.form(request, { ...again, name, fault: tooMany(wait_s) }, 429);
+    return { ...answer, headers: { ...answer.headers, 'retry-after': String(wait_s) } };
+  }
+
+  /** Why the password that the person `name` confirms a change with is not accepted; undefined if it is. Counts as a sign-in does. */
+  async confirm(incoming: IncomingMessage, name: string, password: string): Promise<string | undefined> {
+    const { login, wait_s } = await this.#checked(incoming, name, password);
+    if (login) return undefined;
+    return wait_s === undefined ? 'The current password is wrong.' : tooMany(wait_s);
+  }
+
+  /** Compares a password unless the sender has to wait, for `wait_s` then; a refusal is logged. */
+  async #checked(incoming: IncomingMessage, name: string, password: string): Promise<Checked> {
     const candidate = await this.#passwords.candidate(name, cookieOf(incoming, this.#browserCookie));
     const { browser } = candidate;
     const attempt: LoginAttempt = { name, address: this.#setup.addressOf(incoming), browser };
     const wait_ms = this.#throttle.wait_ms(attempt);
     const outcome = wait_ms > 0 ? 'throttled' : await this.#tried(attempt, candidate, password);
-    if (typeof outcome === 'object') {
-      // Gives no access by itself.
-      if (browser === undefined)
-        this.#setup.setCookie(
-          request,
-          this.#browserCookie,
-          knownBrowserCookie(name, outcome.hash),
-          browser_cookie_s,
-        );
-      return outcome;
-    }
+    if (typeof outcome === 'object') return { login: outcome, browser };
     this.#setup.refused({ name: name.slice(0, 128), address: attempt.address, outcome, wait_ms });
-    if (outcome === 'refused') {
-      const fault = 'The name or the password is wrong.';
-      return this.form(request, { ...again, name, fault }, 401);
-    }
-    const seconds = Math.max(1, Math.ceil(wait_ms / 1000));
-    const fault = `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
-    const answer = this.form(request, { ...again, name, fault }, 429);
-    return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } };
+    return outcome === 'refused' ? {} : { wait_s: Math.max(1, Math.ceil(wait_ms / 1000)) };
   }
 
   get #browserCookie(): string {

@@ -61,7 +61,8 @@ export class Passwords {
   async candidate(name: string, browserCookie: string | undefined): Promise<Candidate> {
     const login = await this.#find(name);
     const hash = login?.hash ?? (await this.#unknownHash);
-    const browser = browserCookie === undefined ? undefined : knownBrowserOf(browserCookie, name, hash);
+    const known = login?.person.actor ?? name;
+    const browser = browserCookie === undefined ? undefined : knownBrowserOf(browserCookie, known, hash);
     return { name, login, browser };
   }
 

@@ -22,6 +22,9 @@ export const callerOf = ({ role, account, actor }: Person): string => `${role} $
 /** Whether people with this role see costs and limits in US dollars. */
 export const seesMoney = (role: Role): boolean => role !== 'operator';
 
+/** Whether people with this role see what providers said of failed attempts. */
+export const seesProviderTexts = (role: Role): boolean => role === 'admin';
+
 /** Whether people with this role may change accounts and keys. */
 export const mayChange = (role: Role): boolean => role !== 'viewer';
 

@@ -33,7 +33,7 @@ function show({ html, ...sample }) {
     'first-token',
     seen.at(-1)?.count > 0 ? `${seconds(within(seen, 0.5))} · ${seconds(within(seen, 0.99))}` : '–',
   );
-  draw('requests', [rates(({ requests }) => requests), rates(({ errors }) => errors)]);
+  draw('requests', [rates(({ requests }) => requests), rates(({ failures }) => failures)]);
   draw('tokens', [rates(({ tokens }) => tokens)]);
   draw('in-flight', [samples.map(({ in_flight }) => in_flight)]);
   const waits = samples.slice(1).map((to, at) => seenBetween(samples[Math.max(0, at - calm_samples)], to));

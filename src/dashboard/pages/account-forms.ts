@@ -1,26 +1,48 @@
-import { type AccountChange, isDisplayName, max_display_name } from '../../stores/records/account-records.ts';
+import {
+  type AccountChange,
+  type AccountRecord,
+  isDisplayName,
+  max_display_name,
+} from '../../stores/records/account-records.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, hasLimitsWithoutPlan, planLimitsOf } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
+import { conflict_fault, editedFields, seenInput } from '../view/edited-fields.ts';
 import { linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { limitFields, overridesFrom, type RefusedLimits, withoutMoney } from '../view/limit-fields.ts';
+import {
+  limitFields,
+  limitTexts,
+  overridesFrom,
+  type RefusedLimits,
+  withoutMoney,
+} from '../view/limit-fields.ts';
 import { overridesList } from '../view/overrides-list.ts';
 import { panel, postForm } from '../view/shell.ts';
 
 /** A form that was refused. */
 export interface Refused {
   readonly fault: string;
+  readonly status?: 409;
   readonly overrides?: RefusedLimits;
-  readonly display_name?: string;
+  /** Of the other forms: what was sent, and what is wrong with the field. */
+  readonly plan?: RefusedField;
+  readonly display_name?: RefusedField;
+}
+
+interface RefusedField {
+  readonly typed: string;
+  readonly fault: string;
 }
 
 /** The form that changes the plan, for an account of the store. */
-export function planForm(request: PageRequest, { id, plan, source }: AccountView): Part {
+export function planForm(request: PageRequest, { id, plan, source }: AccountView, refused?: Refused): Part {
   if (source !== 'store') return '';
   if (Object.keys(request.context.settings.plans).length === 0)
     return html`<p class="muted">There are no plans to choose from: add some under <code>plans</code> in the configuration.</p>`;
-  const fields = html`${planSelect(request, plan)}<button name="change" value="plan">Change plan</button>`;
+  const { typed = plan, fault = '' } = refused?.plan ?? {};
+  const fields = html`${seenInput({ plan: plan ?? '' })}${planSelect(request, typed)}<button name="change" value="plan">Change plan</button>
+${fault && html`<span class="fault">${fault}</span>`}`;
   return postForm(request, linkOf('account', { id }), fields, 'row');
 }
 
@@ -48,11 +70,10 @@ export function nameForm(
   refused?: Refused,
 ): Part {
   if (source !== 'store') return '';
-  const typed = refused?.display_name;
-  const fault = typed !== undefined && html`aria-invalid="true" aria-describedby="display-name-fault"`;
-  const fields = html`<label>Display name <input name="display_name" value="${typed ?? display_name}" maxlength="${max_display_name}" autocomplete="off" ${fault}></label>
+  const { typed = display_name, fault = '' } = refused?.display_name ?? {};
+  const fields = html`${seenInput({ display_name })}<label>Display name <input name="display_name" value="${typed}" maxlength="${max_display_name}" autocomplete="off" ${fault && html`aria-invalid="true" aria-describedby="display-name-fault"`}></label>
 <button name="change" value="name">Change name</button>
-${fault && html`<span class="fault" id="display-name-fault">${displayNameRule}</span>`}`;
+${fault && html`<span class="fault" id="display-name-fault">${fault}</span>`}`;
   return postForm(request, linkOf('account', { id }), fields, 'row');
 }
 
@@ -65,7 +86,7 @@ export function overridesPanel(request: PageRequest, account: AccountView, refus
   const list = overridesList(limits, isFixed);
   if (isFixed) return list && panel('overrides', 'Overrides', list);
   const { context } = request;
-  const fields = html`${limitFields({
+  const fields = html`${seenInput(limitTexts(limits, isMoneySeen))}${limitFields({
     id: 'limit',
     limits,
     seesMoney: isMoneySeen,
@@ -107,45 +128,57 @@ const displayNameRule = `A display name has ${max_display_name} characters at mo
 
 const follows = 'every instance follows within 5 seconds';
 
-/** A change by one of the forms: what is set, and what the operator is told. */
-interface Wanted {
-  readonly set: AccountChange | 'disable' | 'enable';
-  readonly notice: string;
+/** One of the forms of the page. */
+interface AccountForm {
+  /** What it changes of the account as it is now, or why it is refused. */
+  changeOf(request: PageRequest, now: AccountRecord): AccountChange | Refused;
+  /** What the operator is told of the account that it has changed. */
+  notice(after: AccountRecord): string;
 }
 
-/** The forms of the page, by the value of their buttons. */
-export const accountForms: ReadonlyMap<
-  string,
-  (request: PageRequest, account: AccountView) => Wanted | Refused
-> = new Map([
-  ['plan', newPlan],
-  ['limits', newLimits],
-  ['name', newName],
-  ['disable', () => ({ set: 'disable', notice: `The account is disabled; ${follows}.` })],
-  ['enable', () => ({ set: 'enable', notice: `The account is enabled; ${follows}.` })],
+/** The forms that change what is set of an account, by the value of their buttons. */
+export const accountForms: ReadonlyMap<string, AccountForm> = new Map<string, AccountForm>([
+  ['plan', { changeOf: newPlan, notice: ({ plan }) => `The plan is ${plan ?? 'none'} now; ${follows}.` }],
+  ['limits', { changeOf: newLimits, notice: () => `The overrides are saved; ${follows}.` }],
+  ['name', { changeOf: newName, notice: () => 'The display name is saved.' }],
 ]);
 
-function newPlan(request: PageRequest): Wanted | Refused {
-  const plan = request.form.get('plan') || null;
+/** What the operator is told of an account that is disabled or enabled. */
+export const stateNotices: ReadonlyMap<string, string> = new Map([
+  ['disable', `The account is disabled; ${follows}.`],
+  ['enable', `The account is enabled; ${follows}.`],
+]);
+
+function newPlan(request: PageRequest, now: AccountRecord): AccountChange | Refused {
+  const { form, conflicts } = editedFields(request.form, { plan: now.plan ?? '' });
+  const typed = form.get('plan')!;
+  if (typed === (now.plan ?? '')) return {};
+  const conflict = conflicts.get('plan');
+  if (conflict !== undefined) return { ...conflicting, plan: { typed, fault: conflict } };
+  const plan = typed || null;
   const fault = noSuchPlan(request, plan);
-  return fault === undefined
-    ? { set: { plan }, notice: `The plan is ${plan ?? 'none'} now; ${follows}.` }
-    : { fault };
+  return fault === undefined ? { plan } : { fault };
 }
 
-function newLimits({ form, session }: PageRequest, account: AccountView): Wanted | Refused {
-  const read = overridesFrom(form, account.limits, seesMoney(session.role));
-  if ('faults' in read) {
-    const { faults } = read;
-    const fault = faults.get('') ?? 'The overrides were not saved: see the fields below.';
-    return { fault, overrides: { form, faults } };
-  }
-  return { set: { limits: read.limits }, notice: `The overrides are saved; ${follows}.` };
+function newLimits(request: PageRequest, { limits }: AccountRecord): AccountChange | Refused {
+  const isMoneySeen = seesMoney(request.session.role);
+  const { form, conflicts } = editedFields(request.form, limitTexts(limits, isMoneySeen));
+  const read = overridesFrom(form, limits, isMoneySeen);
+  const faults = new Map([...('faults' in read ? read.faults : []), ...conflicts]);
+  if (conflicts.size > 0) return { ...conflicting, overrides: { form, faults } };
+  if ('limits' in read) return { limits: read.limits };
+  const fault = faults.get('') ?? 'The overrides were not saved: see the fields below.';
+  return { fault, overrides: { form, faults } };
 }
 
-function newName({ form }: PageRequest): Wanted | Refused {
-  const display_name = (form.get('display_name') ?? '').trim();
-  return isDisplayName(display_name)
-    ? { set: { display_name }, notice: 'The display name is saved.' }
-    : { fault: displayNameRule, display_name };
+function newName(request: PageRequest, { display_name: present }: AccountRecord): AccountChange | Refused {
+  const { form, conflicts } = editedFields(request.form, { display_name: present });
+  const display_name = form.get('display_name')!.trim();
+  const refused = (fault: string) => ({ display_name: { typed: display_name, fault } });
+  const conflict = conflicts.get('display_name');
+  if (conflict !== undefined) return { ...conflicting, ...refused(conflict) };
+  if (isDisplayName(display_name)) return { display_name };
+  return { fault: displayNameRule, ...refused(displayNameRule) };
 }
+
+const conflicting = { fault: conflict_fault, status: 409 } as const;

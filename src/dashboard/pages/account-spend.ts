@@ -1,8 +1,10 @@
+import { amountOfRule, type LimitRule } from '../../stores/limits/plan-limits.ts';
 import { dayOf } from '../../stores/records/calendar-day.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
 import { type AccountView, planLimitsOf } from '../account-view.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { toMonthEnd } from '../usage-question.ts';
+import { errorsText } from '../view/error-counts.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { dollars, dollarText } from '../view/money.ts';
@@ -46,7 +48,7 @@ ${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appea
 function usdLimitOf(context: DashboardContext, { plan, limits }: AccountView): number | undefined {
   const { usd_per_month: ofPlan } = planLimitsOf(context, plan) ?? {};
   const { usd_per_month: own = ofPlan } = limits;
-  return own === undefined || own === null ? undefined : Number(own);
+  return own === undefined || own === null ? undefined : Number(amountOfRule(own as LimitRule));
 }
 
 const figure = (title: string, value: Part, more: Part): Html =>
@@ -66,7 +68,7 @@ function figures(total: Totals, ofCost: Part): Html {
   return html`<dl class="figures">
 ${ofCost}
 ${!ofCost && figure('Tokens in 30 days', numberOf(prompt_tokens + completion_tokens), `${numberOf(completion_tokens)} of completions`)}
-${figure('Requests in 30 days', numberOf(total.requests), `${numberOf(total.failed_requests)} failed`)}
+${figure('Requests in 30 days', numberOf(total.requests), errorsText(total))}
 </dl>`;
 }
 

@@ -1,6 +1,6 @@
 import { digestOfKey } from '../../stores/accounts/accounts.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
-import { type AccountView, findAccount, usesOf } from '../account-view.ts';
+import { type AccountView, findAccount, storedAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { historyPanel } from '../view/audit-table.ts';
@@ -18,6 +18,7 @@ import {
   planForm,
   type Refused,
   stateForm,
+  stateNotices,
 } from './account-forms.ts';
 import { spendPanel } from './account-spend.ts';
 import { issueForm } from './issue.ts';
@@ -60,10 +61,11 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
     section: 'accounts',
     scripts: ['charts.js'],
     fault: refused?.fault,
+    status: refused?.status,
     body: html`${inMemoryNotice(context)}${disabledNotice(account)}
 <div class="columns">
 ${panel('limits', 'Current usage', limitBars(uses, isMoneySeen))}
-${panel('account', 'Account', html`${facts(account)}${canChange && planForm(request, account)}${canChange && nameForm(request, account, refused)}`)}
+${panel('account', 'Account', html`${facts(account)}${canChange && planForm(request, account, refused)}${canChange && nameForm(request, account, refused)}`)}
 </div>
 ${overridesPanel(request, account, refused)}
 ${spend}
@@ -129,14 +131,26 @@ async function change(request: PageRequest): Promise<PageResponse> {
     const fault = `This account is changed in ${source === 'application' ? 'the application' : 'the configuration file'}.`;
     return shown(request, account, { fault });
   }
-  const form = accountForms.get(request.form.get('change') ?? 'plan');
-  if (!form) throw new PageError(400, 'This is not a form of the dashboard.');
-  const wanted = form(request, account);
-  if ('fault' in wanted) return shown(request, account, wanted);
   const { accounts } = request.context.records.store;
-  const { set, notice } = wanted;
   const operator = operatorOf(request);
-  if (set === 'disable' || set === 'enable') await accounts[set](id, operator);
-  else await accounts.change(id, set, operator);
-  return changed(request, linkOf('account', { id }), notice);
+  const page = linkOf('account', { id });
+  const name = request.form.get('change') ?? 'plan';
+  if (name === 'disable' || name === 'enable') {
+    await accounts[name](id, operator);
+    return changed(request, page, stateNotices.get(name));
+  }
+  const form = accountForms.get(name);
+  if (!form) throw new PageError(400, 'This is not a form of the dashboard.');
+  let refused: Refused | undefined;
+  const after = await accounts.change(
+    id,
+    now => {
+      const wanted = form.changeOf(request, now);
+      refused = 'fault' in wanted ? wanted : undefined;
+      return 'fault' in wanted ? {} : wanted;
+    },
+    operator,
+  );
+  if (refused) return shown(request, storedAccount(after), refused);
+  return changed(request, page, form.notice(after));
 }

@@ -13,6 +13,7 @@ import type { PageResponse } from '../page-response.ts';
 import { countOf, linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
+import { searchForm } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { noSuchPlan, planSelect } from './account-forms.ts';
@@ -48,7 +49,7 @@ async function listed(request: PageRequest, typed: Given = {}): Promise<PageResp
     fault: typed.fault,
     body: html`${inMemoryNotice(context)}
 ${mayChange(request.session.role) && createForm(request, typed)}
-${searchForm(search)}
+${accountSearch(request, search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
 ${tableOf('Accounts of the records store', storedColumns, rows, nothing(search))}
 ${pager(total > 0 ? countOf(total, 'account') : undefined)}
@@ -63,12 +64,13 @@ const nothing = (search: string): Html =>
     ? emptyState(`No account has “${search}” in its name.`, html`<a href="accounts">Show all accounts</a>`)
     : emptyState('There are no accounts here yet.', 'Create the first one above, then issue a key for it.');
 
-const searchForm = (
-  search: string,
-): Html => html`<form method="get" action="accounts" class="row panel" role="search">
-<label>Search accounts <input type="search" name="search" value="${search}" placeholder="a part of either name"></label>
-<button>Search</button>
-</form>`;
+const accountSearch = (request: PageRequest, search: string): Html =>
+  searchForm(
+    request,
+    'accounts',
+    html`<label>Search accounts <input type="search" name="search" value="${search}" placeholder="a part of either name" autocomplete="off" spellcheck="false"></label>
+<button>Search</button>`,
+  );
 
 /** Columns for accounts of either source. */
 const columns: readonly Column<

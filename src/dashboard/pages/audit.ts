@@ -7,6 +7,7 @@ import { auditTable } from '../view/audit-table.ts';
 import { linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
+import { searchForm } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 
@@ -29,7 +30,7 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     section: 'audit',
     beside: html`<a class="button" href="${linkOf('audit-csv', { ...filters })}" download>Export CSV</a>`,
     body: html`${inMemoryNotice(context)}
-${filterForm(filters)}
+${filterForm(request, filters)}
 <section class="panel" aria-label="Changes">
 ${auditTable('Changes, newest first', rows, noChanges(filters, set.length > 0))}
 ${pager()}
@@ -45,21 +46,20 @@ const groupTitles: Readonly<Record<string, string>> = {
   'sign-in': 'Sign-ins',
 };
 
-function filterForm({ who, action, target, from, to }: AuditFilters): Html {
+function filterForm(request: PageRequest, { who, action, target, from, to }: AuditFilters): Html {
   const option = (value: string, title: string) =>
     html`<option value="${value}" ${value === action && html`selected`}>${title}</option>\n`;
   const groups = [...auditGroups].map(
     ([group, ofGroup]) => html`<optgroup label="${groupTitles[group] ?? group}">
 ${option(group, `${groupTitles[group] ?? group}: all`)}${ofGroup.map(one => option(one, one))}</optgroup>\n`,
   );
-  return html`<form method="get" action="audit" class="row panel" role="search" aria-label="Filter the audit log">
-<label>Who <input name="who" value="${who}" placeholder="anybody" autocomplete="off" spellcheck="false"></label>
+  const fields = html`<label>Who <input name="who" value="${who}" placeholder="anybody" autocomplete="off" spellcheck="false"></label>
 <label>Change <select name="action">${option('', 'any')}${groups}</select></label>
 <label>Account or key <input name="target" value="${target}" placeholder="any" autocomplete="off" spellcheck="false"></label>
 <label>From <input type="date" name="from" value="${from}"></label>
 <label>To <input type="date" name="to" value="${to}"></label>
-<button class="primary">Show</button>
-</form>`;
+<button class="primary">Show</button>`;
+  return searchForm(request, 'audit', fields, { label: 'Filter the audit log' });
 }
 
 function noChanges({ target }: AuditFilters, isFiltered: boolean): Html {

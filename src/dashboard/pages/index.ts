@@ -3,6 +3,7 @@ import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
 import { auditPage } from './audit.ts';
 import { auditExportPage } from './audit-export.ts';
+import { findPage } from './find.ts';
 import { issuePage } from './issue.ts';
 import { issuedPage } from './issued.ts';
 import { keyPage } from './key.ts';
@@ -23,6 +24,7 @@ import { usageExportPage } from './usage-export.ts';
 export const pages: readonly Page[] = [
   overviewPage,
   overviewLivePage,
+  findPage,
   accountsPage,
   accountPage,
   keysPage,

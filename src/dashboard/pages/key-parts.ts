@@ -1,10 +1,11 @@
 import { KeyEnded, type KeyRecord } from '../../stores/records/key-record.ts';
+import type { KeyChange } from '../../stores/records/key-records.ts';
 import { seesMoney } from '../access/roles.ts';
 import { changed, operatorOf, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { keyFields, type RefusedKey, readKeyFields } from '../view/key-fields.ts';
+import { keyFields, type RefusedKey, readEditedKey } from '../view/key-fields.ts';
 import { stateOf } from '../view/key-table.ts';
 import { panel, postForm } from '../view/shell.ts';
 
@@ -45,15 +46,21 @@ export function changeKeyPanel(request: PageRequest, key: KeyRecord, refused: Re
 /** Changes a key as the form says and leads to its page, which is `shown` again if something is wrong. */
 export async function changeKey(
   request: PageRequest,
-  key: KeyRecord,
-  shown: (refused: RefusedKey) => Promise<PageResponse>,
+  { id }: KeyRecord,
+  shown: (key: KeyRecord, refused: RefusedKey) => Promise<PageResponse>,
 ): Promise<PageResponse> {
   const { context, form, session } = request;
-  const read = readKeyFields(form, context.clock.epoch_ms(), seesMoney(session.role), key);
-  if ('refused' in read) return shown(read.refused);
-  await context.records.store.keys.change(key.id, read.set, operatorOf(request)).catch(refuseEnded);
+  const operator = operatorOf(request);
+  let refused: RefusedKey | undefined;
+  const wanted = (now: KeyRecord): KeyChange => {
+    const read = readEditedKey(form, operator.at_ms, seesMoney(session.role), now);
+    refused = 'refused' in read ? read.refused : undefined;
+    return 'set' in read ? read.set : {};
+  };
+  const after = await context.records.store.keys.change(id, wanted, operator).catch(refuseEnded);
+  if (refused) return shown(after, refused);
   const notice = 'The key is changed; every instance follows within 5 seconds.';
-  return changed(request, linkOf('key', { id: key.id }), notice);
+  return changed(request, linkOf('key', { id }), notice);
 }
 
 /** Throws a PageError for a key that can no longer be changed, and anything else as it is. */

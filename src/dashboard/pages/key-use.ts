@@ -1,9 +1,11 @@
+import { errorClasses, noErrors } from '../../end-class.ts';
 import { picoUsd, usdOf } from '../../money.ts';
 import { day_ms, dayOf } from '../../stores/records/calendar-day.ts';
 import type { KeyRecord } from '../../stores/records/key-record.ts';
 import type { KeyUse } from '../../stores/records/usage-records.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { barChart } from '../view/bar-chart.ts';
+import { errorColumns, errorsText } from '../view/error-counts.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { dollars, dollarText } from '../view/money.ts';
@@ -17,7 +19,7 @@ interface Day extends KeyUse {
   readonly day: string;
 }
 
-const unused: KeyUse = { requests: 0, failed_requests: 0, tokens: 0, cost_usd: '0' };
+const unused: KeyUse = { requests: 0, failed_requests: 0, ...noErrors, tokens: 0, cost_usd: '0' };
 
 /** What a key was used for in the last 30 days, and what it cost where `seesMoney`. */
 export async function keyUsePanel(
@@ -41,13 +43,17 @@ ${used.size === 0 ? emptyState('No requests in the last 30 days.', 'They appear 
 function figures(all: readonly Day[], seesMoney: boolean): Html {
   const figure = (title: string, value: Part, more: Part) =>
     html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
-  const count = (name: 'requests' | 'failed_requests' | 'tokens') =>
-    all.reduce((sum, day) => sum + day[name], 0);
+  const count = (name: Exclude<keyof KeyUse, 'cost_usd'>) => all.reduce((sum, day) => sum + day[name], 0);
   const cost = usdOf(all.reduce((sum, { cost_usd }) => sum + picoUsd(cost_usd), 0n));
   const today = all.at(-1)!;
+  const errors = {
+    ...noErrors,
+    failed_requests: count('failed_requests'),
+    ...Object.fromEntries(errorClasses.map(name => [name, count(name)])),
+  };
   return html`<dl class="figures">
 ${seesMoney && figure('Cost', dollars(cost), html`${dollars(today.cost_usd)} today`)}
-${figure('Requests', numberOf(count('requests')), `${numberOf(count('failed_requests'))} failed`)}
+${figure('Requests', numberOf(count('requests')), errorsText(errors))}
 ${figure('Tokens', numberOf(count('tokens')), `${numberOf(today.tokens)} today`)}
 </dl>`;
 }
@@ -67,15 +73,23 @@ ${seesMoney && chart('Cost', 'US dollars', ({ cost_usd }) => Number(cost_usd), t
 ${chart('Requests', 'Requests', ({ requests }) => requests)}
 ${!seesMoney && chart('Tokens', 'Tokens', ({ tokens }) => tokens)}
 </div>
-<details><summary>Table by day</summary>${tableOf('Use of this key by day', [...columns, ...(seesMoney ? [costColumn] : [])], shown)}</details>`;
+<details><summary>Table by day</summary>${tableOf(
+    'Use of this key by day',
+    [...columns, ...errorColumns<Day>(day => day, shown), tokenColumn, ...(seesMoney ? [costColumn] : [])],
+    shown,
+  )}</details>`;
 }
 
 const columns: readonly Column<Day>[] = [
   { title: 'Day', cell: ({ day }) => day },
   { title: 'Requests', cell: ({ requests }) => numberOf(requests), isNumber: true },
-  { title: 'Failed', cell: ({ failed_requests }) => numberOf(failed_requests), isNumber: true },
-  { title: 'Tokens', cell: ({ tokens }) => numberOf(tokens), isNumber: true },
 ];
+
+const tokenColumn: Column<Day> = {
+  title: 'Tokens',
+  cell: ({ tokens }) => numberOf(tokens),
+  isNumber: true,
+};
 
 const costColumn: Column<Day> = {
   title: 'Cost',

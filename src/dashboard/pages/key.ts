@@ -20,7 +20,7 @@ export const keyPage: Page = {
   get: async request => shown(request, await keyOf(request)),
   post: async request => {
     const key = await keyOf(request);
-    return changeKey(request, key, refused => shown(request, key, refused));
+    return changeKey(request, key, (now, refused) => shown(request, now, refused));
   },
 };
 
@@ -44,6 +44,7 @@ async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey)
     section: 'keys',
     scripts: ['charts.js'],
     fault: refused?.fault,
+    status: refused?.status,
     beside: canChange && keyActions(id),
     body: html`${inMemoryNotice(context)}
 <div class="columns">

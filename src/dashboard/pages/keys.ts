@@ -5,6 +5,7 @@ import { countOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
 import { listPage } from '../view/pager.ts';
+import { searchForm } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 
@@ -44,7 +45,7 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     title: 'Keys',
     section: 'keys',
     body: html`${inMemoryNotice(context)}
-${searchForm(search, account, all, sort)}
+${keySearch(request, search, account, all, sort)}
 <section class="panel" aria-label="List of keys">
 ${rows.length === 0 ? nothing(Boolean(search || account), all) : mayChange(role) ? chooseForm(table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
@@ -53,17 +54,16 @@ ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
   });
 }
 
-function searchForm(search: string, account: string, all: boolean, sort: Sort): Html {
-  return html`<form method="get" action="keys" class="row panel" role="search">
-<label>Search keys <input type="search" name="search" value="${search}" placeholder="name, id, account, end"></label>
+function keySearch(request: PageRequest, search: string, account: string, all: boolean, sort: Sort): Html {
+  const fields = html`<label>Search keys <input type="search" name="search" value="${search}" placeholder="name, id, account, end, or a whole key" autocomplete="off" spellcheck="false"></label>
 <label>Account <input name="account" value="${account}" placeholder="any" autocomplete="off" spellcheck="false"></label>
 <label>Sort by <select name="sort">${Object.entries(sorts).map(
     ([value, label]) =>
       html`<option value="${value}" ${value === sort && html`selected`}>${label}</option>\n`,
   )}</select></label>
 <label class="check"><input type="checkbox" name="all" value="yes" ${all && html`checked`}> Also expired and revoked</label>
-<button>Search</button>
-</form>`;
+<button>Search</button>`;
+  return searchForm(request, 'keys', fields);
 }
 
 /** Leads to the page that asks for confirmation; changes nothing by itself. */

@@ -22,7 +22,7 @@ export const overviewPage: Page = {
       scripts: ['overview.js'],
       beside: html`<span class="muted" id="live">This instance</span>`,
       body: html`<dl class="figures tiles">
-${tile('Requests', 'requests', 'per second, with errors', '–', 'requests and of errors')}
+${tile('Requests', 'requests', 'per second, with failures', '–', 'requests and of failures')}
 ${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
 ${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
 ${tile('In flight', 'in-flight', 'requests', in_flight, 'requests in flight')}
@@ -33,7 +33,7 @@ ${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong da
 ${part('traffic')}
 <p class="muted">Of all instances. ${question.isTable ? 'Every number links to its requests.' : 'Every bar, dot and number links to its requests; dashed lines show the p50.'}</p>
 </section>
-${panel('failures', 'Why requests failed', part('failures'))}
+${panel('failures', 'Why requests ended with an error', part('failures'))}
 ${panel('providers', 'Providers', part('providers'))}
 ${panel('limits', 'Limits near exhaustion', part('limits'))}`,
     });
@@ -69,7 +69,7 @@ export const overviewLivePage: Page = {
       every_ms,
       async next() {
         const { server } = context;
-        const [{ errors, ...figures }, { in_flight }] = await Promise.all([
+        const [figures, { in_flight }] = await Promise.all([
           server.registry().then(liveFigures),
           server.all(),
         ]);
@@ -80,7 +80,6 @@ export const overviewLivePage: Page = {
           at_ms: context.clock.elapsed_ms(),
           in_flight,
           ...figures,
-          errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
           html: Object.fromEntries(changed.map(([name, { text }]) => [name, text])),
         };
       },

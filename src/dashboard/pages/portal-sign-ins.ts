@@ -11,6 +11,7 @@ import { mayInvite } from '../access/roles.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
 import { changed, type DashboardContext, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
+import { type FieldTexts, isOutdated, seenInput } from '../view/edited-fields.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageResponse, panel, postForm } from '../view/shell.ts';
@@ -39,13 +40,13 @@ function table(request: PageRequest, account: string, customers: readonly Custom
   const now_ms = request.context.clock.epoch_ms();
   const actions: Column<CustomerLogin> = {
     title: 'Action',
-    cell: ({ name }) =>
+    cell: login =>
       postForm(
         request,
         linkOf('sign-ins', { account }),
-        html`<input type="hidden" name="customer" value="${name}">${nonceInput()}
-<button class="quiet" name="change" value="invite" aria-label="Invite again: ${name}">Invite again</button>
-<button class="quiet" name="change" value="remove" aria-label="Remove: ${name}">Remove</button>`,
+        html`<input type="hidden" name="customer" value="${login.name}">${seenInput(seenOf(login))}${nonceInput()}
+<button class="quiet" name="change" value="invite" aria-label="Invite again: ${login.name}">Invite again</button>
+<button class="quiet" name="change" value="remove" aria-label="Remove: ${login.name}">Remove</button>`,
         'actions',
       ),
   };
@@ -77,7 +78,7 @@ const inviteForm = (request: PageRequest, account: string, name = ''): Html =>
     request,
     linkOf('sign-ins', { account }),
     html`<label>Name or e-mail address <input name="customer" value="${name}" maxlength="128" required autocomplete="off" spellcheck="false"></label>
-${nonceInput()}
+${seenInput(seenOf(undefined))}${nonceInput()}
 <button name="change" value="invite">Invite to the portal</button>`,
     'row',
   );
@@ -97,15 +98,45 @@ export const signInsPage: Page = {
         'Look for it in the list of accounts.',
       );
     const name = (form.get('customer') ?? '').trim();
-    if (form.get('change') !== 'remove') return invite(request, account.id, name);
-    await context.records.store.customers.remove({ name, account: account.id }, operatorOf(request));
-    return changed(
-      request,
-      linkOf('account', { id: account.id }),
-      `${name} cannot sign in to the portal any more.`,
-    );
+    try {
+      return form.get('change') === 'remove'
+        ? await remove(request, account.id, name)
+        : await invite(request, account.id, name);
+    } catch (thrown) {
+      if (!(thrown instanceof SeenOtherwise)) throw thrown;
+      const fault = `Nothing was changed: the sign-in of ${name} is not as your page has shown it. This is how it is now.`;
+      const body = await portalSignIns(request, account);
+      return pageResponse(request, { title: account.id, section: 'accounts', fault, status: 409, body });
+    }
   },
 };
+
+async function remove(request: PageRequest, account: string, name: string): Promise<PageResponse> {
+  const { customers } = request.context.records.store;
+  await customers.remove({ name, account }, operatorOf(request), checkSeen(request));
+  return changed(
+    request,
+    linkOf('account', { id: account }),
+    `${name} cannot sign in to the portal any more.`,
+  );
+}
+
+/** A sign-in is not as the form has shown it. */
+class SeenOtherwise extends Error {}
+
+/** What others may change of a sign-in: whether there is one, its invitation, and whether it was accepted. */
+const seenOf = (login: CustomerLogin | undefined): FieldTexts => ({
+  login: login
+    ? `${login.created_ms} ${login.password_hash === null ? 'invited' : 'active'} ${login.invited_until_ms}`
+    : '',
+});
+
+/** Throws SeenOtherwise, in the transaction of a change, if its form has shown the sign-in otherwise. */
+const checkSeen =
+  ({ form }: PageRequest) =>
+  (now: CustomerLogin | undefined): void => {
+    if (isOutdated(form, seenOf(now))) throw new SeenOtherwise();
+  };
 
 async function invite(request: PageRequest, account: string, name: string): Promise<PageResponse> {
   const { context, incoming } = request;
@@ -128,7 +159,11 @@ async function invite(request: PageRequest, account: string, name: string): Prom
       async operator => {
         const token = randomBytes(32).toString('base64url');
         const until_ms = operator.at_ms + invited_ms;
-        await customers.invite({ name, account, digest: hashKey(token), until_ms }, operator);
+        await customers.invite(
+          { name, account, digest: hashKey(token), until_ms },
+          operator,
+          checkSeen(request),
+        );
         return { key: invitationLink(context, incoming, token), record: { id: name } };
       },
       undefined,

@@ -1,5 +1,5 @@
 import type { AttemptRow, LedgerRow } from '../../stores/records/ledger-entry.ts';
-import { seesMoney } from '../access/roles.ts';
+import { type Person, seesMoney, seesProviderTexts } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
@@ -16,9 +16,8 @@ export const requestPage: Page = { name: 'request', get: shown };
 async function shown(request: PageRequest): Promise<PageResponse> {
   const id = idOf(request);
   const found = await request.context.records.store.ledger.find(id);
-  const isMoneySeen = seesMoney(request.session.role);
   const several = `${found.length} requests came with this id: clients choose it.`;
-  const exchanges = found.map((row, at) => exchange(row, at, isMoneySeen));
+  const exchanges = found.map((row, at) => exchange(row, at, request.session));
   return pageResponse(request, requestParts(id, exchanges, { nothing, several }));
 }
 
@@ -49,13 +48,14 @@ const nothing = emptyState(
   html`Look for the id in the log: of requests that were refused before a provider was called, only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
 );
 
-function exchange(row: LedgerRow, at: number, isMoneySeen: boolean): Html {
+function exchange(row: LedgerRow, at: number, { role }: Pick<Person, 'role'>): Html {
   const { attempts_made } = row;
+  const isRead = seesProviderTexts(role) && attempts_made.some(({ error_message }) => error_message !== null);
   return html`<section class="panel" aria-labelledby="request-${at}">
 <h2 id="request-${at}">${secondOf(row.started_ms)}</h2>
-<div class="columns">${facts(row)}${requestUse(row, isMoneySeen)}</div>
+<div class="columns">${facts(row)}${requestUse(row, seesMoney(role))}</div>
 <h3>Attempts</h3>
-${tableOf('Attempts, in order', attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was called: a stage answered.' : 'It ended before a provider was called.'}</p>`)}
+${tableOf('Attempts, in order', isRead ? [...attemptColumns, said] : attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was called: a stage answered.' : 'It ended before a provider was called.'}</p>`)}
 <h3>Timeline</h3>
 ${timelineTable(row)}
 <p class="muted">A stage's time is its own: of <code>onStream</code> it is spread over the whole stream. The end of a request, <code>onSettled</code>, is not in it. Waits for a provider are pale, and a thin mark is the first token.</p>
@@ -63,17 +63,27 @@ ${timelineTable(row)}
 }
 
 function facts(row: LedgerRow): Html {
-  const { account, key_id, model, endpoint, stream, code, refused_by, trace_id } = row;
+  const { account, key_id, endpoint, stream, code, refused_by, trace_id } = row;
   return html`<dl>
 <dt>End</dt><dd>${endOf(row)} ${code && code !== row.error_type && html`<code>${code}</code>`}</dd>
+${reasonOf(row)}
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 <dt>Account</dt><dd><a href="${linkOf('account', { id: account })}">${account}</a></dd>
 <dt>Key</dt><dd>${key_id === null ? muted('of the configuration or the application') : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>
-<dt>Model</dt><dd>${model ?? muted('none')}</dd>
+<dt>Model</dt><dd>${modelOf(row)}</dd>
 <dt>Endpoint</dt><dd>${endpoint}${stream !== null && (stream ? ', streamed' : ', not streamed')}</dd>
 <dt>Trace</dt><dd>${trace_id === null ? muted('not recorded') : html`<code>${trace_id}</code>`}</dd>
 </dl>`;
 }
+
+/** What its client was told of an error, and the request field at fault. */
+export const reasonOf = ({ error_message, error_param }: LedgerRow): Part =>
+  error_message !== null &&
+  html`<dt>Reason</dt><dd>${error_message}${error_param !== null && html` ${muted('field')} <code>${error_param}</code>`}</dd>`;
+
+/** Its model, and the name that its client asked for if that is another. */
+export const modelOf = ({ model, requested_model }: LedgerRow): Html =>
+  html`${model ?? muted('none')}${requested_model !== null && html` ${muted('asked for as')} <code>${requested_model}</code>`}`;
 
 /** What a request took and used. */
 export function requestUse(row: LedgerRow, isMoneySeen: boolean): Html {
@@ -99,6 +109,9 @@ const attemptColumns: readonly Column<AttemptRow>[] = [
   { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
   { title: 'Outcome', cell: outcomeOf },
 ];
+
+/** For those who may read it. */
+const said: Column<AttemptRow> = { title: 'Provider said', cell: ({ error_message }) => error_message };
 
 function outcomeOf({ outcome, kind }: AttemptRow): Html {
   const tone = outcome === 'completed' ? 'good' : outcome === 'failed' ? 'bad' : 'warn';

@@ -3,7 +3,7 @@ import type { ListedRow } from '../../stores/records/ledger-records.ts';
 import { no_model as none } from '../../stores/records/usage-columns.ts';
 import { seesMoney } from '../access/roles.ts';
 import { ledgerPage } from '../ledger-page.ts';
-import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import {
   ends,
@@ -19,6 +19,7 @@ import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts'
 import { type Html, html } from '../view/html.ts';
 import { dollars } from '../view/money.ts';
 import { endOf } from '../view/request-end.ts';
+import { searchForm } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 
@@ -63,10 +64,10 @@ async function listed(request: PageRequest): Promise<PageResponse> {
   return pageResponse(request, {
     title: 'Requests',
     section: 'requests',
-    beside: findForm,
+    beside: findForm(request),
     scripts: ['requests.js'],
     body: html`${inMemoryNotice(context)}
-${filterForm(context, filters)}
+${filterForm(request, filters)}
 <section class="panel" aria-label="List of requests">
 ${isFirst && !filters.until && liveSwitch}
 <div id="requests">${list}</div>
@@ -79,10 +80,14 @@ ${isFirst && !filters.until && liveSwitch}
 const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
 
 /** Leads to the page of a request. */
-export const findForm = html`<form method="get" action="request" class="row" role="search" aria-label="Find one request">
-<label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
-<button>Find</button>
-</form>`;
+export const findForm = (request: PageRequest): Html =>
+  searchForm(
+    request,
+    'request',
+    html`<label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
+<button>Find</button>`,
+    { style: 'row', label: 'Find one request' },
+  );
 
 /** Filters that are always shown; the others are opened, and are open where they are used. */
 const shown_texts = ['account', 'model', 'provider'] as const;
@@ -96,7 +101,8 @@ const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
   code: 'codes',
 };
 
-function filterForm({ catalog, settings }: DashboardContext, filters: RequestFilters): Html {
+function filterForm(request: PageRequest, filters: RequestFilters): Html {
+  const { catalog, settings } = request.context;
   const { end, since, until } = filters;
   const text = (name: keyof typeof texts) =>
     html`<label>${texts[name]} <input name="${name}" value="${filters[name]}" placeholder="any" ${lists[name] && html`list="${lists[name]}"`} autocomplete="off" spellcheck="false"></label>`;
@@ -105,8 +111,7 @@ function filterForm({ catalog, settings }: DashboardContext, filters: RequestFil
   const list = (id: string, values: readonly string[]) =>
     html`<datalist id="${id}">${values.map(value => html`<option value="${value}"></option>`)}</datalist>`;
   const isMore = more_texts.some(name => filters[name] !== '');
-  return html`<form method="get" action="requests" class="panel" role="search" aria-label="Filter requests">
-<div class="row">
+  const fields = html`<div class="row">
 <label>Time <select name="since">${isTime(since) && option(since, timeOfList(filters), since)}${Object.entries(spans).map(([name, { title }]) => option(name, title, since))}</select></label>
 ${until && html`<input type="hidden" name="until" value="${until}">`}
 ${shown_texts.map(text)}
@@ -121,8 +126,8 @@ ${list(
   settings.providers.map(({ name }) => name),
 )}
 ${list('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
-${list('codes', Object.keys(errorCatalogue))}
-</form>`;
+${list('codes', Object.keys(errorCatalogue))}`;
+  return searchForm(request, 'requests', fields, { style: 'panel', label: 'Filter requests' });
 }
 
 /** Columns for everybody. */
@@ -139,7 +144,11 @@ export const columns: readonly Column<ListedRow>[] = [
   },
   { title: 'Model', cell: ({ model }) => model ?? muted('none'), isName: true },
   { title: 'Provider', cell: ({ provider }) => provider ?? muted('none'), isName: true },
-  { title: 'End', cell: endOf },
+  {
+    title: 'End',
+    cell: row =>
+      html`${endOf(row)}${row.error_message && html`<span class="muted reason">${row.error_message}</span>`}`,
+  },
   { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
   { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
   {

@@ -1,15 +1,17 @@
-import type { DashboardContext } from '../page-request.ts';
+import type { PageRequest } from '../page-request.ts';
 import { type PresetName, presets, queryOf } from '../usage-question.ts';
 import { type Html, html, type Part } from '../view/html.ts';
+import { searchForm } from '../view/search-form.ts';
 import { measures } from './usage-chart.ts';
 import { chartGroups, isOffered, measuresFor, type UsageView, viewLink } from './usage-view.ts';
 
 /** What is shown: times by name, days, account and model; a provider and a key as what can be taken off again. */
 export function usageFilters(
-  { catalog, clock }: DashboardContext,
+  request: PageRequest,
   view: UsageView,
   names: ReadonlyMap<string, string>,
 ): Html {
+  const { catalog, clock } = request.context;
   const { from, to, account, model, provider, key } = queryOf(view.question);
   const times = Object.entries(presets).map(([name, { title, days }]) => {
     const [from_day, to_day] = days(clock.epoch_ms());
@@ -18,8 +20,10 @@ export function usageFilters(
   });
   return html`<section class="panel" aria-label="What is shown">
 <nav class="choices" aria-label="Time">${times}</nav>
-<form method="get" action="usage" class="row" role="search">
-<label>From <input type="date" name="from" value="${from}"></label>
+${searchForm(
+  request,
+  'usage',
+  html`<label>From <input type="date" name="from" value="${from}"></label>
 <label>To <input type="date" name="to" value="${to}"></label>
 <label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
 <label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
@@ -30,8 +34,9 @@ ${[
   ['provider', provider],
   ['key', key],
 ].map(([name, value]) => value && html`<input type="hidden" name="${name}" value="${value}">`)}
-<button class="primary">Show</button>
-</form>
+<button class="primary">Show</button>`,
+  { style: 'row' },
+)}
 ${taken(view, 'provider', provider)}${taken(view, 'key', key && (names.get(key) ?? key))}
 </section>`;
 }

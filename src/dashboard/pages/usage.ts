@@ -37,7 +37,7 @@ ${periodPanel(view, figures)}`;
     fault,
     scripts: ['charts.js'],
     beside: !isEmpty && csvButton(view, ['day', 'account', 'model'], 'Export all as CSV'),
-    body: html`${keptNotice(context)}${usageFilters(context, view, names)}${leftOut(view, figures)}${body}`,
+    body: html`${keptNotice(context)}${usageFilters(request, view, names)}${leftOut(view, figures)}${body}`,
   });
 }
 

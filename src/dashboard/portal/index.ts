@@ -1,5 +1,6 @@
 import type { Page } from '../page-request.ts';
 import { examplesPage } from './examples.ts';
+import { findPage } from './find.ts';
 import { historyPage } from './history.ts';
 import { issuedPage } from './issued.ts';
 import { keyPage } from './key.ts';
@@ -19,6 +20,7 @@ import { usageExportPage } from './usage-export.ts';
 /** All pages for customers; the one with an empty name is the start page. */
 export const portalPages: readonly Page[] = [
   overviewPage,
+  findPage,
   keysPage,
   keyPage,
   issuedPage,

@@ -17,7 +17,7 @@ export const keyPage: Page = portalPage({
   get: async request => shown(request, await ownKey(request)),
   post: async request => {
     const key = await ownKey(request);
-    return changeKey(request, key, refused => shown(request, key, refused));
+    return changeKey(request, key, (now, refused) => shown(request, now, refused));
   },
 });
 
@@ -36,6 +36,7 @@ async function shown(request: PortalRequest, key: KeyRecord, refused?: RefusedKe
     section: 'keys',
     scripts: ['charts.js'],
     fault: refused?.fault,
+    status: refused?.status,
     beside: canChange && keyActions(id),
     body: html`<div class="columns">
 ${panel('limits', 'Current usage', limits)}

@@ -3,6 +3,7 @@ import { usesOf } from '../account-view.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { measures, usageChart } from '../pages/usage-chart.ts';
+import { customerTitles, errorsText } from '../view/error-counts.ts';
 import { numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable, usesOfKeys } from '../view/key-table.ts';
@@ -71,7 +72,7 @@ async function spendPanel({ account, context }: PortalRequest): Promise<Html> {
       ? emptyState('No requests this month.', 'They appear here seconds after they end.')
       : html`${figures(totalOf(sums))}
 <div class="columns">${chart('cost')}${chart('requests')}</div>
-<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse())}</details>`,
+<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse(), true, customerTitles)}</details>`,
   );
 }
 
@@ -81,7 +82,7 @@ export function figures(total: Totals): Html {
     html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
   return html`<dl class="figures">
 ${figure('Cost', dollars(total.cost_usd), total.estimated_requests > 0 && `${numberOf(total.estimated_requests)} estimated`)}
-${figure('Requests', numberOf(total.requests), `${numberOf(total.failed_requests)} failed`)}
+${figure('Requests', numberOf(total.requests), errorsText(total, customerTitles))}
 ${figure('Prompt tokens', numberOf(total.prompt_tokens), `${numberOf(total.cached_tokens)} cached`)}
 ${figure('Completion tokens', numberOf(total.completion_tokens), `${numberOf(total.reasoning_tokens)} reasoning`)}
 </dl>`;

@@ -1,7 +1,6 @@
-import { hashPassword, isPassword } from '../../stores/accounts/password.ts';
+import { hashPassword } from '../../stores/accounts/password.ts';
 import type { CustomerLogin } from '../../stores/records/customer-logins.ts';
-import { LoginThrottle } from '../access/login-throttle.ts';
-import { changed, type DashboardContext, operatorOf, type Page } from '../page-request.ts';
+import { changed, operatorOf, type Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { type Html, html } from '../view/html.ts';
 import { panel, postForm } from '../view/shell.ts';
@@ -52,29 +51,14 @@ async function ownLogin({ account, context, session }: PortalRequest): Promise<C
   return login?.account === account.id && login.password_hash !== null ? login : undefined;
 }
 
-const throttles = new WeakMap<DashboardContext['records'], LoginThrottle>();
-
-/** Slows down whoever guesses the password of an open session. */
-function throttleOf({ records, clock }: DashboardContext): LoginThrottle {
-  const throttle = throttles.get(records) ?? new LoginThrottle(clock);
-  throttles.set(records, throttle);
-  return throttle;
-}
-
 async function change(request: PortalRequest): Promise<PageResponse> {
-  const { context, form, session, address } = request;
+  const { context, form } = request;
   const login = await ownLogin(request);
   if (!login) return shown(request, 'Your password is not kept here.');
   const wanted = newPassword(form);
   if ('fault' in wanted) return shown(request, wanted.fault);
-  const attempt = { name: session.actor, address };
-  const throttle = throttleOf(context);
-  if (throttle.wait_ms(attempt) > 0) return shown(request, 'Too many attempts. Try again in a minute.');
-  throttle.failed(attempt);
-  const present = form.get('present_password') ?? '';
-  if (!(await inTurn(() => isPassword(present, login.password_hash!))))
-    return shown(request, 'The current password is wrong.');
-  throttle.succeeded(attempt);
+  const refused = await request.confirm(form.get('present_password') ?? '');
+  if (refused !== undefined) return shown(request, refused);
   const hash = await inTurn(() => hashPassword(wanted.password));
   if (!(await context.records.store.customers.changePassword(login, hash, operatorOf(request))))
     return shown(request, 'Your password was changed meanwhile.');

@@ -1,7 +1,7 @@
 import type { AttemptRow, LedgerRow } from '../../stores/records/ledger-entry.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { idOf, requestParts, requestUse } from '../pages/request.ts';
+import { idOf, modelOf, reasonOf, requestParts, requestUse } from '../pages/request.ts';
 import { linkOf, muted, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { endOf } from '../view/request-end.ts';
@@ -32,12 +32,14 @@ const exchange = (row: LedgerRow, at: number): Html =>
 ${tableOf('Attempts, in order', columns, [...row.attempts_made.entries()], html`<p class="muted">It was answered or refused at once.</p>`)}
 </section>`;
 
-function facts({ code, refused_by, key_id, model, endpoint, stream, ...row }: LedgerRow): Html {
+function facts(row: LedgerRow): Html {
+  const { code, refused_by, key_id, endpoint, stream } = row;
   return html`<dl>
 <dt>End</dt><dd>${endOf(row)} ${code && code !== row.error_type && html`<code>${code}</code>`}</dd>
+${reasonOf(row)}
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 <dt>Key</dt><dd>${key_id === null ? muted('not one of the portal') : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>
-<dt>Model</dt><dd>${model ?? muted('none')}</dd>
+<dt>Model</dt><dd>${modelOf(row)}</dd>
 <dt>Endpoint</dt><dd>${endpoint}${stream !== null && (stream ? ', streamed' : ', not streamed')}</dd>
 </dl>`;
 }

@@ -5,6 +5,7 @@ import type { PageResponse } from '../page-response.ts';
 import { columns, cost, findForm, nothing } from '../pages/requests.ts';
 import { ends, filtersOf, queryOf, type RequestFilters, spans } from '../request-filters.ts';
 import { type Html, html } from '../view/html.ts';
+import { searchForm } from '../view/search-form.ts';
 import { tableOf } from '../view/table.ts';
 import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
 
@@ -30,7 +31,7 @@ async function listed(request: PortalRequest): Promise<PageResponse> {
   return portalResponse(request, {
     title: 'Requests',
     section: 'requests',
-    beside: findForm,
+    beside: findForm(request),
     body: html`${filterForm(request, filters)}
 <section class="panel" aria-label="List of requests">
 ${tableOf('Requests, newest first', requestColumns, rows, nothing(filters))}
@@ -40,18 +41,18 @@ ${pager}
   });
 }
 
-function filterForm({ context: { catalog } }: PortalRequest, filters: RequestFilters): Html {
+function filterForm(request: PortalRequest, filters: RequestFilters): Html {
+  const { catalog } = request.context;
   const option = (value: string, title: string, chosen: string) =>
     html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>`;
   const text = (name: 'key' | 'code', title: string) =>
     html`<label>${title} <input name="${name}" value="${filters[name]}" placeholder="any" autocomplete="off" spellcheck="false"></label>`;
-  return html`<form method="get" action="requests" class="row panel" role="search" aria-label="Filter requests">
-<label>Time <select name="since">${Object.entries(spans).map(([name, { title }]) => option(name, title, filters.since))}</select></label>
+  const fields = html`<label>Time <select name="since">${Object.entries(spans).map(([name, { title }]) => option(name, title, filters.since))}</select></label>
 <label>Model <input name="model" value="${filters.model}" placeholder="any" list="models" autocomplete="off" spellcheck="false"></label>
 ${text('key', 'Key id')}
 ${text('code', 'Error code')}
 <label>End <select name="end">${option('', 'any', filters.end)}${option('failed', 'any error', filters.end)}${ends.map(name => option(name, name, filters.end))}</select></label>
 <button class="primary">Show</button>
-<datalist id="models">${[...catalog.models.map(({ id }) => id), no_model].map(id => html`<option value="${id}"></option>`)}</datalist>
-</form>`;
+<datalist id="models">${[...catalog.models.map(({ id }) => id), no_model].map(id => html`<option value="${id}"></option>`)}</datalist>`;
+  return searchForm(request, 'requests', fields, { label: 'Filter requests' });
 }

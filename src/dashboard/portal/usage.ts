@@ -4,8 +4,10 @@ import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { measures, usageChart } from '../pages/usage-chart.ts';
 import { toMonthEnd, type UsageQuestion, usageQuestion } from '../usage-question.ts';
+import { customerTitles } from '../view/error-counts.ts';
 import { linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { searchForm } from '../view/search-form.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { totalOf, totalsBy, type UsageLine, usageTable } from '../view/usage-table.ts';
@@ -87,7 +89,7 @@ function group(name: string, lines: readonly UsageLine[], question: OwnQuestion)
   return panel(
     name,
     `By ${name}`,
-    html`${usageTable(`Usage by ${name}`, title, lines)}
+    html`${usageTable(`Usage by ${name}`, title, lines, true, customerTitles)}
 <p class="pager"><a class="button" href="${csvLink(question, [name])}" download>CSV by ${name}</a></p>`,
   );
 }
@@ -111,17 +113,17 @@ async function byKey({ account, context }: PortalRequest, sums: readonly UsageSu
   });
 }
 
-function filters({ context }: PortalRequest, question: OwnQuestion, measure: string): Html {
+function filters(request: PortalRequest, question: OwnQuestion, measure: string): Html {
+  const { catalog } = request.context;
   const { from, to, model } = ofQuestion(question);
-  return html`<form method="get" action="usage" class="row panel" role="search">
-<label>From <input type="date" name="from" value="${from}"></label>
+  const fields = html`<label>From <input type="date" name="from" value="${from}"></label>
 <label>To <input type="date" name="to" value="${to}"></label>
 <label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
-<datalist id="models">${context.catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
+<datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
 <label>Chart <select name="show">${[...measures].map(
     ([name, { title }]) =>
       html`<option value="${name}" ${name === measure && html`selected`}>${title}</option>`,
   )}</select></label>
-<button class="primary">Show</button>
-</form>`;
+<button class="primary">Show</button>`;
+  return searchForm(request, 'usage', fields);
 }

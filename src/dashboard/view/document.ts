@@ -1,5 +1,6 @@
 import { token_field } from '../access/cookies.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
+import { seen_field } from './edited-fields.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** A whole HTML document. `root` leads from its address to the start page: every other page is one level deep and needs none. */
@@ -93,7 +94,7 @@ export const resumeDocument = (action: string, fields: URLSearchParams, form_tok
     'Send the form again?',
     html`<h1>Send the form again?</h1>
 <p>You were signed out when you sent it, so nothing has been changed. This is what you typed:</p>
-<dl>${[...fields].map(([name, value]) => html`<dt>${name.replaceAll('_', ' ')}</dt><dd>${value || '(empty)'}</dd>`)}</dl>
+<dl>${[...fields].filter(([name]) => name !== seen_field).map(([name, value]) => html`<dt>${name.replaceAll('_', ' ')}</dt><dd>${value || '(empty)'}</dd>`)}</dl>
 <form method="post" action="${action}" class="row">
 ${tokenInput(form_token)}
 <input type="hidden" name="${nonce_field}" value="${newNonce()}">

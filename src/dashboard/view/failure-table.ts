@@ -1,12 +1,14 @@
+import { endClassOf, isErrorClass } from '../../end-class.ts';
 import type { FailurePoint, TrafficRange } from '../../stores/records/traffic-records.ts';
 import { no_model as none } from '../../stores/records/usage-columns.ts';
 import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
+import { classTitles } from './error-counts.ts';
 import { muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { emptyState, tableOf } from './table.ts';
 import { percentOf } from './traffic.ts';
 
-/** Failed requests with the same error of the same provider and model. */
+/** Requests with the same error of the same provider and model. */
 interface Cause extends Omit<FailurePoint, 'at_ms'> {
   readonly first_ms: number;
   readonly last_ms: number;
@@ -16,32 +18,33 @@ interface Cause extends Omit<FailurePoint, 'at_ms'> {
 
 const max_shown = 10;
 
-/** Why requests failed in a range: the most frequent causes, since when, and the requests themselves one link away. */
+/** Why requests of a range ended with an error: the most frequent causes, whose they are, since when, and the requests themselves one link away. */
 export function failureTable(failures: readonly FailurePoint[], range: TrafficRange): Html {
   const causes = causesOf(failures, range);
   const all = causes.reduce((sum, { requests }) => sum + requests, 0);
   const shown = causes.slice(0, max_shown);
   const time = (at_ms: number) => html`<span class="nowrap">${pointLabel(at_ms, range)}</span>`;
   const table = tableOf<Cause>(
-    'Failed requests by cause',
+    'Errors by cause',
     [
       { title: 'Error', cell: cause => errorOf(cause, range), isName: true },
+      { title: 'Counts as', cell: classOf },
       { title: 'Provider', cell: ({ provider }) => provider || muted('none asked'), isName: true },
       { title: 'Model', cell: ({ model }) => model || muted('none known'), isName: true },
       { title: 'Requests', cell: ({ requests }) => numberOf(requests), isNumber: true },
-      { title: 'Of all failed', cell: ({ requests }) => percentOf(requests / all), isNumber: true },
+      { title: 'Of all errors', cell: ({ requests }) => percentOf(requests / all), isNumber: true },
       { title: 'First', cell: ({ first_ms }) => time(first_ms) },
       { title: 'Last', cell: ({ last_ms }) => time(last_ms) },
       { title: 'Over time', cell: ({ counts }) => sparkBars(counts) },
     ],
     shown,
     emptyState(
-      'No request has failed in this time.',
+      'No request ended with an error in this time.',
       'Requests without a valid key are in the metrics only.',
     ),
   );
   const rest = causes.length - shown.length;
-  return html`${table}${rest > 0 && html`<p class="muted">${numberOf(rest)} rarer causes are among <a href="${samplesLink(range.from_ms, range.until_ms, { end: 'failed' })}">all failed requests</a>.</p>`}`;
+  return html`${table}${rest > 0 && html`<p class="muted">${numberOf(rest)} rarer causes are among <a href="${samplesLink(range.from_ms, range.until_ms, { end: 'failed' })}">all requests with an error</a>.</p>`}`;
 }
 
 function causesOf(failures: readonly FailurePoint[], range: TrafficRange): Cause[] {
@@ -64,6 +67,11 @@ function errorOf(
 ): Html {
   const filters = { error_type, end: end_reason, provider: provider || none, model: model || none };
   return html`<a href="${samplesLink(from_ms, until_ms, filters)}"><code>${error_type}</code></a> ${muted(end_reason)}`;
+}
+
+function classOf({ end_reason, error_type }: Cause): Html | string {
+  const end = endClassOf(end_reason, error_type);
+  return isErrorClass(end) ? classTitles[end].toLowerCase() : muted('no error');
 }
 
 function sparkBars(counts: readonly number[]): Html {

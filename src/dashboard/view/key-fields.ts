@@ -1,8 +1,9 @@
 import { day_ms } from '../../stores/records/calendar-day.ts';
 import { type KeyRecord, max_key_name } from '../../stores/records/key-record.ts';
+import { conflict_fault, editedFields, type FieldTexts, seenInput } from './edited-fields.ts';
 import { minuteOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { keyLimitsFrom, type Limits, limitFields, type RefusedLimits } from './limit-fields.ts';
+import { keyLimitsFrom, type Limits, limitFields, limitTexts, type RefusedLimits } from './limit-fields.ts';
 
 /** Lifetimes of a key that forms offer, beside an exact time. */
 const lifetimes = new Map([
@@ -23,6 +24,7 @@ export type KeyFields = Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>;
 export interface RefusedKey extends RefusedLimits {
   /** For the whole form. */
   readonly fault: string;
+  readonly status?: 409;
 }
 
 interface KeyFieldsSetup {
@@ -40,7 +42,7 @@ export function keyFields({ key, seesMoney, refused }: KeyFieldsSetup): Html {
   const limits = key?.limits ?? no_limits;
   const isOpen = Object.keys(limits).length > 0 || refused !== undefined;
   const fields = limitFields({ id: 'key-limit', limits, seesMoney, refused });
-  return html`<div class="row">${nameField(key, refused)}${expiryFields(key, refused)}</div>
+  return html`${key && seenInput(textsOf(key, seesMoney))}<div class="row">${nameField(key, refused)}${expiryFields(key, refused)}</div>
 <details ${isOpen && html`open`}><summary>Limits of this key</summary>
 <p class="muted">They hold beside those of the account, and never admit more than the account may use. Leave a field empty for no limit.</p>
 ${fields}</details>`;
@@ -63,6 +65,31 @@ function expiryFields(key: KeyFields | undefined, refused: RefusedKey | undefine
 ${kept && option(as_it_is, kept)}${[...lifetimes].map(([value, { label }]) => option(value, label))}${option(at_a_time, 'at an exact time')}</select></label>
 <label class="exact">Time (UTC) <input type="datetime-local" name="expires_at" value="${refused?.form.get('expires_at') ?? ''}" ${fault && invalid('expires-fault')}></label></span>
 ${fault && html`<span class="fault" id="expires-fault">${fault}</span>`}`;
+}
+
+/** The key as the texts of its fields; the time of its end to the millisecond. */
+const textsOf = ({ name, expires_ms, limits }: KeyFields, seesMoney: boolean): FieldTexts => ({
+  name,
+  expires: expires_ms === null ? 'never' : new Date(expires_ms).toISOString(),
+  ...limitTexts(limits, seesMoney),
+});
+
+/** Reads what a form edits of a key as it is now, or what is wrong with it, such as that others have edited it as well. */
+export function readEditedKey(
+  sent: URLSearchParams,
+  now_ms: number,
+  seesMoney: boolean,
+  key: KeyFields,
+): ReturnType<typeof readKeyFields> {
+  const given = new URLSearchParams(sent);
+  if (given.get('expires') === as_it_is) given.delete('expires');
+  const now = textsOf(key, seesMoney);
+  const { form, conflicts } = editedFields(given, now);
+  if (form.get('expires') === now.expires) form.set('expires', as_it_is);
+  const read = readKeyFields(form, now_ms, seesMoney, key);
+  if (conflicts.size === 0) return read;
+  const faults = new Map([...('refused' in read ? read.refused.faults : []), ...conflicts]);
+  return { refused: { form, faults, fault: conflict_fault, status: 409 } };
 }
 
 const invalid = (id: string): Part => html`aria-invalid="true" aria-describedby="${id}"`;

@@ -1,7 +1,13 @@
 import type { z } from 'zod';
 import { issuesOf } from '../../diagnostics/config-error.ts';
 import { type LimitName, limitNames, limitTable } from '../../stores/limits/limit-table.ts';
-import { keyLimitsSchema, limitOverridesSchema, type Plan } from '../../stores/limits/plan-limits.ts';
+import {
+  keyLimitsSchema,
+  type LimitRule,
+  limitOverridesSchema,
+  type Plan,
+} from '../../stores/limits/plan-limits.ts';
+import type { FieldTexts } from './edited-fields.ts';
 import { type Html, html } from './html.ts';
 
 /** Limits as they are stored. */
@@ -38,6 +44,10 @@ export function withoutMoney({ models, ...overall }: Limits): Limits {
   };
 }
 
+/** The limits as the texts of their fields. */
+export const limitTexts = (limits: Limits, seesMoney: boolean): FieldTexts =>
+  Object.fromEntries(fieldNames(seesMoney).map(name => [name, textOf(limits[name])]));
+
 /** Reads the overrides of an account from a form. What has no field, such as limits on single models, stays as in `before`. */
 export const overridesFrom = (form: URLSearchParams, before: Limits, seesMoney: boolean): ReadLimits =>
   checked(limitOverridesSchema, { ...unshown(before, seesMoney), ...typed(form, seesMoney) });
@@ -57,7 +67,7 @@ const typed = (form: URLSearchParams, seesMoney: boolean): Limits =>
   Object.fromEntries(
     fieldNames(seesMoney).flatMap(name => {
       const text = (form.get(name) ?? '').trim();
-      return text === '' ? [] : [[name, amountOf(text)] as const];
+      return text === '' ? [] : [[name, ruleOf(text)] as const];
     }),
   );
 
@@ -71,10 +81,16 @@ function checked(schema: z.ZodType, limits: Limits): ReadLimits {
   return { faults: new Map(faults) };
 }
 
-/** A number where it reads the same, so that amounts of money keep all digits. */
-function amountOf(text: string): number | string | null {
+/** What is typed behind an amount to say how it reserves. */
+const hardness = { hard: true, 'not hard': false } as const;
+
+/** The rule that was typed, such as `20000`, `5 not hard` or `none`. */
+function ruleOf(text: string): LimitRule | null {
   if (text.toLowerCase() === lifted) return null;
-  return String(Number(text)) === text ? Number(text) : text;
+  const [, typed = text, how] = /^(.*?)\s+(not hard|hard)$/i.exec(text) ?? [];
+  // A number where it reads the same, so that amounts of money keep all digits.
+  const limit = String(Number(typed)) === typed ? Number(typed) : typed;
+  return how ? { limit, hard: hardness[how.toLowerCase() as keyof typeof hardness] } : limit;
 }
 
 interface LimitFields {
@@ -100,8 +116,10 @@ ${fault && html`<span class="fault" id="${id}-fault">${fault}</span>`}</div>\n`;
   return html`<div class="fields">${fieldNames(seesMoney).map(field)}</div>`;
 }
 
-/** An amount as it is typed. */
+/** A rule as it is typed. */
 export function textOf(value: unknown): string {
   if (value === undefined) return '';
-  return value === null ? lifted : String(value);
+  if (value === null) return lifted;
+  const { limit = value, hard } = Object(value) as { limit?: unknown; hard?: boolean };
+  return hard === undefined ? String(limit) : `${limit} ${hard ? 'hard' : 'not hard'}`;
 }

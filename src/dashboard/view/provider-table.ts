@@ -2,7 +2,8 @@ import type { ProviderStatus } from '../../server-status.ts';
 import type { AttemptSum } from '../../stores/records/traffic-records.ts';
 import type { Provider } from '../../upstream/http/provider.ts';
 import type { DashboardContext } from '../page-request.ts';
-import { durationOf, linkOf, muted, numberOf } from './format.ts';
+import { durationWithin } from '../traffic-groups.ts';
+import { durationOf, linkOf, muted, numberOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
 import { percentOf } from './traffic.ts';
@@ -89,26 +90,43 @@ function inFlightOf({ bulkhead, config }: ShownProvider): string {
 /** Kinds of failures that are named; the others are in the count of attempts. */
 const max_kinds = 3;
 
+/** The kind of attempts whose request was wrong: they say nothing of the provider. */
+const clients_kind = 'refused';
+
+const attemptsIn = (sums: readonly AttemptSum[]): number =>
+  sums.reduce((total, { attempts }) => total + attempts, 0);
+
 function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<ShownProvider>[] {
   const byProvider = Map.groupBy(sums, ({ provider }) => provider);
-  const count = (all: readonly AttemptSum[], outcome: string) =>
-    all.filter(sum => sum.outcome === outcome).reduce((total, sum) => total + sum.attempts, 0);
-  const of = (name: string) => byProvider.get(name) ?? [];
-  const success = ({ name }: ShownProvider) => {
-    const [completed, failed] = [count(of(name), 'completed'), count(of(name), 'failed')];
-    if (completed + failed === 0) return muted('no attempt');
-    return html`<span class="nowrap">${percentOf(completed / (completed + failed))} ${muted(`of ${numberOf(completed + failed)}`)}</span>`;
+  const of = ({ name }: ShownProvider) => byProvider.get(name) ?? [];
+  const failed = (provider: ShownProvider) =>
+    of(provider).filter(({ outcome, kind }) => outcome === 'failed' && kind !== clients_kind);
+  const success = (provider: ShownProvider) => {
+    const completed = attemptsIn(of(provider).filter(({ outcome }) => outcome === 'completed'));
+    const all = completed + attemptsIn(failed(provider));
+    if (all === 0) return muted('no attempt');
+    return html`<span class="nowrap">${percentOf(completed / all)} ${muted(`of ${numberOf(all)}`)}</span>`;
   };
-  const failures = ({ name }: ShownProvider) => {
-    const kinds = of(name).filter(({ outcome }) => outcome === 'failed');
+  const clients = (provider: ShownProvider) =>
+    numberOf(attemptsIn(of(provider).filter(({ kind }) => kind === clients_kind)));
+  const took = (provider: ShownProvider) => {
+    const [half, most] = [0.5, 0.95].map(share => durationWithin(of(provider), share));
+    return half === undefined || most === undefined
+      ? muted('–')
+      : html`<span class="nowrap">${secondsOf(Math.round(half))} · ${secondsOf(Math.round(most))}</span>`;
+  };
+  const failures = (provider: ShownProvider) => {
+    const kinds = failed(provider);
     if (kinds.length === 0) return muted('none');
     const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);
     // Without an end, so that the list can go on by itself.
-    const link = linkOf('requests', { failed_at: name, since });
+    const link = linkOf('requests', { failed_at: provider.name, since });
     return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
   };
   return [
     { title: 'Success rate', cell: success, isNumber: true },
     { title: 'Failed attempts', cell: failures },
+    { title: 'Client errors', cell: clients, isNumber: true },
+    { title: 'Attempt p50 · p95', cell: took, isNumber: true },
   ];
 }

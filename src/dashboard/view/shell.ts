@@ -13,7 +13,7 @@ export interface PageParts {
   readonly beside?: Part;
   /** Names of files among the assets. */
   readonly scripts?: readonly string[];
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** Error of a form that is shown again. */
   readonly fault?: string | undefined;
 }

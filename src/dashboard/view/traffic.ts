@@ -1,12 +1,14 @@
+import { errorClasses } from '../../end-class.ts';
 import type { TrafficRange, TrafficSplit } from '../../stores/records/traffic-records.ts';
 import {
-  errorRateOf,
+  failureRateOf,
   firstTokenWithin,
   type TrafficGroup,
   type TrafficSum,
   totalOf,
 } from '../traffic-groups.ts';
 import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
+import { classTitles } from './error-counts.ts';
 import { muted, numberOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
@@ -34,13 +36,13 @@ const rate = (share: number | undefined): string | Html =>
   share === undefined ? muted('–') : percentOf(share);
 const waited = (ms: number | undefined): string => secondsOf(ms === undefined ? null : Math.round(ms));
 
-/** Requests, error rate and time to the first token as pictures, each part of which leads to its requests. */
+/** Requests, failure rate and time to the first token as pictures, each part of which leads to its requests. */
 export function trafficCharts({ range, split, groups }: Traffic): Html {
   const times = pointsIn(range);
   const labels = times.map(at_ms => pointLabel(at_ms, range));
   const all = totalOf(groups.map(({ total }) => total));
   const point = (at: number) => [times[at]!, times[at]! + range.point_ms] as const;
-  const failed = { end: 'failed' };
+  const failed = { end: 'service_failed' };
   const seriesOf = (
     values: (group: TrafficGroup) => readonly (number | undefined)[],
     amount: (value: number) => string,
@@ -71,21 +73,22 @@ ${trendChart({
   series: seriesOf(({ points }) => points.map(({ requests }) => requests), numberOf),
 })}
 ${trendChart({
-  title: 'Error rate',
-  figure: html`<a href="${samplesLink(range.from_ms, range.until_ms, failed)}">${rate(errorRateOf(all))}</a>`,
+  title: 'Failed, by providers or the gateway',
+  figure: html`<a href="${samplesLink(range.from_ms, range.until_ms, failed)}">${rate(failureRateOf(all))}</a>`,
   labels,
   columnLink: at => samplesLink(...point(at), failed),
   kind: 'lines',
   amount: percentOf,
   least: 0.01,
   series: seriesOf(
-    ({ points }) => points.map((sum, at) => errorRateOf(sum, ofAll(split) ? requestsAt[at]! : sum.requests)),
+    ({ points }) =>
+      points.map((sum, at) => failureRateOf(sum, ofAll(split) ? requestsAt[at]! : sum.requests)),
     percentOf,
     failed,
   ),
 })}
 ${trendChart({
-  title: 'First token, p50 · p95',
+  title: `First token${split === 'provider' ? ' of attempts' : ''}, p50 · p95`,
   figure: `${waited(firstTokenWithin(all, 0.5))} · ${waited(firstTokenWithin(all, 0.95))}`,
   labels,
   columnLink,
@@ -106,7 +109,7 @@ interface Line {
   readonly from_ms: number;
   readonly until_ms: number;
   readonly filters: TrafficGroup['filters'];
-  /** Of which the error rate is a share. */
+  /** Of which the errors are a share. */
   readonly all: number;
 }
 
@@ -117,15 +120,16 @@ const figures: readonly Column<Line>[] = [
       html`<a href="${samplesLink(from_ms, until_ms, filters)}">${numberOf(sum.requests)}</a>`,
     isNumber: true,
   },
-  {
-    title: 'Failed',
-    cell: ({ sum, from_ms, until_ms, filters }) =>
-      sum.failed_requests === 0
-        ? '0'
-        : html`<a href="${samplesLink(from_ms, until_ms, { ...filters, end: 'failed' })}">${numberOf(sum.failed_requests)}</a>`,
-    isNumber: true,
-  },
-  { title: 'Error rate', cell: ({ sum, all }) => rate(errorRateOf(sum, all)), isNumber: true },
+  ...errorClasses.map(
+    (end): Column<Line> => ({
+      title: classTitles[end],
+      cell: ({ sum, all, from_ms, until_ms, filters }) =>
+        sum[end] === 0
+          ? '0'
+          : html`<a href="${samplesLink(from_ms, until_ms, { ...filters, end })}">${numberOf(sum[end])}</a> ${muted(percentOf(sum[end] / all))}`,
+      isNumber: true,
+    }),
+  ),
   { title: 'First token p50', cell: ({ sum }) => waited(firstTokenWithin(sum, 0.5)), isNumber: true },
   { title: 'p95', cell: ({ sum }) => waited(firstTokenWithin(sum, 0.95)), isNumber: true },
 ];
@@ -133,18 +137,20 @@ const figures: readonly Column<Line>[] = [
 /** What each group adds up to in the whole range; the legend of the pictures. */
 export function groupTable({ range, split, groups }: Traffic): Html {
   const { from_ms, until_ms } = range;
-  const all = groups.reduce((sum, { total }) => sum + total.requests, 0);
+  const all = totalOf(groups.map(({ total }) => total));
+  const lines = groups.map(({ title, series, total, filters }) => ({
+    title: html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="series-${series}" width="1" height="1"/></svg> ${title}</span>`,
+    sum: total,
+    from_ms,
+    until_ms,
+    filters,
+    all: ofAll(split) ? all.requests : total.requests,
+  }));
+  const together: Line = { title: 'all', sum: all, from_ms, until_ms, filters: {}, all: all.requests };
   return tableOf<Line>(
     `Traffic by ${splitTitles[split].toLowerCase()}`,
     [{ title: splitTitles[split], cell: ({ title }) => title, isName: true }, ...figures],
-    groups.map(({ title, series, total, filters }) => ({
-      title: html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="series-${series}" width="1" height="1"/></svg> ${title}</span>`,
-      sum: total,
-      from_ms,
-      until_ms,
-      filters,
-      all: ofAll(split) ? all : total.requests,
-    })),
+    lines.length > 1 ? [...lines, together] : lines,
   );
 }
 

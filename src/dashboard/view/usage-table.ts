@@ -1,5 +1,6 @@
 import { picoUsd, usdOf } from '../../money.ts';
 import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
+import { classTitles, errorColumns } from './error-counts.ts';
 import { numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { dollars } from './money.ts';
@@ -15,6 +16,10 @@ export function totalOf(sums: readonly UsageSum[]): Totals {
   return {
     requests: count('requests'),
     failed_requests: count('failed_requests'),
+    provider_failed: count('provider_failed'),
+    gateway_failed: count('gateway_failed'),
+    refusal: count('refusal'),
+    client_error: count('client_error'),
     estimated_requests: count('estimated_requests'),
     prompt_tokens: count('prompt_tokens'),
     completion_tokens: count('completion_tokens'),
@@ -47,19 +52,20 @@ const count = (title: string, of: (total: Totals) => number): Column<UsageLine> 
   isNumber: true,
 });
 
-/** Usage with a line for each group, called `title` in its first column; its cost where `seesMoney`. */
+/** Usage with a line for each group, called `title` in its first column; its cost where `seesMoney`; errors by the `titles` of their classes. */
 export const usageTable = (
   label: string,
   title: string,
   lines: readonly UsageLine[],
   seesMoney = true,
+  titles = classTitles,
 ): Html =>
   tableOf<UsageLine>(
     label,
     [
       { title, cell: nameOf, isName: true },
       count('Requests', ({ requests }) => requests),
-      count('Failed', ({ failed_requests }) => failed_requests),
+      ...errorColumns<UsageLine>(({ total }) => total, lines, titles),
       count('Prompt', ({ prompt_tokens }) => prompt_tokens),
       count('Cached', ({ cached_tokens }) => cached_tokens),
       count('Completion', ({ completion_tokens }) => completion_tokens),

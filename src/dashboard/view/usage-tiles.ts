@@ -1,3 +1,4 @@
+import { errorsText } from './error-counts.ts';
 import { numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { dollars } from './money.ts';
@@ -9,7 +10,7 @@ export function usageTiles(total: Totals, before: Totals | undefined, hasCost: b
     html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> ${before && html`<span class="change">${changeOf(of(total), of(before))}</span> `}<span class="muted">${more}</span></dd></div>`;
   const estimated = total.estimated_requests > 0 && `${numberOf(total.estimated_requests)} estimated`;
   return html`<section class="panel" aria-label="Totals"><dl class="figures">
-${figure('Requests', numberOf(total.requests), ({ requests }) => requests, `${numberOf(total.failed_requests)} failed`)}
+${figure('Requests', numberOf(total.requests), ({ requests }) => requests, errorsText(total))}
 ${figure('Prompt tokens', numberOf(total.prompt_tokens), ({ prompt_tokens }) => prompt_tokens, `${numberOf(total.cached_tokens)} cached`)}
 ${figure('Completion tokens', numberOf(total.completion_tokens), ({ completion_tokens }) => completion_tokens, `${numberOf(total.reasoning_tokens)} reasoning`)}
 ${hasCost && figure('Cost', dollars(total.cost_usd), ({ cost_usd }) => Number(cost_usd), estimated)}

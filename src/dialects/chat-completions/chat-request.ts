@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Tool } from '../../canonical.ts';
+import { max_choices, type Tool } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
 import { cacheControl } from '../request-schema/cache-control.ts';
 import { arrayOf, parsedBy } from '../request-schema/first-fault.ts';
@@ -74,7 +74,7 @@ export const chatRequest = z
     max_completion_tokens: tokens,
     stop,
     tools: arrayOf(tool, 'must be an array of tools').nullish(),
-    n: z.int(atLeastOne).min(1, atLeastOne).nullish(),
+    n: z.int(atLeastOne).min(1, atLeastOne).max(max_choices, `must be at most ${max_choices}`).nullish(),
     ...forwardedParameters,
     functions: notOffered('use tools', isEmpty),
     function_call: notOffered('use tool_choice'),

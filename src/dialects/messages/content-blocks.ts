@@ -3,7 +3,7 @@ import type { ContentPart, ImagePart, Message, TextPart, ToolCall } from '../../
 import { isObject } from '../../json-object.ts';
 import { cacheControl } from '../request-schema/cache-control.ts';
 import { arrayOf, eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts';
-import { imagePart, isImageUrl } from '../request-schema/image.ts';
+import { acceptedImageUrl, imagePart } from '../request-schema/image.ts';
 import {
   anyObject,
   flag,
@@ -40,12 +40,14 @@ const source = z.unknown().transform((given, issues): string => {
   if (given.type === 'base64') {
     const parsed = parsedBy(base64Source, given, issues);
     const url = parsed && `data:${parsed.media_type};base64,${parsed.data}`;
-    if (url === undefined || isImageUrl(url)) return url ?? z.NEVER;
-    return fault(issues, 'must be an image in base64, of at most 20 MiB', 'data');
+    if (url === undefined) return z.NEVER;
+    return acceptedImageUrl(url) ?? fault(issues, 'must be an image in base64, of at most 20 MiB', 'data');
   }
   if (given.type === 'url') {
     const parsed = parsedBy(urlSource, given, issues);
-    if (!parsed || (isImageUrl(parsed.url) && !parsed.url.startsWith('data:'))) return parsed?.url ?? z.NEVER;
+    if (!parsed) return z.NEVER;
+    const url = acceptedImageUrl(parsed.url);
+    if (url?.startsWith('https:')) return url;
     return fault(issues, 'must be an https: address of a public host', 'url');
   }
   return fault(issues, 'must be "base64" or "url"; files are not stored here', 'type');

@@ -3,7 +3,7 @@ import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../cano
 import { isObject } from '../../json-object.ts';
 import { cacheControl } from './cache-control.ts';
 import { arrayOf, fault, parsedBy } from './first-fault.ts';
-import { image_rule, imagePart, isImageUrl } from './image.ts';
+import { imagePart, imageUrl } from './image.ts';
 import { nonEmptyText, optionalText, present, text } from './shared-fields.ts';
 
 const textPart = z
@@ -15,7 +15,7 @@ const image = z
     type: z.literal('image_url'),
     image_url: z.object(
       {
-        url: text.refine(isImageUrl, image_rule),
+        url: imageUrl,
         detail: z.enum(['auto', 'low', 'high'], 'must be one of: auto, low, high').nullish(),
       },
       'must be an object {url, detail}',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ContentPart } from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
 import { arrayOf, parsedBy } from '../request-schema/first-fault.ts';
-import { image_rule, imagePart, isImageUrl } from '../request-schema/image.ts';
+import { imagePart, imageUrl } from '../request-schema/image.ts';
 import { optionalText, text } from '../request-schema/shared-fields.ts';
 
 /** Parts of input items. */
@@ -23,7 +23,7 @@ const inputImage = z
         'is not offered: files are not stored here; send image_url.',
       )
       .nullish(),
-    image_url: text.refine(isImageUrl, image_rule),
+    image_url: imageUrl,
     detail: z.enum(['auto', 'low', 'high'], 'must be one of: auto, low, high').nullish(),
   })
   .transform(({ image_url, detail }) => imagePart(image_url, detail ?? undefined));

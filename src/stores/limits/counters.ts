@@ -75,7 +75,7 @@ export class Counter {
     return this.#used;
   }
 
-  /** Milliseconds until `amount` more, itself at most `max`, is within `max`; 0 if it is now. */
+  /** Milliseconds until `amount` more is within `max`; 0 if it is now, a second if `amount` alone is above. */
   wait_ms(amount: number, max: number, now: Now): number {
     let over = this.used(now) + amount - max;
     for (const slot of this.#slots) {
@@ -83,7 +83,7 @@ export class Counter {
       over -= slot.amount;
       if (over <= 0) return this.#window.leaves_ms(slot, now);
     }
-    return 0;
+    return over > 0 ? 1000 : 0;
   }
 
   /** Milliseconds until nothing is counted; 0 for concurrency. */

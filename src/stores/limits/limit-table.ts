@@ -112,6 +112,8 @@ export interface Limit {
   readonly key?: string | undefined;
   /** Maximum in the limit's unit: always an integer. */
   readonly max: number;
+  /** Reserves the most that a request may use, in place of an estimate. */
+  readonly hard?: true | undefined;
 }
 
 /** The row of a limit. */
@@ -139,7 +141,8 @@ export const limitLabel = ({ name, key }: Pick<Limit, 'name' | 'key'>): string =
 /** The part of a charge that counts under a limit. `leases` is 1 until the exchange is settled. */
 export function amountOf(limit: Limit, charge: Charge, leases: 0 | 1): number {
   const { unit } = rowOf(limit);
-  return unit === 'leases' ? leases : charge[unit];
+  if (unit === 'leases') return leases;
+  return limit.hard && unit !== 'requests' && charge.ceiling ? charge.ceiling[unit] : charge[unit];
 }
 
 /** A value for each limit, by its name. */

@@ -9,6 +9,8 @@ export interface Charge {
   readonly tokens: number;
   /** Billionths of a US dollar, rounded up. */
   readonly nano_usd: number;
+  /** The most that the exchange may use, which hard limits reserve in place of the above; absent where none is hard. */
+  readonly ceiling?: { readonly tokens: number; readonly nano_usd: number } | undefined;
 }
 
 const count = z.int().positive();
@@ -44,7 +46,7 @@ export const limitUnits = {
     schema: count,
   },
   nano_usd: { noun: 'spending', isKnownBeforeBody: false, schema: money },
-} as const satisfies Record<keyof Charge | 'leases', LimitUnit>;
+} as const satisfies Record<Exclude<keyof Charge, 'ceiling'> | 'leases', LimitUnit>;
 
 export type LimitUnitName = keyof typeof limitUnits;
 

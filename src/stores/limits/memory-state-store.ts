@@ -67,8 +67,9 @@ export class MemoryStateStore implements StateStore {
     for (let at = 0; at < limits.length; at++) {
       const limit = limits[at]!;
       const max = maxOf(limit);
-      // A charge above a whole limit is admitted while the limit is unused.
-      const amount = Math.min(amountOf(limit, charge, 1), max);
+      const reserved = amountOf(limit, charge, 1);
+      // A charge above a whole limit is admitted while the limit is unused, unless it is the most that a request may use.
+      const amount = limit.hard && charge.ceiling ? reserved : Math.min(reserved, max);
       const wait_ms = counters[at]!.wait_ms(amount, max, now);
       if (wait_ms > 0) over.push(limit);
       if (wait_ms > retry_ms) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shown } from '../../diagnostics/field-path.ts';
 import type { PlanOptions } from '../../options.ts';
 import {
   forEachLimit,
@@ -11,13 +12,39 @@ import {
 } from './limit-table.ts';
 import { countedAmount, limitUnits } from './limit-units.ts';
 
-type AmountSchemas = {
-  readonly [N in LimitName]: (typeof limitUnits)[(typeof limitTable)[N]['unit']]['schema'];
+/** The rule of an amount that is estimated before a request goes upstream, and so can be reserved in two ways. `what` is accepted. */
+const ruleOf = <A extends z.ZodType>(amount: A, what: string) => {
+  const rule = z.strictObject({
+    limit: amount.describe('The amount.'),
+    hard: z
+      .boolean()
+      .optional()
+      .describe(
+        'Reserve the most that a request may use, and refuse what does not fit; `false` reserves an estimate. By default true of money, false of tokens.',
+      ),
+  });
+  return z.union([amount, rule], {
+    error: ({ input }) =>
+      typeof input === 'object' && input !== null
+        ? `must be ${what}, or { limit: ${what}, hard: true or false }`
+        : `must be ${what}, not ${shown(input)}`,
+  });
 };
+
+const rules = {
+  requests: limitUnits.requests.schema,
+  leases: limitUnits.leases.schema,
+  tokens: ruleOf(limitUnits.tokens.schema, 'a number'),
+  nano_usd: ruleOf(limitUnits.nano_usd.schema, 'a number of dollars'),
+};
+
+type AmountSchemas = { readonly [N in LimitName]: (typeof rules)[(typeof limitTable)[N]['unit']] };
 
 const amounts = forEachLimit(name => {
   const { unit, description } = limitTable[name];
-  return limitUnits[unit].schema.describe(description);
+  return rules[unit].describe(
+    limitUnits[unit].isKnownBeforeBody ? description : `${description} The amount, or \`{ limit, hard }\`.`,
+  );
 }) as AmountSchemas;
 
 const nullableAmounts = forEachLimit(name => amounts[name].nullable()) as {
@@ -57,6 +84,16 @@ export type LimitOverrides = z.output<typeof limitOverridesSchema>;
 /** Limits of one key. */
 export type KeyLimits = Omit<Plan, 'models'>;
 
+/** A limit as it is configured: its amount, or that and how it reserves. */
+export type LimitRule =
+  | number
+  | string
+  | { readonly limit: number | string; readonly hard?: boolean | undefined };
+
+/** The amount of a rule. */
+export const amountOfRule = (rule: LimitRule): number | string =>
+  typeof rule === 'object' ? rule.limit : rule;
+
 /** A key with limits. */
 export interface LimitedKey {
   /** Its id, under which is counted. */
@@ -77,6 +114,8 @@ export interface LimitSet {
   readonly countsTokens: boolean;
   /** The same of money alone. */
   readonly countsMoney: boolean;
+  /** Whether one of them is hard, so that the most that a request may use is needed. */
+  readonly isHard: boolean;
 }
 
 /** The limits of an account: those of its plan, each replaced or, by `null`, lifted by its own; and beside them those of the key that was used. */
@@ -115,10 +154,17 @@ export class AccountLimits {
 
 function limitsOf(amounts: z.output<typeof amountsOfAccount>, model?: string): Limit[] {
   return limitNames.flatMap(name => {
-    const amount = amounts[name] ?? undefined;
-    if (amount === undefined) return [];
+    const rule: LimitRule | undefined = amounts[name] ?? undefined;
+    if (rule === undefined) return [];
+    const { unit } = limitTable[name];
+    const { hard = unit === 'nano_usd' } = typeof rule === 'object' ? rule : {};
     return [
-      { name, max: countedAmount(limitTable[name].unit, amount), ...(model !== undefined && { model }) },
+      {
+        name,
+        max: countedAmount(unit, amountOfRule(rule)),
+        ...(model !== undefined && { model }),
+        ...(hard && { hard }),
+      },
     ];
   });
 }
@@ -131,4 +177,5 @@ const setOf = (limits: readonly Limit[]): LimitSet => ({
   withRequest: limits.filter(limit => !isBeforeBody(limit)),
   countsTokens: limits.some(limit => rowOf(limit).unit === 'tokens'),
   countsMoney: limits.some(limit => rowOf(limit).unit === 'nano_usd'),
+  isHard: limits.some(({ hard }) => hard),
 });

@@ -48,8 +48,8 @@ export function serveState(channel: Channel, store: StateStore): void {
   channel
     .handle('state.reserve', payload => {
       const request = reservations.read(payload as string);
-      held.set(request.id, { charge: request.charge });
       const result = store.reserve(request);
+      held.set(request.id, { charge: request.charge });
       const answer = (result: ReservationResult) => stateMessages.answer(answerOf(request, result));
       if (!(result instanceof Promise)) return answer(result);
       return result.then(answer, thrown => {

@@ -39,6 +39,8 @@ export const stateMessages = {
       charge.tokens,
       charge.nano_usd,
       force === true,
+      charge.ceiling?.tokens,
+      charge.ceiling?.nano_usd,
     ]),
   answer: (answer: ReservationAnswer): string => JSON.stringify(answer),
   readAnswer: (text: string): ReservationAnswer => JSON.parse(text),
@@ -57,8 +59,16 @@ export class ReservationReader {
   readonly #lists = new Map<string, readonly Limit[]>();
 
   read(text: string): ReservationRequest {
-    const [id, account, limits, requests, tokens, nano_usd, force] = JSON.parse(text);
-    return { id, account, limits: this.#listOf(limits), charge: { requests, tokens, nano_usd }, force };
+    const [id, account, limits, requests, tokens, nano_usd, force, most_tokens, most_nano_usd] =
+      JSON.parse(text);
+    const ceiling = most_tokens === null ? undefined : { tokens: most_tokens, nano_usd: most_nano_usd };
+    return {
+      id,
+      account,
+      limits: this.#listOf(limits),
+      charge: { requests, tokens, nano_usd, ceiling },
+      force,
+    };
   }
 
   #listOf(text: string): readonly Limit[] {

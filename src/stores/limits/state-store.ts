@@ -12,8 +12,8 @@ export interface ReservationRequest {
   /** The limits to reserve under: those of the account, and of the key that was used. */
   readonly limits: readonly Limit[];
   /**
-   * Reserved until settlement: the request, tokens of prompt and estimated completion, and their cost. A charge above a whole limit is
-   * admitted while the limit is unused, since it would be refused forever.
+   * Reserved until settlement: the request, tokens of prompt and estimated completion, and their cost; under hard limits the most that it may
+   * use, which is not above a whole limit. Other charges above a whole limit are admitted while it is unused, since they would be refused forever.
    */
   readonly charge: Charge;
   /** Count even what is over a limit, and admit it (`dry_run`). */

@@ -1,5 +1,5 @@
 import { type AuditEntry, type Operator, recordChange } from './audit-log.ts';
-import { changedFields, changesNothing } from './changed-fields.ts';
+import { type ChangeOf, changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { Condition, type Database, insertRows, rowMarks, searchable } from './database.ts';
 import { type PageQuery, pagedRecords } from './paged-records.ts';
 
@@ -121,8 +121,8 @@ export const accountRecords = (database: Database) => ({
       return accountOf(made!);
     }),
 
-  /** Sets what is given and leaves the rest. Throws NotThere. */
-  change: (id: string, set: AccountChange, operator: Operator) =>
+  /** Sets what is given, or what `set` makes of the account as it is in this transaction, and leaves the rest. Throws NotThere. */
+  change: (id: string, set: ChangeOf<AccountRecord, AccountChange>, operator: Operator) =>
     changed(database, id, set, 'account.change', operator),
 
   /** Has all requests of an account refused; one that is disabled already stays as it is. Throws NotThere. */
@@ -146,7 +146,7 @@ type Settings = AccountChange & Partial<Pick<AccountRecord, 'disabled_ms'>>;
 function changed(
   database: Database,
   id: string,
-  set: Settings,
+  change: ChangeOf<AccountRecord, Settings>,
   action: AuditEntry['action'],
   operator: Operator,
 ): Promise<AccountRecord> {
@@ -158,6 +158,7 @@ function changed(
     );
     if (!row) throw new NotThere(`there is no account '${id}'`);
     const before = accountOf(row);
+    const set = changeOf(change, before);
     const isDisabled = before.disabled_ms !== null;
     if (
       set.disabled_ms === undefined ? changesNothing(before, set) : isDisabled === (set.disabled_ms !== null)
@@ -166,10 +167,10 @@ function changed(
     const after: AccountRecord = { ...before, ...set };
     const { plan, limits, display_name, disabled_ms } = after;
     const detail = set.disabled_ms === undefined ? changedFields(before, { plan, limits, display_name }) : {};
-    const change = await recordChange(connection, operator, action, id, detail);
+    const number = await recordChange(connection, operator, action, id, detail);
     await connection.run(
       'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
-      [plan, JSON.stringify(limits), display_name, searchable(id, display_name), disabled_ms, change, id],
+      [plan, JSON.stringify(limits), display_name, searchable(id, display_name), disabled_ms, number, id],
     );
     return after;
   });

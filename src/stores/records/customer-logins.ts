@@ -1,5 +1,5 @@
 import { type Operator, recordEntry } from './audit-log.ts';
-import type { Database } from './database.ts';
+import type { Connection, Database } from './database.ts';
 
 /** The sign-in of a customer at the portal. */
 export interface CustomerLogin {
@@ -19,6 +19,9 @@ export interface Invitation extends Pick<CustomerLogin, 'name' | 'account'> {
   readonly until_ms: number;
 }
 
+/** Called in the transaction of a change with the sign-in as it is, undefined for none; throws if it is not as it was seen. */
+type Check = (now: CustomerLogin | undefined) => void;
+
 /** The name is that of another customer. */
 export class NameTaken extends Error {
   override readonly name = 'NameTaken';
@@ -33,6 +36,19 @@ export const isCustomerName = (text: string): boolean =>
 
 const columns = 'name, account, password_hash, created_ms, invited_until_ms';
 const folded = (name: string): string => name.toLowerCase();
+
+const again = `UPDATE SET invitation = excluded.invitation, invited_until_ms = excluded.invited_until_ms
+  WHERE customers.account = excluded.account`;
+
+/** The sign-in of an account as it is, which no other transaction changes meanwhile. */
+async function locked(
+  connection: Connection,
+  name: string,
+  account: string,
+): Promise<CustomerLogin | undefined> {
+  const sql = `UPDATE sluice.customers SET name = name WHERE folded = ? AND account = ? RETURNING ${columns}`;
+  return (await connection.run<CustomerLogin>(sql, [folded(name), account]))[0];
+}
 
 /** The sign-ins of customers beside those of the configuration. */
 export const customerLogins = (database: Database) => {
@@ -54,8 +70,12 @@ export const customerLogins = (database: Database) => {
       one('invitation = ? AND invited_until_ms > ?', [digest, at_ms]),
 
     /** Invites a customer, or the same one again: earlier invitations end, a password goes on working. Throws NameTaken. */
-    invite: ({ name, account, digest, until_ms }: Invitation, operator: Operator) =>
+    invite: ({ name, account, digest, until_ms }: Invitation, operator: Operator, check?: Check) =>
       database.transaction(async connection => {
+        const before = check && (await locked(connection, name, account));
+        check?.(before);
+        // Of two who invite the same person for the first time at once the later one is refused.
+        const isFirst = check !== undefined && before === undefined;
         await recordEntry(connection, operator, {
           action: 'customer.invite',
           target: account,
@@ -64,8 +84,7 @@ export const customerLogins = (database: Database) => {
         const values = [folded(name), name, account, operator.at_ms, digest, until_ms];
         const [invited] = await connection.run(
           `INSERT INTO sluice.customers (folded, name, account, created_ms, invitation, invited_until_ms) VALUES (?, ?, ?, ?, ?, ?)
-          ON CONFLICT (folded) DO UPDATE SET invitation = excluded.invitation, invited_until_ms = excluded.invited_until_ms
-          WHERE customers.account = excluded.account RETURNING name`,
+          ON CONFLICT (folded) DO ${isFirst ? 'NOTHING' : again} RETURNING name`,
           values,
         );
         if (!invited) throw new NameTaken(`the name '${name}' is that of another customer`);
@@ -116,8 +135,9 @@ export const customerLogins = (database: Database) => {
       }),
 
     /** Removes a sign-in of an account, with its sessions at all instances. */
-    remove: ({ name, account }: Pick<CustomerLogin, 'name' | 'account'>, operator: Operator) =>
+    remove: ({ name, account }: Pick<CustomerLogin, 'name' | 'account'>, operator: Operator, check?: Check) =>
       database.transaction(async connection => {
+        if (check) check(await locked(connection, name, account));
         const removed = await connection.run<{ name: string }>(
           'DELETE FROM sluice.customers WHERE folded = ? AND account = ? RETURNING name',
           [folded(name), account],

@@ -1,7 +1,8 @@
+import { type EndClass, endClassOf, errorClasses, errorNameOf, isErrorClass } from '../../end-class.ts';
 import { picoUsd } from '../../money.ts';
 import { minute_ms } from './calendar-day.ts';
 import type { AttemptRow, LedgerRow, RefusalCount } from './ledger-entry.ts';
-import { firstTokenColumnOf } from './traffic-sums.ts';
+import { durationColumnOf, firstTokenColumnOf } from './traffic-sums.ts';
 
 const zero = {
   requests: 0,
@@ -14,9 +15,10 @@ const zero = {
   cost_pico_usd: 0n,
 };
 
-/** What is counted of exchanges; the columns of the tables of sums. */
+/** What is counted of every exchange. */
 export type UsageCounts = typeof zero;
-export const usageColumnNames = Object.keys(zero) as readonly (keyof UsageCounts)[];
+/** The columns of the tables of sums: these, and the errors by class. */
+export const usageColumnNames: readonly string[] = [...Object.keys(zero), ...errorClasses];
 
 /** Exchanges of one minute that every sum has in the same row, added up. */
 export interface AlikeExchanges extends Pick<LedgerRow, 'account' | 'key_id' | 'end_reason'> {
@@ -26,6 +28,7 @@ export interface AlikeExchanges extends Pick<LedgerRow, 'account' | 'key_id' | '
   readonly model: string;
   readonly provider: string;
   readonly error_type: string;
+  readonly end_class: EndClass;
   readonly usage: UsageCounts;
   /** How many had their first token in the time of each column. */
   readonly first_tokens: Record<string, number>;
@@ -39,11 +42,9 @@ export interface AlikeAttempts {
   readonly outcome: string;
   readonly kind: string;
   count: number;
+  /** How many had their first token, and how many ended, in the time of each column. */
+  readonly times: Record<string, number>;
 }
-
-/** Type of the error of a request; its status for errors that the application's own handler sent, and empty without one. */
-const errorTypeOf = ({ error_type, status }: Pick<LedgerRow, 'error_type' | 'status'>): string =>
-  error_type ?? (status >= 400 ? String(status) : '');
 
 /** Exchanges and attempts to be added to the sums: alike ones are added up first, so that a sum has few to add however many there are. */
 export class ExchangeCounts {
@@ -59,28 +60,23 @@ export class ExchangeCounts {
   }
 
   addRow(row: LedgerRow): void {
-    const { usage, first_tokens } = this.#alikeOf(row, row.provider);
-    usage.requests++;
-    if (isFailed(row)) usage.failed_requests++;
+    const alike = this.#alikeOf(row, row.provider);
+    const { usage, first_tokens } = alike;
+    countRequests(alike, 1);
     if (row.estimated) usage.estimated_requests++;
     usage.prompt_tokens += row.prompt_tokens;
     usage.completion_tokens += row.completion_tokens;
     usage.cached_tokens += row.cached_tokens;
     usage.reasoning_tokens += row.reasoning_tokens;
     usage.cost_pico_usd += picoUsd(row.cost_usd);
-    if (row.first_token_ms !== null) {
-      const column = firstTokenColumnOf(row.first_token_ms);
-      first_tokens[column] = (first_tokens[column] ?? 0) + 1;
-    }
+    if (row.first_token_ms !== null) add(first_tokens, firstTokenColumnOf(row.first_token_ms));
     // A row that waited on disk may be of a version without them.
     for (const attempt of row.attempts_made ?? []) this.#addAttempt(row.started_ms, attempt);
   }
 
   /** Adds refusals that have no rows. */
   addRefusals(refusals: RefusalCount): void {
-    const { usage } = this.#alikeOf(refusals, null);
-    usage.requests += refusals.requests;
-    if (isFailed(refusals)) usage.failed_requests += refusals.requests;
+    countRequests(this.#alikeOf(refusals, null), refusals.requests);
   }
 
   #alikeOf(exchange: LedgerRow | RefusalCount, from: string | null): AlikeExchanges {
@@ -88,11 +84,12 @@ export class ExchangeCounts {
     const started_ms = minuteOf(exchange.started_ms);
     const model = exchange.model ?? '';
     const provider = from ?? '';
-    const error_type = errorTypeOf(exchange);
+    const error_type = errorNameOf(exchange.error_type, exchange.status);
     const name = `${started_ms}\n${account}\n${key_id}\n${model}\n${provider}\n${error_type}\n${end_reason}`;
     let alike = this.#alike.get(name);
     if (!alike) {
-      const facts = { started_ms, account, key_id, model, provider, error_type, end_reason };
+      const end_class = endClassOf(end_reason, error_type);
+      const facts = { started_ms, account, key_id, model, provider, error_type, end_reason, end_class };
       this.#alike.set(name, (alike = { ...facts, usage: { ...zero }, first_tokens: {} }));
     }
     return alike;
@@ -104,13 +101,22 @@ export class ExchangeCounts {
     const outcome = attempt.outcome ?? '';
     const kind = attempt.kind ?? '';
     const name = `${at_ms}\n${provider}\n${outcome}\n${kind}`;
-    const known = this.#attempts.get(name);
-    if (known) known.count++;
-    else this.#attempts.set(name, { at_ms, provider, outcome, kind, count: 1 });
+    let alike = this.#attempts.get(name);
+    if (!alike) this.#attempts.set(name, (alike = { at_ms, provider, outcome, kind, count: 0, times: {} }));
+    alike.count++;
+    const { first_token_ms, duration_ms } = attempt;
+    if (first_token_ms !== null) add(alike.times, firstTokenColumnOf(first_token_ms));
+    if (duration_ms !== null) add(alike.times, durationColumnOf(duration_ms));
   }
 }
 
 const minuteOf = (epoch_ms: number): number => epoch_ms - (epoch_ms % minute_ms);
 
-const isFailed = ({ error_type, status }: Pick<LedgerRow, 'error_type' | 'status'>): boolean =>
-  error_type !== null || status >= 400;
+function countRequests({ usage, end_class }: AlikeExchanges, requests: number): void {
+  usage.requests += requests;
+  if (isErrorClass(end_class)) usage.failed_requests += requests;
+}
+
+function add(counts: Record<string, number>, column: string): void {
+  counts[column] = (counts[column] ?? 0) + 1;
+}

@@ -65,6 +65,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     store,
     /** Keys and accounts of the configuration, and those of the store. */
     accounts,
+    configured,
     ledger,
     /** Use of accounts before this process started; undefined where records are in memory, and in a worker. */
     past,

@@ -1,6 +1,6 @@
 import { type AccountRecord, storedLimits } from './account-records.ts';
 import { type Operator, recordChange } from './audit-log.ts';
-import { changedFields, changesNothing } from './changed-fields.ts';
+import { type ChangeOf, changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { Condition, type Connection, type Database, rowMarks, searchable } from './database.ts';
 import {
   KeyEnded,
@@ -96,21 +96,22 @@ export const keyRecords = (database: Database) => ({
       return { ...inserted, old: keyRecordOf(ended) };
     }),
 
-  /** Sets what is given of a usable key and leaves the rest; writes nothing if it is so already. Throws NotThere and KeyEnded. */
-  change: (id: string, set: KeyChange, operator: Operator) =>
+  /** Sets what is given of a usable key, or what `change` makes of it, and leaves the rest; writes nothing if it is so already. Throws NotThere and KeyEnded. */
+  change: (id: string, change: ChangeOf<KeyRecord, KeyChange>, operator: Operator) =>
     database.transaction(async connection => {
       // An update that changes nothing keeps others from changing the row, in every database.
       await connection.run('UPDATE sluice.api_keys SET id = id WHERE id = ?', [id]);
       const before = await keyIn(connection, id);
       const { revoked_ms, expires_ms: ended_ms, account, hint } = before;
       if (revoked_ms !== null || (ended_ms !== null && ended_ms <= operator.at_ms)) throw new KeyEnded(id);
+      const set = changeOf(change, before);
       if (changesNothing(before, set)) return before;
       const after: KeyRecord = { ...before, ...set };
-      const change = await recordChange(connection, operator, 'key.change', id, changedFields(before, set));
+      const number = await recordChange(connection, operator, 'key.change', id, changedFields(before, set));
       const { name, expires_ms, limits } = after;
       await connection.run(
         'UPDATE sluice.api_keys SET name = ?, expires_ms = ?, limits = ?, search = ?, change = ? WHERE id = ?',
-        [name, expires_ms, JSON.stringify(limits), searchable(id, account, name, hint), change, id],
+        [name, expires_ms, JSON.stringify(limits), searchable(id, account, name, hint), number, id],
       );
       return after;
     }),

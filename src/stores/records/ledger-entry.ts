@@ -14,6 +14,8 @@ const attemptSchema = z.object({
   status: count.nullable(),
   outcome: z.enum(['completed', 'failed', 'aborted']).nullable(),
   kind: text.nullable(),
+  /** Null unless it failed, and in rows of earlier versions. */
+  error_message: text.nullable().default(null),
 });
 
 /** One hook of a stage, as `StageRecord` describes it. */
@@ -35,6 +37,11 @@ export const rowSchema = z.object({
   model: text.nullable(),
   provider: text.nullable(),
   endpoint: text,
+  /** The name that the client asked for, if it is not the model's id; null also in rows of earlier versions, as the next ones. */
+  requested_model: text.nullable().default(null),
+  /** The message that the client got, and the request field at fault. */
+  error_message: text.nullable().default(null),
+  error_param: text.nullable().default(null),
   /** Null if the request was not read; rows that wait on disk may be of an earlier version, without this and the next. */
   stream: z.boolean().nullable().default(null),
   trace_id: text.nullable().default(null),

@@ -1,5 +1,12 @@
+import {
+  classOfReason,
+  classOfType,
+  type EndClass,
+  type ErrorClass,
+  refusal_statuses,
+} from '../../end-class.ts';
 import { day_ms } from './calendar-day.ts';
-import { Condition } from './database.ts';
+import { Condition, rowMarks } from './database.ts';
 import { firstUuidOf } from './ids.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 
@@ -14,6 +21,8 @@ export interface LedgerQuery {
   /** A provider of which an attempt failed, whatever came of the request. Those that ended last are listed first. */
   readonly failed_at?: string | undefined;
   readonly end_reason?: string | undefined;
+  /** Only errors of these classes, if given. */
+  readonly error_classes?: readonly ErrorClass[] | undefined;
   /** Type of the error, or the status of an error without a type; `null` for those without an error. */
   readonly error_type?: string | null | undefined;
   /** Name of the error in the catalogue. */
@@ -41,14 +50,27 @@ type Asked = Omit<LedgerQuery, 'after' | 'before' | 'edge' | 'failed_at' | 'limi
 /** Columns that a list can be narrowed by. */
 const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as const;
 
+/** `endClassOf` of a row, in the same order. */
+const end_class = `CASE ${[
+  ...casesOf(({ isOpen }) => !isOpen),
+  ...Object.entries(classOfType).map(([type, name]) => `WHEN error_type = '${type}' THEN '${name}'`),
+  ...casesOf(({ own }) => own === 'provider_failed'),
+  `WHEN error_type IS NULL AND ledger.status IN (${refusal_statuses.join(', ')}) THEN 'refusal'`,
+  "WHEN error_type IS NULL AND ledger.status >= 500 THEN 'gateway_failed'",
+  "WHEN error_type IS NULL AND ledger.status >= 400 THEN 'client_error'",
+  ...casesOf(() => true),
+].join(' ')} END`;
+
 /** The rows that are asked for, of all pages. */
 export function conditionOf(asked: Asked): Condition {
-  const { from_ms, until_ms, failed, error_type, code, ...equal } = asked;
+  const { from_ms, until_ms, failed, error_classes, error_type, code, ...equal } = asked;
   const where = new Condition();
   for (const name of filters)
     if (equal[name] === null) where.and(`ledger.${name} IS NULL`);
     else where.and(`ledger.${name} = ?`, equal[name]);
   if (failed) where.and('error_type IS NOT NULL');
+  if (error_classes?.length)
+    where.and(`${end_class} IN ${rowMarks(1, error_classes.length)}`, ...error_classes);
   if (error_type === null) where.and('error_type IS NULL AND ledger.status < 400');
   else if (error_type !== undefined && /^\d{3}$/.test(error_type))
     where.and('error_type IS NULL AND ledger.status >= 400 AND ledger.status = ?', Number(error_type));
@@ -146,3 +168,10 @@ const endIdOf = (until_ms: number | undefined) => idFrom(until_ms && until_ms + 
 /** The beginning of the ids of rows that were made at a time. */
 const idFrom = (epoch_ms: number | undefined): string | undefined =>
   epoch_ms === undefined ? undefined : firstUuidOf(epoch_ms).slice(0, 13);
+
+function casesOf(
+  isMeant: (reason: { readonly own: EndClass; readonly isOpen: boolean }) => boolean,
+): string[] {
+  const meant = Object.entries(classOfReason).filter(([, reason]) => isMeant(reason));
+  return meant.map(([reason, { own }]) => `WHEN end_reason = '${reason}' THEN '${own}'`);
+}

@@ -4,6 +4,7 @@ import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import { divideLedger } from './divide-ledger.ts';
 import {
   attemptKeys,
+  durationColumns,
   first_token_bounds_ms,
   firstTokenColumns,
   trafficKeys,
@@ -85,6 +86,9 @@ const counterNames = [
   'cost_pico_usd',
 ];
 const counters = counterNames.map(name => `${name} BIGINT NOT NULL`).join(', ');
+
+const addCounts = (table: string, names: readonly string[]): string[] =>
+  names.map(name => `ALTER TABLE sluice.${table} ADD COLUMN ${name} BIGINT NOT NULL DEFAULT 0`);
 
 /**
  * The schema. Times are milliseconds since 1970, days are `2026-11-20` in UTC, costs are millionths of a millionth of a US dollar, since
@@ -325,4 +329,19 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { version: 7, name: 'ledger by month', statements: [divideLedger] },
+  {
+    version: 8,
+    name: 'reasons of errors',
+    statements: [
+      ...['requested_model', 'error_message', 'error_param'].map(
+        name => `ALTER TABLE sluice.ledger ADD COLUMN ${name} TEXT`,
+      ),
+      'ALTER TABLE sluice.attempts ADD COLUMN error_message TEXT',
+      // What was counted before is not told apart: the rows of the ledger may be gone.
+      ...['daily_sums', 'monthly_sums', 'hourly_sums', 'provider_sums', 'key_sums'].flatMap(table =>
+        addCounts(table, ['provider_failed', 'gateway_failed', 'refusal', 'client_error']),
+      ),
+      ...addCounts('attempt_sums', [...firstTokenColumns, ...durationColumns]),
+    ],
+  },
 ];

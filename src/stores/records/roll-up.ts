@@ -1,8 +1,9 @@
+import { errorClasses, isErrorClass } from '../../end-class.ts';
 import { dayOf } from './calendar-day.ts';
 import { type Connection, insertOnce } from './database.ts';
 import { DetailedSums } from './detailed-sums.ts';
 import { type AlikeExchanges, ExchangeCounts } from './exchange-counts.ts';
-import { KeptSums } from './kept-sums.ts';
+import { type Counts, KeptSums } from './kept-sums.ts';
 import type { LedgerRow, RefusalBatch, RefusalCount } from './ledger-entry.ts';
 import { addAttempts, addTraffic } from './traffic-roll-up.ts';
 import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
@@ -17,11 +18,13 @@ export async function rollUp(
   for (const row of rows) counts.addRow(row);
   for (const refusal of refusals) counts.addRefusals(refusal);
   const { exchanges, attempts } = counts;
+  const zeros = zeroErrors(exchanges);
   const finest = new KeptSums<FinestKey>();
   const detailed = new DetailedSums();
   for (const alike of exchanges) {
-    finest.add(finestOf(alike), alike.usage);
-    detailed.add(alike, alike.usage);
+    const sum = { ...alike.usage, ...errorsOf(alike, zeros) };
+    finest.add(finestOf(alike), sum);
+    detailed.add(alike, sum);
   }
   const daily = new KeptSums();
   const monthly = new KeptSums();
@@ -33,19 +36,30 @@ export async function rollUp(
   await daily.write(connection, 'sluice.daily_sums');
   await monthly.write(connection, 'sluice.monthly_sums');
   await detailed.write(connection);
-  await useOfKeys(exchanges).write(connection, 'sluice.key_sums');
+  await useOfKeys(exchanges, zeros).write(connection, 'sluice.key_sums');
   await addTraffic(connection, exchanges);
   await addAttempts(connection, attempts);
 }
 
+/** 0 for each class of errors that any of them has: most batches have none, and the columns keep their default. */
+function zeroErrors(exchanges: readonly AlikeExchanges[]): Record<string, 0> {
+  const found = errorClasses.filter(name => exchanges.some(({ end_class }) => end_class === name));
+  return Object.fromEntries(found.map(name => [name, 0]));
+}
+
+const errorsOf = ({ end_class, usage }: AlikeExchanges, zeros: Counts): Counts =>
+  isErrorClass(end_class) ? { ...zeros, [end_class]: usage.failed_requests } : zeros;
+
 /** Sums of the stored keys; keys of the configuration have no id. */
-function useOfKeys(exchanges: readonly AlikeExchanges[]): KeptSums {
+function useOfKeys(exchanges: readonly AlikeExchanges[], zeros: Counts): KeptSums {
   const sums = new KeptSums();
-  for (const { key_id, started_ms, usage } of exchanges) {
+  for (const alike of exchanges) {
+    const { key_id, started_ms, usage } = alike;
     if (key_id === null) continue;
     const { requests, failed_requests, cost_pico_usd } = usage;
     const tokens = usage.prompt_tokens + usage.completion_tokens;
-    sums.add({ key_id, day: dayOf(started_ms) }, { requests, failed_requests, tokens, cost_pico_usd });
+    const counts = { requests, failed_requests, tokens, cost_pico_usd, ...errorsOf(alike, zeros) };
+    sums.add({ key_id, day: dayOf(started_ms) }, counts);
   }
   return sums;
 }

@@ -1,5 +1,6 @@
+import { type ErrorCounts, endClassOf, isErrorClass, noErrors } from '../../end-class.ts';
 import { Condition, type Database } from './database.ts';
-import { firstTokenColumns } from './traffic-sums.ts';
+import { durationColumns, firstTokenColumns } from './traffic-sums.ts';
 
 /** What requests over time can be split by. */
 export const trafficSplits = ['provider', 'model', 'error_type'] as const;
@@ -14,15 +15,16 @@ export interface TrafficRange {
   readonly until_ms: number;
 }
 
-/** The requests of one point and one name. */
-export interface TrafficPoint {
+/** The requests of one point and one name, and how many of them were errors of each class. */
+export interface TrafficPoint extends ErrorCounts {
   readonly at_ms: number;
   /** Of the provider that was asked last, the model, or the error's type; empty for none. */
   readonly name: string;
   readonly requests: number;
-  /** Those whose client got an error. */
-  readonly failed_requests: number;
-  /** Requests by their time to the first token, as `first_token_bounds_ms`; the last count is of all that took longer. */
+  /**
+   * Requests by their time to the first token, as `first_token_bounds_ms`; the last count is of all that took longer. By provider: the attempts
+   * at it, by their own times, whoever answered in the end.
+   */
   readonly first_tokens: readonly number[];
 }
 
@@ -36,15 +38,23 @@ export interface FailurePoint {
   readonly requests: number;
 }
 
-/** How many attempts of a provider ended in the same way; `kind` is that of a failure. */
+/** How many attempts of a provider ended in the same way, and after how long; `kind` is that of a failure. */
 export interface AttemptSum {
   readonly provider: string;
   readonly outcome: string;
   readonly kind: string;
   readonly attempts: number;
+  /** Attempts by their duration, as `duration_bounds_ms`; the last count is of all that took longer. */
+  readonly durations: readonly number[];
 }
 
-type StoredPoint = Omit<TrafficPoint, 'first_tokens'> & Readonly<Record<string, number>>;
+type Counted<Names extends string> = Readonly<
+  Record<Names, string> &
+    Record<'point_ms' | 'requests' | 'attempts' | `first_${string}` | `took_${string}`, number>
+>;
+
+const sumsOf = (columns: readonly string[]): string =>
+  columns.map(name => `SUM(${name}) AS ${name}`).join(', ');
 
 const whereOf = ({ step_ms, from_ms, until_ms }: TrafficRange): Condition =>
   new Condition().and('step_ms = ?', step_ms).and('at_ms >= ?', from_ms).and('at_ms < ?', until_ms);
@@ -57,20 +67,33 @@ export const trafficRecords = (database: Database) => ({
   /** Requests by point and `split`, in the order of time. */
   async points(range: TrafficRange, split: TrafficSplit): Promise<TrafficPoint[]> {
     const { sql, values } = whereOf(range);
-    const rows = await database.run<StoredPoint>(
-      `SELECT ${pointOf(range)} AS point_ms, ${split} AS name, SUM(requests) AS requests,
-      SUM(CASE WHEN error_type <> '' THEN requests ELSE 0 END) AS failed_requests,
-      ${firstTokenColumns.map(name => `SUM(${name}) AS ${name}`).join(', ')}
-      FROM sluice.traffic_sums ${sql} GROUP BY 1, 2 ORDER BY 1, 2`,
-      values,
-    );
-    return rows.map(({ point_ms, name, requests, failed_requests, ...counts }) => ({
-      at_ms: point_ms!,
-      name,
-      requests,
-      failed_requests,
-      first_tokens: firstTokenColumns.map(column => counts[column]!),
-    }));
+    const point = pointOf(range);
+    const [ends, attempts] = await Promise.all([
+      database.run<Counted<'name' | 'error_type' | 'end_reason'>>(
+        `SELECT ${point} AS point_ms, ${split} AS name, error_type, end_reason, SUM(requests) AS requests, ${sumsOf(firstTokenColumns)}
+        FROM sluice.traffic_sums ${sql} GROUP BY 1, 2, 3, 4`,
+        values,
+      ),
+      split === 'provider'
+        ? database.run<Counted<'name'>>(
+            `SELECT ${point} AS point_ms, provider AS name, ${sumsOf(firstTokenColumns)}
+            FROM sluice.attempt_sums ${sql} GROUP BY 1, 2`,
+            values,
+          )
+        : undefined,
+    ]);
+    const points = new PointSums();
+    for (const { error_type, end_reason, ...end } of ends) {
+      const point = points.of(end);
+      point.requests += end.requests;
+      const end_class = endClassOf(end_reason, error_type);
+      if (isErrorClass(end_class)) point[end_class] += end.requests;
+    }
+    for (const row of attempts ?? ends) {
+      const { first_tokens } = points.of(row);
+      for (const [at, column] of firstTokenColumns.entries()) first_tokens[at]! += row[column]!;
+    }
+    return points.ordered();
   },
 
   /** Failed requests by point and cause, in the order of time. */
@@ -84,14 +107,46 @@ export const trafficRecords = (database: Database) => ({
   },
 
   /** Attempts by provider and how they ended, failed ones that a later attempt made good included. */
-  attempts(range: TrafficRange): Promise<AttemptSum[]> {
+  async attempts(range: TrafficRange): Promise<AttemptSum[]> {
     const { sql, values } = whereOf(range);
-    return database.run<AttemptSum>(
-      `SELECT provider, outcome, kind, SUM(attempts) AS attempts FROM sluice.attempt_sums ${sql}
+    const rows = await database.run<Counted<'provider' | 'outcome' | 'kind'>>(
+      `SELECT provider, outcome, kind, SUM(attempts) AS attempts, ${sumsOf(durationColumns)} FROM sluice.attempt_sums ${sql}
       GROUP BY provider, outcome, kind ORDER BY provider, attempts DESC, outcome, kind`,
       values,
     );
+    return rows.map(({ provider, outcome, kind, attempts, ...counts }) => ({
+      provider,
+      outcome,
+      kind,
+      attempts,
+      durations: durationColumns.map(column => counts[column]!),
+    }));
   },
 });
+
+/** Points by time and name, to which rows are added. */
+class PointSums {
+  readonly #points = new Map<string, OpenPoint>();
+
+  /** The point of a row. */
+  of({ point_ms, name }: Pick<Counted<'name'>, 'point_ms' | 'name'>): OpenPoint {
+    const key = `${point_ms}\n${name}`;
+    let point = this.#points.get(key);
+    if (!point) {
+      const first_tokens = firstTokenColumns.map(() => 0);
+      this.#points.set(key, (point = { at_ms: point_ms, name, requests: 0, ...noErrors, first_tokens }));
+    }
+    return point;
+  }
+
+  /** In the order of time and name. */
+  ordered(): TrafficPoint[] {
+    return [...this.#points.values()].sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
+  }
+}
+
+type OpenPoint = { -readonly [Field in keyof Omit<TrafficPoint, 'first_tokens'>]: TrafficPoint[Field] } & {
+  readonly first_tokens: number[];
+};
 
 export type TrafficRecords = ReturnType<typeof trafficRecords>;

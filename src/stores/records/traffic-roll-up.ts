@@ -1,9 +1,14 @@
 import type { Connection } from './database.ts';
 import type { AlikeAttempts, AlikeExchanges } from './exchange-counts.ts';
 import { KeptSums } from './kept-sums.ts';
-import { firstTokenColumns, trafficSteps } from './traffic-sums.ts';
+import { durationColumns, firstTokenColumns, trafficSteps } from './traffic-sums.ts';
 
 const noFirstTokens = Object.fromEntries(firstTokenColumns.map(name => [name, 0]));
+
+const noTimes = {
+  ...noFirstTokens,
+  ...Object.fromEntries(durationColumns.map(name => [name, 0])),
+};
 
 const timesOf = (epoch_ms: number) =>
   trafficSteps.map(({ step_ms }) => ({ step_ms, at_ms: epoch_ms - (epoch_ms % step_ms) }));
@@ -25,7 +30,8 @@ export async function addTraffic(
 /** Adds attempts to the sums over time. */
 export async function addAttempts(connection: Connection, attempts: readonly AlikeAttempts[]): Promise<void> {
   const sums = new KeptSums();
-  for (const { at_ms, count, ...by } of attempts)
-    for (const time of timesOf(at_ms)) sums.add({ ...time, ...by }, { attempts: count });
+  for (const { at_ms, count, times, ...by } of attempts)
+    for (const time of timesOf(at_ms))
+      sums.add({ ...time, ...by }, { attempts: count, ...noTimes, ...times });
   await sums.write(connection, 'sluice.attempt_sums');
 }

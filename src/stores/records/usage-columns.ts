@@ -1,3 +1,4 @@
+import { errorClasses } from '../../end-class.ts';
 import type { UsageGroup, UsageSum } from './usage-query.ts';
 
 /** The name of usage without a model, in output and queries. */
@@ -10,9 +11,11 @@ export interface UsageColumn {
   readonly isNumber?: boolean;
 }
 
+/** `errors` are all; those of before the store told them apart are in none of the classes. */
 const numbers: Readonly<Record<string, UsageColumn['value']>> = {
   requests: sum => sum.requests,
-  failed: sum => sum.failed_requests,
+  errors: sum => sum.failed_requests,
+  ...Object.fromEntries(errorClasses.map(name => [name, (sum: UsageSum) => sum[name]])),
   estimated: sum => sum.estimated_requests,
   prompt_tokens: sum => sum.prompt_tokens,
   cached_tokens: sum => sum.cached_tokens,

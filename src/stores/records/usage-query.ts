@@ -1,3 +1,5 @@
+import type { ErrorCounts } from '../../end-class.ts';
+
 /** What usage is grouped by. Hours, days and months are those in which exchanges began, in UTC; the provider is the one that was asked last. */
 export const usageGroups = ['account', 'model', 'provider', 'key', 'hour', 'day', 'month'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
@@ -25,9 +27,9 @@ export interface UsageQuery {
  * What exchanges add up to, with the groups of the query. `model`, `provider` and `key` are empty where there is none; `month` is as
  * `2026-11`, `hour` as `2026-11-20 12:00`.
  */
-export interface UsageSum extends Readonly<Partial<Record<UsageGroup, string>>> {
+export interface UsageSum extends Readonly<Partial<Record<UsageGroup, string>>>, ErrorCounts {
   readonly requests: number;
-  /** Answered with an error, the client's or the gateway's. */
+  /** Errors of every class; more than those together where some are of before the upgrade that told them apart. */
   readonly failed_requests: number;
   /** Their tokens were estimated by the gateway, not reported by the upstream. */
   readonly estimated_requests: number;

@@ -1,3 +1,4 @@
+import { type ErrorCounts, errorClasses } from '../../end-class.ts';
 import { usdOf } from '../../money.ts';
 import type { Charge } from '../limits/limit-units.ts';
 import { Condition, type Database, rowMarks } from './database.ts';
@@ -45,13 +46,13 @@ type StoredSum = Omit<UsageSum, 'cost_usd'> & StoredCost;
 const costOf = (sum: StoredCost): string => usdOf(BigInt(sum.cost_micro_usd) * micro + BigInt(sum.cost_rest));
 
 /** What the requests of a key add up to; those that were refused count, as failed, and cost nothing. */
-export interface KeyUse extends Pick<UsageSum, 'requests' | 'failed_requests' | 'cost_usd'> {
+export interface KeyUse extends Pick<UsageSum, 'requests' | 'failed_requests' | 'cost_usd'>, ErrorCounts {
   /** Of prompts and completions together. */
   readonly tokens: number;
 }
 type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredCost;
 
-const keyCounts = ['requests', 'failed_requests', 'tokens'];
+const keyCounts = ['requests', 'failed_requests', 'tokens', ...errorClasses];
 const keySums = [...keyCounts.map(name => `SUM(${name}) AS ${name}`), ...costs].join(', ');
 
 const keyUseOf = ({ cost_micro_usd, cost_rest, ...counts }: StoredKeyUse): KeyUse => ({

@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, refusal } from '../../errors.ts';
+import { withoutPrompt } from '../../exchange/prompt-filter.ts';
+import type { Exchange } from '../../exchange.ts';
 import type { Adapter } from '../adapter.ts';
+import { scrubbed, withoutCredentials } from '../http/scrub.ts';
 import type { ResponseHead } from '../http/upstream-call.ts';
-import { jsonOf, messageOfErrorBody, scrubbed, UpstreamError } from '../http/upstream-error.ts';
+import { jsonOf, messageOfErrorBody, UpstreamError } from '../http/upstream-error.ts';
 
 /** An attempt that failed: what the client sees, and the kind for metrics. */
 export interface Failure {
@@ -20,6 +23,7 @@ export const failureKinds = [
   'rate_limited',
   'status',
   'unreachable',
+  'stale_connection',
   'timeout',
   'unhealthy',
   'broken',
@@ -58,6 +62,17 @@ export const isRetryable = ({ kind }: Failure): boolean => kind !== 'refused' &&
 export const causeOf = ({ kind }: Failure): 'refused' | 'upstream_failed' =>
   kind === 'refused' ? 'refused' : 'upstream_failed';
 
+const max_text = 500;
+
+/** What a failure says of its provider, for operators: scrubbed, without quotations of the prompt, at most 500 characters. */
+export function textOfFailure(exchange: Exchange, { error }: Pick<Failure, 'error'>): string {
+  const { cause } = error;
+  // A parser quotes the reply that it cannot read.
+  const isReadable = cause instanceof Error && !(cause instanceof SyntaxError);
+  const { message, code } = (isReadable ? cause : error) as Error & { readonly code?: unknown };
+  return String(withoutPrompt(exchange, scrubbed(String(message || code)))).slice(0, max_text);
+}
+
 /** An error reply as the adapter understands it. `status` is the standard one. */
 export function failureOfErrorReply(
   adapter: Pick<Adapter, 'errorStatus' | 'errorMessage'>,
@@ -80,7 +95,7 @@ export function failureOfStatus(
   pass_upstream_429: boolean,
   message = messageOfErrorBody(body),
 ): Failure {
-  const cause = new Error(`upstream status ${status}: ${scrubbed(message ?? body.slice(0, 500))}`);
+  const cause = new Error(`upstream status ${status}: ${withoutCredentials(message ?? body)}`);
   return failureOfError(status, message, cause, pass_upstream_429, retryAfter(headers['retry-after']));
 }
 
@@ -144,11 +159,17 @@ export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = f
   if (UpstreamError.is(thrown)) {
     const { status, message } = thrown;
     const cause = new Error(
-      `upstream error ${status ?? 'without a status'} in its reply: ${scrubbed(message)}`,
+      `upstream error ${status ?? 'without a status'} in its reply: ${withoutCredentials(message)}`,
     );
     return failureOfError(status ?? 500, message, cause, pass_upstream_429);
   }
   if (GatewayError.is(thrown)) return { error: thrown, kind: kindsOfErrors[thrown.code ?? ''] ?? 'status' };
+  // Nested more deeply than the adapter could follow.
+  if (thrown instanceof RangeError)
+    return {
+      error: refusal('provider_invalid', { cause: thrown }),
+      kind: kindsOfErrors.provider_invalid ?? 'status',
+    };
   const error = refusal(begun ? 'provider_broke_off' : 'provider_unreachable', { cause: thrown });
   if (timeouts.has((thrown as { code?: unknown } | null)?.code)) return { error, kind: 'timeout' };
   return { error, kind: begun ? 'broken' : 'unreachable' };

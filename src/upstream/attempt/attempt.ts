@@ -3,14 +3,15 @@ import { GatewayError, refusal } from '../../errors.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { chunkOf, decodeText, isEventStream } from '../http/decode-reply.ts';
+import { decodeText, isEventStream } from '../http/decode-reply.ts';
 import type { Provider } from '../http/provider.ts';
 import { decompressed, textOf } from '../http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
 import type { ResponseHead } from '../http/upstream-call.ts';
+import { WholeReply } from '../http/whole-reply.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { Upstream } from '../routing/upstream.ts';
-import { causeOf, type Failure } from './attempt-failure.ts';
+import { causeOf, type Failure, textOfFailure } from './attempt-failure.ts';
 import type { AttemptProgress, AttemptStream } from './attempt-stream.ts';
 import { SentRequest } from './sent-request.ts';
 
@@ -22,6 +23,8 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   /** True once generated content has arrived: no retry may follow. */
   generated = false;
   isOver = false;
+  /** True for the second sending of a request whose connection was stale. */
+  readonly isResent: boolean;
   readonly #exchange: Exchange;
   readonly #permit: AttemptPermit;
   readonly #provider: Provider;
@@ -29,18 +32,19 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   readonly #wait_ms: number;
   #sent: SentRequest | undefined;
   #stream: AttemptStream | undefined;
-  #reader: StreamReader | undefined;
+  #reader: StreamReader | WholeReply | undefined;
   #firstWordLimit: NodeJS.Timeout | undefined;
   #totalLimit: NodeJS.Timeout | undefined;
   #waited = false;
   #superseded = false;
 
-  /** `wait_ms` is the time for which the permit was waited for. */
-  constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics, wait_ms = 0) {
+  /** `wait_ms` is the time for which the permit was waited for; one that `isResent` has a new connection. */
+  constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics, wait_ms = 0, isResent = false) {
     this.#exchange = exchange;
     this.#permit = permit;
     this.#metrics = metrics;
     this.#wait_ms = wait_ms;
+    this.isResent = isResent;
     this.upstream = permit.upstream;
     this.#provider = permit.upstream.provider;
   }
@@ -79,6 +83,7 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.generated = true;
     this.#sent?.record.firstToken();
     clearTimeout(this.#firstWordLimit);
+    this.#exchange.whenAnswered?.();
     this.#answered();
   }
 
@@ -143,7 +148,8 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   #send(): SentRequest {
     // The client has left while a stage worked, or the gateway was closed.
     if (this.#exchange.aborted || this.isOver) throw refusal('server_error');
-    const sent = new SentRequest(this.#exchange, this.upstream, this.#metrics.client, this.#wait_ms);
+    const { client } = this.#metrics;
+    const sent = new SentRequest(this.#exchange, this.upstream, client, this.#wait_ms, this.isResent);
     this.#sent = sent;
     const { total_timeout_ms } = this.#provider.config;
     if (total_timeout_ms !== undefined)
@@ -158,11 +164,13 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     const { adapter, config } = this.#provider;
     if (isEventStream(head.headers)) {
       const decoder = sent.telemetry.decoderOf(adapter.openStream());
-      this.#reader = new StreamReader(decoder, this, config, this.#exchange.request.n);
-      this.#reader.read(decompressed(sent.call, head));
+      const reader = new StreamReader(decoder, this, config, this.#exchange.request.n);
+      this.#reader = reader;
+      reader.read(decompressed(sent.call, head));
     } else {
-      this.give([chunkOf(await this.#whole(sent, head))]);
-      this.finish();
+      const reply = new WholeReply(await this.#whole(sent, head), this);
+      this.#reader = reply;
+      reply.give();
     }
   }
 
@@ -220,9 +228,10 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.cancel);
     this.#permit.ended(how, this.#exchange.clock.elapsed_ms());
-    const isAborted = how === 'given up' || how?.kind === 'aborted';
-    if (isAborted) this.#sent?.record.ended('aborted');
-    else this.#sent?.record.ended(how ? 'failed' : 'completed', how?.kind);
+    const record = this.#sent?.record;
+    if (how === undefined) record?.ended('completed');
+    else if (how === 'given up' || how.kind === 'aborted') record?.ended('aborted');
+    else record?.ended('failed', how.kind, textOfFailure(this.#exchange, how));
     this.#sent?.telemetry.ended();
   }
 }

@@ -33,6 +33,8 @@ export class Attempts {
   /** The error of the exchange if no attempt is answered. */
   #error: GatewayError | undefined;
   #ended = false;
+  /** Requests that were sent again because their connection was stale. */
+  #resends = 0;
 
   constructor(exchange: Exchange, balancer: LoadBalancer, setup: RouterSetup) {
     this.#exchange = exchange;
@@ -80,16 +82,37 @@ export class Attempts {
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    let resent: Attempt | undefined;
     while (true) {
-      const permit = this.#permit();
+      const attempt = resent ?? this.#next();
       // Usually a permit is there at once, and need not be awaited.
-      const attempt = permit instanceof Promise ? await this.#whenFree(permit) : this.#begin(permit, 0);
+      const begun = attempt instanceof Promise ? await attempt : attempt;
       try {
-        return await this.#answerOf(attempt, ask);
+        return await this.#answerOf(begun, ask);
       } catch (error) {
-        if (!this.#canRetry(attempt, error)) throw this.#end(error, attempt.failure);
+        resent = this.#sendAgain(begun);
+        if (!resent && !this.#canRetry(begun, error)) throw this.#end(error, begun.failure);
       }
     }
+  }
+
+  #next(): Attempt | Promise<Attempt> {
+    const permit = this.#permit();
+    return permit instanceof Promise ? this.#whenFree(permit) : this.#begin(permit, 0);
+  }
+
+  /**
+   * Sends a request again whose kept connection was closed by the server as it came, once and on a new connection: nothing has failed but
+   * the connection, so neither the attempts nor the retry budget are used.
+   */
+  #sendAgain(stale: Attempt): Attempt | undefined {
+    const { failure, upstream, isResent } = stale;
+    if (failure?.kind !== 'stale_connection' || isResent || !this.#selector.isWanted) return undefined;
+    stale.superseded();
+    this.#resends++;
+    markEvent(this.#exchange.span, 'retry', { 'error.type': failure.kind });
+    const permit = this.#selector.acquire(upstream);
+    return this.#follow(new Attempt(this.#exchange, permit, this.#setup.metrics, 0, true));
   }
 
   async #whenFree(permit: Promise<AttemptPermit>): Promise<Attempt> {
@@ -110,8 +133,7 @@ export class Attempts {
    * upstream is free and nothing of the reply has arrived.
    */
   #failOver(attempt: Attempt): void {
-    const { max_attempts } = this.#balancer.options;
-    if (this.#exchange.attempts.length >= max_attempts || this.#balancer.budget.isSpent) return;
+    if (this.#isLast || this.#balancer.budget.isSpent) return;
     if (this.#selector.hasOther(attempt.upstream)) attempt.unhealthy();
   }
 
@@ -133,11 +155,20 @@ export class Attempts {
       this.#setup.metrics.routing.failedOver(from, to, failed.failure.kind);
       this.#log(failed.failure, from, to);
     }
+    return this.#follow(attempt);
+  }
+
+  #follow(attempt: Attempt): Attempt {
     this.#made.push(attempt);
     this.#current = attempt;
     // The permit arrived in the same turn as `cancel`.
     if (this.#ended) attempt.cancel();
     return attempt;
+  }
+
+  /** Whether as many attempts as are allowed have been made, without those on a stale connection. */
+  get #isLast(): boolean {
+    return this.#exchange.attempts.length - this.#resends >= this.#balancer.options.max_attempts;
   }
 
   /** Whether another attempt may follow this one, which has thrown `error`. */
@@ -157,8 +188,7 @@ export class Attempts {
     }
     this.#error = errorOf(this.#error, error);
     this.#current = undefined;
-    const { max_attempts } = this.#balancer.options;
-    if (this.#exchange.attempts.length >= max_attempts) return this.#denied('attempts');
+    if (this.#isLast) return this.#denied('attempts');
     return failure && this.#balancer.budget.isSpent ? this.#denied('budget') : true;
   }
 

@@ -1,3 +1,4 @@
+import { refusal } from '../../errors.ts';
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
 import type { Exchange } from '../../exchange.ts';
@@ -27,8 +28,17 @@ export class SentRequest {
   readonly #key: ProviderKey | undefined;
   #begun = false;
 
-  /** Encodes and sends it, after a wait of `wait_ms`. Throws, and sends nothing, when the adapter cannot express the request. */
-  constructor(exchange: Exchange, upstream: Upstream, metrics: ClientMetrics, wait_ms: number) {
+  /**
+   * Encodes and sends it, after a wait of `wait_ms`, on a new connection if it `isResent`. Throws, and sends nothing, when the adapter
+   * cannot express the request.
+   */
+  constructor(
+    exchange: Exchange,
+    upstream: Upstream,
+    metrics: ClientMetrics,
+    wait_ms: number,
+    isResent = false,
+  ) {
     const { provider, target } = upstream;
     const { path, headers, body, ignored } = provider.encode(exchange.request, target);
     ignoredByUpstream(exchange, ignored);
@@ -38,7 +48,8 @@ export class SentRequest {
     this.record = exchange.beginAttempt({ provider: provider.name, model: target.model, wait_ms });
     this.telemetry = new AttemptTelemetry(exchange, upstream, metrics, this.record);
     this.#key = provider.keys.next();
-    this.call = provider.send(path, text, { ...headers, ...this.telemetry.headers }, this.#key);
+    const all = { ...headers, ...this.telemetry.headers };
+    this.call = provider.send(path, text, all, this.#key, isResent);
   }
 
   /**
@@ -51,6 +62,8 @@ export class SentRequest {
 
   /** The failure behind an error that was thrown while the reply was awaited or read. */
   failureOf(thrown: unknown): Failure {
+    if (this.call.isStale)
+      return { kind: 'stale_connection', error: refusal('provider_unreachable', { cause: thrown }) };
     const provider = this.#provider;
     const error = UpstreamError.is(thrown)
       ? new UpstreamError(provider.redacted(thrown.message), thrown.status)

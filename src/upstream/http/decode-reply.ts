@@ -1,20 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Chunk, Completion } from '../../canonical.ts';
-import { exceeds, jsonSizeOf } from '../../dialects/json-size.ts';
+import { jsonSizeOf } from '../../dialects/json-size.ts';
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Adapter } from '../adapter.ts';
+import { ReplyBounds } from '../reply-bounds.ts';
 import { textOf } from './reply-body.ts';
 import type { Body } from './upstream-call.ts';
 
-/** Enough for 32,768 tokens with log probabilities of twenty alternatives each; a reply of 64 MiB could have seven times as many. */
-const max_reply = { values: 6_000_000, keys: 4_000_000 };
-
-/** A whole reply's text in the canonical form. Throws `provider_invalid` for what is not JSON, or would be too large in memory. */
+/**
+ * A whole reply's text in the canonical form. Throws `provider_invalid` for what is not JSON, would be too large in memory, or has more
+ * choices, calls or parts than a reply may.
+ */
 export function decodeText(text: string, adapter: Pick<Adapter, 'decodeReply'>): Completion {
-  if (exceeds(text, max_reply))
-    throw refusal('provider_invalid', { cause: new Error('a reply of too many values') });
-  return adapter.decodeReply(parsedJson(text));
+  const reply = adapter.decodeReply(parsedJson(text));
+  new ReplyBounds().whole(reply);
+  return reply;
 }
 
 /** A whole reply's bytes in the canonical form. */
@@ -33,19 +34,33 @@ export function eventObject(data: string): Json {
   throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
 }
 
-const unlimited = { values: Number.POSITIVE_INFINITY, keys: Number.POSITIVE_INFINITY };
+/** Whatever a text of this length says, `JSON.parse` makes at most 25 MB of it; few replies, and no event by default, are longer. */
+const max_uncounted_characters = 1_048_576;
 
-/** Far deeper than any reply, and not too deep for `JSON.stringify` and `String`, which have a limit that `JSON.parse` has not. */
-const max_levels = 1000;
+/** Enough for 32,768 tokens with log probabilities of twenty alternatives each, which take 150 MB in memory. */
+const max_values = { values: 6_000_000, keys: 2_500_000 };
+const max_containers = 1_500_000;
+/** An object or array takes some 60 bytes in memory, be it written with two: short ones are believed up to a share of the text. */
+const min_container_characters = 12;
+const small_containers = 65_536;
 
+/** How deep the values are is checked of those that are kept, by `writable`: a walk over all would take as long as `JSON.parse`. */
 function parsedJson(text: string): unknown {
-  if (text.length > 2 * max_levels && jsonSizeOf(Buffer.from(text), unlimited).levels > max_levels)
-    throw refusal('provider_invalid', { cause: new Error('JSON that is nested too deeply') });
+  if (text.length > max_uncounted_characters && isTooLarge(text))
+    throw refusal('provider_invalid', { cause: new Error('a reply of too many values') });
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw refusal('provider_invalid', { cause });
   }
+}
+
+/** Whether parsed JSON would take too much memory for its length. Looks no further than the first value too many. */
+function isTooLarge(text: string): boolean {
+  const believed = small_containers + Math.floor(text.length / min_container_characters);
+  const limits = { ...max_values, containers: Math.min(max_containers, believed) };
+  const { values, keys, containers } = jsonSizeOf(Buffer.from(text), limits);
+  return values > limits.values || keys > limits.keys || containers > limits.containers;
 }
 
 /** Whether a streamed request was answered with events; some servers send a plain reply. */

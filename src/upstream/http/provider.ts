@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
@@ -16,6 +17,7 @@ import {
 } from '../adapter.ts';
 import { fitted } from '../attempt/fit-request.ts';
 import { checkedHeaders, guarded } from '../guarded-adapter.ts';
+import { finishLabel } from '../openai/finish-reason.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { HealthCheck } from '../routing/health-check.ts';
@@ -23,9 +25,14 @@ import { CertificateExpiry } from './certificate-expiry.ts';
 import { keysOf, watchKeyFile } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
 import type { ProviderConfig } from './provider-schema.ts';
+import { withoutCredentials } from './scrub.ts';
 import { UpstreamCall } from './upstream-call.ts';
+import { UpstreamConnection } from './upstream-connection.ts';
 
 type Headers = Readonly<Record<string, string>>;
+
+/** Requests of more characters are not kept until the end of their reply. */
+const large_characters = 256 * 1024;
 
 /** Unknown finish reasons of one provider that are logged. */
 const max_unknown_finishes = 20;
@@ -61,6 +68,8 @@ export class Provider {
   readonly health: HealthCheck | undefined;
   readonly #log: Log;
   readonly #pool: Pool;
+  /** Every request of it has a connection of its own. */
+  readonly #unkept: Pool;
   readonly #basePath: string;
   readonly #headers: Headers;
   readonly #unwatchKeys: (() => void) | undefined;
@@ -107,7 +116,7 @@ export class Provider {
     };
     if (before?.name === name && before.config.base_url === config.base_url) this.#before = before;
     this.certificates = this.#before?.certificates ?? new CertificateExpiry(clock);
-    this.#pool = new Pool(url.origin, {
+    const connections = {
       // Every stream holds a connection, so a cap here would be a cap on streams.
       connections: null,
       pipelining: 1,
@@ -115,7 +124,10 @@ export class Provider {
       headersTimeout: config.idle_timeout_ms,
       bodyTimeout: config.idle_timeout_ms,
       keepAliveTimeout: 4000,
-    });
+      factory: (origin: URL, options: object) => new UpstreamConnection(origin, options),
+    };
+    this.#pool = new Pool(url.origin, connections);
+    this.#unkept = new Pool(url.origin, connections);
     this.bulkhead = this.#before?.bulkhead ?? new Bulkhead(config);
     this.breaker = this.#before?.breaker ?? new CircuitBreaker(config.breaker, clock, this.#breakerBecame);
     if (config.health_check)
@@ -206,14 +218,24 @@ export class Provider {
       .reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
   }
 
-  /** Sends `body` to `path` below the base address, with `key`. */
-  send(path: string, body: string, headers: Headers, key: ProviderKey | undefined): UpstreamCall {
-    return this.#dispatch({
+  /** Sends `body` to `path` below the base address, with `key`; on a connection of its own if it `isResent`. */
+  send(
+    path: string,
+    body: string,
+    headers: Headers,
+    key: ProviderKey | undefined,
+    isResent = false,
+  ): UpstreamCall {
+    const all: Record<string, string> = { ...this.#headers, ...key?.headers, ...headers };
+    const isLarge = body.length > large_characters;
+    if (isLarge) all['content-length'] = String(Buffer.byteLength(body));
+    const request: Dispatcher.DispatchOptions = {
       method: 'POST',
       path: this.#basePath + path,
-      headers: { ...this.#headers, ...key?.headers, ...headers },
-      body,
-    });
+      headers: all,
+      body: isLarge ? sentOnce(body) : body,
+    };
+    return isResent ? this.#dispatch({ ...request, reset: true }, this.#unkept) : this.#dispatch(request);
   }
 
   /** Ends every connection, idle or not, and the health check. */
@@ -221,7 +243,7 @@ export class Provider {
     // One that was never watched leaves what it shares to the one before it.
     if (this.#before) this.#unwatchKeys?.();
     else this.retire();
-    return this.#pool.destroy();
+    return Promise.all([this.#pool.destroy(), this.#unkept.destroy()]).then(() => {});
   }
 
   #watchKeys(): (() => void) | undefined {
@@ -239,10 +261,10 @@ export class Provider {
     return this.#dispatch({ method: 'GET', path, headers });
   };
 
-  #dispatch(options: Dispatcher.DispatchOptions): UpstreamCall {
+  #dispatch(options: Dispatcher.DispatchOptions, pool = this.#pool): UpstreamCall {
     const call = new UpstreamCall();
     try {
-      this.#pool.dispatch(options, call);
+      pool.dispatch(options, call);
     } catch (cause) {
       call.cancel(cause instanceof Error ? cause : new Error(String(cause)));
     }
@@ -251,10 +273,11 @@ export class Provider {
 
   /** Counts a finish reason that the adapter does not know, and logs the first of each word. */
   #finishedUnknown(word: string): void {
-    this.#metrics?.finishedUnknown(this.name, word);
+    this.#metrics?.finishedUnknown(this.name, finishLabel(word));
     if (this.#unknownFinishes.has(word) || this.#unknownFinishes.size >= max_unknown_finishes) return;
     this.#unknownFinishes.add(word);
-    this.#log.warn({ provider: this.name, finish_reason: word }, 'unknown finish_reason, treated as stop');
+    const facts = { provider: this.name, finish_reason: withoutCredentials(word) };
+    this.#log.warn(facts, 'unknown finish_reason, treated as stop');
   }
 
   readonly #breakerBecame = (state: BreakerState): void => {
@@ -271,6 +294,18 @@ export class Provider {
     this.#log.info(facts, 'health check passed, sending requests to the provider again');
     this.breaker.retryNow();
   };
+}
+
+/** A stream that does not keep the text: undici keeps the body of a request until the reply has ended. */
+function sentOnce(text: string): Readable {
+  let left: Buffer | null = Buffer.from(text);
+  return new Readable({
+    read() {
+      const bytes = left;
+      left = null;
+      this.push(bytes);
+    },
+  });
 }
 
 const headersOfKey = (adapter: Adapter, api_key: string): Headers =>

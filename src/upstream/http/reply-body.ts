@@ -1,16 +1,18 @@
-import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable, Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { refusal } from '../../errors.ts';
+import { AnyInflate } from './inflate.ts';
 import type { Body, BodyConsumer, ResponseHead } from './upstream-call.ts';
 
-const decompressors = {
+const decompressors: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
-  deflate: createInflate,
+  deflate: () => new AnyInflate(),
   br: createBrotliDecompress,
 };
 
-type Decompressor = ReturnType<(typeof decompressors)[keyof typeof decompressors]>;
+/** Encodings that can be asked for: those that are read. */
+export const readEncodings = ['gzip', 'br', 'deflate', 'identity'] as const;
 
 /** Bytes of an error body that are read: some servers repeat the whole prompt in it. */
 const error_body_bytes = 1024 * 1024;
@@ -55,12 +57,12 @@ export class StreamBody implements Body {
 }
 
 /** Creates the decompressor of a reply: undefined if it needs none, null if its encoding is unknown. */
-export function decompressorOf({ headers }: Head): (() => Decompressor) | undefined | null {
-  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return undefined;
-  return Object.hasOwn(decompressors, encoding)
-    ? decompressors[encoding as keyof typeof decompressors]
-    : null;
+export function decompressorOf({ headers }: Head): (() => Transform) | undefined | null {
+  const encoding = String(headers['content-encoding'] ?? 'identity')
+    .trim()
+    .toLowerCase();
+  if (encoding === 'identity' || encoding === '') return undefined;
+  return Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : null;
 }
 
 /** The body, decompressed if the upstream compressed it unasked. */

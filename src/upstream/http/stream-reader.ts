@@ -3,6 +3,7 @@ import type { Chunk } from '../../canonical.ts';
 import { GatewayError, refusal } from '../../errors.ts';
 import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
+import { ReplyBounds } from '../reply-bounds.ts';
 import type { Body, BodyConsumer } from './upstream-call.ts';
 
 /** Time for an upstream to end its reply after `[DONE]`, before its connection is closed. */
@@ -35,6 +36,7 @@ export class StreamReader implements BodyConsumer {
   readonly #choices: number;
   /** Choices with a finish reason: of several, one may end long before the next begins. */
   readonly #finished = new Set<number>();
+  readonly #bounds = new ReplyBounds();
   readonly #parser: SseParser;
   /** Joins characters that were cut between two reads; made with the first that is. */
   #characters: StringDecoder | undefined;
@@ -120,6 +122,15 @@ export class StreamReader implements BodyConsumer {
       for (const event of events) {
         const isEnd = isDone(event);
         const decoded = isEnd ? [] : this.#decoder.decode(event);
+        for (const { choices } of decoded) {
+          for (const choice of choices) {
+            const { index, delta, finish_reason, logprobs } = choice;
+            // Of text, as nearly every piece is, there is nothing to count.
+            if (index > 0 || delta.tool_calls || delta.reasoning_details || logprobs != null)
+              this.#bounds.add(choice, delta);
+            if (finish_reason !== null) this.#finished.add(index);
+          }
+        }
         // Usually there is one event, and its chunks are the result.
         if (chunks.length === 0) chunks = decoded;
         else chunks.push(...decoded);
@@ -136,8 +147,6 @@ export class StreamReader implements BodyConsumer {
   }
 
   #give(chunks: readonly Chunk[]): boolean {
-    for (const { choices } of chunks)
-      for (const { index, finish_reason } of choices) if (finish_reason !== null) this.#finished.add(index);
     const wantsMore = this.#owner.give(chunks);
     if (this.#fault !== undefined) {
       this.#failed(this.#fault);

@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { refusal } from '../../errors.ts';
+import {
+  type ConnectionUse,
+  type ConnectionUser,
+  isStale,
+  type UpstreamConnection,
+} from './upstream-connection.ts';
 
 /** Unread bytes above which the upstream is paused, until they have been read. */
 const high_water_bytes = 256 * 1024;
@@ -38,11 +44,15 @@ export const switchedProtocols = (): Error =>
  * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer. Pauses the socket while
  * too many bytes wait for a consumer. `cancel` closes the connection.
  */
-export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
+export class UpstreamCall implements ConnectionUser, Body {
   readonly #head = Promise.withResolvers<ResponseHead>();
   readonly head = this.#head.promise;
   /** True once a byte of the body has arrived. */
   hasBody = false;
+  /** True if the call failed because the server had closed a kept connection, and sent nothing of a reply. */
+  isStale = false;
+  connection: UpstreamConnection | undefined;
+  #use: ConnectionUse | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #queue: Buffer[] = [];
   #queued_bytes = 0;
@@ -58,6 +68,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#use = this.connection?.use();
     if (this.#error) controller.abort(this.#error);
   }
 
@@ -68,6 +79,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
   ): void {
     // A stream would keep them, and the whole read that they came in, to its end.
     controller.rawHeaders = null;
+    this.#use = undefined;
     if (status >= 200) this.#head.resolve({ status, headers });
     // Bytes after 101 are not HTTP; other interim replies are ignored.
     else if (status === 101) this.cancel(switchedProtocols());
@@ -94,6 +106,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Body {
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#ended = true;
     clearTimeout(this.#released);
+    this.isStale = !this.#error && this.#use !== undefined && isStale(this.#use, error);
     this.#error ??= error;
     this.#head.reject(this.#error);
     this.#consumer?.fail(this.#error);

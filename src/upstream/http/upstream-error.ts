@@ -127,32 +127,3 @@ export function messageOfErrorBody(text: string): string | undefined {
     return plain === '' || /^[<{[]/.test(plain) ? undefined : plain;
   }
 }
-
-const address = /\b(?:https?|wss?|tcp|redis|postgres(?:ql)?):\/\/[^\s"'<>)]+/gi;
-/** Keys by the forms of their providers: OpenAI, Hugging Face, Groq, xAI, GitHub, Google, AWS; and tokens in JWT's form. */
-const secret =
-  /\b(?:(?:bearer|api-key)\s+[^\s"',]+|(?:sk|pk|rk|hf|gsk|xai|pplx|nvapi|key|gh[opsur]|github_pat|glpat)[-_][A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{8,}|A[KS]IA[A-Z0-9]{16}\b|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)/gi;
-const ipAddress =
-  /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{2,5}\b)?|\[(?:[\da-f]*:){2,}[\da-f.]*\](?::\d{2,5}\b)?/gi;
-/** A host with its port, or one of a private network. */
-const host =
-  /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9]+(?:-[a-z0-9]+)+):\d{2,5}\b|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|intranet|corp|svc)\b/gi;
-const filePath = /(?:\/[\w.-]+){2,}\.py\b/g;
-/** A Python traceback to the end of the text. */
-const traceback = /\s*\bTraceback \(most recent call last\)[\s\S]*/;
-
-/**
- * An upstream's message as a client may see it: without addresses, keys, file names and tracebacks, at most 2,000 characters.
- */
-export function scrubbed(message: string): string {
-  // The patterns take quadratic time on hostile text, so it is cut first; a word cut in two is dropped.
-  const beginning = message.length > 4000 ? message.slice(0, 4000).replace(/\S{1,200}$/, '') : message;
-  const clean = beginning
-    .replace(traceback, '')
-    .replace(address, '[address]')
-    .replace(secret, '[secret]')
-    .replace(ipAddress, '[address]')
-    .replace(host, '[address]')
-    .replace(filePath, '[file]');
-  return clean.length > 2000 ? `${clean.slice(0, 1999)}…` : clean;
-}

@@ -17,13 +17,21 @@ const meanings = new Map([
   ...words('failed', 'abort aborted cancel cancelled canceled timeout failed'),
 ]);
 
+const normalized = (word: string): string => word.slice(0, 64).toLowerCase().replaceAll('-', '_');
+
+/** A server's word as a metric's label: one of those known here, or `other`, since a server may send any text. */
+export function finishLabel(word: string): string {
+  const label = normalized(word);
+  return meanings.has(label) ? label : 'other';
+}
+
 /**
  * The meaning of any server's finish reason; `undefined` if `value` is none, since the choice has not ended. An unknown word is `stop`.
  * Throws a GatewayError for a word that means a failure, such as `network_error`.
  */
 export function finishOf(value: unknown): Finish | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
-  const meaning = meanings.get(value) ?? meanings.get(value.slice(0, 64).toLowerCase().replaceAll('-', '_'));
+  const meaning = meanings.get(value) ?? meanings.get(normalized(value));
   if (!meaning) return { finish_reason: 'stop', native_finish_reason: value };
   const { finish_reason } = meaning;
   if (finish_reason === 'failed')

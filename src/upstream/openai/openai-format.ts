@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatRequest, Choice, Completion, ReplyMessage, ToolCall } from '../../canonical.ts';
+import {
+  type ChatRequest,
+  type Choice,
+  type Completion,
+  max_choices,
+  type ReplyMessage,
+  type ToolCall,
+} from '../../canonical.ts';
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Target } from '../adapter.ts';
 import { UpstreamError } from '../http/upstream-error.ts';
+import { atMost, max_parts, max_tool_calls, writable } from '../reply-bounds.ts';
 import { finishOf } from './finish-reason.ts';
 import { type OpenAiMessageForm, openAiMessages } from './openai-messages.ts';
 import { readUsage } from './openai-usage.ts';
@@ -36,20 +44,25 @@ export function encodeOpenAi(request: ChatRequest, target: Target, form: OpenAiM
   return body;
 }
 
-/** Text of a string or of content parts; `thinking` parts are reasoning. */
+/** Text of a string or of content parts; `thinking` parts are reasoning. Throws `provider_invalid` for too many parts. */
 export function textsOf(content: unknown): { content?: string; reasoning?: string } {
   if (typeof content === 'string') return { content };
   if (!Array.isArray(content)) return {};
   let text = '';
   let reasoning = '';
-  for (const part of content) {
+  for (const part of atMost(content, max_parts, 'parts')) {
     if (!isObject(part)) continue;
     if (typeof part.text === 'string') text += part.text;
-    else if (part.type === 'thinking') {
-      reasoning += typeof part.thinking === 'string' ? part.thinking : (textsOf(part.thinking).content ?? '');
-    }
+    else if (part.type === 'thinking') reasoning += thoughtsOf(part.thinking);
   }
   return { content: text, ...(reasoning !== '' && { reasoning }) };
+}
+
+/** Text of a `thinking` part, which may be a list of texts. */
+function thoughtsOf(thinking: unknown): string {
+  if (!Array.isArray(thinking)) return typeof thinking === 'string' ? thinking : '';
+  const texts = atMost(thinking, max_parts, 'parts').map(part => (isObject(part) ? part.text : undefined));
+  return texts.filter(text => typeof text === 'string').join('');
 }
 
 /** Separated reasoning of a message, under any server's field name. */
@@ -59,7 +72,7 @@ export function reasoningOf(message: Json): string | undefined {
   if (typeof older === 'string' && older !== '') return older;
   if (!Array.isArray(details)) return typeof newer === 'string' || typeof older === 'string' ? '' : undefined;
   let reasoning = '';
-  for (const detail of details) {
+  for (const detail of atMost(details, max_parts, 'details of reasoning')) {
     if (!isObject(detail)) continue;
     if (typeof detail.text === 'string') reasoning += detail.text;
     else if (typeof detail.summary === 'string') reasoning += detail.summary;
@@ -68,7 +81,11 @@ export function reasoningOf(message: Json): string | undefined {
 }
 
 export const argumentsText = (value: unknown): string =>
-  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+  typeof value === 'string'
+    ? value
+    : value === undefined || value === null
+      ? ''
+      : JSON.stringify(writable(value));
 
 /** An id for a tool call of a server that gives none; clients find calls by it across a whole conversation. */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
@@ -89,7 +106,9 @@ export function decodeOpenAiReply(body: unknown, options: OpenAiReplyOptions = {
     throw refusal('provider_invalid', { cause: new Error('a reply without choices') });
   }
   const usage = readUsage(body.usage);
-  const choices = body.choices.map((choice, position) => decodeChoice(choice, position, options));
+  const choices = atMost(body.choices, max_choices, 'choices').map((choice, position) =>
+    decodeChoice(choice, position, options),
+  );
   return { choices, ...(usage && { usage }) };
 }
 
@@ -120,7 +139,9 @@ function decodeMessage(message: Json): ReplyMessage {
   const texts = textsOf(message.content);
   const reasoning = reasoningOf(message) ?? texts.reasoning;
   const tool_calls = Array.isArray(message.tool_calls)
-    ? message.tool_calls.filter(isObject).map(call => decodeToolCall(call))
+    ? atMost(message.tool_calls, max_tool_calls, 'tool calls')
+        .filter(isObject)
+        .map(call => decodeToolCall(call))
     : [];
   const content = texts.content ?? '';
   return {
@@ -137,6 +158,9 @@ function decodeToolCall(call: Json): ToolCall {
   return {
     id: typeof call.id === 'string' && call.id !== '' ? call.id : newCallId(),
     type: 'function',
-    function: { name: String(called.name ?? ''), arguments: argumentsText(called.arguments) },
+    function: {
+      name: typeof called.name === 'string' ? called.name : '',
+      arguments: argumentsText(called.arguments),
+    },
   };
 }

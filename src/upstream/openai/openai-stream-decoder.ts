@@ -1,9 +1,17 @@
-import type { Chunk, ChunkChoice, Delta, ToolCallDelta, Usage } from '../../canonical.ts';
+import {
+  type Chunk,
+  type ChunkChoice,
+  type Delta,
+  max_choices,
+  type ToolCallDelta,
+  type Usage,
+} from '../../canonical.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { SseEvent } from '../../sse/parse.ts';
 import type { StreamDecoder } from '../adapter.ts';
 import { eventObject } from '../http/decode-reply.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
+import { atMost, max_tool_calls } from '../reply-bounds.ts';
 import { finishOf } from './finish-reason.ts';
 import {
   argumentsText,
@@ -67,7 +75,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   #chunk(body: Json): Chunk[] {
     const choices: ChunkChoice[] = [];
     if (Array.isArray(body.choices)) {
-      for (const choice of body.choices) if (isObject(choice)) choices.push(this.choice(choice));
+      for (const choice of atMost(body.choices, max_choices, 'choices'))
+        if (isObject(choice)) choices.push(this.choice(choice));
     }
     const { usageIn } = this.#options;
     const told = usageIn ? usageIn(body) : (body.usage ?? this.#usageInChoice(body));
@@ -101,7 +110,9 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (typeof from.content === 'string') delta.content = from.content;
     else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
     if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;
-    const calls = Array.isArray(from.tool_calls) ? from.tool_calls.filter(isObject) : undefined;
+    const calls = Array.isArray(from.tool_calls)
+      ? atMost(from.tool_calls, max_tool_calls, 'tool calls').filter(isObject)
+      : undefined;
     if (calls && calls.length > 0) {
       let indexes = this.#toolCalls.get(index);
       if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));

@@ -9,7 +9,8 @@ export function readUsage(value: unknown): Usage | undefined {
   const completion_tokens = tokenCount(value.completion_tokens);
   if (prompt_tokens === undefined || completion_tokens === undefined) return undefined;
   const completion = completionDetails(value);
-  const generated = completion_tokens + reasoningApart(value, prompt_tokens + completion_tokens, completion);
+  // Reasoning that is in the total alone, as xAI and Gemini have it, is generated and billed like the rest (row o4).
+  const generated = Math.max(completion_tokens, (tokenCount(value.total_tokens) ?? 0) - prompt_tokens);
   const { cached, created } = cacheTokens(value, prompt_tokens);
   return usageOf(prompt_tokens, generated, cached, completion, created);
 }
@@ -47,12 +48,6 @@ function completionDetails({ completion_tokens_details: details, reasoning_token
   const counts = isObject(details) ? countsOf(details) : undefined;
   const beside = tokenCount(reasoning_tokens);
   return beside ? { reasoning_tokens: beside, ...counts } : counts;
-}
-
-/** Reasoning that is missing in `completion_tokens`, as xAI has it: only the server's total counts it. Else 0. */
-function reasoningApart({ total_tokens }: Json, sum: number, details: Record<string, number> | undefined) {
-  const reasoning = details?.reasoning_tokens ?? 0;
-  return total_tokens === sum + reasoning ? reasoning : 0;
 }
 
 /** Figures kept of a breakdown. No server has more, and it is written with every chunk of running usage. */

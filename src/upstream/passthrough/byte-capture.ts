@@ -21,6 +21,14 @@ export class ByteCapture {
     this.#left_bytes = max_bytes;
   }
 
+  /** The bytes up to `at` as text, which is not held on to; undefined if there are too many. Mostly without a copy. */
+  stopText(at: number): string | undefined {
+    const from = this.#from;
+    if (from === undefined || this.#kept.length > 0) return this.stop(at)?.toString('utf8');
+    this.#from = undefined;
+    return at - from > this.#left_bytes ? undefined : this.#part!.toString('utf8', from, at);
+  }
+
   /** The bytes up to `at`; undefined if there are too many. */
   stop(at: number): Buffer | undefined {
     if (this.#from === undefined) return undefined;

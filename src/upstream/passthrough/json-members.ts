@@ -7,9 +7,13 @@ const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d
 /** Bytes of a name as it is written, each character escaped at most. */
 const max_name_bytes = 256;
 
+/** What may come next among the members of the object. A scalar is a number or a literal. */
+type Expected = 'first name' | 'name' | 'colon' | 'value' | 'rest of scalar' | 'end of value';
+
 /**
  * Reads some members of the outermost object of a JSON text that comes in parts, without holding the rest: a list of embeddings has many
- * megabytes before its usage. Takes linear time. Invalid JSON gives some values or none; values themselves are parsed.
+ * megabytes before its usage. Takes linear time. Reads no further once the object has ended, or is seen not to be one in JSON; then the
+ * members before that place are there. Values themselves are parsed only when they are asked for.
  */
 export class JsonMembers {
   readonly #names: ReadonlySet<string>;
@@ -18,11 +22,11 @@ export class JsonMembers {
   /** Nesting at this byte: 0 outside of the object, 1 among its members. */
   #level = 0;
   #isComplete = false;
-  /** True once the text is known to be no object. */
-  #isOther = false;
+  /** True once nothing more can be read. */
+  #isOver = false;
   #inString = false;
   #isEscaped = false;
-  #awaitsName = true;
+  #expected: Expected = 'first name';
   /** The member whose value is read; undefined between members, and for those that are not wanted. */
   #name: string | undefined;
   readonly #capture = new ByteCapture();
@@ -49,14 +53,14 @@ export class JsonMembers {
 
   /** Takes the next part of the text. */
   write(part: Buffer): void {
-    if (this.#isComplete || this.#isOther) return;
+    if (this.#isOver) return;
     this.#capture.begins(part);
     const marks = new JsonMarks(part);
-    for (let at = 0; at < part.length; at++) {
+    for (let at = 0; at < part.length && !this.#isOver; at++) {
       if (this.#inString) at = this.#inside(part, at);
       else if (this.#level > 1) at = this.#nested(part, marks.next(at));
       else if (this.#level === 1) this.#member(part[at]!, at);
-      else if (!this.#begins(part[at]!)) return;
+      else this.#begins(part[at]!, at);
     }
     this.#capture.ends();
   }
@@ -71,7 +75,7 @@ export class JsonMembers {
     this.#isEscaped = found === -1 && isEscaped;
     if (found === -1 || isEscaped) return end;
     this.#inString = false;
-    if (this.#level === 1 && this.#awaitsName) this.#named(end);
+    if (this.#level === 1 && this.#expected !== 'end of value') this.#named(end);
     return end;
   }
 
@@ -86,50 +90,92 @@ export class JsonMembers {
 
   /** A byte of the object itself. */
   #member(byte: number, at: number): void {
-    if (byte === quote) {
-      this.#inString = true;
-      if (this.#awaitsName) this.#capture.start(at + 1, max_name_bytes);
-    } else if (byte === colon) {
-      this.#awaitsName = false;
-      if (this.#name !== undefined) this.#capture.start(at + 1, this.#max_value_bytes);
-    } else if (byte === comma) this.#valueEnded(at);
-    else if (byte === openObject || byte === openArray) this.#level++;
-    else if (byte === closeObject || byte === closeArray) {
-      this.#valueEnded(at);
-      this.#level = 0;
-      this.#isComplete = true;
+    const isSpace = byte <= 0x20;
+    switch (this.#expected) {
+      case 'rest of scalar':
+        if (isScalar(byte)) return;
+        this.#expected = 'end of value';
+        return isSpace ? undefined : this.#valueEnded(byte, at);
+      case 'end of value':
+        return isSpace ? undefined : this.#valueEnded(byte, at);
+      case 'value':
+        return isSpace ? undefined : this.#valueBegun(byte, at);
+      case 'colon':
+        if (isSpace) return;
+        if (byte !== colon) return this.#broke(at);
+        this.#expected = 'value';
+        if (this.#name !== undefined) this.#capture.start(at + 1, this.#max_value_bytes);
+        return;
+      default:
+        return isSpace ? undefined : this.#nameBegun(byte, at);
     }
   }
 
-  /** A byte outside of the object; false if no object will come or it has ended. */
-  #begins(byte: number): boolean {
-    if (this.#isComplete) return false;
+  /** A byte outside of the object. */
+  #begins(byte: number, at: number): void {
     // Spaces, and the bytes of a byte order mark.
-    if (byte <= 0x20 || byte === 0xef || byte === 0xbb || byte === 0xbf) return true;
-    this.#isOther = byte !== openObject;
-    this.#level = 1;
-    return !this.#isOther;
+    if (byte <= 0x20 || byte === 0xef || byte === 0xbb || byte === 0xbf) return;
+    if (byte === openObject) this.#level = 1;
+    else this.#broke(at);
+  }
+
+  #nameBegun(byte: number, at: number): void {
+    if (byte === closeObject && this.#expected === 'first name') return this.#completed();
+    if (byte !== quote) return this.#broke(at);
+    this.#inString = true;
+    this.#capture.start(at + 1, max_name_bytes);
   }
 
   #named(at: number): void {
-    const name = nameOf(this.#capture.stop(at));
+    const name = nameOf(this.#capture.stopText(at));
     this.#name = name !== undefined && this.#names.has(name) ? name : undefined;
+    this.#expected = 'colon';
   }
 
-  #valueEnded(at: number): void {
-    if (this.#name !== undefined && !this.#awaitsName) {
+  #valueBegun(byte: number, at: number): void {
+    this.#expected = 'end of value';
+    if (byte === quote) this.#inString = true;
+    else if (byte === openObject || byte === openArray) this.#level++;
+    else if (isScalar(byte)) this.#expected = 'rest of scalar';
+    else this.#broke(at);
+  }
+
+  /** The byte behind a value. */
+  #valueEnded(byte: number, at: number): void {
+    if (byte !== comma && byte !== closeObject) return this.#broke(at);
+    if (this.#name !== undefined) {
       const value = this.#capture.stop(at);
       if (value) this.#values.set(this.#name, value);
       else this.#values.delete(this.#name);
     }
     this.#name = undefined;
-    this.#awaitsName = true;
+    this.#expected = 'name';
+    if (byte === closeObject) this.#completed();
+  }
+
+  #completed(): void {
+    this.#level = 0;
+    this.#isComplete = true;
+    this.#isOver = true;
+  }
+
+  /** Ends the reading at a byte that no JSON object can have there. */
+  #broke(at: number): void {
+    this.#capture.stop(at);
+    this.#isOver = true;
   }
 }
 
+/** Whether a byte can be part of a number or a literal: `+-.`, digits, letters. */
+const isScalar = (byte: number): boolean =>
+  (byte >= 0x30 && byte <= 0x39) ||
+  byte === 0x2b ||
+  byte === 0x2d ||
+  byte === 0x2e ||
+  ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
+
 /** A name as a parser would read it, so that an escaped one is not another. */
-function nameOf(bytes: Buffer | undefined): string | undefined {
-  const text = bytes?.toString('utf8');
+function nameOf(text: string | undefined): string | undefined {
   if (!text?.includes('\\')) return text;
   try {
     return String(JSON.parse(`"${text}"`));

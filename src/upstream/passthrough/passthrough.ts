@@ -17,15 +17,17 @@ import {
   failureOf,
   failureOfStatus,
   retryAfter_s,
+  textOfFailure,
 } from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
 import { errorTextOf, StreamBody } from '../http/reply-body.ts';
-import { headersForClient, headersForUpstream } from './passthrough-headers.ts';
+import { headersForClient, headersForUpstream, meteredHeaders } from './passthrough-headers.ts';
 import { PassthroughMeter } from './passthrough-meter.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
 import type { PassthroughRule } from './passthrough-rule.ts';
 import { PassthroughTelemetry } from './passthrough-telemetry.ts';
 import { ProviderProxy } from './provider-proxy.ts';
+import { ServedModels } from './served-models.ts';
 
 /** A configured route to one provider. */
 export interface PassthroughRoute extends Route {
@@ -51,9 +53,11 @@ export class Passthrough {
     readonly matches: (path: string) => boolean;
     readonly route: PassthroughRoute;
   }[];
-  readonly #upstreams = new Map<string, { readonly provider: Provider; readonly proxy: ProviderProxy }>();
+  readonly #upstreams = new Map<
+    string,
+    { readonly provider: Provider; readonly proxy: ProviderProxy; readonly models: ServedModels }
+  >();
   readonly #limits: PassthroughLimits;
-  readonly #models: readonly Model[];
   readonly #metrics: Metrics;
   readonly #background: Background;
 
@@ -64,15 +68,19 @@ export class Passthrough {
     background: Background,
   ) {
     this.#limits = server;
-    this.#models = models;
     this.#metrics = metrics;
     this.#background = background;
     // Whole paths first, so that they take precedence over the patterns that include them.
     const ordered = rules.toSorted((a, b) => Number(a.path.endsWith('*')) - Number(b.path.endsWith('*')));
     this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
     for (const provider of providers) {
-      if (rules.some(rule => rule.provider === provider.name))
-        this.#upstreams.set(provider.name, { provider, proxy: new ProviderProxy(provider) });
+      const { name } = provider;
+      if (rules.some(rule => rule.provider === name))
+        this.#upstreams.set(name, {
+          provider,
+          proxy: new ProviderProxy(provider),
+          models: new ServedModels(models, name),
+        });
     }
   }
 
@@ -93,15 +101,16 @@ export class Passthrough {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const { provider, proxy } = this.#upstreams.get(rule.provider)!;
-    const query = queryOf(request.url ?? '/');
+    const { provider, proxy, models } = this.#upstreams.get(rule.provider)!;
+    const { url = '/' } = request;
+    const query = queryOf(url);
     if (query === undefined) throw refusal('unknown_url');
     if (Number(request.headers['content-length']) > rule.max_body_bytes) throw tooLarge(rule.max_body_bytes);
-    const meter = PassthroughMeter.of(exchange, name => this.#modelOf(rule.provider, name));
+    const meter = PassthroughMeter.of(exchange, models, this.#metrics, url);
     const key = provider.keys.next();
     const attempt = exchange.beginAttempt({ provider: rule.provider });
     const call = new PassthroughTelemetry(exchange, provider, rule.path, this.#metrics.client, attempt);
-    let kind: string | undefined;
+    let failure: Failure | undefined;
     try {
       // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
       if (request.readableEnded) await Promise.resolve();
@@ -109,7 +118,11 @@ export class Passthrough {
       const own = { ...call.headers, ...provider.ownHeaders, ...key?.headers };
       const reply = await proxy.forward(exchange, request, response, {
         url: exchange.path.slice('/v1'.length) + query,
-        headers: headersForUpstream(request.headers, rule.forward_headers, own),
+        headers: headersForUpstream(
+          meter ? meteredHeaders(request.headers) : request.headers,
+          rule.forward_headers,
+          own,
+        ),
         limits: { ...this.#limits, ...rule },
         onBody: meter?.onBody,
       });
@@ -126,17 +139,19 @@ export class Passthrough {
       call.waited();
       if (exchange.client_gone) return;
       if (request.errored) throw new UploadAborted('the client left while sending its request');
-      const failure = failureOfCall(thrown, response.headersSent);
-      kind = failure.kind;
+      failure = failureOfCall(thrown, response.headersSent);
       exchange.end.causedBy(causeOf(failure));
       if (!response.headersSent) throw failure.error;
       // Too late for a status: the connection has been cut, and the log knows why.
       exchange.end.errorSent(failure.error);
       exchange.log.warn({ err: thrown, provider: rule.provider }, 'passthrough reply broke off');
     } finally {
-      meter?.settle();
       proxy.end(request);
-      attempt.ended(kind !== undefined ? 'failed' : exchange.client_gone ? 'aborted' : 'completed', kind);
+      // What came before a reply broke off may still be decompressed.
+      await meter?.done;
+      meter?.settle(failure !== undefined);
+      if (failure) attempt.ended('failed', failure.kind, textOfFailure(exchange, failure));
+      else attempt.ended(exchange.client_gone ? 'aborted' : 'completed');
       call.ended(meter?.names ?? {});
     }
   }
@@ -154,13 +169,6 @@ export class Passthrough {
     const rest = { ended: false, cancel: () => void reply.destroy() };
     if (meter?.readsOn && exchange.client_gone) await this.#background.finish(exchange, rest, meter.done);
     else await meter?.done;
-  }
-
-  /** The catalog's model of this name, or the one that the provider serves under it. */
-  #modelOf(provider: string, name: string): Model | undefined {
-    const isServed = ({ upstreams }: Model) =>
-      upstreams.some(upstream => upstream.provider === provider && upstream.model === name);
-    return this.#models.find(({ id }) => id === name) ?? this.#models.find(isServed);
   }
 
   close(): void {

@@ -1,160 +1,141 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { StringDecoder } from 'node:string_decoder';
+import type { Transform } from 'node:stream';
 import type { Usage } from '../../canonical.ts';
-import { isObject, type Json } from '../../json-object.ts';
-import { type SseEvent, SseParser } from '../../sse/parse.ts';
 import { decompressorOf } from '../http/reply-body.ts';
-import { JsonMembers } from './json-members.ts';
-import { reportedUsage } from './reported-usage.ts';
+import { packed_bytes_per_token } from './request-meter.ts';
+import { EventUsage, JsonUsage, PlainText, type UsageReader } from './usage-readers.ts';
 
 /** Bytes of a decompressed reply that are looked at: a list of 2,048 embeddings of 3,072 numbers has half as many. */
 const max_reply_bytes = 256 * 1024 * 1024;
-/** Bytes of the usage, and of the model's name, and of an event. */
-const max_value_bytes = 16 * 1024;
-const max_event_bytes = 1024 * 1024;
-/** Compressed bytes that may wait for the decompressor. Above that the reply comes faster than it can be read. */
-const max_waiting_bytes = 8 * 1024 * 1024;
+/** Compressed bytes that may wait for the decompressor. Above that the reply waits as well. */
+const max_waiting_bytes = 1024 * 1024;
+/** Those above which the reply is not read on: a client that catches up lets a part of it pass in spite of the pause. */
+const most_waiting_bytes = 16 * max_waiting_bytes;
 
-/** Reads the usage of a reply in one format. */
-interface UsageReader {
-  /** Takes the next bytes of the reply. */
-  write(part: Buffer): void;
-  /** Ends a reply that is complete. */
-  end?(): void;
-  /** Undefined as long as there is none that counts. */
-  readonly usage: Usage | undefined;
-  /** The model that the reply names. */
-  readonly model: string | undefined;
-  /** The id that the reply has. */
-  readonly id: string | undefined;
-}
+/** Compressed bytes of an event, which has a token. */
+const packed_bytes_per_event = 16;
+
+/** Types of streams of events, and of replies without text. */
+const stream = /^text\/event-stream\b/i;
+const lines = /^application\/(?:x-)?(?:ndjson|jsonl|jsonlines)\b/i;
+const media = /^(?:audio|image|video|application\/(?:octet-stream|zip|pdf))\b/i;
 
 /** Whether a body is JSON by its `Content-Type`. */
-export const isJson = (headers: IncomingHttpHeaders): boolean =>
+const isJson = (headers: IncomingHttpHeaders): boolean =>
   /^application\/(?:[\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '');
 
-/** Reads the usage in a reply's bytes as they pass. Never delays or fails the reply. */
+/** How a reply is read. */
+interface Reading {
+  /** Whether its text was generated, and is to be counted. */
+  readonly generates: boolean;
+  readonly max_bytes?: number;
+}
+
+/** Reads the usage, and the text, in a reply's bytes as they pass. Never fails the reply. */
 export class ReplyMeter {
   /** Resolves when what has passed of the reply was read. */
   readonly done: Promise<void>;
   /** True if the usage is at the end of a whole reply, and not in events on the way. */
   readonly isWhole: boolean;
-  readonly #reader: UsageReader;
+  readonly #generates: boolean;
   readonly #max_bytes: number;
+  readonly #type: string;
+  #reader: UsageReader | undefined;
+  /** Bytes of the reply as they came, and those that were read. */
+  #passed_bytes = 0;
   #read_bytes = 0;
+  #isRead = true;
 
-  private constructor(reply: IncomingMessage, reader: UsageReader, isWhole: boolean, max_bytes: number) {
-    this.#reader = reader;
-    this.isWhole = isWhole;
+  /** Begins to read a reply whose body has not been read. */
+  constructor(reply: IncomingMessage, { generates, max_bytes = max_reply_bytes }: Reading) {
+    const create = decompressorOf(reply);
+    this.#generates = generates;
     this.#max_bytes = max_bytes;
-    this.done = this.#read(reply);
-  }
-
-  /** The meter of a reply whose body has not been read; undefined if the reply is neither JSON nor events, or in an unknown encoding. */
-  static of(reply: IncomingMessage, max_bytes: number = max_reply_bytes): ReplyMeter | undefined {
-    if (decompressorOf(reply) === null) return undefined;
-    if (isJson(reply.headers)) return new ReplyMeter(reply, new JsonUsage(), true, max_bytes);
-    const isStream = /^text\/event-stream\b/i.test(reply.headers['content-type'] ?? '');
-    return isStream ? new ReplyMeter(reply, new EventUsage(), false, max_bytes) : undefined;
+    this.#type = reply.headers['content-type'] ?? '';
+    this.isWhole = create !== null && isJson(reply.headers);
+    this.#isRead = create !== null;
+    reply.on('data', (part: Buffer) => {
+      this.#passed_bytes += part.length;
+    });
+    this.done = create ? this.#unpack(reply, create()) : this.#read(reply, create === undefined);
   }
 
   get usage(): Usage | undefined {
-    return this.#reader.usage;
+    return this.#reader?.usage;
   }
 
   get model(): string | undefined {
-    return this.#reader.model;
+    return this.#reader?.model;
   }
 
   get id(): string | undefined {
-    return this.#reader.id;
+    return this.#reader?.id;
   }
 
-  #read(reply: IncomingMessage): Promise<void> {
-    const plain = decompressorOf(reply)?.();
-    const write = (part: Buffer) => this.#write(part);
-    if (!plain) {
-      reply.on('data', write).once('end', () => this.#reader.end?.());
-      return new Promise(resolve => reply.once('end', resolve).once('close', resolve));
-    }
+  /** Estimated tokens of the generated text that the usage does not cover. */
+  get text_tokens(): number {
+    if (!this.#generates) return 0;
+    const read = this.#reader?.text_tokens ?? 0;
+    if (read > 0 || this.#isRead || this.usage || media.test(this.#type)) return read;
+    const bytes = stream.test(this.#type) ? packed_bytes_per_event : packed_bytes_per_token;
+    return Math.ceil(this.#passed_bytes / bytes);
+  }
+
+  /** The most tokens of text that the reply can have: each has a byte at least. */
+  get most_tokens(): number {
+    return this.#read_bytes;
+  }
+
+  #read(reply: IncomingMessage, isPlain: boolean): Promise<void> {
+    if (isPlain) reply.on('data', part => this.#write(part)).once('end', () => this.#reader?.end?.());
+    return new Promise(resolve => reply.once('end', resolve).once('close', resolve));
+  }
+
+  #unpack(reply: IncomingMessage, plain: Transform): Promise<void> {
     const read = new Promise<void>(resolve => plain.once('close', resolve));
-    plain.on('error', () => {}).on('data', part => this.#write(part) || plain.destroy());
-    plain.once('end', () => this.#reader.end?.());
-    reply.on('data', part => {
-      if (plain.destroyed) return;
-      if (plain.writableLength + part.length > max_waiting_bytes) plain.destroy();
-      else plain.write(part);
+    let isFull = false;
+    const go = () => {
+      if (isFull) reply.resume();
+      isFull = false;
+    };
+    plain.on('data', part => this.#write(part) || plain.destroy()).once('end', () => this.#reader?.end?.());
+    plain.on('error', () => {
+      this.#isRead = false;
     });
-    reply.once('end', () => plain.end()).once('close', () => reply.readableEnded || plain.destroy());
+    plain.on('drain', go).on('close', go);
+    reply.on('data', part => {
+      if (plain.destroyed || plain.write(part) || plain.writableLength <= max_waiting_bytes) return;
+      isFull = true;
+      reply.pause();
+      if (plain.writableLength > most_waiting_bytes) plain.destroy(new Error('the reply comes too fast'));
+    });
+    // A reply that broke off is read as far as it came.
+    reply.once('end', () => plain.end()).once('close', () => plain.end());
     return read;
   }
 
   /** Reads a part; false once there was too much. */
   #write(part: Buffer): boolean {
     this.#read_bytes += part.length;
-    const isWithin = this.#read_bytes <= this.#max_bytes;
-    if (isWithin) this.#reader.write(part);
-    return isWithin;
-  }
-}
-
-/** Usage in a JSON object. Counts only once the object has ended: an upstream that broke off is not paid. */
-class JsonUsage implements UsageReader {
-  readonly #members = new JsonMembers(['usage', 'meta', 'model', 'id'], max_value_bytes);
-
-  write(part: Buffer): void {
-    this.#members.write(part);
-  }
-
-  get usage(): Usage | undefined {
-    if (!this.#members.isComplete) return undefined;
-    return reportedUsage({ usage: this.#members.get('usage'), meta: this.#members.get('meta') });
-  }
-
-  get model(): string | undefined {
-    return textOf(this.#members.get('model'));
-  }
-
-  get id(): string | undefined {
-    return textOf(this.#members.get('id'));
-  }
-}
-
-/** The last usage in a stream of events, whose figures are cumulative. */
-class EventUsage implements UsageReader {
-  usage: Usage | undefined;
-  model: string | undefined;
-  id: string | undefined;
-  readonly #parser = new SseParser(max_event_bytes);
-  readonly #decoder = new StringDecoder('utf8');
-
-  write(part: Buffer): void {
-    this.#take(this.#parser.feed(this.#decoder.write(part)));
-  }
-
-  /** Takes a last event without its blank line. */
-  end(): void {
-    this.#take(this.#parser.end());
-  }
-
-  #take(given: readonly SseEvent[]): void {
-    for (const { data } of given) {
-      if (this.model !== undefined && !data.includes('"usage"')) continue;
-      const event = eventOf(data);
-      this.usage = reportedUsage(event) ?? this.usage;
-      this.model = textOf(event.model) ?? this.model;
-      this.id ??= textOf(event.id);
+    if (this.#read_bytes > this.#max_bytes) {
+      this.#isRead = false;
+      return false;
     }
+    this.#reader ??= this.#readerOf(part);
+    this.#reader?.write(part);
+    return true;
+  }
+
+  /** The reader of what begins with `part`, whatever its type is said to be; undefined before its first character. */
+  #readerOf(part: Buffer): UsageReader | undefined {
+    const start = part.toString('latin1', 0, 64).replace(/^(?:\xef\xbb\xbf)?\s*/, '');
+    if (start === '') return undefined;
+    const isStream = stream.test(this.#type);
+    if (start.startsWith('{'))
+      return isStream || lines.test(this.#type)
+        ? new EventUsage(this.#generates, true)
+        : new JsonUsage(this.#generates);
+    if (isStream || /^(?:data|event|id|retry)?:/.test(start)) return new EventUsage(this.#generates, false);
+    return media.test(this.#type) ? undefined : new PlainText();
   }
 }
-
-function eventOf(data: string): Json {
-  try {
-    const event: unknown = JSON.parse(data);
-    return isObject(event) ? event : {};
-  } catch {
-    return {};
-  }
-}
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

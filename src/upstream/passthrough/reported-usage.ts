@@ -2,17 +2,50 @@ import { tokenCount, type Usage, usageOf } from '../../canonical.ts';
 import { asObject, isObject, type Json } from '../../json-object.ts';
 import { cacheTokens, readUsage } from '../openai/openai-usage.ts';
 
+/** Members of a reply itself that have counts: `usageMetadata` of Gemini, and the figures of Ollama and of llama.cpp. */
+export const countNames = [
+  'usageMetadata',
+  'prompt_eval_count',
+  'eval_count',
+  'tokens_evaluated',
+  'tokens_predicted',
+] as const;
+
 /**
- * Usage that a reply reports under any server's names: `usage` of embeddings, completions and rerankers, or the token counts of Cohere's
- * `meta`. Undefined if there is none, or one of its figures is no count: none of the others would be believed.
+ * Usage that a reply, or one event of it, reports under any server's names. Undefined if there is none, or one of its figures is no count:
+ * none of the others would be believed. Figures of an event that has only some of them are put over those `before`.
  */
-export function reportedUsage({ usage, meta }: Json): Usage | undefined {
-  if (isObject(usage)) return countsIn(usage);
-  const { billed_units, tokens } = asObject(meta);
-  return countsIn(asObject(billed_units)) ?? countsIn(asObject(tokens));
+export function reportedUsage(reply: Json, before?: Usage): Usage | undefined {
+  // Responses, Anthropic's messages and Cohere's chats have them one level deeper in events.
+  for (const holder of [reply, reply.response, reply.message, reply.delta]) {
+    const usage = isObject(holder) ? usageIn(holder, before) : undefined;
+    if (usage) return usage;
+  }
+  return undefined;
 }
 
-function countsIn(figures: Json): Usage | undefined {
+function usageIn(
+  { usage, meta, usageMetadata, ...reply }: Json,
+  before: Usage | undefined,
+): Usage | undefined {
+  const { billed_units, tokens } = asObject(isObject(usage) ? usage : meta);
+  const isCohere = isObject(billed_units) || isObject(tokens);
+  if (isObject(usage) && !isCohere) return countsIn(usage, before);
+  if (isCohere) return countsIn(asObject(billed_units), before) ?? countsIn(asObject(tokens), before);
+  if (isObject(usageMetadata)) return countsIn(namesOfGemini(usageMetadata), before);
+  const prompt_tokens = reply.prompt_eval_count ?? reply.tokens_evaluated;
+  const completion_tokens = reply.eval_count ?? reply.tokens_predicted;
+  return countsIn({ prompt_tokens, completion_tokens }, before);
+}
+
+const namesOfGemini = (figures: Json): Json => ({
+  prompt_tokens: figures.promptTokenCount,
+  completion_tokens: figures.candidatesTokenCount,
+  total_tokens: figures.totalTokenCount,
+  cached_tokens: figures.cachedContentTokenCount,
+});
+
+function countsIn(figures: Json, before: Usage | undefined): Usage | undefined {
   const told = readUsage(figures);
   if (told) return told;
   const given = [
@@ -23,12 +56,18 @@ function countsIn(figures: Json): Usage | undefined {
   const [prompt, completion, total] = given.map(tokenCount);
   if (given.some((value, at) => value != null && [prompt, completion, total][at] === undefined))
     return undefined;
+  if (prompt === undefined && total === undefined) return completedOf(before, completion);
   // Embeddings and rerankers generate nothing, and some of them report the total alone.
-  if (prompt === undefined && total === undefined) return undefined;
-  const generated = completion ?? Math.max(0, (total ?? 0) - (prompt ?? total ?? 0));
+  const generated = Math.max(completion ?? 0, (total ?? 0) - (prompt ?? total ?? 0));
   const input = (prompt ?? Math.max(0, total! - generated)) + tokensBeside(figures);
   const { cached, created } = cacheTokens(figures, input);
   return usageOf(input, generated, cached, undefined, created);
+}
+
+/** The usage `before` with another count of the completion, as Anthropic's events have it. */
+function completedOf(before: Usage | undefined, completion: number | undefined): Usage | undefined {
+  if (!before || completion === undefined) return undefined;
+  return { ...before, completion_tokens: completion, total_tokens: before.prompt_tokens + completion };
 }
 
 /** Tokens of the prompt that Anthropic does not count among its `input_tokens`: those of its cache. */

@@ -44,7 +44,9 @@ export class AttemptPermit {
     this.#ended = true;
     const { breaker, bulkhead } = this.upstream.provider;
     bulkhead.release();
-    const failure = end === 'given up' ? undefined : end;
+    // A connection that was closed while it was kept says nothing of the provider.
+    const isSilent = end === 'given up' || end?.kind === 'stale_connection';
+    const failure = isSilent ? undefined : end;
     // A refusal is an answer, and says nothing of how long answers take.
     if (failure && failure.kind !== 'refused' && !this.#answered)
       this.upstream.failed(this.#stream, failure, now_ms - this.#begun_ms, now_ms);

@@ -67,7 +67,7 @@ export class UpstreamSelector {
   /** Acquires a permit of the next upstream, without a promise if one is free. Throws NoUpstreamAvailable. */
   next(): AttemptPermit | Promise<AttemptPermit> {
     const selection = this.#select();
-    return selection.when === 'now' ? this.#acquire(selection.upstream) : this.#wait(selection);
+    return selection.when === 'now' ? this.acquire(selection.upstream) : this.#wait(selection);
   }
 
   /** Whether an upstream other than `current` could be tried at once. */
@@ -99,7 +99,8 @@ export class UpstreamSelector {
     });
   }
 
-  #acquire(upstream: Upstream): AttemptPermit {
+  /** Acquires a permit of `upstream`, even above its limit. */
+  acquire(upstream: Upstream): AttemptPermit {
     return AttemptPermit.acquire(upstream, this.#exchange.request.stream, this.#exchange.clock.elapsed_ms());
   }
 
@@ -110,7 +111,7 @@ export class UpstreamSelector {
     this.#exchange.whenLeft = this.end;
     try {
       for (let selection = first; ; selection = this.#select()) {
-        if (selection.when === 'now') return this.#acquire(selection.upstream);
+        if (selection.when === 'now') return this.acquire(selection.upstream);
         if (selection.when === 'never')
           throw new NoUpstreamAvailable(this.#isOverflown ? 'full' : selection.why, selection.usable_in_ms);
         if (selection.when === 'later') return await this.#retry(selection.upstream, selection.wait_ms);
@@ -143,7 +144,7 @@ export class UpstreamSelector {
     const in_ms = upstream.usable_in_ms(this.#exchange.clock.elapsed_ms());
     if (in_ms > 0) throw new NoUpstreamAvailable('unusable', in_ms);
     if (!upstream.provider.bulkhead.hasPermit) throw new NoUpstreamAvailable('full', 0);
-    return this.#acquire(upstream);
+    return this.acquire(upstream);
   }
 
   /** A permit of the upstream's provider, or undefined if none comes free in time. */

@@ -52,7 +52,7 @@ describe('the options of createGateway', () => {
 
   it('accompany a configuration, whose absence is reported alike', async () => {
     expect(await messageOf(createGateway(undefined as never))).toMatch(
-      /^configuration: 1 mistake\n {2}\(top level\): is required: object/,
+      /^configuration: 1 mistake\n {2}\(top level\): is required: an object/,
     );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../../../src/catalog/default-models.ts';
 import { auth, createChain, rateLimit, validation } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
 
@@ -62,6 +63,12 @@ describe('the check of a chain without authentication', () => {
     createChain([auth()], { log: telling, accounts });
     createChain([auth({ accounts })], { log: telling });
     expect(said).toHaveLength(2);
+    const models = defaultModels('any').map(model => ({
+      ...model,
+      pricing: { prompt: '0', completion: '15' },
+    }));
+    createChain([auth()], { log: telling, accounts, models: models.slice(0, 1) });
+    expect(said[2]).toMatch(/^models\[0\]\.pricing\.completion: .* is written "0\.000015"$/);
   });
 });
 
@@ -97,7 +104,7 @@ describe('the errors in the options of createChain', () => {
     [
       { acounts: {}, max_body_bytes: 0 },
       [
-        'max_body_bytes: Too small: expected number to be >0',
+        'max_body_bytes: must be above 0, not 0',
         expect.stringMatching(
           /^acounts: unknown name; did you mean 'accounts'\? Accepted here: models, accounts, .*, log, registry, state, accountOf$/,
         ) as unknown as string,

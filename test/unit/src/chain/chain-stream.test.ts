@@ -5,6 +5,7 @@ import { Chain } from '../../../../src/chain/chain.ts';
 import { fromGenerator } from '../../../../src/chain/from-generator.ts';
 import { outcomeOf } from '../../../../src/settlement/settle.ts';
 import type { Stage } from '../../../../src/stage.ts';
+import type { StreamTransformer } from '../../../../src/stream.ts';
 import { chunkOf, collected, streamOf, through } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
@@ -101,6 +102,31 @@ describe('a stream through the stages', () => {
     expect(fault).toBe(bug);
     expect(chunks).toHaveLength(1);
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
+  });
+
+  it('cancels the transformers that it has when a later stage fails to make its own', () => {
+    const cancelled: string[] = [];
+    const made: Stage = {
+      name: 'made',
+      onStream: () => ({ transform() {}, cancel: () => void cancelled.push('made') }),
+    };
+    const failing: Stage = {
+      name: 'failing',
+      onStream() {
+        throw new Error('bug');
+      },
+    };
+    expect(() => through(entered([failing, made]).passage, streamOf([]))).toThrow('bug');
+    expect(cancelled).toEqual(['made']);
+  });
+
+  it('refuses a promise of a transformer, and cancels the transformer when it comes', async () => {
+    const cancelled = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<StreamTransformer>();
+    const promising = { name: 'promising', onStream: () => late.promise } as unknown as Stage;
+    expect(() => through(entered([promising]).passage, streamOf([]))).toThrow('returned a promise');
+    late.resolve({ transform() {}, cancel: cancelled.resolve });
+    await cancelled.promise;
   });
 
   it('passes an error of its source through all stages, which may still flush', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { mistakesOf, sampleConfig } from './sample-config.ts';
+import { mistakesOf, sampleConfig, withModel } from './sample-config.ts';
 
 const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
 const everybody =
@@ -111,6 +111,10 @@ describe('the check for options without effect', () => {
     [
       { routing: { retry_ratio: 1 } },
       'routing.retry_ratio: has no effect: every model has one upstream, and retries_per_upstream is 0',
+    ],
+    [
+      withModel({ pricing: { prompt: '3', completion: '0.001', input_cache_read: '0.00000075' } }),
+      'models[0].pricing.prompt: "3" is $3 for one token; "3" per million tokens is written "0.000003"',
     ],
   ])('warns: %j', async (changes, warning) => {
     expect(await warningsOf({ accounts, ...changes })).toEqual([warning]);

@@ -24,7 +24,10 @@ describe('the expansion of variables', () => {
     ['${A}', 'x'],
     ['a${A}b${_B1}c', 'axbyc'],
     ['${A}${A}', 'xx'],
-    ['$A', '$A'],
+    ['a $A', 'a $A'],
+    ['$ecret', '$ecret'],
+    ['50%', '50%'],
+    ['environment.A', 'environment.A'],
     ['${EMPTY}', ''],
     ['${A:-other}', 'x'],
     ['${NONE:-other}', 'other'],
@@ -66,6 +69,21 @@ describe('the expansion of variables', () => {
           'has a ${ that expands to nothing; accepted are: ${NAME}, ${NAME:-default} with no braces in the default, ${file:PATH}, and $${ for a literal ${',
       },
     ]);
+  });
+
+  it.each([
+    '$NOPE',
+    '$(NOPE)',
+    '%NOPE%',
+    '{{NOPE}}',
+    '{{ NOPE }}',
+    'os.environ/NOPE',
+    'env.NOPE',
+    'env:NOPE',
+  ])('rejects %s, which another program would expand, with the form that is meant', text => {
+    const message =
+      'is not expanded in this form: write ${NOPE} for the variable; a value that really has this text comes from one';
+    expect(expanded({ value: text }, { NOPE: 'x' }).issues).toEqual([{ path: ['value'], message }]);
   });
 
   it('reaches into lists and objects, and changes nothing else', () => {

@@ -39,7 +39,7 @@ describe('an invalid configuration', () => {
       account({ keys: [{ valeu: 'sk-12345678' }] }),
       ['accounts.demo.keys[0]: must be an object with one name: value or sha256'],
     ],
-    ['a missing section', { models: sampleConfig().models }, ['providers: is required: record']],
+    ['a missing section', { models: sampleConfig().models }, ['providers: is required: an object']],
     [
       'a wrong type',
       sampleConfig({ server: { port: 'x' } }),
@@ -310,19 +310,25 @@ stages:
   });
 
   it.each([
+    [
+      'that is indented with tabs, once',
+      'tabs.yaml',
+      'server:\n\tport: 1\n\thost: a\nadmin:\n\tport: 2\n',
+      '(top level) (line 2): is indented with a tab; YAML takes spaces only, also on the lines below',
+    ],
     ['that is missing', 'absent.yaml', undefined, '(top level): cannot be read: ENOENT'],
     ['that is not YAML', 'broken.yaml', 'server: {\nmodels: [', /^\(top level\) \(line \d\): /],
     [
       'with a duplicate key',
       'twice.yaml',
       'log: {}\nserver: {}\nlog: {}\n',
-      /^\(top level\) \(line 3\): .*unique/i,
+      'log (line 3): stands here a second time (first in line 1); a name can be in its map once: put both together, or remove one',
     ],
     [
       'with a duplicate key in a list, written as a number and as text',
       'below.yaml',
       "models:\n  - effort_map: {}\n  - effort_map:\n      1: a\n      2: b\n      '1': c\n",
-      '(top level) (line 6): Map keys must be unique',
+      '1 (line 6): stands here a second time (first in line 4); a name can be in its map once: put both together, or remove one',
     ],
     [
       'with a merge key',
@@ -337,7 +343,7 @@ stages:
       '(top level): has an alias (*name) without its anchor (&name), or too many of them',
     ],
     ['that is too large', 'large.yaml', '#'.repeat(4_194_305), '(top level): is larger than 4194304 bytes'],
-    ['that is empty', 'empty.yaml', '', 'providers: is required: record'],
+    ['that is empty', 'empty.yaml', '', 'providers: is required: an object'],
     ['that is plain text', 'text.yaml', 'hello', '(top level): must be an object, not a string'],
   ])('names a file %s', async (_, name, text, expected) => {
     const path = text === undefined ? join(dirname(file('x', '')), name) : file(name, text);

@@ -8,8 +8,12 @@ const model = (id: string) => ({
   model: { id },
   trace_id: undefined,
 });
-const end = (error_type: string | undefined, first_token_ms: number | undefined) => ({
-  end_reason: 'completed',
+const end = (
+  error_type: string | undefined,
+  first_token_ms: number | undefined,
+  end_reason = 'completed',
+) => ({
+  end_reason,
   status: 200,
   error_type,
   account: undefined,
@@ -25,20 +29,22 @@ const end = (error_type: string | undefined, first_token_ms: number | undefined)
   timings: { duration_ms: 2000, first_token_ms },
 });
 
-it('sums the counters of all models, and sorts errors by count', async () => {
+it('sums the counters of all models, and counts no refusals and no errors of clients as failures', async () => {
   const registry = new Registry();
   const metrics = new Metrics(registry);
   metrics.settled(model('a/one'), end(undefined, 90));
   metrics.settled(model('a/two'), end(undefined, 100));
   metrics.settled(model('a/one'), end('server_error', 200_000));
-  for (const id of ['a/one', 'a/two']) metrics.settled(model(id), end('provider_error', undefined));
+  for (const id of ['a/one', 'a/two'])
+    metrics.settled(model(id), end('provider_error', undefined, 'upstream_failed'));
+  for (const type of ['rate_limit_error', 'invalid_request_error'])
+    metrics.settled(model('a/one'), end(type, undefined, 'refused'));
   const { first_tokens, ...figures } = await liveFigures(registry);
   expect(figures).toEqual({
-    requests: 5,
-    errors: { provider_error: 2, server_error: 1 },
-    tokens: 60,
+    requests: 7,
+    failures: 3,
+    tokens: 84,
   });
-  expect(Object.keys(figures.errors)).toEqual(['provider_error', 'server_error']);
   expect(first_tokens.map(({ within_s }) => within_s)).toEqual([
     0.001,
     0.005,
@@ -70,5 +76,10 @@ it('sums the counters of all models, and sorts errors by count', async () => {
 });
 
 it('returns zeros where nothing was counted', async () => {
-  expect(await liveFigures(new Registry())).toEqual({ requests: 0, errors: {}, tokens: 0, first_tokens: [] });
+  expect(await liveFigures(new Registry())).toEqual({
+    requests: 0,
+    failures: 0,
+    tokens: 0,
+    first_tokens: [],
+  });
 });

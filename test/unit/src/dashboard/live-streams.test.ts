@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Person } from '../../../../src/dashboard/access/roles.ts';
 import { type LiveSource, LiveStreams } from '../../../../src/dashboard/live-streams.ts';
 import { until } from '../../../support/until.ts';
 
@@ -20,7 +21,12 @@ interface Serving {
   readonly refused: number[];
 }
 
-/** Serves streams of `source` to everybody; the header `session` says whose they are. */
+const personOf = ({ headers }: IncomingMessage): Person => ({
+  actor: String(headers.person ?? 'one'),
+  role: 'viewer',
+});
+
+/** Serves streams of `source` to everybody; the header `person` says whose they are, each in a session of its own. */
 async function serving(
   options: ConstructorParameters<typeof LiveStreams>[0],
   source: LiveSource,
@@ -31,9 +37,11 @@ async function serving(
   const refused: number[] = [];
   const log = { warn: (_: object, message: string) => void warnings.push(message) } as never;
   server = createServer((incoming: IncomingMessage, response) => {
-    const form_token = String(incoming.headers.session ?? 'one');
     live!
-      .serve({ path: 'live', form_token, incoming, response, isOpen, context: { log } }, source)
+      .serve(
+        { path: 'live', session: personOf(incoming), incoming, response, isOpen, context: { log } },
+        source,
+      )
       .catch(thrown => {
         refused.push(thrown.status);
         response.writeHead(thrown.status).end();
@@ -88,12 +96,17 @@ describe('streams of open pages', () => {
     expect(warnings).toEqual(['failed to update a live page']);
   });
 
-  it('are bounded for a session and in all', async () => {
+  it('are bounded for a person, whatever the number of sessions, and in all', async () => {
     const source = { every_ms: 1000, next: async () => 1 };
-    const { url } = await serving({ max_per_session: 2, max_streams: 3 }, source);
-    const statusFor = async (session: string) => (await fetch(url, { headers: { session } })).status;
-    expect([await statusFor('a'), await statusFor('a'), await statusFor('a')]).toEqual([200, 200, 503]);
-    expect([await statusFor('b'), await statusFor('c')]).toEqual([200, 503]);
+    const { url } = await serving({}, source);
+    const statuses = async (person: string, count: number) => {
+      const answers = Array.from({ length: count }, () => fetch(url, { headers: { person } }));
+      return (await Promise.all(answers)).map(({ status }) => status).sort();
+    };
+    expect(await statuses('greedy', 64)).toEqual([...Array(8).fill(200), ...Array(56).fill(503)]);
+    for (let others = 1; others < 8; others++)
+      expect(await statuses(`other ${others}`, 8)).toEqual(Array(8).fill(200));
+    expect([live!.size, await statuses('late', 1)]).toEqual([64, [503]]);
   });
 
   it('do not begin for a browser that left before', async () => {
@@ -103,7 +116,13 @@ describe('streams of open pages', () => {
     let ended: Promise<unknown> | undefined;
     server = createServer((incoming, response) => {
       incoming.socket.destroy();
-      const request = { path: 'live', form_token: 'one', incoming, response, isOpen: async () => true };
+      const request = {
+        path: 'live',
+        session: personOf(incoming),
+        incoming,
+        response,
+        isOpen: async () => true,
+      };
       const context = { log: { warn: () => {} } as never };
       response.once('close', () => (ended = live!.serve({ ...request, context }, source)));
     });
@@ -148,6 +167,7 @@ describe('streams of open pages', () => {
     const { url } = await serving({}, { every_ms: 3_600_000, next: async () => 1 });
     const leaving = new AbortController();
     await fetch(url, { signal: leaving.signal });
+    expect(live!.size).toBe(1);
     leaving.abort();
     await until(() => live!.size === 0);
   });

@@ -13,12 +13,13 @@ const sizeOfText = (text: string, limits: JsonSize = unlimited) => jsonSizeOf(Bu
 
 /** What a walk of the parsed value finds. */
 function walked(value: unknown): CountedJson {
-  if (typeof value !== 'object' || value === null) return { values: 1, keys: 0, levels: 0 };
+  if (typeof value !== 'object' || value === null) return { values: 1, keys: 0, containers: 0, levels: 0 };
   const sizes = Object.values(value).map(walked);
   const own = Array.isArray(value) ? 0 : sizes.length;
   return {
     values: sizes.reduce((sum, { values }) => sum + values, 1),
     keys: sizes.reduce((sum, { keys }) => sum + keys, own),
+    containers: sizes.reduce((sum, { containers }) => sum + containers, 1),
     levels: 1 + Math.max(0, ...sizes.map(({ levels }) => levels)),
   };
 }
@@ -49,7 +50,7 @@ describe('the size of JSON text', () => {
     ['{"a":1,"a":2,"a":3}', 4, 3, 1],
     ['[-1.5e-7 , true\n,false,\tnull]', 5, 0, 1],
   ])('of %s is %d values, %d keys and %d levels', (text, values, keys, levels) => {
-    expect(sizeOfText(text)).toEqual({ values, keys, levels });
+    expect(sizeOfText(text)).toMatchObject({ values, keys, levels });
   });
 
   it('exceeds no limit that is equal to it', () => {
@@ -79,17 +80,27 @@ describe('the size of JSON text', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
-        fc.integer({ min: 1, max: 50 }),
-        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 20, max: 100 }),
+        fc.integer({ min: 8, max: 40 }),
         (value, values, keys) => {
           const text = JSON.stringify(value);
+          fc.pre(!mayExceed(Buffer.byteLength(text), { values, keys }));
           const size = walked(value);
-          if (mayExceed(Buffer.byteLength(text), { values, keys })) return;
           expect(size.values).toBeLessThanOrEqual(values);
           expect(size.keys).toBeLessThanOrEqual(keys);
         },
       ),
     );
+  });
+
+  it.each([1, 10, 300_000])('is not counted for text too short to exceed a limit of %d', limit => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const arrays = `[${Array(limit).fill(0)}]`;
+    const objects = `{${Array(limit + 1).fill('"":0')}}`;
+    expect(mayExceed(arrays.length, { values: limit, keys: most })).toBe(true);
+    expect(mayExceed(2 * limit - 1, { values: limit, keys: most })).toBe(false);
+    expect(mayExceed(objects.length, { values: most, keys: limit })).toBe(true);
+    expect(mayExceed(5 * limit - 1, { values: most, keys: limit })).toBe(false);
   });
 
   it('is counted to the end of any text, JSON or not, without throwing', () => {

@@ -41,6 +41,12 @@ it('concatenates the lists of logprobs', () => {
   expect(choices[0]?.logprobs).toEqual({ content: [{ token: 'a' }, { token: 'b' }] });
 });
 
+it('takes the log probabilities of more tokens than a call may have arguments', () => {
+  const content = Array.from({ length: 200_000 }, () => ({ token: 'a' }));
+  const { choices } = assembled({ choices: [piece(0, { content: 'a' }, 'stop', { logprobs: { content } })] });
+  expect(choices[0]?.logprobs).toEqual({ content });
+});
+
 it.each<[string, Chunk[]]>([
   ['no choice', []],
   ['an unfinished choice', [{ choices: [piece(0, { content: 'a' })] }]],

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { type BodyLimits, bodyLimits } from '../../../../src/inbound/body-limits.ts';
+import { bufferLimits } from '../../../../src/inbound/buffer-limits.ts';
 import { BufferedBytes } from '../../../../src/inbound/buffered-bytes.ts';
 import { bytesOf } from '../../../../src/inbound/upload.ts';
 import { BodyMetrics } from '../../../../src/telemetry/body-metrics.ts';
@@ -15,7 +16,7 @@ function open(limits: Partial<BodyLimits>) {
   const request = Object.assign(new PassThrough(), { headers: {}, complete: false });
   const checked = { ...z.object(bodyLimits).parse({}), ...limits };
   const exchange = sampleExchange({ start: { clock } });
-  const body = new BufferedBytes(checked, new BodyMetrics(new Registry())).open(exchange);
+  const body = new BufferedBytes(bufferLimits(checked), new BodyMetrics(new Registry())).open(exchange);
   const received = bytesOf(request as unknown as IncomingMessage, checked, exchange, body);
   received.catch(() => {});
   return { clock, request, received };
@@ -50,6 +51,24 @@ describe('the reading of an upload', () => {
   it('fails at the total deadline where that is shorter than the idle timeout', async () => {
     const { received } = open({ body_idle_ms: 5000, body_timeout_ms: 20 });
     await expect(received).rejects.toThrow('The request body did not arrive within 0.02 seconds.');
+  });
+
+  it('leaves no timer behind that was set before the total deadline came near', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length;
+    const before = timers();
+    const { clock, request, received } = open({ body_idle_ms: 60_000, body_timeout_ms: 100_000 });
+    await write(request, '{');
+    clock.advance(50_000);
+    await write(request, '}');
+    request.end();
+    await received;
+    expect(timers()).toBe(before);
+  });
+
+  it('fails when it comes in so many pieces that these take the memory', async () => {
+    const { request, received } = open({ max_buffered_bytes: 100_000 });
+    for (let at = 0; at < 200; at++) await write(request, ' ');
+    await expect(received).rejects.toMatchObject({ status: 502, type: 'server_error' });
   });
 
   it('fails after a pause that is too long', async () => {

@@ -50,6 +50,16 @@ describe('the heartbeat of a stream', () => {
     expect(client.written).toBe(`data: a\n\n${heartbeat}${heartbeat}`);
   });
 
+  it('is not written within keepalive_ms of the last event', () => {
+    say('a');
+    pass(60);
+    say('b');
+    pass(60);
+    expect(client.written).toBe('data: a\n\ndata: b\n\n');
+    pass(40);
+    expect(client.written).toBe(`data: a\n\ndata: b\n\n${heartbeat}`);
+  });
+
   it('is paused while the client reads nothing, and resumes with it', async () => {
     client.keepsUp = false;
     say('a');
@@ -84,6 +94,25 @@ describe('the heartbeat of a stream', () => {
     client.emit('finish');
     await ended;
     expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a batch of events', () => {
+  it('is written once, in one piece, and the next one behind it', () => {
+    writer.chunk(chunkOf({ content: 'a' }));
+    writer.chunk(chunkOf({ content: 'b' }));
+    expect(client.written).toBe('');
+    writer.flush();
+    writer.flush();
+    say('c');
+    expect(client.written).toBe('data: a\n\ndata: b\n\ndata: c\n\n');
+  });
+
+  it('is not written to a connection that was destroyed', () => {
+    say('a');
+    client.destroy();
+    say('b');
+    expect(client.written).toBe('data: a\n\n');
   });
 });
 

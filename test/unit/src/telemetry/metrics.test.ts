@@ -170,6 +170,15 @@ it('shows when the running configuration was accepted', async () => {
   expect(await samples('sluice_config_loaded_timestamp_seconds')).toEqual({ '': 1_795_000_000.5 });
 });
 
+it('tells an overhead of 120 ms from one of 900 ms, and one of 4 s from one of 8 s', async () => {
+  for (const own_ms of [120, 900, 4000, 8000]) metrics.overhead(exchange, own_ms);
+  const counts = await samples('sluice_overhead_seconds');
+  const upTo = ['0.1', '0.15', '0.5', '1', '5', '10'].map(
+    le => counts[`_bucket{le="${le}",endpoint="chat.completions"}`],
+  );
+  expect(upTo).toEqual([0, 1, 1, 2, 3, 4]);
+});
+
 describe('the series of requests', () => {
   const name = 'sluice_requests_total';
   const endpoints = ['chat.completions', 'responses'];

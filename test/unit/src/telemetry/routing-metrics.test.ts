@@ -27,6 +27,7 @@ it('shows the state of a watched provider at each scrape, until it is unwatched'
     'sluice_breaker_transitions_total{sluice_provider="a",state="closed"} 0',
     'sluice_breaker_transitions_total{sluice_provider="a",state="open"} 0',
     'sluice_breaker_transitions_total{sluice_provider="a",state="half_open"} 0',
+    'sluice_usage_bounded_total{sluice_provider="a"} 0',
     'sluice_provider_in_flight{sluice_provider="a"} 3',
     'sluice_provider_queued{sluice_provider="a"} 1',
     'sluice_provider_healthy{sluice_provider="a"} 0',
@@ -36,7 +37,7 @@ it('shows the state of a watched provider at each scrape, until it is unwatched'
     'sluice_upstream_certificate_expiry_timestamp_seconds{sluice_provider="a"} 1795000000',
   ]);
   unwatch();
-  expect((await samples()).filter(line => !line.includes('_transitions_total'))).toEqual([]);
+  expect((await samples()).filter(line => !/_transitions_total|_bounded_total/.test(line))).toEqual([]);
 });
 
 it('counts failovers, denied retries, breaker transitions, waits for a permit and overloads', async () => {

@@ -26,7 +26,7 @@ describe('the usage of a reply', () => {
       usageOf(12, 9, 4),
     ],
     [{ prompt_tokens: 12, completion_tokens: 9, prompt_tokens_details: null }, usageOf(12, 9)],
-    [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 99 }, usageOf(12, 9)],
+    [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 99 }, usageOf(12, 87)],
     [{ prompt_tokens: 12.7, completion_tokens: 3.2 }, usageOf(12, 3)],
     // Half a figure is none: it would be billed as if it were exact.
     [{ prompt_tokens: 12 }, undefined],

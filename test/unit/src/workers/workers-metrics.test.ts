@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Gauge, Registry } from 'prom-client';
 import { MetricFactory } from '../../../../src/telemetry/metric-factory.ts';
 import { openMetricsOf } from '../../../../src/telemetry/open-metrics.ts';
+import { RoutingMetrics } from '../../../../src/telemetry/routing-metrics.ts';
 import { Channel } from '../../../../src/workers/channel.ts';
 import { Workers } from '../../../../src/workers/workers.ts';
 import { MergedMetrics, WorkerMetrics } from '../../../../src/workers/workers-metrics.ts';
@@ -26,6 +27,7 @@ function metricsOf() {
     running: metrics.gauge({ name: 'running', help: 'n' }),
     healthy: metrics.gauge({ name: 'healthy', help: 'h', aggregator: 'min' }),
     age: metrics.gauge({ name: 'age_seconds', help: 'a', aggregator: 'max' }),
+    routing: new RoutingMetrics(registry),
   };
 }
 
@@ -76,6 +78,24 @@ describe('the metrics of several processes', () => {
         'age_seconds 2',
       ]),
     );
+  });
+
+  it('count the circuit breakers of workers, and not those of the primary process, which are always closed', async () => {
+    const { own, start, lines } = setting();
+    const provider = (state: 'closed' | 'open') => ({
+      name: 'p',
+      healthy: true,
+      breaker: { state },
+      bulkhead: { in_flight: 0, queued: 0 },
+      certificates: { soonest_ms: undefined },
+    });
+    own.routing.watch(provider('closed'));
+    for (const worker of [1, 2]) start(worker).routing.watch(provider('open'));
+    expect((await lines()).filter(line => line.startsWith('sluice_breaker_state'))).toEqual([
+      'sluice_breaker_state{sluice_provider="p",state="closed"} 0',
+      'sluice_breaker_state{sluice_provider="p",state="open"} 2',
+      'sluice_breaker_state{sluice_provider="p",state="half_open"} 0',
+    ]);
   });
 
   it("are told by process where they are Node's own", async () => {

@@ -30,6 +30,24 @@ describe('a rate-limited exchange', () => {
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 9900 });
   });
 
+  it('settles what it reserved before its account was known', async () => {
+    const limits = { concurrent_requests: 1, requests_per_minute: 10 };
+    const limited = new LimitedStage(plan, { options: { limits } });
+    const unknown = () => {
+      const exchange = limited.exchange();
+      exchange.account = undefined;
+      return exchange;
+    };
+    const exchange = unknown();
+    await limited.stage.onHeaders!(exchange);
+    expect(() => limited.stage.onHeaders!(unknown())).toThrow('1 concurrent request.');
+    exchange.account = { id: 'a', plan: 'tested' };
+    await limited.stage.onRequest!(exchange);
+    limited.settle(exchange, 40, 60);
+    await limited.stage.onHeaders!(unknown());
+    expect(await limited.remaining()).toEqual({ requests: 9, tokens: 9900 });
+  });
+
   it('goes into debt when it uses more, which blocks further requests until the debt has left', async () => {
     const limited = new LimitedStage(plan);
     limited.settle(await limited.admitted(), 1000, 30_000);
@@ -152,6 +170,26 @@ describe('a rate-limited exchange', () => {
     await limited.admitted();
   });
 
+  it('reserves what recent ones have used when its body is passed on unread', async () => {
+    const limited = new LimitedStage({ ...plan, usd_per_month: '1.5' });
+    const unread = () => {
+      const start = { endpoint: { name: 'passthrough' as const, public: false }, clock: limited.clock };
+      const exchange = sampleExchange({ start });
+      exchange.account = { id: 'a', plan: 'tested' };
+      limited.stage.onHeaders!(exchange);
+      exchange.beginAttempt();
+      return exchange;
+    };
+    for (let at = 0; at < 3; at++) limited.settle(unread(), 2000, 0, { cost_usd: '0.3' });
+    expect((await limited.remaining()).tokens).toBe(4000);
+    // Two more do not fit under the limit on money.
+    const running = unread();
+    expect((await limited.remaining()).tokens).toBeLessThan(2000);
+    expect(unread).toThrow('Monthly spending limit exceeded');
+    limited.settle(running, 0, 0);
+    expect((await limited.remaining()).tokens).toBe(4000);
+  });
+
   it('reserves its request and its concurrency before its body is read, and neither again after', async () => {
     const limited = new LimitedStage({ requests_per_minute: 2, concurrent_requests: 2 });
     const exchange = limited.exchange();
@@ -168,7 +206,7 @@ describe('a rate-limited exchange', () => {
     const limits = { requests_per_minute: 5, concurrent_requests: 5 };
     for (const late of [
       { tokens_per_minute: 600 },
-      { usd_per_month: '0.01' },
+      { usd_per_month: { limit: '0.01', hard: false } },
       { models: { [model]: limits } },
     ]) {
       const taken: string[][] = [];

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import {
   estimatePromptTokens,
   expectedUse,
+  fittingMaxTokens,
+  mostUse,
 } from '../../../../../plugins/stages/rate-limit/request-charge.ts';
 import { UsageAverage } from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
 import type { ChatRequest } from '../../../../../src/canonical.ts';
@@ -80,5 +82,38 @@ describe('the expected use of an exchange', () => {
     const limits = { limits: [], countsTokens: false, countsMoney: false };
     const expected = { request: sampleRequest(), model, average: new UsageAverage(500) };
     expect(expectedUse(limits, 100, expected)).toEqual({ requests: 1, tokens: 0, nano_usd: 0 });
+  });
+});
+
+describe('the most that an exchange may use', () => {
+  const model = sampleModel({ max_completion_tokens: 4000, context_length: 10_000 });
+  const average = new UsageAverage(500);
+  const ceiling = (request: Partial<ChatRequest>, of = model) => {
+    const expected = { request: sampleRequest(request), model: of, average };
+    const set = { countsTokens: true, countsMoney: true };
+    return expectedUse(set, 100, expected, mostUse(100, expected)).ceiling!;
+  };
+
+  it('is a generous prompt and max_tokens, else the maximum of the model, for each choice', () => {
+    expect(ceiling({}).tokens).toBe(264 + 4000);
+    expect(ceiling({ max_tokens: 300 }).tokens).toBe(264 + 300);
+    expect(ceiling({ max_tokens: 9000 }).tokens).toBe(264 + 4000);
+    expect(ceiling({ max_tokens: 300, n: 3 }).tokens).toBe(264 + 900);
+    expect(ceiling({ max_tokens: 300 }, { ...model, context_length: 200 }).tokens).toBe(500);
+  });
+
+  it('is priced by the catalog, the prompt also at the price of writing it to a cache', () => {
+    // 264 × 0.000003 + 600 × 0.000006 dollars.
+    expect(ceiling({ max_tokens: 300, n: 2 }).nano_usd).toBe(4_392_000);
+    const pricing = { ...model.pricing, input_cache_write: '0.000004' };
+    expect(ceiling({ max_tokens: 300 }, { ...model, pricing }).nano_usd).toBe(2_856_000);
+  });
+
+  it('says which max_tokens would fit into what is left', () => {
+    const most = { prompt: 100, completion: 2000, choices: 2 };
+    expect(fittingMaxTokens({ name: 'tokens_per_day', max: 5000 }, 1000, most, model)).toBe(450);
+    // 100 × 0.000003 dollars are the prompt's; 0.000012 is a token of both choices.
+    expect(fittingMaxTokens({ name: 'usd_per_month', max: 1e9 }, 1_500_000, most, model)).toBe(100);
+    expect(fittingMaxTokens({ name: 'tokens_per_day', max: 5000 }, 50, most, model)).toBeLessThan(1);
   });
 });

@@ -144,6 +144,18 @@ describe('a text that starts in reasoning and is to stay joined', () => {
     expect(found.at(-1)!.tool_calls).toEqual(calls.tool_calls);
   });
 
+  it('gets it with text that was held at the latest on the chunk that ends its choice', async () => {
+    const sent = [
+      chunkOf({ content: ' <thi' }),
+      chunkOf({}, 'length'),
+      { choices: [], usage: usageOf(3, 2) },
+    ];
+    const { chunks } = await stageOf(asked(true)).stream(sent);
+    const last = choicesOf(chunks).findIndex(({ finish_reason }) => finish_reason !== null);
+    expect(assembled(chunks.slice(0, last + 1)).content).toBe('<think> <thi');
+    expect(choicesOf(chunks)).toHaveLength(last + 1);
+  });
+
   it('gets none when the upstream separates, without effort, or where it cannot be known', async () => {
     const separated = { reasoning: 'One.', content: 'Yes.' };
     expect(replied(asked(true), separated).content).toBe('<think>One.</think>Yes.');

@@ -55,15 +55,29 @@ describe('the login throttle', () => {
     },
   );
 
-  it('forgets failures after a success, and after an hour', () => {
+  it('forgets the failures of a name after its success, in any case of the name', () => {
     const attempt = { name: 'olga', address: '192.0.2.1' };
-    const { throttle } = failing(40);
+    const { throttle } = failing(9, 'Olga');
+    throttle.failed(attempt);
+    expect(throttle.wait_ms(attempt)).toBe(30_000);
     throttle.succeeded(attempt);
     expect(throttle.wait_ms(attempt)).toBe(0);
+  });
+
+  it('keeps the failures of an address, and how long it waits, when a name there succeeds', () => {
+    const { clock, throttle } = failing(12);
+    const [guess, own] = ['victim', 'attacker'].map(name => ({ name, address: '192.0.2.1' }));
+    clock.advance(3000);
+    throttle.failed(own!);
+    throttle.succeeded(own!);
+    expect(throttle.wait_ms(guess!)).toBe(1000);
+  });
+
+  it('forgets failures after an hour', () => {
     const later = failing(40);
     later.clock.advance(3_600_000);
-    later.throttle.failed(attempt);
-    expect(later.throttle.wait_ms(attempt)).toBe(0);
+    later.throttle.failed({ name: 'olga', address: '192.0.2.1' });
+    expect(later.throttle.wait_ms({ name: 'olga', address: '192.0.2.1' })).toBe(0);
   });
 
   it('keeps an address that goes on failing while thousands of other addresses fail', () => {

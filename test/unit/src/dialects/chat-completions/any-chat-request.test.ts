@@ -68,7 +68,7 @@ const fields = fc.record(
     max_tokens: count,
     stop: fc.array(word, { minLength: 1, maxLength: 3 }),
     tools: fc.array(tool, { minLength: 1, maxLength: 3 }),
-    n: count,
+    n: fc.integer({ min: 1, max: 128 }),
     top_p: unit,
     presence_penalty: unit,
     frequency_penalty: unit,

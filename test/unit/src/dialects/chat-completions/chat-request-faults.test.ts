@@ -123,6 +123,7 @@ describe('the error about an invalid field', () => {
     ['max_tokens', { max_tokens: '5' }, "must be an integer of at least 1, not '5'"],
     ['max_completion_tokens', { max_completion_tokens: 0 }, 'must be an integer of at least 1, not 0'],
     ['n', { n: 0 }, 'must be an integer of at least 1, not 0'],
+    ['n', { n: 129 }, 'must be at most 128, not 129'],
     ['stop', { stop: '' }, "must be an array of non-empty strings, not ''"],
     ['stop', { stop: ['a', ''] }, 'must be an array of non-empty strings, not an array'],
     ['stop', { stop: [7] }, 'must be an array of non-empty strings, not an array'],

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { loggedRow } from '../../../../../src/stores/ledger/logged-rows.ts';
 import { LostRows } from '../../../../../src/stores/ledger/lost-rows.ts';
@@ -27,3 +27,25 @@ it.each<[string, LedgerEntry]>([
   lost.add([entry], 'lost', new Error('the store is down'));
   expect(loggedRow(JSON.stringify(lines[0]))).toEqual({ kind: 'row', row: entry });
 });
+
+it.each([
+  ['error', 1, 0],
+  ['fatal', 0, 1],
+] as const)(
+  'a lost row with the log level %s has one line, in the log or else on standard error',
+  (level, inLog, onStderr) => {
+    const { log, lines } = capturedLog(level);
+    const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      lost = new LostRows(new RecordsMetrics(new Registry()), log);
+      lost.add([sampleRow()], 'refused', new Error('no'));
+      const rows = lines.filter(({ ledger_row }) => ledger_row);
+      expect([rows.length, write.mock.calls.length]).toEqual([inLog, onStderr]);
+      if (inLog > 0) expect(rows).toMatchObject([{ reason: 'refused', err: { message: 'no' } }]);
+      else
+        expect(JSON.parse(String(write.mock.calls[0]![0]))).toMatchObject({ level: 50, reason: 'refused' });
+    } finally {
+      write.mockRestore();
+    }
+  },
+);

@@ -18,6 +18,9 @@ export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
     first_token_ms: 200,
     status: 200,
     error_type: null,
+    requested_model: null,
+    error_message: null,
+    error_param: null,
     code: null,
     refused_by: null,
     end_reason: 'completed',
@@ -40,6 +43,7 @@ export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
         status: 200,
         outcome: 'completed',
         kind: null,
+        error_message: null,
       },
     ],
     stages: [

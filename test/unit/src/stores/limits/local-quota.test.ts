@@ -75,6 +75,18 @@ describe('the local quota of an instance', () => {
     expect(admitted(100, minute)).toBe(1);
   });
 
+  it('admits nothing above the share of a hard limit, also while it is unused', () => {
+    const hard = [{ ...limit('usd_per_month', 1000), hard: true as const }];
+    const asked = (nano_usd: number) =>
+      share.reserve(
+        { ...request(hard), charge: { ...charge(), ceiling: { tokens: 0, nano_usd } } },
+        new Error(),
+      );
+    expect(asked(251)).toMatchObject({ admitted: false, retry_ms: 1000 });
+    expect(asked(250).admitted).toBe(true);
+    expect(take([limit('usd_per_month', 1000, 'm')], 251).admitted).toBe(true);
+  });
+
   it('is the limit divided by min_instances where fewer are known', () => {
     open({}, 1, 5);
     expect(admitted(100, minute)).toBe(8);

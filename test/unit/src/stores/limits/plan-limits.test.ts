@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { issuesOf } from '../../../../../src/diagnostics/config-error.ts';
 import { limitNames } from '../../../../../src/stores/limits/limit-table.ts';
 import {
   AccountLimits,
@@ -29,6 +30,46 @@ describe('the limits of an account', () => {
     ]);
   });
 
+  it('are hard where they are on money, unless they say otherwise', () => {
+    const hard = (limits: object) =>
+      new AccountLimits(planSchema.parse(limits), undefined).of(undefined).limits.map(each => each.hard);
+    expect(hard({ requests_per_minute: 1, tokens_per_minute: 1, usd_per_month: 5 })).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
+    expect(
+      hard({
+        tokens_per_minute: { limit: 1, hard: true },
+        tokens_per_day: { limit: 1 },
+        usd_per_month: { limit: '5', hard: false },
+      }),
+    ).toEqual([true, undefined, undefined]);
+    const own = limitOverridesSchema.parse({ usd_per_month: { limit: 7, hard: false } });
+    expect(new AccountLimits(plan, own).all).toContainEqual({ name: 'usd_per_month', max: 7_000_000_000 });
+  });
+
+  it.each([
+    [
+      'usd_per_month',
+      { limt: 5 },
+      'must be a number of dollars, or { limit: a number of dollars, hard: true or false }',
+    ],
+    ['usd_per_month', true, 'must be a number of dollars, not true'],
+    [
+      'tokens_per_day',
+      { limit: 5, hard: 'yes' },
+      'must be a number, or { limit: a number, hard: true or false }',
+    ],
+    ['tokens_per_day', { limit: 5, soft: true }, 'unknown name; accepted here: limit, hard'],
+    ['tokens_per_day', 'many', "must be a number, not 'many'"],
+    ['requests_per_minute', { limit: 5, hard: true }, 'must be a number, not an object'],
+  ])('accept no %s of %j', (name, rule, message) => {
+    const limits = { [name]: rule };
+    const { error } = planSchema.safeParse(limits);
+    expect(issuesOf(error!, planSchema, limits)).toMatchObject([{ message }]);
+  });
+
   it('are replaced name by name by its own, and removed by null', () => {
     const own = limitOverridesSchema.parse({
       requests_per_minute: 100,
@@ -48,6 +89,7 @@ describe('the limits of an account', () => {
       limits: [],
       beforeBody: [],
       withRequest: [],
+      isHard: false,
       countsTokens: false,
       countsMoney: false,
     });

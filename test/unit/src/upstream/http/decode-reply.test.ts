@@ -219,14 +219,128 @@ describe('a whole reply', () => {
   });
 });
 
-describe('a whole reply with more values than memory allows', () => {
-  it('is rejected before it is parsed', async () => {
-    const text = `{"choices":[${'{},'.repeat(6_000_000)}{}]}`;
-    const limits = { ...wide, max_reply_bytes: text.length };
-    const reading = decodeWhole(bodyOf([Buffer.from(text)]), format, limits);
-    await expect(reading).rejects.toMatchObject({
-      code: 'provider_invalid',
-      cause: new Error('a reply of too many values'),
+const invalid = (has: string) =>
+  expect.objectContaining({ code: 'provider_invalid', cause: new Error(`a reply with ${has}`) });
+const calls = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ id: `c${at}`, function: { name: 'f', arguments: '{}' } }));
+const listOf = (count: number) => Array.from({ length: count }, () => ({ type: 'text', text: 'a' }));
+const said = (message: object, index = 0) => ({ index, message, finish_reason: 'stop' });
+
+describe('a reply of more than its bounds', () => {
+  const wider = { ...wide, max_reply_bytes: 64_000_000, max_event_bytes: 1_048_576 };
+
+  it.each<[string, object[], string]>([
+    [
+      '129 choices',
+      Array.from({ length: 129 }, (_, at) => said({ content: 'a' }, at)),
+      'more than 128 choices',
+    ],
+    ['a choice with the index 128', [said({ content: 'a' }, 128)], 'more than 128 choices'],
+    ['4,097 tool calls', [said({ tool_calls: calls(4097) })], 'more than 4096 tool calls'],
+    [
+      '4,097 tool calls in two choices',
+      [said({ tool_calls: calls(4000) }), said({ tool_calls: calls(97) }, 1)],
+      'more than 4096 tool calls',
+    ],
+    ['4,097 parts of text', [said({ content: listOf(4097) })], 'more than 4096 parts'],
+    [
+      '4,097 details of reasoning',
+      [said({ content: 'a', reasoning_details: listOf(4097) })],
+      'more than 4096 details of reasoning',
+    ],
+  ])('is invalid with %s', async (_, choices, has) => {
+    const body = bodyOf([Buffer.from(JSON.stringify({ choices }))]);
+    await expect(decodeWhole(body, format, wider)).rejects.toEqual(invalid(has));
+  });
+
+  it('is read up to its bounds', async () => {
+    const choices = Array.from({ length: 128 }, (_, at) => said({ content: 'a', tool_calls: calls(32) }, at));
+    const body = bodyOf([Buffer.from(JSON.stringify({ choices }))]);
+    expect((await decodeWhole(body, format, wider)).choices).toHaveLength(128);
+  });
+
+  it.each<[string, string, string]>([
+    [
+      '129 choices one by one',
+      Array.from({ length: 129 }, (_, index) =>
+        event({ choices: [{ index, delta: { content: 'a' } }] }),
+      ).join(''),
+      'more than 128 choices',
+    ],
+    [
+      '129 choices in one event',
+      event({ choices: Array(129).fill({ index: 0, delta: {} }) }),
+      'more than 128 choices',
+    ],
+    [
+      '4,097 tool calls one by one',
+      calls(4097)
+        .map((call, index) => step({ tool_calls: [{ index, ...call }] }))
+        .join(''),
+      'more than 4096 tool calls',
+    ],
+    ['4,097 tool calls in one event', step({ tool_calls: calls(4097) }), 'more than 4096 tool calls'],
+    [
+      '4,097 tool calls in 17 choices',
+      Array.from({ length: 17 }, (_, index) =>
+        event({ choices: [{ index, delta: { tool_calls: calls(241) } }] }),
+      ).join(''),
+      'more than 4096 tool calls',
+    ],
+    ['4,097 parts of text', step({ content: listOf(4097) }), 'more than 4096 parts'],
+  ])('is invalid as a stream with %s', async (_, text, has) => {
+    expect((await decoded(text, { limits: wider })).fault).toEqual(invalid(has));
+  });
+
+  it.each([
+    ['5 million empty choices', `{"choices":[${'{},'.repeat(5_000_000)}{}]}`],
+    [
+      '5 million empty choices beside a long text',
+      `{"a":"${'x'.repeat(40_000_000)}","choices":[${'{},'.repeat(5_000_000)}{}]}`,
+    ],
+  ])('is rejected before it is parsed with %s', async (_, text) => {
+    const reading = decodeWhole(bodyOf([Buffer.from(text)]), format, wider);
+    await expect(reading).rejects.toMatchObject({ cause: new Error('a reply of too many values') });
+  });
+
+  it('is parsed with the log probabilities of twenty alternatives for each of 8,000 tokens', async () => {
+    const one = { token: ' the', logprob: -1.25, bytes: [32, 116, 104, 101] };
+    const content = Array(8000).fill({ ...one, top_logprobs: Array(20).fill(one) });
+    const choices = [{ ...said({ content: 'a' }), logprobs: { content } }];
+    const body = bodyOf([Buffer.from(JSON.stringify({ choices }))]);
+    expect((await decodeWhole(body, format, wider)).choices[0]?.logprobs).toEqual({ content });
+  });
+});
+
+describe('a value that is nested too deeply to be written again', () => {
+  const deep = `${'['.repeat(20_000)}1${']'.repeat(20_000)}`;
+  const withDeep = (value: object) => JSON.stringify(value).replaceAll('"deep"', deep);
+  const wider = { ...wide, max_event_bytes: 1_000_000, max_reply_bytes: 1_000_000 };
+  const call = { id: 'a', function: { name: 'f', arguments: 'deep' } };
+  const tooDeep = invalid('values nested more than 1000 levels deep');
+
+  it.each<[string, object]>([
+    ['log probabilities', { ...said({ content: 'a' }), logprobs: { content: 'deep' } }],
+    ['arguments of a call', said({ tool_calls: [call] })],
+  ])('makes a reply invalid in %s', async (_, choice) => {
+    const whole = withDeep({ choices: [choice] });
+    await expect(decodeWhole(bodyOf([Buffer.from(whole)]), format, wider)).rejects.toEqual(tooDeep);
+    const { message, ...rest } = choice as ReturnType<typeof said>;
+    const streamed = withDeep({ choices: [{ ...rest, delta: message }] });
+    expect((await decoded(`data: ${streamed}\n\n`, { limits: wider })).fault).toEqual(tooDeep);
+  });
+
+  it.each<[string, object, object]>([
+    ['a member that is not kept', said({ content: 'a', extra: 'deep' }), { content: 'a' }],
+    ['parts of thinking', said({ content: [{ type: 'thinking', thinking: 'deep' }] }), { content: '' }],
+    ['the name of a tool', said({ tool_calls: [{ ...call, function: { name: 'deep' } }] }), {}],
+  ])('is left out in %s', async (_, choice, expected) => {
+    const whole = withDeep({
+      choices: [choice],
+      usage: { prompt_tokens: 1, completion_tokens: 1, more: 'deep' },
     });
+    const { choices } = await decodeWhole(bodyOf([Buffer.from(whole)]), format, wider);
+    expect(choices[0]?.message).toMatchObject(expected);
+    expect(JSON.stringify(choices).length).toBeLessThan(500);
   });
 });

@@ -17,6 +17,20 @@ const hard = [
   { data: [Array.from({ length: 200 }, (_, at) => at / 7), 'x'.repeat(300)], usage: null },
 ];
 
+/** A part that counts how often it is looked at. */
+function countedPart(text: string): { part: Buffer; looks(): number } {
+  const bytes = Buffer.from(text);
+  let looks = 0;
+  const part = new Proxy(bytes, {
+    get(_, name) {
+      if (name !== 'length') looks++;
+      const value: unknown = Reflect.get(bytes, name);
+      return typeof value === 'function' ? value.bind(bytes) : value;
+    },
+  });
+  return { part, looks: () => looks };
+}
+
 describe('members of a JSON object that comes in parts', () => {
   it.each([1, 2, 7, 64, 10_000])('are those that a parser reads, in parts of %i bytes', size => {
     for (const object of hard) {
@@ -64,4 +78,30 @@ describe('members of a JSON object that comes in parts', () => {
       expect(read(text, 3).get('model')).toBeUndefined();
     },
   );
+
+  it.each([
+    '{""""',
+    '{"a""b"',
+    '{"a":"b""c"',
+    '{"a":1 2',
+    '{"a":1]',
+    '{"a":[]{}',
+    '{"a"::',
+    '{"a":,',
+    '{"a":}',
+    '{,',
+    '{"a":1,,',
+    '{"a":1,}',
+    '{]',
+    '{"a"}',
+  ])('are read up to the first fault, and what follows %s is not looked at', broken => {
+    const rest = '""'.repeat(1000);
+    const { part, looks } = countedPart(`{"model":"a",${broken.slice(1)}${rest}`);
+    const members = new JsonMembers(['model'], 1000);
+    members.write(part);
+    const { part: next, looks: looksAtNext } = countedPart(`,"model":"b"}${rest}`);
+    members.write(next);
+    expect(looks()).toBeLessThan(100);
+    expect([looksAtNext(), members.isComplete, members.get('model')]).toEqual([0, false, 'a']);
+  });
 });

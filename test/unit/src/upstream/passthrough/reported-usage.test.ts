@@ -41,6 +41,45 @@ describe('the usage that a reply reports', () => {
   });
 
   it.each([
+    [
+      "Gemini's, with thinking in the total alone",
+      {
+        usageMetadata: {
+          promptTokenCount: 8,
+          candidatesTokenCount: 2,
+          totalTokenCount: 15,
+          cachedContentTokenCount: 3,
+        },
+      },
+      usageOf(8, 7, 3),
+    ],
+    ["Ollama's", { response: 'Yes', prompt_eval_count: 8, eval_count: 2 }, usageOf(8, 2)],
+    ["llama.cpp's", { tokens_evaluated: 8, tokens_predicted: 2 }, usageOf(8, 2)],
+    [
+      'a response',
+      {
+        type: 'response.completed',
+        response: { usage: { input_tokens: 8, output_tokens: 2, total_tokens: 10 } },
+      },
+      usageOf(8, 2),
+    ],
+    [
+      "Cohere's chats",
+      { delta: { usage: { billed_units: { input_tokens: 8, output_tokens: 2 } } } },
+      usageOf(8, 2),
+    ],
+    ['counted tokens', { input_tokens: 8 }, undefined],
+  ])('is read of other places: %s', (_, reply, expected) => {
+    expect(reportedUsage(reply)).toEqual(expected);
+  });
+
+  it('takes a completion alone with the prompt that was told before, as in events of Anthropic', () => {
+    const begun = reportedUsage({ message: { usage: { input_tokens: 8, output_tokens: 1 } } });
+    expect(begun).toEqual(usageOf(8, 1));
+    expect(reportedUsage({ usage: { output_tokens: 5 } }, begun)).toEqual(usageOf(8, 5));
+  });
+
+  it.each([
     [{ billed_units: { input_tokens: 7, output_tokens: 1 }, tokens: { input_tokens: 99 } }, usageOf(7, 1)],
     [{ billed_units: { search_units: 1 }, tokens: { input_tokens: 6 } }, usageOf(6, 0)],
     [{ billed_units: { search_units: 1 } }, undefined],

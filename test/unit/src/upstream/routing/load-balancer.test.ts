@@ -144,6 +144,19 @@ describe('a recently recovered upstream', () => {
     expect(ask()).toEqual(now(a));
   });
 
+  it('gets what is beyond its share before one of a later priority that has recovered as well', () => {
+    const { a, b, ask, clock } = routeOver(
+      [{ provider: ramp }, { provider: ramp, priority: 2 }],
+      {},
+      () => 0.9,
+    );
+    open(a);
+    open(b);
+    clock.advance(1000);
+    for (const { provider } of [a, b]) provider.breaker.succeeded(provider.breaker.begin());
+    expect(ask()).toEqual(now(a));
+  });
+
   it('gets back the same conversations each time', () => {
     const { a, b, ask } = recovered({ value: 0.9 }, [{ priority: 2 }]);
     const back = Array.from({ length: 400 }, (_, affinity_key) => ask({ affinity_key }));

@@ -56,7 +56,10 @@ describe('a connection to Redis', () => {
     const connection = await connect((await redis()).url, patient);
     const echo = script('return { KEYS[1], ARGV[1], #KEYS }');
     expect(await connection.run(echo, ['k'], ['a'])).toEqual(['k', 'a', 1]);
-    await expect(connection.run(script('return redis.call("NONSENSE")'), [], [])).rejects.toThrow();
+    await expect(connection.run(script('return redis.call("NONSENSE")'), [], [])).rejects.toMatchObject({
+      name: 'CommandRejected',
+      message: expect.stringContaining('Unknown Redis command'),
+    });
     expect(await connection.run(one, [], [])).toBe(1);
     expect(connection.lives).toBe(1);
   });

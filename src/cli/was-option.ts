@@ -1,0 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Command } from 'commander';
+import { CommandMistake } from './command.ts';
+
+export interface WasOption {
+  readonly was?: string;
+}
+
+/** Adds `--was` to a command that changes one value of a record. */
+export const withWas = (command: Command): Command =>
+  command.option(
+    '--was <VALUE>',
+    'change it only if it is this now, so that the change of another is not lost',
+  );
+
+/** Sets `name` of a record to `value`. In the transaction of the change it throws CommandMistake if `was` is given and not there. */
+export const replacing =
+  <N extends string, V>(name: N, value: V, was: V | undefined) =>
+  (now: Readonly<Record<N, V>>): Record<N, V> => {
+    if (was !== undefined && !isDeepStrictEqual(now[name], was))
+      throw new CommandMistake(
+        `nothing was changed: it is ${JSON.stringify(now[name])} now, and not what --was says`,
+      );
+    return { [name]: value } as Record<N, V>;
+  };

@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+import type { modelSchema } from '../../src/catalog/model-schema.ts';
+import type { chainOptionsSchema } from '../../src/chain/chain-options.ts';
+import type { GatewayConfig, OtherProvider } from '../../src/config/gateway-config.ts';
+import type { configSchema, serverSchema } from '../../src/config/schema.ts';
+import type {
+  ChainConfig,
+  ModelConfig,
+  ModelOptions,
+  PlanOptions,
+  ProviderOptions,
+  ServerOptions,
+} from '../../src/options.ts';
+import type { planSchema } from '../../src/stores/limits/plan-limits.ts';
+import type { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
+
+/** `true` if each of two types can be used in place of the other, and both have the same names. */
+type Same<A, B> = [A, keyof A] extends [B, keyof B]
+  ? [B, keyof B] extends [A, keyof A]
+    ? true
+    : false
+  : false;
+
+/** The configuration without what is written more exactly than the schema says: the options of plugins. */
+type Exact<Config extends { providers: unknown; stages?: unknown }> = Omit<Config, 'providers' | 'stages'>;
+
+/** A provider without the list whose names the schema knows only at run time. */
+type Listed<Provider> = Omit<Provider, 'drop_parameters'>;
+
+/** The types of options are those that the schemas accept: `npm run typecheck` fails where one is not. */
+export const same: true[] = [
+  true satisfies Same<ServerOptions, z.input<typeof serverSchema>>,
+  true satisfies Same<ModelOptions, z.input<typeof modelSchema>>,
+  true satisfies Same<ModelConfig, z.output<typeof modelSchema>>,
+  true satisfies Same<PlanOptions, z.output<typeof planSchema>>,
+  true satisfies Same<Listed<ProviderOptions>, Listed<z.input<typeof providerBaseSchema>>>,
+  true satisfies Same<ChainConfig, z.input<typeof chainOptionsSchema>>,
+  true satisfies Same<Exact<GatewayConfig>, Exact<z.input<typeof configSchema>>>,
+  true satisfies OtherProvider extends z.input<typeof configSchema>['providers'][string] ? true : false,
+];
+// @ts-expect-error A port is no switch.
+same.push(true satisfies Same<{ port: boolean }, Pick<ServerOptions, 'port'>>);
