@@ -28,10 +28,18 @@ export class UpstreamConnection extends Client {
       ...options,
       connect: (target, callback) =>
         connect(target, (...result) => {
-          this.#socket = result[1] ?? undefined;
-          this.#uses = 0;
+          this.#opened(result[1] ?? undefined);
           callback(...result);
         }),
+    });
+  }
+
+  /** A pool keeps its clients, and a closed socket what nobody has read of it: it is let go. */
+  #opened(socket: Socket | undefined): void {
+    this.#socket = socket;
+    this.#uses = 0;
+    socket?.once('close', () => {
+      if (this.#socket === socket) this.#socket = undefined;
     });
   }
 
