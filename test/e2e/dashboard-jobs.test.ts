@@ -117,15 +117,16 @@ describe('comparing two models', () => {
 describe('an operator', () => {
   it('finds in two clicks why errors spiked, since when, and an example with its attempts', async () => {
     const { page, faults } = watched;
-    // Read without a click: the type of the error, the provider, the model, how many, since when.
+    // Read without a click: the type of the error, whose it is, the provider, the model, how many, since when.
     const cause = page.getByRole('region', { name: 'Errors by cause' }).getByRole('row').nth(1);
-    expect((await cause.locator('td').allInnerTexts()).slice(0, 4)).toEqual([
+    expect((await cause.locator('td').allInnerTexts()).slice(0, 5)).toEqual([
       'provider_error upstream_failed',
+      'provider failed',
       'broken',
       lost_model,
       '3',
     ]);
-    expect(await cause.locator('td').nth(5).textContent()).toMatch(/^\d\d:\d\d$/);
+    expect(await cause.locator('td').nth(6).textContent()).toMatch(/^\d\d:\d\d$/);
     await click(cause.getByRole('link', { name: 'provider_error' }));
     const samples = page.getByRole('region', { name: 'Requests, newest first' }).locator('tbody tr');
     await samples.first().waitFor();
@@ -133,7 +134,7 @@ describe('an operator', () => {
     await click(samples.first().getByRole('link').first());
     const attempts = page.getByRole('region', { name: 'Attempts, in order' });
     expect(await attempts.getByRole('row').nth(1).textContent()).toMatch(
-      /^\s*broken.*failed unreachable\s*$/s,
+      /^\s*broken.*failed unreachable\s*connect ECONNREFUSED \[address\]\s*$/s,
     );
     expect(clicks).toBe(2);
     expect(faults).toEqual([]);

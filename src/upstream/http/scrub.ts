@@ -102,10 +102,10 @@ const login = /(?<![^\s"'<>()[\]{},;=])[^\s"'<>:@]+:[^\s"'<>]*@[^\s"'<>)\]},;]*/
 /** The same within an address, which keeps its scheme and host. */
 const userinfo = /(:\/\/|(?<![^\s"'<>()[\]{},;=])(?=[^\s"'<>:@/]+:(?!\/\/)))[^\s"'<>]*@/g;
 const ip =
-  /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{2,5}\b)?|\[(?:[\da-f]*:){2,}[\da-f.]*\](?::\d{2,5}\b)?|(?<![\w:.])(?=[\da-f:]*::)[\da-f:]{3,39}(?![\w:])/gi;
+  /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5}\b)?|\[(?:[\da-f]*:){2,}[\da-f.]*\](?::\d{1,5}\b)?|(?<![\w:.])(?=[\da-f:]*::)[\da-f:]{3,39}(?![\w:])/gi;
 /** A host with its port, one of a private network, or one with a common top-level domain. */
 const host =
-  /\blocalhost\b(?::\d{2,5}\b)?|\b(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+):\d{2,5}\b|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|intranet|corp|svc|com|net|org|io|ai|dev|app|cloud|eu|de|uk|fr|cn|jp)\b(?!\/[a-z])/gi;
+  /\blocalhost\b(?::\d{1,5}\b)?|\b(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+):\d{2,5}\b|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|intranet|corp|svc|com|net|org|io|ai|dev|app|cloud|eu|de|uk|fr|cn|jp)\b(?!\/[a-z])/gi;
 /** A host of one label: told from a field and its number by the word before it. */
 const after_preposition =
   /\b((?:host|to|at|from|tcp|reach|server|upstream|via) )[a-z][a-z0-9_-]*:\d{2,5}\b/gi;
