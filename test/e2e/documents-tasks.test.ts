@@ -5,12 +5,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { blocksOf, read } from '../support/documents/blocks.ts';
+import { pathOf } from '../support/programs.ts';
 import { type SidecarProcess, startDemo } from '../support/sidecar-process.ts';
 
 let demo: SidecarProcess;
 let directory: string;
 
 beforeAll(async () => {
+  // What the pages ask with.
+  pathOf('curl');
   demo = await startDemo();
   directory = await mkdtemp(join(tmpdir(), 'sluice-tasks-'));
 });
