@@ -56,6 +56,7 @@ export {
   type Key,
   type Outcome,
   type RunningUsage,
+  type UnreadUse,
 } from './exchange/exchange-view.ts';
 export { ignoreParameters } from './exchange/ignored-parameters.ts';
 export type { StageRecord } from './exchange/stage-record.ts';

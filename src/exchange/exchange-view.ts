@@ -19,10 +19,23 @@ export interface Endpoint {
   readonly public: boolean;
   /** False if its requests are answered without an upstream, so that they use no tokens. */
   readonly generates?: boolean | undefined;
+  /**
+   * The most that a call may use whose body is passed on unread, for hard limits; undefined if it uses nothing. It is an estimate: a body
+   * without words has more tokens.
+   */
+  mostUse?(call: Pick<ExchangeView, 'path' | 'headers'>): UnreadUse | undefined;
   /** Error body for this endpoint; OpenAI's envelope by default. */
   errorBody?(error: GatewayError): string;
   /** Headers of its clients beside those of every endpoint. */
   readonly headers?: DialectHeaders | undefined;
+}
+
+/** What a call may use whose body is passed on unread. */
+export interface UnreadUse {
+  /** Tokens of the prompt and of the completion. */
+  readonly tokens: number;
+  /** Billionths of a US dollar, rounded up. */
+  readonly nano_usd: number;
 }
 
 /** Tokens known or estimated so far; never decreasing while the exchange runs. */

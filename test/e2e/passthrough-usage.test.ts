@@ -332,6 +332,67 @@ describe('limits on tokens and money', () => {
   });
 });
 
+describe('hard limits on calls at once, of an account that has used nothing', () => {
+  const held =
+    /^Rate limit exceeded: running requests have reserved what is left of the monthly spending limit\. Retry when/;
+  /** How many of ten calls are admitted before one of them has ended; each then uses the same. */
+  const admitted = async (plan: object, path: string, body: object) => {
+    const other = await limited(plan);
+    const waiting: { write(bytes: Buffer): unknown }[] = [];
+    let refused = 0;
+    upstream.reply(socket => waiting.push(socket));
+    const calls = Array.from({ length: 10 }, async () => {
+      const response = await other.post({ model, ...body }, { path });
+      if (response.status === 200) return response.arrayBuffer();
+      refused++;
+      expect(response.headers.get('retry-after-ms')).toBe('1000');
+      expect(await expectRefusal(response, 429, 'rate_limit_error')).toMatch(held);
+    });
+    await until(() => waiting.length + refused === 10);
+    const usage = { prompt_tokens: 10, completion_tokens: 5000, total_tokens: 5010 };
+    for (const socket of waiting) socket.write(whole(200, { model, choices: [], usage }));
+    await Promise.all(calls);
+    await until(() => other.gateway.inFlight === 0);
+    upstream.reply(whole(200, {}));
+    return { count: waiting.length, usd: await other.metric('sluice_cost_usd_total'), other };
+  };
+
+  it.each<[string, object, string, object, number]>([
+    // A completion may cost 0.197 dollars: two of them fit, and one has what is left.
+    ['the most that a completion may cost', { usd_per_month: '0.5' }, '/v1/completions', {}, 3],
+    ['all of a limit that is less than that', { usd_per_month: '0.05' }, '/v1/completions', {}, 1],
+    ['the price of the bytes of what is only read', { usd_per_month: '0.05' }, '/v1/embeddings', {}, 10],
+    // A long text may cost 0.015 dollars.
+    [
+      'the price of many bytes of it',
+      { usd_per_month: '0.05' },
+      '/v1/embeddings',
+      { input: 'x'.repeat(10_000) },
+      4,
+    ],
+    ['nothing of what only stores', { usd_per_month: '0.05' }, '/v1/batches', {}, 10],
+    [
+      'no more than an estimate if they are not hard',
+      { usd_per_month: { limit: '0.05', hard: false } },
+      '/v1/completions',
+      {},
+      10,
+    ],
+  ])('reserve %s', async (_, plan, path, body, count) => {
+    expect(await admitted(plan, path, body)).toMatchObject({ count });
+  });
+
+  it('give back what a call has not used', async () => {
+    const { other, usd } = await admitted({ usd_per_month: '0.05' }, '/v1/completions', {});
+    expect(usd).toBeCloseTo(0.03003, 5);
+    upstream.replyOnce(whole(200, { usage: { prompt_tokens: 1, completion_tokens: 5000 } }));
+    expect((await other.post({ model }, { path: '/v1/completions' })).status).toBe(200);
+    await until(() => other.gateway.inFlight === 0);
+    const refused = await other.post({ model }, { path: '/v1/completions' });
+    expect(await expectRefusal(refused, 429, 'rate_limit_error')).toMatch(/^Monthly spending limit exceeded/);
+  });
+});
+
 describe('a call that hides what it uses', () => {
   const text = 'The river bends because its outer bank is worn away. '.repeat(4);
   const said = { choices: [{ index: 0, text }] };

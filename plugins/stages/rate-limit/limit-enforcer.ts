@@ -17,7 +17,7 @@ import { LimitMetrics } from './limit-metrics.ts';
 import { limitRefusal, type RefusedCharge } from './limit-refusal.ts';
 import type { CheckedOptions } from './options-schema.ts';
 import { addIetfHeaders, addRateHeaders } from './rate-limit-headers.ts';
-import { actualUse, estimatePromptTokens, expectedUse, mostUse } from './request-charge.ts';
+import { actualUse, estimatePromptTokens, expectedUse, mostUse, withinLeft } from './request-charge.ts';
 import { UnreadForecast, UsageForecast } from './usage-forecast.ts';
 
 /** Account name for requests without an account; no account has this name. */
@@ -59,8 +59,9 @@ export class LimitEnforcer {
   }
 
   /**
-   * Reserves one request and one unit of concurrency, or throws 429. If the body is passed on unread, every limit decides now, by what recent
-   * ones of the account have used, because nothing more will be known. Synchronous if the store is.
+   * Reserves one request and one unit of concurrency, or throws 429. If the body is passed on unread, every limit decides now, because nothing
+   * more will be known: by what recent ones of the account have used, a hard one by the most that this may use, or all that is left.
+   * Synchronous if the store is.
    */
   reserveBeforeBody(exchange: Exchange): void | Promise<void> {
     const { endpoint } = exchange;
@@ -72,8 +73,15 @@ export class LimitEnforcer {
     const held = this.#hold(exchange);
     held.isComplete = isUnread;
     held.countsMoney = isUnread && set.countsMoney;
-    const counts = isUnread && (set.countsTokens || set.countsMoney);
-    return this.#reserve(exchange, held, limits, counts ? this.#unread.of(held.account) : oneRequest);
+    if (!isUnread || (!set.countsTokens && !set.countsMoney))
+      return this.#reserve(exchange, held, limits, oneRequest);
+    const charge = this.#unread.of(held.account);
+    const most = set.isHard ? endpoint.mostUse?.(exchange) : undefined;
+    if (!most) return this.#reserve(exchange, held, limits, charge);
+    const statuses = this.#state.statuses(held.account, limits);
+    const reserve = (statuses: readonly LimitStatus[]) =>
+      this.#reserve(exchange, held, limits, { ...charge, ceiling: withinLeft(most, statuses) });
+    return statuses instanceof Promise ? statuses.then(reserve) : reserve(statuses);
   }
 
   /** Reserves the expected usage under the other limits, or throws 429. */

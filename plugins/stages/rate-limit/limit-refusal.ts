@@ -7,7 +7,7 @@ import {
   refusal,
 } from '../../../src/plugin.ts';
 import { retryHeaders } from './rate-limit-headers.ts';
-import { refusalMessage, resetSentence, unfittingMessage } from './refusal-message.ts';
+import { refusalMessage, resetSentence, unfittingMessage, whenEnded } from './refusal-message.ts';
 import { fittingMaxTokens, type MostUse } from './request-charge.ts';
 
 /** A charge that a limit does not admit. */
@@ -37,8 +37,7 @@ export function limitRefusal(
   const isNever = retry_ms === Number.POSITIVE_INFINITY;
   const waits = limit.hard === true && isHeld && !isNever;
   const isUnfitting = limit.hard && most && (isNever || waits || remaining > 0);
-  const when = () =>
-    waits ? 'Retry when running requests have ended.' : resetSentence(limit, retry_ms, now_ms);
+  const when = () => (waits ? whenEnded : resetSentence(limit, retry_ms, now_ms));
   return refusal('rate_limited', {
     message: isUnfitting
       ? unfittingMessage(limit, {
@@ -47,7 +46,7 @@ export function limitRefusal(
           fitting: fittingMaxTokens(limit, remaining, most, exchange.model),
           when: isNever ? undefined : when(),
         })
-      : refusalMessage(limit, retry_ms, now_ms),
+      : refusalMessage(limit, retry_ms, now_ms, waits),
     headers: retryHeaders(waits ? Math.min(retry_ms, held_retry_ms) : retry_ms),
     limit: limitLabel(limit),
   });

@@ -8,10 +8,15 @@ import {
   windowOf,
 } from '../../../src/plugin.ts';
 
-/** Message for the client: which limit was exceeded, and when to retry. */
-export function refusalMessage(limit: Limit, retry_ms: number, now_epoch_ms: number): string {
+/** When what running requests hold is free again. */
+export const whenEnded = 'Retry when running requests have ended.';
+
+/** Message for the client: which limit was exceeded, and when to retry. `isHeld`: running requests have reserved what is left. */
+export function refusalMessage(limit: Limit, retry_ms: number, now_epoch_ms: number, isHeld = false): string {
   const { noun } = unitOf(limit);
   const window = windowOf(limit);
+  if (isHeld)
+    return `Rate limit exceeded: running requests have reserved what is left of the ${periodOf(limit)} ${noun} limit${ownerOf(limit)}. ${whenEnded}`;
   const exceeded =
     window.kind === 'calendar'
       ? `${window.adjective} ${noun} limit exceeded`
@@ -44,15 +49,18 @@ export function unfittingMessage(limit: Limit, { request, charge, fitting, when 
   const amount = amountOf(limit, charge, 1);
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const most = isMoney ? `cost $${dollars(amount)}` : `use ${counted(amount, 'token')}`;
-  const window = windowOf(limit);
-  const period = window.kind === 'calendar' ? window.adjective.toLowerCase() : 'minute';
   return [
-    `Rate limit exceeded: ${asked}${n > 1 ? ` and n ${n}` : ''} this request may ${most}, more than ${when ? 'is left of ' : ''}the ${period} ${unitOf(limit).noun} limit${ownerOf(limit)}.`,
+    `Rate limit exceeded: ${asked}${n > 1 ? ` and n ${n}` : ''} this request may ${most}, more than ${when ? 'is left of ' : ''}the ${periodOf(limit)} ${unitOf(limit).noun} limit${ownerOf(limit)}.`,
     fitting > 0 && `Send ${field} of at most ${fitting}.`,
     when,
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+function periodOf(limit: Limit): string {
+  const window = windowOf(limit);
+  return window.kind === 'calendar' ? window.adjective.toLowerCase() : 'minute';
 }
 
 /** Dollars with at least two places, rounded up to a hundred-thousandth. */

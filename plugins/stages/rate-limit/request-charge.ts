@@ -3,10 +3,12 @@ import {
   type ChatRequest,
   type Limit,
   type LimitSet,
+  type LimitStatus,
   type Model,
   nanoUsdOf,
   type Outcome,
   rowOf,
+  type UnreadUse,
 } from '../../../src/plugin.ts';
 import type { UsageAverage } from './usage-forecast.ts';
 
@@ -120,6 +122,20 @@ function ceilingOf({ prompt, completion, choices }: MostUse, model: Model | unde
 
 const capOf = ({ max_tokens }: ChatRequest, model: Model | undefined): number =>
   Math.min(max_tokens ?? Number.POSITIVE_INFINITY, model?.max_completion_tokens ?? Number.POSITIVE_INFINITY);
+
+/**
+ * What hard limits reserve of a call that is passed on unread: the most that it may use, or all that is left of them, so that one call at
+ * least can run. Above 0: nothing left admits none.
+ */
+export function withinLeft(most: UnreadUse, statuses: readonly LimitStatus[]): UnreadUse {
+  const left = { ...most };
+  for (const { limit, remaining } of statuses) {
+    const { unit } = rowOf(limit);
+    if (limit.hard && (unit === 'tokens' || unit === 'nano_usd'))
+      left[unit] = Math.min(left[unit], remaining);
+  }
+  return { tokens: Math.max(1, left.tokens), nano_usd: Math.max(1, left.nano_usd) };
+}
 
 /** Errors not caused by the client: the upstream's, the gateway's own, and those of its configuration. */
 const foreignErrors: ReadonlySet<string | undefined> = new Set([

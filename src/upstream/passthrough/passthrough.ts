@@ -28,6 +28,7 @@ import type { PassthroughRule } from './passthrough-rule.ts';
 import { PassthroughTelemetry } from './passthrough-telemetry.ts';
 import { ProviderProxy } from './provider-proxy.ts';
 import { ServedModels } from './served-models.ts';
+import { mostUseOf } from './unread-use.ts';
 
 /** A configured route to one provider. */
 export interface PassthroughRoute extends Route {
@@ -72,7 +73,6 @@ export class Passthrough {
     this.#background = background;
     // Whole paths first, so that they take precedence over the patterns that include them.
     const ordered = rules.toSorted((a, b) => Number(a.path.endsWith('*')) - Number(b.path.endsWith('*')));
-    this.#routes = ordered.map(rule => ({ matches: pathTest(rule.path), route: routeOfRule(rule) }));
     for (const provider of providers) {
       const { name } = provider;
       if (rules.some(rule => rule.provider === name))
@@ -82,6 +82,10 @@ export class Passthrough {
           models: new ServedModels(models, name),
         });
     }
+    this.#routes = ordered.map(rule => ({
+      matches: pathTest(rule.path),
+      route: routeOfRule(rule, this.#upstreams.get(rule.provider)?.models),
+    }));
   }
 
   /** Route for a request path, if a rule allows it. No rule allows a path that servers may read differently. */
@@ -176,12 +180,13 @@ export class Passthrough {
   }
 }
 
-const routeOfRule = (rule: PassthroughRule): PassthroughRoute => ({
+const routeOfRule = (rule: PassthroughRule, models: ServedModels | undefined): PassthroughRoute => ({
   name: 'passthrough',
   public: false,
   methods: rule.methods,
   pattern: rule.path,
   rule,
+  mostUse: call => models && mostUseOf(call, models),
 });
 
 /** Failure of a call; a refusal by the gateway itself counts as the client's mistake. */

@@ -70,14 +70,22 @@ export class HeldText {
     this.#held_bytes += kept.length;
   }
 
-  /** Estimated tokens: those of the text in JSON, or of plain text. Of what is longer, by its bytes that are no numbers. */
+  /** Estimated tokens of the text in JSON, or of plain text; 0 of what is longer than is held. */
+  get known_tokens(): number {
+    return this.#bytes === this.#held_bytes ? textTokens(this.#begin()) : 0;
+  }
+
+  /** The same; else, of what is longer or unknown, by its bytes that are no numbers. */
   get tokens(): number {
-    const text = Buffer.concat(this.#held).toString('utf8');
-    if (text === '') return 0;
-    const known = this.#bytes === this.#held_bytes ? textTokens(text) : 0;
-    if (known > 0) return known;
+    const known = this.known_tokens;
+    const text = this.#begin();
+    if (known > 0 || text === '') return known;
     const letters = text.replace(/[\d\s.,:+\-eE"[\]{}]/g, '').length / text.length;
     return Math.ceil((this.#bytes * letters) / bytes_per_token);
+  }
+
+  #begin(): string {
+    return Buffer.concat(this.#held).toString('utf8');
   }
 }
 

@@ -11,7 +11,7 @@ export const bytes_per_token = 4;
 /** Bytes of compressed text to a token. */
 export const packed_bytes_per_token = 2;
 /** Bytes of sound or pictures to a token, low: ten tokens a second at 64 to 256 kbit/s. */
-const media_bytes_per_token = 1000;
+export const media_bytes_per_token = 1000;
 /** How far deflate compresses at most. */
 const max_compression = 1032;
 

@@ -49,7 +49,9 @@ export class JsonUsage implements UsageReader {
 
   get text_tokens(): number {
     const { usage } = this;
-    return usage && usage.total_tokens > 0 ? 0 : (this.#text?.tokens ?? 0);
+    if (!this.#text || (usage && usage.completion_tokens > 0)) return 0;
+    // A prompt without a completion is believed of a reply without known text, such as that of an embedder.
+    return usage && usage.prompt_tokens > 0 ? this.#text.known_tokens : this.#text.tokens;
   }
 
   get model(): string | undefined {

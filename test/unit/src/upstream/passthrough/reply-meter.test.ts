@@ -107,6 +107,18 @@ describe('the meter of a reply', () => {
     ['events of an unknown format', 'text/event-stream', events({ a: 'b' }, { a: 'c' }), 2],
     ['whole JSON', 'application/json', line({ choices: [{ text: words }] }), 11],
     ['plain text', 'text/plain', words, 11],
+    [
+      'whole JSON whose usage is of the prompt alone',
+      'application/json',
+      line({ choices: [{ text: words }], usage: { prompt_tokens: 9, completion_tokens: 0 } }),
+      11,
+    ],
+    [
+      'unknown JSON with the usage of a prompt',
+      'application/json',
+      line({ vectors: words, usage: { prompt_tokens: 9, total_tokens: 9 } }),
+      0,
+    ],
     ['JSON that is cut', 'application/json', `{"choices":[{"text":"${words}`, 12],
     ['lists of numbers', 'application/json', JSON.stringify([Array(50).fill(-0.25)]), 0],
     ['sound', 'audio/mpeg', words, 0],

@@ -24,6 +24,32 @@ describe('the models that a provider serves', () => {
     ]);
   });
 
+  it('are those of the provider where another model has the name as its id', () => {
+    const clash = model('big', 'other', '0', 'cloud');
+    expect(new ServedModels([clash, dear], 'gpu').named('big')).toBe(dear);
+    expect(new ServedModels([clash, dear], 'gpu').named('other')).toBeUndefined();
+  });
+
+  it.each([
+    ['models/big', dear],
+    ['BIG', dear],
+    ['big-2025-08-06', dear],
+    ['big-20250806', dear],
+    ['big-latest', dear],
+    ['a/dear:nitro', dear],
+    ['big-2', undefined],
+    ['bigger', undefined],
+    ['2025-08-06', undefined],
+  ])('are found however servers let a client write their names: %s', (name, expected) => {
+    expect(models.named(name)).toBe(expected);
+  });
+
+  it('keep their own names apart where only a date or variant tells them apart', () => {
+    const old = model('a/old', 'big-2024-01-01', '0.00002');
+    const both = new ServedModels([old, dear], 'gpu');
+    expect(['big', 'big-2024-01-01'].map(name => both.named(name))).toEqual([dear, old]);
+  });
+
   it('have a dearest, which is never another provider\u2019s', () => {
     expect(models.dearest).toBe(dear);
     expect(new ServedModels([elsewhere], 'gpu').dearest).toBeUndefined();
