@@ -406,6 +406,24 @@ describe('a call that hides what it uses', () => {
     ['by another type', {}, whole(200, completed, { 'content-type': 'application/octet-stream' })],
     ['by a stream without usage', { stream: true }, streamed(events(said, '[DONE]'))],
     ['by no usage', {}, whole(200, said)],
+    [
+      'by the usage of its prompt alone',
+      {},
+      whole(200, { ...said, usage: { prompt_tokens: 1, completion_tokens: 0 } }),
+    ],
+    [
+      'by a stream that is cut behind the usage of its prompt',
+      { stream: true },
+      thenReset(
+        streamHead(),
+        chunk(
+          events(
+            { message: { usage: { input_tokens: 1, output_tokens: 1 } } },
+            { type: 'content_block_delta', delta: { text } },
+          ),
+        ),
+      ),
+    ],
     ['by no model anywhere', { model: undefined }, whole(200, completed)],
     ['by neither a model nor usage', { model: undefined }, whole(200, said)],
     [
