@@ -20,6 +20,8 @@ import {
   thenReset,
   whole,
 } from '../support/scripted-upstream.ts';
+import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
+import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { ownStages } from '../support/settlement.ts';
 import { until } from '../support/until.ts';
 
@@ -311,9 +313,10 @@ describe('a client that leaves a reply that is passed through', () => {
   });
 });
 
-const limited = async (plan: object): Promise<GatewayUnderTest> => {
+const limited = async (plan: object, state?: StateStore): Promise<GatewayUnderTest> => {
   const accounts = { tester: { plan: 'tested', keys: [{ value: clientKey }] } };
-  const other = await startGateway({ upstream, config: configWith({ plans: { tested: plan }, accounts }) });
+  const config = configWith({ plans: { tested: plan }, accounts });
+  const other = await startGateway({ upstream, config, options: state ? { state } : {} });
   others.push(other);
   return other;
 };
@@ -336,8 +339,8 @@ describe('hard limits on calls at once, of an account that has used nothing', ()
   const held =
     /^Rate limit exceeded: running requests have reserved what is left of the monthly spending limit\. Retry when/;
   /** How many of ten calls are admitted before one of them has ended; each then uses the same. */
-  const admitted = async (plan: object, path: string, body: object) => {
-    const other = await limited(plan);
+  const admitted = async (plan: object, path: string, body: object, state?: StateStore) => {
+    const other = await limited(plan, state);
     const waiting: { write(bytes: Buffer): unknown }[] = [];
     let refused = 0;
     upstream.reply(socket => waiting.push(socket));
@@ -380,6 +383,18 @@ describe('hard limits on calls at once, of an account that has used nothing', ()
     ],
   ])('reserve %s', async (_, plan, path, body, count) => {
     expect(await admitted(plan, path, body)).toMatchObject({ count });
+  });
+
+  it('reserve no more in a store that answers later', async () => {
+    const memory = new MemoryStateStore();
+    const state: StateStore = {
+      reserve: async request => memory.reserve(request),
+      statuses: async (account, limits) => memory.statuses(account, limits),
+      knownStatuses: () => [],
+      close: async () => {},
+    };
+    const { count } = await admitted({ usd_per_month: '0.05' }, '/v1/completions', {}, state);
+    expect(count).toBe(1);
   });
 
   it('give back what a call has not used', async () => {
