@@ -10,10 +10,18 @@ const expansion = /\$\$\{|\$\{file:(?!-)([^{}]*)\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(
 
 /**
  * A whole value that is a variable in the words of shells and of other gateways: taken as it stands it would be a key that everybody can
- * guess. Bare names in upper case only, so that a password may begin with `$`.
+ * guess. Bare names in upper case or with `_` only, so that a password may begin with `$`.
  */
-const foreign =
-  /^(?:\$([A-Z_][A-Z0-9_]*)|\$\(([A-Za-z_]\w*)\)|%([A-Z_][A-Z0-9_]*)%|\{\{ ?([A-Za-z_]\w*) ?\}\}|os\.environ\/(\w+)|env[.:]([A-Z_][A-Z0-9_]*))$/;
+const foreign = new RegExp(
+  `^(?:${[
+    String.raw`\$((?:[A-Z_]|[a-z][a-z0-9]*_)\w*)`,
+    String.raw`\$\(([A-Za-z_]\w*)\)|\$env:(\w+)|%([A-Z_][A-Z0-9_]*)%`,
+    // Templates, such as Helm's and Jinja's, also with expressions.
+    String.raw`\{\{ ?([A-Za-z_]\w*) ?\}\}|(\{\{[^{}]*\}\})`,
+    String.raw`(?:process\.)?env[.:]([A-Z_][A-Z0-9_]*)|os\.environ\/(\w+)`,
+    String.raw`(?:os\.)?(?:environ|getenv|ENV|env)[[(]["'](\w+)["'][\])]`,
+  ].join('|')})$`,
+);
 
 const accepted =
   '${NAME}, ${NAME:-default} with no braces in the default, ${file:PATH}, and $${ for a literal ${';
@@ -80,7 +88,7 @@ function expandText(
   if (variable !== undefined)
     issues.push({
       path,
-      message: `is not expanded in this form: write \${${variable}} for the variable; a value that really has this text comes from one`,
+      message: `is not expanded in this form: write \${${variable.startsWith('{') ? 'NAME' : variable}} for the variable; a value that really has this text comes from one`,
     });
   let isRefused = false;
   const put = (from: ExpandedValue['from'], content: string) => {

@@ -72,17 +72,23 @@ describe('the expansion of variables', () => {
   });
 
   it.each([
-    '$NOPE',
-    '$(NOPE)',
-    '%NOPE%',
-    '{{NOPE}}',
-    '{{ NOPE }}',
-    'os.environ/NOPE',
-    'env.NOPE',
-    'env:NOPE',
-  ])('rejects %s, which another program would expand, with the form that is meant', text => {
-    const message =
-      'is not expanded in this form: write ${NOPE} for the variable; a value that really has this text comes from one';
+    ['$NOPE', 'NOPE'],
+    ['$nope_key', 'nope_key'],
+    ['$(NOPE)', 'NOPE'],
+    ['$env:NOPE', 'NOPE'],
+    ['%NOPE%', 'NOPE'],
+    ['{{NOPE}}', 'NOPE'],
+    ['{{ NOPE }}', 'NOPE'],
+    ['{{ .Values.key | quote }}', 'NAME'],
+    ['os.environ/NOPE', 'NOPE'],
+    ['os.environ["NOPE"]', 'NOPE'],
+    ["os.getenv('NOPE')", 'NOPE'],
+    ['process.env.NOPE', 'NOPE'],
+    ["ENV['NOPE']", 'NOPE'],
+    ['env.NOPE', 'NOPE'],
+    ['env:NOPE', 'NOPE'],
+  ])('rejects %s, which another program would expand, with the form that is meant', (text, name) => {
+    const message = `is not expanded in this form: write \${${name}} for the variable; a value that really has this text comes from one`;
     expect(expanded({ value: text }, { NOPE: 'x' }).issues).toEqual([{ path: ['value'], message }]);
   });
 
