@@ -40,6 +40,11 @@ function replayBytes(request: IncomingMessage, bytes: Buffer): void {
   request.headers['content-length'] = String(bytes.length);
   delete request.headers['transfer-encoding'];
   delete request.headers['content-encoding'];
+  readAgain(request, bytes);
+}
+
+/** Lets a request that was read to its end be read once more, as `bytes`; its headers stay. */
+export function readAgain(request: IncomingMessage, bytes: Buffer): void {
   // Calling Readable's constructor on an existing stream resets its state; listeners stay.
   Reflect.apply(Readable as unknown as (options: object) => void, request, [
     { read() {}, autoDestroy: false },

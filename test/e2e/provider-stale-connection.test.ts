@@ -4,8 +4,10 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { RawConnection } from '../support/raw-client.ts';
 import { selfSigned } from '../support/self-signed-certificate.ts';
+import { until } from '../support/until.ts';
 
 const trusted = tls.getCACertificates('default');
 const errors = 'sluice_upstream_errors_total';
@@ -33,8 +35,11 @@ function upstreamOf(closing: Closing) {
     const nth = (counts.get(socket) ?? 0) + 1;
     counts.set(socket, nth);
     uses.push(nth);
+    const isChat = request.url === '/v1/chat/completions';
+    if (!isChat && closing(socket, nth)) return;
     let text = '';
     for await (const part of request) text += part;
+    if (!isChat) return void response.end(text || 'nothing');
     if (closing(socket, nth)) return;
     const isStream = JSON.parse(text).stream === true;
     response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json');
@@ -58,7 +63,12 @@ async function start(closing: Closing, isTls = false): Promise<void> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const upstream = { url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}/v1` };
-  gateway = await startGateway({ upstream, provider: { breaker: { consecutive_failures: 1 } } });
+  const passthrough = [{ path: '/v1/embeddings', provider: 'upstream', methods: ['GET', 'POST'] as const }];
+  gateway = await startGateway({
+    upstream,
+    provider: { breaker: { consecutive_failures: 1 } },
+    config: { passthrough: passthrough as never },
+  });
 }
 
 async function statusesOf(requests: number, stream: boolean, content = 'Hi'): Promise<number[]> {
@@ -94,6 +104,45 @@ describe('an upstream that closes a kept connection as the next request arrives'
       expect(await gateway.metric('sluice_provider_in_flight')).toBe(0);
     },
   );
+
+  it.each([
+    ['with a reset', reset, false],
+    ['with an end', end, false],
+    ['with an end over TLS', end, true],
+  ] as const)('answers each request that is passed through as well: %s', async (_, closing, isTls) => {
+    await start(closing, isTls);
+    const path = '/v1/embeddings';
+    for (let sent = 0; sent < 6; sent++) {
+      const body = JSON.stringify({ model: 'aion-labs/aion-3.5', input: `text ${sent}` });
+      const reply = await gateway.post(body, { path });
+      expect([reply.status, await reply.text()]).toEqual([200, body]);
+    }
+    // Four bytes to a token, and none of them counted twice.
+    expect(await gateway.metric('gen_ai_client_token_usage_sum', { gen_ai_token_type: 'input' })).toBe(
+      6 * 12,
+    );
+    await (await gateway.post('{}', { path })).text();
+    // The connection is closed while a body is still arriving.
+    const before = uses.length;
+    const client = new RawConnection(gateway.url);
+    client.write(
+      `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\ncontent-length: 6\r\n\r\nabc`,
+    );
+    await until(() => uses.length === before + 2);
+    client.write('def');
+    await client.received(/abcdef/);
+    expect(client.text).toMatch(/^HTTP\/1.1 200 /);
+    client.destroy();
+    const headers = { authorization: `Bearer ${clientKey}` };
+    for (let sent = 0; sent < 3; sent++) {
+      const reply = await fetch(gateway.url + path, { headers });
+      expect([reply.status, await reply.text()]).toEqual([200, 'nothing']);
+    }
+    const stale = uses.filter(nth => nth > 1).length;
+    expect(stale).toBeGreaterThan(4);
+    expect(await gateway.metric(errors, { kind: 'stale_connection' })).toBe(stale);
+    expect(await gateway.metric(errors)).toBe(stale);
+  });
 
   it('gets the whole of a large request again, which is not kept until its reply has ended', async () => {
     await start(reset);

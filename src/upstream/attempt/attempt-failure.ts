@@ -153,6 +153,12 @@ const timeouts: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** Failure of a request whose kept connection was closed by the server as it came. */
+export const staleConnection = (cause: unknown): Failure => ({
+  kind: 'stale_connection',
+  error: refusal('provider_unreachable', { cause }),
+});
+
 /** Failure for an error thrown while the upstream was called. `begun`: its reply had begun. */
 export function failureOf(thrown: unknown, begun: boolean, pass_upstream_429 = false): Failure {
   if (thrown instanceof AttemptFailed) return thrown.failure;

@@ -1,4 +1,3 @@
-import { refusal } from '../../errors.ts';
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
 import type { Exchange } from '../../exchange.ts';
@@ -15,6 +14,7 @@ import {
   failureOf,
   failureOfErrorReply,
   retryAfter_s,
+  staleConnection,
 } from './attempt-failure.ts';
 import { AttemptTelemetry } from './attempt-telemetry.ts';
 
@@ -62,8 +62,7 @@ export class SentRequest {
 
   /** The failure behind an error that was thrown while the reply was awaited or read. */
   failureOf(thrown: unknown): Failure {
-    if (this.call.isStale)
-      return { kind: 'stale_connection', error: refusal('provider_unreachable', { cause: thrown }) };
+    if (this.call.isStale) return staleConnection(thrown);
     const provider = this.#provider;
     const error = UpstreamError.is(thrown)
       ? new UpstreamError(provider.redacted(thrown.message), thrown.status)

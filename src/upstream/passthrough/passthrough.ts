@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Model } from '../../catalog/catalog.ts';
-import { GatewayError, refusal } from '../../errors.ts';
+import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type BodyLimits, tooLarge } from '../../inbound/body-limits.ts';
 import { restoreBody } from '../../inbound/replay-body.ts';
@@ -14,13 +14,12 @@ import {
   AttemptFailed,
   causeOf,
   type Failure,
-  failureOf,
-  failureOfStatus,
   retryAfter_s,
+  staleConnection,
   textOfFailure,
 } from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
-import { errorTextOf, StreamBody } from '../http/reply-body.ts';
+import { failureOfCall, failureOfReply } from './passthrough-failure.ts';
 import { headersForClient, headersForUpstream, meteredHeaders } from './passthrough-headers.ts';
 import { PassthroughMeter } from './passthrough-meter.ts';
 import { isPlainPath, pathTest, queryOf } from './passthrough-path.ts';
@@ -41,6 +40,16 @@ interface PassthroughSettings {
   readonly passthrough: readonly PassthroughRule[];
   readonly server: PassthroughLimits;
   readonly models: readonly Model[];
+}
+
+/** A request that is passed through. */
+interface Transfer {
+  readonly exchange: Exchange;
+  readonly rule: PassthroughRule;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: string;
+  readonly meter: PassthroughMeter | undefined;
 }
 
 export const isPassthrough = (route: Route): route is PassthroughRoute => route.name === 'passthrough';
@@ -105,31 +114,31 @@ export class Passthrough {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const { provider, proxy, models } = this.#upstreams.get(rule.provider)!;
+    const { models } = this.#upstreams.get(rule.provider)!;
     const { url = '/' } = request;
     const query = queryOf(url);
     if (query === undefined) throw refusal('unknown_url');
     if (Number(request.headers['content-length']) > rule.max_body_bytes) throw tooLarge(rule.max_body_bytes);
     const meter = PassthroughMeter.of(exchange, models, this.#metrics, url);
+    const transfer = { exchange, rule, request, response, query, meter };
+    if ((await this.#attempt(transfer)) === 'stale') await this.#attempt(transfer, true);
+  }
+
+  /**
+   * Makes an attempt. It is `stale` if the provider has closed a kept connection as the request came: `isResent` makes it once more, on a
+   * new one.
+   */
+  async #attempt(transfer: Transfer, isResent = false): Promise<'ended' | 'stale'> {
+    const { exchange, rule, request, response, meter } = transfer;
+    const { provider, proxy } = this.#upstreams.get(rule.provider)!;
     const key = provider.keys.next();
     const attempt = exchange.beginAttempt({ provider: rule.provider });
     const call = new PassthroughTelemetry(exchange, provider, rule.path, this.#metrics.client, attempt);
     let failure: Failure | undefined;
+    let isStale = false;
     try {
-      // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
-      if (request.readableEnded) await Promise.resolve();
-      restoreBody(request);
       const own = { ...call.headers, ...provider.ownHeaders, ...key?.headers };
-      const reply = await proxy.forward(exchange, request, response, {
-        url: exchange.path.slice('/v1'.length) + query,
-        headers: headersForUpstream(
-          meter ? meteredHeaders(request.headers) : request.headers,
-          rule.forward_headers,
-          own,
-        ),
-        limits: { ...this.#limits, ...rule },
-        onBody: meter?.onBody,
-      });
+      const reply = await this.#replyTo(transfer, own, isResent);
       call.waited();
       const { statusCode: status = 502 } = reply;
       attempt.status = status;
@@ -140,8 +149,14 @@ export class Passthrough {
       if (meter?.readsOn) proxy.readOn(request, response);
       await this.#passOn(exchange, response, status, reply, meter);
     } catch (thrown) {
+      const isWanted = !isResent && !exchange.aborted && !exchange.client_gone;
+      isStale = isWanted && proxy.canSendAgain(request, thrown);
+      if (isStale) {
+        failure = staleConnection(thrown);
+        return 'stale';
+      }
       call.waited();
-      if (exchange.client_gone) return;
+      if (exchange.client_gone) return 'ended';
       if (request.errored) throw new UploadAborted('the client left while sending its request');
       failure = failureOfCall(thrown, response.headersSent);
       exchange.end.causedBy(causeOf(failure));
@@ -153,11 +168,31 @@ export class Passthrough {
       proxy.end(request);
       // What came before a reply broke off may still be decompressed.
       await meter?.done;
-      meter?.settle(failure !== undefined);
+      if (!isStale) meter?.settle(failure !== undefined);
       if (failure) attempt.ended('failed', failure.kind, textOfFailure(exchange, failure));
       else attempt.ended(exchange.client_gone ? 'aborted' : 'completed');
       call.ended(meter?.names ?? {});
     }
+    return 'ended';
+  }
+
+  /** Sends a request on, with our `own` headers. Resolves once the reply begins. */
+  async #replyTo(
+    { exchange, rule, request, response, query, meter }: Transfer,
+    own: Readonly<Record<string, string>>,
+    isResent: boolean,
+  ): Promise<IncomingMessage> {
+    // Node destroys a request after its `end` event, in which a body parser may have called this; that must not hit the restored body.
+    if (request.readableEnded) await Promise.resolve();
+    if (!isResent) restoreBody(request);
+    const given = meter ? meteredHeaders(request.headers) : request.headers;
+    return this.#upstreams.get(rule.provider)!.proxy.forward(exchange, request, response, {
+      url: exchange.path.slice('/v1'.length) + query,
+      headers: headersForUpstream(given, rule.forward_headers, own),
+      limits: { ...this.#limits, ...rule },
+      onBody: meter?.onBody,
+      isResent,
+    });
   }
 
   /** Sends the reply to the client, and resolves when its usage is known as well. */
@@ -188,17 +223,3 @@ const routeOfRule = (rule: PassthroughRule, models: ServedModels | undefined): P
   rule,
   mostUse: call => models && mostUseOf(call, models),
 });
-
-/** Failure of a call; a refusal by the gateway itself counts as the client's mistake. */
-const failureOfCall = (thrown: unknown, begun: boolean): Failure =>
-  GatewayError.is(thrown) && thrown.status < 500
-    ? { kind: 'refused', error: thrown }
-    : failureOf(thrown, begun);
-
-/** Failure for the upstream's error status. A missing file is the client's mistake, not the operator's. */
-async function failureOfReply(status: number, reply: IncomingMessage, provider: Provider): Promise<Failure> {
-  const text = provider.redacted(await errorTextOf(new StreamBody(reply), reply));
-  if (status !== 404) return failureOfStatus(status, reply.headers, text, provider.config.pass_upstream_429);
-  const message = 'The upstream provider has nothing there.';
-  return { kind: 'refused', error: refusal('unknown_url', { message }) };
-}

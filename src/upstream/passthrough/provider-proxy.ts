@@ -6,19 +6,20 @@ import { sendContinue } from '../../inbound/expect-continue.ts';
 import type { CertificateExpiry } from '../http/certificate-expiry.ts';
 import type { ProviderConfig } from '../http/provider-schema.ts';
 import { switchedProtocols } from '../http/upstream-call.ts';
+import { type ConnectionUse, isStale } from '../http/upstream-connection.ts';
+import { type OnBody, SentBody, withoutFirst } from './sent-body.ts';
 import { limitUpload, type UploadLimits } from './upload-limits.ts';
 
 /** Milliseconds that an idle connection is kept; servers such as uvicorn close theirs after 5 s. */
 const keep_alive_ms = 4000;
-
-/** Takes the parts of a request body as they pass. */
-type OnBody = (part: Buffer) => void;
 
 /** How a request is sent on. */
 interface Forwarding extends Pick<IncomingMessage, 'headers'> {
   readonly url: string;
   readonly limits: UploadLimits;
   readonly onBody?: OnBody | undefined;
+  /** On a connection of its own, because the first one was stale. */
+  readonly isResent?: boolean;
 }
 
 /** One request that http-proxy-middleware forwards. */
@@ -31,6 +32,8 @@ interface Transfer {
   readonly onClose: (() => void)[];
   outgoing?: ClientRequest;
   reply?: IncomingMessage;
+  /** Of a connection that has carried another request before. */
+  use?: ConnectionUse & { readonly body: SentBody };
 }
 
 /** What is needed of a provider. */
@@ -42,25 +45,31 @@ interface ProxiedProvider {
 /** http-proxy-middleware in front of one provider: pipes a client's request there, and leaves the reply to its caller. */
 export class ProviderProxy {
   readonly #idle_timeout_ms: number;
-  readonly #agent: HttpAgent;
+  readonly #agents: readonly HttpAgent[];
   /** Loaded for gateways that have such paths, while they start. */
   readonly #proxy: Promise<RequestHandler>;
+  /** Every request of it has a connection of its own. */
+  readonly #unkept: Promise<RequestHandler>;
   readonly #transfers = new WeakMap<IncomingMessage, Transfer>();
 
   constructor({ config, certificates }: ProxiedProvider) {
     const { base_url, idle_timeout_ms } = config;
     this.#idle_timeout_ms = idle_timeout_ms;
     // Every request may hold a connection, so a cap here would be a cap on requests.
-    const options = { keepAlive: true, timeout: keep_alive_ms };
-    this.#agent = base_url.startsWith('https:') ? certificates.agent(options) : new HttpAgent(options);
-    this.#proxy = this.#createProxy(base_url);
+    const [kept, unkept] = [true, false].map(keepAlive => {
+      const options = { keepAlive, timeout: keep_alive_ms };
+      return base_url.startsWith('https:') ? certificates.agent(options) : new HttpAgent(options);
+    }) as [HttpAgent, HttpAgent];
+    this.#agents = [kept, unkept];
+    this.#proxy = this.#createProxy(base_url, kept);
+    this.#unkept = this.#createProxy(base_url, unkept);
   }
 
-  async #createProxy(base_url: string): Promise<RequestHandler> {
+  async #createProxy(base_url: string, agent: HttpAgent): Promise<RequestHandler> {
     const { createProxyMiddleware } = await import('http-proxy-middleware');
     return createProxyMiddleware({
       target: new URL(base_url),
-      agent: this.#agent,
+      agent,
       changeOrigin: true,
       // The default plugins write errors of their own into replies that have begun.
       ejectPlugins: true,
@@ -85,10 +94,12 @@ export class ProviderProxy {
     exchange: Exchange,
     request: IncomingMessage,
     response: ServerResponse,
-    { url, headers, limits, onBody }: Forwarding,
+    { url, headers, limits, onBody: given, isResent = false }: Forwarding,
   ): Promise<IncomingMessage> {
-    const proxy = await this.#proxy;
+    const proxy = await (isResent ? this.#unkept : this.#proxy);
     const replied = Promise.withResolvers<IncomingMessage>();
+    const before_bytes = this.#transfers.get(request)?.use?.body.putBack() ?? 0;
+    const onBody = given && withoutFirst(before_bytes, given);
     this.#transfers.set(request, { exchange, limits, onBody, replied, onClose: [] });
     // The application around the gateway must find the request unchanged.
     const own = { url: request.url, headers: request.headers };
@@ -110,6 +121,15 @@ export class ProviderProxy {
     for (const listener of this.#transfers.get(request)?.onClose ?? []) response.off('close', listener);
   }
 
+  /**
+   * Whether `error` says that a kept connection was closed by its server, which has sent nothing of a reply, and what was sent can be sent
+   * again.
+   */
+  canSendAgain(request: IncomingMessage, error: unknown): boolean {
+    const { use } = this.#transfers.get(request) ?? {};
+    return use?.body.isWhole === true && error instanceof Error && isStale(use, error);
+  }
+
   /** Closes the upstream's connection, unless both the request and its reply are complete: then it is kept for the next request. */
   end(request: IncomingMessage): void {
     const { outgoing, reply, onBody } = this.#transfers.get(request) ?? {};
@@ -120,7 +140,7 @@ export class ProviderProxy {
   }
 
   close(): void {
-    this.#agent.destroy();
+    for (const agent of this.#agents) agent.destroy();
   }
 
   /** Called when httpxy is about to add its listeners to the response, which are recognized by that. */
@@ -157,6 +177,9 @@ export class ProviderProxy {
     sendContinue(request);
     // Not earlier: a listener makes the body flow, so that later listeners miss its beginning.
     if (onBody) request.on('data', onBody);
+    const { socket, reusedSocket } = outgoing;
+    if (socket && reusedSocket)
+      transfer.use = { socket, read_bytes: socket.bytesRead, body: new SentBody(request) };
     limitUpload(request, outgoing, exchange.clock, limits, fail);
     exchange.onAbort(abort);
   }
@@ -164,6 +187,7 @@ export class ProviderProxy {
   #onReply(request: IncomingMessage, reply: IncomingMessage): void {
     const transfer = this.#transfers.get(request)!;
     transfer.reply = reply;
+    transfer.use?.body.close();
     if (reply.statusCode !== 101) return transfer.replied.resolve(reply);
     // Without the headers of an upgrade it comes as a reply.
     transfer.replied.reject(switchedProtocols());
