@@ -8,6 +8,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Ledger } from '../stores/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { epochOf } from '../telemetry/tracing.ts';
+import { storable } from '../text/printable.ts';
 import { costOf } from './cost.ts';
 import { isEstimated, ledgerRowOf } from './ledger-row.ts';
 import { lineShare } from './log-sample.ts';
@@ -86,13 +87,14 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
     endpoint: exchange.endpoint.name,
     account: account?.id,
     model: model?.id,
-    requested_model: requested_model === model?.id ? undefined : requested_model?.slice(0, max_text),
+    requested_model:
+      requested_model === model?.id ? undefined : requested_model && storable(requested_model, max_text),
     end_reason: end.reason,
     status: end.status,
     error_type: end.error_type,
     code: end.code,
     error_message: messageOf(exchange),
-    error_param: end.error_param?.slice(0, max_text),
+    error_param: end.error_param && storable(end.error_param, max_text),
     limit: end.limit,
     stream: exchange.hasRequest ? exchange.request.stream : undefined,
     trace_id: exchange.trace_id,
@@ -119,7 +121,7 @@ function messageOf(exchange: Exchange): string | undefined {
   if (error_message === undefined) return undefined;
   const mayQuote = error_type === 'invalid_request_error' || code === undefined;
   const said = mayQuote ? withoutPrompt(exchange, error_message) : error_message;
-  return typeof said === 'string' ? said.slice(0, max_text) : undefined;
+  return typeof said === 'string' ? storable(said, max_text) : undefined;
 }
 
 const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');

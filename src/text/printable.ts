@@ -3,6 +3,10 @@ export const isPrintable = (text: string): boolean => text.search(unprintable) =
 
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
+/** `text` for the record, at most `max` characters: no database takes half a character, and Postgres no NUL. */
+export const storable = (text: string, max: number): string =>
+  text.slice(0, max).toWellFormed().replaceAll('\0', '\ufffd');
+
 const max_characters = 1000;
 
 /** `text` of another machine for a terminal: on one line of at most 1000 characters. */

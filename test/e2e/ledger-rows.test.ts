@@ -57,7 +57,7 @@ beforeAll(async () => {
   expect(await post('refused', ask('Hello', { temperature: 9 }))).toBe(400);
   expect(await post('unknown', { ...ask('Hello'), model: 'no/such' })).toBe(400);
   expect(await post('no-key', ask('Hello'), { authorization: 'Bearer sk-nobody' })).toBe(401);
-  const told = `The engine at http://10.0.0.7:8000 is full.${' Try later.'.repeat(60)}`;
+  const told = `The engine\0 at http://10.0.0.7:8000 is full.${' Try later.'.repeat(60)}`;
   upstream.replyOnce(whole(500, { error: { message: told } }));
   expect(await post('failed', ask('Hello'))).toBe(502);
   const passed = { path: '/v1/embeddings', headers: { 'x-request-id': 'passed' } };
@@ -200,7 +200,7 @@ describe('the ledger', () => {
     expect(attempt!.offset_ms + attempt!.duration_ms!).toBeLessThanOrEqual(rowOf('plain').duration_ms + 1);
     expect(attempts.get('failed')).toMatchObject([{ status: 500, outcome: 'failed', kind: 'status' }]);
     const said = attempts.get('failed')![0]!.error_message!;
-    expect(said).toMatch(/^upstream status 500: The engine at (?!http)\S+ is full\.( Try later\.)+/);
+    expect(said).toMatch(/^upstream status 500: The engine\ufffd at (?!http)\S+ is full\.( Try later\.)+/);
     expect(said).toHaveLength(500);
     expect(attempt!.error_message).toBeNull();
     expect(attempts.get('passed')).toMatchObject([

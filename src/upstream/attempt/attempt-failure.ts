@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, refusal } from '../../errors.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import type { Exchange } from '../../exchange.ts';
+import { storable } from '../../text/printable.ts';
 import type { Adapter } from '../adapter.ts';
 import { scrubbed, withoutCredentials } from '../http/scrub.ts';
 import type { ResponseHead } from '../http/upstream-call.ts';
@@ -70,7 +71,7 @@ export function textOfFailure(exchange: Exchange, { error }: Pick<Failure, 'erro
   // A parser quotes the reply that it cannot read.
   const isReadable = cause instanceof Error && !(cause instanceof SyntaxError);
   const { message, code } = (isReadable ? cause : error) as Error & { readonly code?: unknown };
-  return String(withoutPrompt(exchange, scrubbed(String(message || code)))).slice(0, max_text);
+  return storable(String(withoutPrompt(exchange, scrubbed(String(message || code)))), max_text);
 }
 
 /** An error reply as the adapter understands it. `status` is the standard one. */

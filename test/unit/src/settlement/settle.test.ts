@@ -207,6 +207,15 @@ describe('the ledger row of an exchange', () => {
     expect(rows[0]!.error_message).toHaveLength(300);
   });
 
+  it('has no character that a database refuses, and with it the bill', () => {
+    exchange.requested_model = 'a\0name';
+    exchange.end.errorSent(invalidField('\0', `is unknown: \0${'x'.repeat(283)}\u{1f600}`));
+    settled();
+    const { error_message, error_param, requested_model } = rows[0]!;
+    expect([error_param, requested_model]).toEqual(['\ufffd', 'a\ufffdname']);
+    expect(error_message).toMatch(/^\ufffd: is unknown: \ufffdx+\ufffd$/);
+  });
+
   it('is not written without an account', () => {
     exchange.account = undefined;
     settled();
