@@ -65,6 +65,11 @@ export const classOfReason: Readonly<Record<EndReason, ReasonClass>> = {
 
 export const endReasons = Object.keys(classOfReason) as readonly EndReason[];
 
+/** Types of errors that are clients' doing. A provider that failed, such as one at its own rate limit, has failed whatever its client was told. */
+export const clientTypes: readonly ErrorType[] = (Object.keys(classOfType) as ErrorType[]).filter(
+  type => !serviceFailures.includes(classOfType[type]),
+);
+
 /** Statuses of refusals; all others below 500 are clients' errors. */
 export const refusal_statuses: readonly number[] = [401, 403, 429];
 
@@ -78,7 +83,10 @@ export function endClassOf(end_reason: string, error: string): EndClass {
     ? classOfReason[end_reason as EndReason]
     : open('completed');
   if (!isOpen || error === '') return own;
-  if (Object.hasOwn(classOfType, error)) return classOfType[error as ErrorType];
+  if (Object.hasOwn(classOfType, error)) {
+    const type = error as ErrorType;
+    return own === 'provider_failed' && clientTypes.includes(type) ? own : classOfType[type];
+  }
   if (own === 'provider_failed' || !/^\d{3}$/.test(error)) return own;
   const status = Number(error);
   if (refusal_statuses.includes(status)) return 'refusal';

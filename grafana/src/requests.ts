@@ -1,4 +1,10 @@
-import { classOfReason, classOfType, type ErrorClass, refusal_statuses } from '../../src/end-class.ts';
+import {
+  classOfReason,
+  classOfType,
+  clientTypes,
+  type ErrorClass,
+  refusal_statuses,
+} from '../../src/end-class.ts';
 import { type Expr, of, ofModel, perSecond, promql, rate, sum } from './promql.ts';
 
 const requests = 'sluice_requests_total';
@@ -20,7 +26,9 @@ export const failed: Expr = sum(
 /** Requests that were let in, per second: all but those refused for what the client did, such as an unknown key or a full limit. */
 export const letIn: Expr = sum(promql`${asked('end_reason!="refused"')} or ${asked(ours)}`);
 
-const known = Object.keys(classOfType).join('|');
+const known = Object.keys(classOfType);
+/** Types that say whose a failure is, where a provider has failed. */
+const telling = known.filter(type => !clientTypes.some(one => one === type)).join('|');
 const refusals = refusal_statuses.join('|');
 /** The series of errors without a type, by status. */
 const untyped: Readonly<Partial<Record<ErrorClass, string>>> = {
@@ -32,7 +40,8 @@ const untyped: Readonly<Partial<Record<ErrorClass, string>>> = {
 /** Matchers of the requests whose end has a class, as `endClassOf` has it: each of these matches one of them, and none two. */
 export function endMatchers(end: ErrorClass): string[] {
   const reasons = Object.entries(classOfReason);
-  const types = Object.entries(classOfType).filter(([, name]) => name === end);
+  const types = known.filter(type => classOfType[type as keyof typeof classOfType] === end);
+  const isClients = clientTypes.some(type => types.includes(type));
   const named = (those: typeof reasons) => `end_reason=~"${those.map(([reason]) => reason).join('|')}"`;
   const open = reasons.filter(([, { isOpen }]) => isOpen);
   const closed = reasons.filter(([, { own, isOpen }]) => !isOpen && own === end);
@@ -40,10 +49,10 @@ export function endMatchers(end: ErrorClass): string[] {
   const byStatus = open.filter(([, reason]) => reason.own !== 'provider_failed');
   const others =
     end === 'provider_failed'
-      ? [`error_type!~"${known}"`]
-      : [`error_type!~"|${known}"`, 'error_type="",status!~"[45].."'];
+      ? [`error_type!~"${telling}"`]
+      : [`error_type!~"|${known.join('|')}"`, 'error_type="",status!~"[45].."'];
   return [
-    `${named(open)},error_type=~"${types.map(([type]) => type).join('|')}"`,
+    `${named(isClients ? byStatus : open)},error_type=~"${types.join('|')}"`,
     ...(closed.length > 0 ? [named(closed)] : []),
     ...(own.length > 0 ? others.map(matcher => `${named(own)},${matcher}`) : []),
     ...(untyped[end] ? [`${named(byStatus)},error_type="",${untyped[end]}`] : []),

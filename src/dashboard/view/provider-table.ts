@@ -92,6 +92,8 @@ const max_kinds = 3;
 
 /** The kind of attempts whose request was wrong: they say nothing of the provider. */
 const clients_kind = 'refused';
+/** The kind of those whose connection alone has failed, which are sent again. In no rate, as in the alerts. */
+const resent_kind = 'stale_connection';
 
 const attemptsIn = (sums: readonly AttemptSum[]): number =>
   sums.reduce((total, { attempts }) => total + attempts, 0);
@@ -103,7 +105,7 @@ function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<Shown
     of(provider).filter(({ outcome, kind }) => outcome === 'failed' && kind !== clients_kind);
   const success = (provider: ShownProvider) => {
     const completed = attemptsIn(of(provider).filter(({ outcome }) => outcome === 'completed'));
-    const all = completed + attemptsIn(failed(provider));
+    const all = completed + attemptsIn(failed(provider).filter(({ kind }) => kind !== resent_kind));
     if (all === 0) return muted('no attempt');
     return html`<span class="nowrap">${percentOf(completed / all)} ${muted(`of ${numberOf(all)}`)}</span>`;
   };

@@ -1,6 +1,7 @@
 import {
   classOfReason,
   classOfType,
+  clientTypes,
   type EndClass,
   type ErrorClass,
   refusal_statuses,
@@ -53,6 +54,10 @@ const filters = ['account', 'key_id', 'model', 'provider', 'end_reason'] as cons
 /** `endClassOf` of a row, in the same order. */
 const end_class = `CASE ${[
   ...casesOf(({ isOpen }) => !isOpen),
+  ...casesOf(
+    ({ own }) => own === 'provider_failed',
+    `error_type IN (${clientTypes.map(type => `'${type}'`).join(', ')})`,
+  ),
   ...Object.entries(classOfType).map(([type, name]) => `WHEN error_type = '${type}' THEN '${name}'`),
   ...casesOf(({ own }) => own === 'provider_failed'),
   `WHEN error_type IS NULL AND ledger.status IN (${refusal_statuses.join(', ')}) THEN 'refusal'`,
@@ -171,7 +176,10 @@ const idFrom = (epoch_ms: number | undefined): string | undefined =>
 
 function casesOf(
   isMeant: (reason: { readonly own: EndClass; readonly isOpen: boolean }) => boolean,
+  condition = '',
 ): string[] {
   const meant = Object.entries(classOfReason).filter(([, reason]) => isMeant(reason));
-  return meant.map(([reason, { own }]) => `WHEN end_reason = '${reason}' THEN '${own}'`);
+  return meant.map(
+    ([reason, { own }]) => `WHEN end_reason = '${reason}' ${condition && `AND ${condition}`} THEN '${own}'`,
+  );
 }

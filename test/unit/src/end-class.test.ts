@@ -17,6 +17,9 @@ describe('the class of an end', () => {
     ['refused', '503', 'gateway_failed'],
     ['upstream_failed', 'provider_error', 'provider_failed'],
     ['upstream_failed', 'configuration_error', 'gateway_failed'],
+    // With pass_upstream_429: the provider is at its limit, not the account.
+    ['upstream_failed', 'rate_limit_error', 'provider_failed'],
+    ['upstream_failed', 'invalid_request_error', 'provider_failed'],
     ['upstream_failed', '503', 'provider_failed'],
     ['upstream_failed', '', 'provider_failed'],
     ['client_gone', 'provider_error', 'client_left'],
