@@ -2,6 +2,7 @@ import type { Completion } from '../canonical.ts';
 import { chunkFault } from '../canonical-faults.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
+import type { RequestFormat } from '../dialects/define-dialect.ts';
 import { GatewayError, refusal } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import type { Exchange } from '../exchange.ts';
@@ -83,6 +84,7 @@ export class ChainRun {
   #giveUp: (() => void) | undefined;
   #isAbandoned = false;
   #catalog: Catalog | undefined;
+  #format: Pick<RequestFormat, 'renamed'> | undefined;
   /** The model that the request has named so far. */
   #named: string | undefined;
 
@@ -113,10 +115,15 @@ export class ChainRun {
 
   /**
    * Runs `onRequest`, first to last. A stage's answer ends the run: its reply passes the stages up to that one. Where a stage has named
-   * another model, the exchange has that one of the catalog from the next stage on: for limits, price, upstreams and reply.
+   * another model, the exchange has that one of the catalog from the next stage on: for limits, price, upstreams and reply. `format` fits the
+   * request to it.
    */
-  onRequest(catalog?: Catalog): Answer | undefined | Promise<Answer | undefined> {
+  onRequest(
+    catalog?: Catalog,
+    format?: Pick<RequestFormat, 'renamed'>,
+  ): Answer | undefined | Promise<Answer | undefined> {
     this.#catalog = catalog;
+    this.#format = format;
     this.#named = this.#exchange.request.model;
     return this.#requestFrom(0);
   }
@@ -147,7 +154,10 @@ export class ChainRun {
 
   #rename(model: string): void {
     this.#named = model;
-    if (this.#catalog) this.#exchange.model = this.#catalog.find(model);
+    if (!this.#catalog) return;
+    const found = this.#catalog.find(model);
+    this.#exchange.model = found;
+    this.#format?.renamed?.(this.#exchange.request, found);
   }
 
   /** Throws for a result that cannot be meant: without it, a stage that answers where none can would be passed over. */

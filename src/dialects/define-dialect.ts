@@ -38,14 +38,19 @@ const definitionSchema = z.strictObject({
   create: aFunction('it gets the options and the setup, and returns the format'),
 });
 
-const formatSchema = z.object({
+const shared = {
   parse: aFunction('it gets the body and the context, and returns the canonical request'),
+  renamed: aFunction('it gets the canonical request and the model that a stage has named').optional(),
+};
+
+const formatSchema = z.object({
+  ...shared,
   renderReply: aFunction('it returns the body of a whole reply'),
   renderStream: aFunction('it returns the renderer of a stream'),
 });
 
 const countsSchema = z.object({
-  parse: aFunction('it gets the body and the context, and returns the canonical request'),
+  ...shared,
   answerRequest: aFunction('it returns the body of the reply'),
 });
 
@@ -95,6 +100,11 @@ export interface RequestContext {
 export interface GenerationFormat {
   /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
   parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
+  /**
+   * Fits to `model`, which a stage has named, what `parse` has made for the model that the client named. It is undefined if the catalog has
+   * none of that name.
+   */
+  renamed?(request: ChatRequest, model: Model | undefined): void;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
   /**
@@ -111,6 +121,8 @@ export interface GenerationFormat {
 export interface RequestAnswers {
   /** As in a format of generated replies. `stream` is without effect. */
   parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
+  /** As in a format of generated replies. */
+  renamed?(request: ChatRequest, model: Model | undefined): void;
   /** The JSON of the reply to a request that the stages have let through. `promptTokens` estimates the tokens of its prompt. */
   answerRequest(identity: Identity, promptTokens: () => number): string;
 }
@@ -227,15 +239,18 @@ export function createDialect(definition: DialectDefinition, options: unknown, s
   checkCreated(`what create of the dialect ${name} returns`, schemaOf(isPublic, Object(format)), format);
   const facts = { name, paths, public: isPublic, errorBody, headers };
   if ('answer' in format) return { ...facts, answer: (headers, path) => format.answer(headers, path) };
+  const reads = {
+    ...facts,
+    parse: (body: Record<string, unknown>, context: RequestContext) => format.parse(body, context),
+    renamed: (request: ChatRequest, model: Model | undefined) => format.renamed?.(request, model),
+  };
   if ('answerRequest' in format)
     return {
-      ...facts,
-      parse: (body, context) => format.parse(body, context),
+      ...reads,
       answerRequest: (identity, promptTokens) => format.answerRequest(identity, promptTokens),
     };
   return {
-    ...facts,
-    parse: (body, context) => format.parse(body, context),
+    ...reads,
     renderReply: (identity, reply) => format.renderReply(identity, reply),
     renderStream: (identity, promptTokens) => format.renderStream(identity, promptTokens),
   };

@@ -205,7 +205,7 @@ export class ExchangeRun {
     exchange.requested_model ??= exchange.request.model;
     exchange.model ??= catalog.find(exchange.request.model);
     exchange.received_ms ??= exchange.clock.elapsed_ms();
-    return this.#stages.onRequest(catalog);
+    return this.#stages.onRequest(catalog, format);
   }
 
   async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {

@@ -37,7 +37,11 @@ const renaming = (from: string, to: string, isLate: boolean) =>
   })();
 
 const plans = { small: { models: { [mini]: { requests_per_minute: 2 } } } };
-const limited = { plans, accounts: { tester: { plan: 'small', keys: [{ value: clientKey }] } } };
+const limited = {
+  plans,
+  accounts: { tester: { plan: 'small', keys: [{ value: clientKey }] } },
+  messages: { enabled: true },
+};
 
 async function start(from: string, to: string, order: 'before' | 'behind', isLate = false) {
   const stage = renaming(from, to, isLate);
@@ -99,4 +103,28 @@ it('is refused by validation where the catalog has no model of the new name', as
   expect(reply.status).toBe(400);
   expect(await reply.text()).toContain("unknown model 'acme/none'");
   expect(upstream.requests).toHaveLength(0);
+});
+
+describe('the thinking that a Messages client asks for', () => {
+  const thinking = { type: 'enabled', budget_tokens: 24_000 };
+  const think = async (model: string) => {
+    const { status, headers } = await fetch(chat.replace('chat/completions', 'messages'), {
+      method: 'POST',
+      headers: { 'x-api-key': clientKey, 'content-type': 'application/json' },
+      body: JSON.stringify(ask('Hello?', { model, max_tokens: 30_000, thinking })),
+    });
+    return [status, upstream.requests.at(-1)?.body.reasoning_effort, headers.get('x-ignored-parameters')];
+  };
+  const roleplay = 'aion-labs/aion-rp-llama-3.1-8b';
+
+  it('is asked of the model that a stage has named for an alias', async () => {
+    await start('claude-sonnet', mini, 'before');
+    expect(await think('claude-sonnet')).toEqual([200, 'high', null]);
+  });
+
+  it('is named as ignored by a model that cannot think, as if the client had named that one', async () => {
+    await start(large, roleplay, 'before');
+    expect(await think(large)).toEqual([200, undefined, 'thinking.budget_tokens']);
+    expect(await think(roleplay)).toEqual([200, undefined, 'thinking.budget_tokens']);
+  });
 });

@@ -4,7 +4,7 @@ import { defineDialect } from '../define-dialect.ts';
 import { anthropicErrorBody } from './anthropic-error.ts';
 import { renderMessage } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';
-import { parseCountRequest, parseMessagesRequest } from './messages-request.ts';
+import { parseCountRequest, parseMessagesRequest, refitEffort } from './messages-request.ts';
 
 const schema = z.strictObject({
   enabled: z
@@ -29,6 +29,7 @@ export const messages = defineDialect({
     const catalog = new Catalog(models);
     return {
       parse: body => parseMessagesRequest(body, id => catalog.find(id)),
+      renamed: refitEffort,
       renderReply: renderMessage,
       renderStream: (identity, promptTokens) => new MessageStream(identity, promptTokens),
     };
@@ -44,6 +45,7 @@ export const messagesCount = defineDialect({
     const catalog = new Catalog(models);
     return {
       parse: body => parseCountRequest(body, id => catalog.find(id)),
+      renamed: refitEffort,
       answerRequest: (_identity, promptTokens) => JSON.stringify({ input_tokens: promptTokens() }),
     };
   },

@@ -16,7 +16,7 @@ import {
 import { setAsideStreamOptions, setAsideUnknown } from '../request-schema/unknown-fields.ts';
 import { markLast, messages, system } from './conversation.ts';
 import { checkChoice, choiceParameters, functionsIn, toolChoice, tools } from './messages-tools.ts';
-import { efforts, nearestEffort, thinking } from './nearest-effort.ts';
+import { type Effort, efforts, nearestEffort, thinking } from './nearest-effort.ts';
 import { setAsideInside } from './unknown-fields.ts';
 
 /** The shape of a Messages request. Null is the same as absent. */
@@ -117,10 +117,10 @@ function requestOf(
   const { functions, foreign } = functionsIn(from.tools);
   if (functions.length > 0) request.tools = functions;
   Object.assign(request.parameters, choiceParameters(from.tool_choice), formatOf(from));
-  setEffort(request, from, find);
   for (const type of foreign) request.unknown[`tools.${type}`] = true;
   setAsideInside(request, body);
   request.client = { field_names: namesIn(from) };
+  setEffort(request, { thinking: from.thinking, effort: from.output_config?.effort }, find(model));
   return request;
 }
 
@@ -130,15 +130,35 @@ function formatOf({ output_config }: CountFields): ChatRequest['parameters'] {
   return { response_format: { type: 'json_schema', json_schema: { name: 'output', schema, strict: true } } };
 }
 
-/** Sets the effort, or names what asks for thinking that the model cannot do. */
-function setEffort(request: ChatRequest, { thinking, output_config }: CountFields, find: FindModel): void {
-  const model = find(request.model);
-  const effort = output_config?.effort;
-  const nearest = model && nearestEffort(model, thinking, effort);
-  if (nearest !== undefined) request.reasoning_effort = nearest;
-  else if (effort) request.unknown['output_config.effort'] = effort;
-  else if (thinking?.type === 'enabled') request.unknown['thinking.budget_tokens'] = thinking.budget_tokens;
+/** How much the client wants the model to think. */
+interface Wish {
+  readonly thinking: CountFields['thinking'];
+  readonly effort: Effort | null | undefined;
 }
+
+/** Sets the effort, or names what asks for thinking that the model cannot do. */
+function setEffort(request: ChatRequest, wish: Wish, model: Model | undefined): void {
+  const { thinking, effort } = wish;
+  if (!thinking && !effort) return;
+  const level = model && nearestEffort(model, thinking, effort);
+  if (level !== undefined) request.reasoning_effort = level;
+  else if (effort) request.unknown[effort_field] = effort;
+  else if (thinking?.type === 'enabled') request.unknown[budget_field] = thinking.budget_tokens;
+  request.client = { ...request.client, kept: { wish, level } };
+}
+
+/** Fits what the client wants to another model that a stage has named, unless a stage has set the effort as well. */
+export function refitEffort(request: ChatRequest, model: Model | undefined): void {
+  const kept = request.client?.kept as { wish: Wish; level: string | undefined } | undefined;
+  if (!kept || request.reasoning_effort !== kept.level) return;
+  delete request.reasoning_effort;
+  delete request.unknown[effort_field];
+  delete request.unknown[budget_field];
+  setEffort(request, kept.wish, model);
+}
+
+const effort_field = 'output_config.effort';
+const budget_field = 'thinking.budget_tokens';
 
 /** This format's names of fields that the canonical form calls differently, or counts differently. */
 const namesIn = ({ output_config }: CountFields): Record<string, string> => ({
