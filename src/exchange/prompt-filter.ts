@@ -7,6 +7,10 @@ const min_quote = 24;
 const max_prompt = 65_536;
 const max_message = 4096;
 
+/** A mark, and what it encloses; to the end of a text that was cut. */
+const inQuotationMarks = /(?<!\w)(?:"(?:\\.|[^"\\]){24,}|'(?:\\.|[^'\\]){24,}|`[^`]{24,}|“[^”]{24,})/gs;
+const unmarked = (quoted: string): string => `${quoted[0]}[prompt]`;
+
 /** Causes of a cause that are looked at, as many as a line of the log has: further ones are left out. */
 const max_causes = 4;
 
@@ -32,9 +36,14 @@ function filtered(exchange: Exchange, err: unknown, causes: number): unknown {
   return Object.assign(copy, { name });
 }
 
-/** `text` with quotations of the exchange's prompt replaced by `[prompt]`. */
+/**
+ * `text` with quotations of the exchange's prompt replaced by `[prompt]`. The body of a path that is passed through is not kept: there it is
+ * whatever stands in quotation marks.
+ */
 export function textWithoutPrompt(exchange: Exchange, text: string): string {
-  if (text.length < min_quote || !exchange.hasRequest) return text;
+  if (text.length < min_quote) return text;
+  if (!exchange.hasRequest)
+    return exchange.endpoint.name === 'passthrough' ? text.replace(inQuotationMarks, unmarked) : text;
   return unquoted(text.slice(0, max_message), newestOf(exchange.request.messages));
 }
 

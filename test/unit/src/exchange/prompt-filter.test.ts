@@ -28,6 +28,16 @@ describe('a text for the log', () => {
     expect(textWithoutPrompt(sampleExchange({}), secret)).toBe(secret);
   });
 
+  it('has nothing in quotation marks where the body was passed through unread', () => {
+    const passed = sampleExchange({});
+    Object.assign(passed, { endpoint: { ...passed.endpoint, name: 'passthrough' } });
+    for (const [open, close] of ['""', "''", '``', '“”'])
+      expect(textWithoutPrompt(passed, `'input' is wrong: ${open}${secret}${close}, can't read it`)).toBe(
+        `'input' is wrong: ${open}[prompt]${close}, can't read it`,
+      );
+    expect(textWithoutPrompt(passed, `{"input":"a \\"b\\" ${secret}`)).toBe('{"input":"[prompt]');
+  });
+
   it.each([
     ['words', 'a '.repeat(2_000_000), `${'a '.repeat(11)}b `.repeat(1000)],
     ['letters', 'a'.repeat(65_536), 'a.'.repeat(2000)],
