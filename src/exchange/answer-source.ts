@@ -74,8 +74,8 @@ export class AnswerSource implements ReplySource {
         yield result.value;
       }
     } finally {
-      // Not awaited: a generator that is suspended at an await returns only after that.
-      if (!result?.done) Promise.resolve(iterator.return?.()).catch(() => {});
+      // Not awaited: a generator that is suspended at an await returns only after that. A failure to close does not hide why it is closed.
+      if (!result?.done) (async () => iterator.return?.())().catch(() => {});
     }
     this.#ended = true;
     if (finished.size === 0 || [...finished.values()].includes(false)) throw incomplete();
