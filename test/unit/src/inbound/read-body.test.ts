@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
@@ -63,6 +64,15 @@ describe('the memory of a body', () => {
     await expect(decompressed(bytes, 'gzip', limits, open(999_999).body)).rejects.toMatchObject({
       status: 502,
     });
+  });
+
+  it('is that of the plain body once a compressed one is read', async () => {
+    const bytes = textBody('x'.repeat(1000));
+    const { body, exchange, counted } = open();
+    const headers = { 'content-encoding': 'gzip' };
+    const request = Object.assign(Readable.from([gzipSync(bytes)]), { headers, complete: false });
+    await readBody(request as unknown as IncomingMessage, limits, exchange, body);
+    expect(await counted()).toBe(2 * bytes.length + around);
   });
 
   it('shrinks by the copy for the upstream once that is sent', async () => {

@@ -99,6 +99,7 @@ describe('a reply sent byte by byte', () => {
     body.end('two');
     await turn();
     expect([read, client.written, body.readableEnded]).toEqual(['one two', 'one ', true]);
+    expect([client.isEnded, exchange.end.reply_ended]).toEqual([false, false]);
   });
 
   it('destroys the rest of the body when the client has left', async () => {

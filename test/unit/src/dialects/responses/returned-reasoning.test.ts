@@ -184,6 +184,12 @@ describe('signed reasoning in a response', () => {
     expect(of({ reasoning_details: hidden }, { content: 'Hi.' })).toEqual([alone, message]);
     expect(of({ content: 'Hi.' }, { reasoning_details: hidden })).toEqual([message, alone]);
     expect(of({ reasoning_details: hidden })).toEqual([alone, message]);
+    const later = [{ type: 'reasoning.encrypted', data: 'def' }];
+    expect(of({ reasoning_details: hidden }, { content: 'Hi.' }, { reasoning_details: later })).toEqual([
+      alone,
+      message,
+      ['reasoning', 0, later],
+    ]);
   });
 
   it('is read up to a hundred thousand values in a request', () => {
