@@ -121,11 +121,28 @@ describe('two workers', () => {
 
 describe('a reload with workers', () => {
   it(
-    'reaches a worker that is starting before it serves, and the wait before a start doubles',
+    'reaches a worker that is starting before it serves, also while it takes another, and the wait before a start doubles',
     async () => {
-      const hold = join(folder, 'hold');
-      process.env.SLUICE_TEST_HOLD = hold;
-      const sidecar = await start(stages('held-at-start'));
+      const hold = (name: string) => writeFileSync(join(folder, name), '');
+      const isHeld = (name: string) => until(() => existsSync(join(folder, `${name}.waits`)));
+      const release = (name: string) => rmSync(join(folder, name));
+      const heldBy = (name: string, more: object = {}) => ({
+        stages: [
+          'error-envelope',
+          'auth',
+          'validation',
+          { [stageFile('held')]: { hold: join(folder, name) } },
+        ],
+        ...more,
+      });
+      const sidecar = await start(heldBy('start'));
+      const reload = async (sections: object) => {
+        const reloaded = () => sidecar.process.output().split('configuration reloaded').length;
+        const before = reloaded();
+        await sidecar.process.rewrite(configOf(sections));
+        sidecar.process.signal('SIGHUP');
+        await until(() => reloaded() > before);
+      };
       const kill = async (restarts: number) => {
         const killed = sidecar.workers().get(1)!;
         process.kill(killed, 'SIGKILL');
@@ -135,13 +152,15 @@ describe('a reload with workers', () => {
       const first = await kill(1);
       await until(() => sidecar.workers().get(1) !== first);
       await sidecar.whenReady(2);
-      writeFileSync(hold, '');
+      hold('start');
       await kill(2);
-      await until(() => existsSync(`${hold}.waits`));
-      await sidecar.process.rewrite(configOf({ ...stages('held-at-start'), ...others }));
-      sidecar.process.signal('SIGHUP');
-      await until(() => sidecar.process.output().includes('configuration reloaded'));
-      rmSync(hold);
+      await isHeld('start');
+      await reload(heldBy('reload'));
+      hold('reload');
+      release('start');
+      await isHeld('reload');
+      await reload(heldBy('nothing', others));
+      release('reload');
       await sidecar.whenReady(2);
       expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
       const ends = sidecar.log().filter(({ msg }) => msg === 'worker ended, another one is started');
