@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,6 +46,14 @@ describe('the npm packages', () => {
     const published = installed.filter(([, { dev, peer }]) => !dev && !peer);
     expect(published.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
     expect(published.length).toBeLessThanOrEqual(50);
+  });
+
+  it('have the peers that they ask for, so that npm install does not warn of them', () => {
+    const { stderr } = spawnSync('npm', ['ls', '--package-lock-only', '--all'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
   });
 
   it('come from the public registry, with their digests', () => {
