@@ -7,6 +7,9 @@ const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d
 /** Bytes of a name as it is written, each character escaped at most. */
 const max_name_bytes = 256;
 
+/** Bytes of a string that are looked at one by one. */
+const near_bytes = 16;
+
 /** What may come next among the members of the object. A scalar is a number or a literal. */
 type Expected = 'first name' | 'name' | 'colon' | 'value' | 'rest of scalar' | 'end of value';
 
@@ -26,6 +29,8 @@ export class JsonMembers {
   #isOver = false;
   #inString = false;
   #isEscaped = false;
+  /** True behind a string or a bracket within a value, where no other value may follow at once. */
+  #isBehindValue = false;
   #expected: Expected = 'first name';
   /** The member whose value is read; undefined between members, and for those that are not wanted. */
   #name: string | undefined;
@@ -58,7 +63,7 @@ export class JsonMembers {
     const marks = new JsonMarks(part);
     for (let at = 0; at < part.length && !this.#isOver; at++) {
       if (this.#inString) at = this.#inside(part, at);
-      else if (this.#level > 1) at = this.#nested(part, marks.next(at));
+      else if (this.#level > 1) at = this.#nested(marks, at);
       else if (this.#level === 1) this.#member(part[at]!, at);
       else this.#begins(part[at]!, at);
     }
@@ -67,7 +72,7 @@ export class JsonMembers {
 
   /** Skips the rest of a string; returns the place of its end. */
   #inside(part: Buffer, from: number): number {
-    const found = part.indexOf(quote, from);
+    const found = quoteIn(part, from);
     const end = found === -1 ? part.length : found;
     let at = end;
     while (at > from && part[at - 1] === backslash) at--;
@@ -75,16 +80,25 @@ export class JsonMembers {
     this.#isEscaped = found === -1 && isEscaped;
     if (found === -1 || isEscaped) return end;
     this.#inString = false;
+    this.#isBehindValue = this.#level > 1;
     if (this.#level === 1 && this.#expected !== 'end of value') this.#named(end);
     return end;
   }
 
-  /** A byte of a value that is an object or an array. */
-  #nested(part: Buffer, at: number): number {
+  /** Skips to the next quote or bracket of a value that is an object or an array; returns its place. */
+  #nested(marks: JsonMarks, from: number): number {
+    const { part } = marks;
+    if (this.#isBehindValue) {
+      const byte = part[from]!;
+      if (byte > 0x20 && !mayFollowValue(byte)) this.#broke(from);
+      if (byte <= 0x20 || this.#isOver) return from;
+      this.#isBehindValue = false;
+    }
+    const at = marks.next(from);
     const byte = part[at];
     if (byte === quote) this.#inString = true;
     else if (byte === openObject || byte === openArray) this.#level++;
-    else if (byte === closeObject || byte === closeArray) this.#level--;
+    else if (byte === closeObject || byte === closeArray) this.#isBehindValue = --this.#level > 1;
     return at;
   }
 
@@ -165,6 +179,16 @@ export class JsonMembers {
     this.#isOver = true;
   }
 }
+
+/** The next quote from `from` on, or -1. Many strings are short, and a search costs as much as a look at some dozen bytes. */
+function quoteIn(part: Buffer, from: number): number {
+  const near = Math.min(from + near_bytes, part.length);
+  for (let at = from; at < near; at++) if (part[at] === quote) return at;
+  return near === part.length ? -1 : part.indexOf(quote, near);
+}
+
+const mayFollowValue = (byte: number): boolean =>
+  byte === comma || byte === colon || byte === closeObject || byte === closeArray;
 
 /** Whether a byte can be part of a number or a literal: `+-.`, digits, letters. */
 const isScalar = (byte: number): boolean =>
