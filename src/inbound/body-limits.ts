@@ -44,7 +44,7 @@ export const bodyLimits = {
     .positive()
     .optional()
     .describe(
-      'The most memory, in bytes, that request bodies may take at a time, from their arrival to the end of their exchange: their bytes, decompressed ones included, the parsed form (1 byte for a character, 2 in a body that is not all ASCII; 64 for each value, 128 for each key), and the copy for the provider until its reply begins. A body takes two to three times its size; above the limit it is refused with 502 `server_error`. Bodies that take more than 1 MiB are refused at three quarters of it, so that small ones are served beside them. Without it: half of the heap that V8 may use, but at most a third of what the memory of the container, divided by `workers`, has above 256 MiB, or an eighth of it. That is 256 MiB in a container of 1 GiB, and 85 MiB in one of 512 MiB.',
+      'The most memory, in bytes, that request bodies may take at a time, from their arrival to the end of their exchange: their bytes, decompressed ones included, the parsed form (1 byte for a character, 2 in a body that is not all ASCII or has `\\u` escapes; 64 for each value, 128 for each key), and the copy for the provider until its reply begins. A body takes two to three times its size; above the limit it is refused with 502 `server_error`. Bodies that take more than 1 MiB are refused at three quarters of it, so that small ones are served beside them. Without it: half of the heap that V8 may use, but at most a third of what the memory of the container, divided by `workers`, has above 256 MiB, or an eighth of it. That is 256 MiB in a container of 1 GiB, and 85 MiB in one of 512 MiB.',
     ),
   max_buffered_bytes_per_account: z
     .int()

@@ -19,6 +19,10 @@ const key_bytes = 128;
  */
 export const textMemory = (characters: number, isAscii: boolean): number => characters * (isAscii ? 1 : 2);
 
+/** Whether all texts in JSON of so many bytes are ASCII, those included that are written with escapes. */
+export const isAsciiJson = (text: string, bytes: number): boolean =>
+  text.length === bytes && !text.includes('\\u');
+
 /** Bytes that V8 takes for the objects, arrays and numbers of parsed JSON. */
 export const structureMemory = ({ values, keys }: JsonSize): number =>
   values * value_bytes + keys * key_bytes;

@@ -5,7 +5,7 @@ import { type GatewayError, refusal } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject } from '../json-object.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
-import { structureMemory, textMemory } from './body-memory.ts';
+import { isAsciiJson, structureMemory, textMemory } from './body-memory.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { decompressed } from './decompress.ts';
 import { type BodySize, checkBody, checkText, isShallow } from './json-bounds.ts';
@@ -51,7 +51,7 @@ export function parseBody(
   if (bytes.length > limits.max_body_bytes) throw tooLarge(limits.max_body_bytes);
   const counted = checkText(bytes, limits);
   const text = textOf(bytes);
-  const text_bytes = textMemory(text.length, text.length === bytes.length);
+  const text_bytes = textMemory(text.length, isAsciiJson(text, bytes.length));
   // The copy that will be sent upstream is about as long as what has come.
   const hold = (size: JsonSize) =>
     buffered?.hold(bytes.length + text_bytes + structureMemory(size), bytes.length);

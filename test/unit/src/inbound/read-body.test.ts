@@ -33,6 +33,7 @@ describe('the memory of a body', () => {
   it.each<[string, Buffer, number, number]>([
     ['its bytes and as many characters where all are ASCII', textBody('x'.repeat(1000)), 1008, 1],
     ['two bytes for each character where one is not Latin-1', textBody(`${' '.repeat(997)}€`), 1006, 2],
+    ['two bytes for each character where one is written with an escape', textBody('\\u20ac'), 14, 2],
     ['two bytes for each character of Chinese', textBody('漢'.repeat(1000)), 1008, 2],
   ])('is %s', async (_, bytes, characters, width) => {
     const { body, counted } = open();
