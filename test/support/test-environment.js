@@ -38,6 +38,8 @@ function takeBack() {
   const env = { ...process.env };
   const trusted = tls.getCACertificates('default');
   const listeners = events.map(name => new Set(process.rawListeners(name)));
+  // Accessors are Node's own, of what it loads on first use.
+  const values = Object.entries(Object.getOwnPropertyDescriptors(globalThis)).filter(([, { get }]) => !get);
   return () => {
     if (process.cwd() !== cwd) process.chdir(cwd);
     process.umask(umask);
@@ -50,6 +52,9 @@ function takeBack() {
       for (const listener of process.rawListeners(name))
         if (!listeners[at].has(listener)) process.removeListener(name, listener);
     for (const child of globalThis[children] ?? []) child.kill('SIGKILL');
+    for (const [name, { value }] of values)
+      if (globalThis[name] !== value) Reflect.set(globalThis, name, value);
+    // Jest has set its own before `values` were read.
     Object.assign(globalThis, { console });
     Object.assign(process, { exit, getBuiltinModule });
     for (const key of Reflect.ownKeys(globalThis))
