@@ -116,6 +116,12 @@ describe('what has left the configuration and comes back', () => {
       return upstream.requests.length;
     };
     expect([await ask(), await ask()]).toEqual([1, 1]);
+    // As long as it stays it keeps them, also beyond the end of the configuration that began them.
+    for (const ttl_s of [3000, 2000]) {
+      const other = { 'response-cache': { ttl_s } };
+      await gateway.gateway.reload(configOf({ upstream, config: { stages: [...stages, other] } }));
+      expect(await ask()).toBe(1);
+    }
     await gateway.gateway.reload(configOf({ upstream, config: { stages } }));
     await gateway.gateway.reload(configOf(caching));
     expect(await ask()).toBe(2);

@@ -29,5 +29,10 @@ describe('a throttled log', () => {
     clock.advance(10_000);
     write('one');
     expect(written()).toEqual([line('one')]);
+    clock.advance(15_000);
+    write('one');
+    clock.advance(9999);
+    write('one');
+    expect(written()).toEqual([line('one')]);
   });
 });

@@ -141,14 +141,18 @@ describe('signed reasoning and stop sequences', () => {
     const message = { role: 'assistant' as const, content: 'Hi.', reasoning: 'Hm.', reasoning_details };
     const reply = chat.renderReply(identity, { choices: [{ ...end, message }], usage });
     const stream = chat.renderStream(identity);
+    const logprobs = { content: [{ token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [] }] };
+    const signed = { index: 0, delta: { reasoning_details }, finish_reason: null };
     const written = [
       chunkOf({ reasoning: 'Hm.', reasoning_details }),
-      chunkOf({ reasoning_details }),
+      { choices: [{ ...signed, logprobs: null }] },
       { choices: [{ ...end, delta: {} }], usage },
+      { choices: [{ ...signed, logprobs }] },
     ].map(chunk => stream.chunk(chunk));
     expect(reply + written.join('')).not.toMatch(/reasoning_details|stop_sequence/);
     expect(written[0]).toContain('"reasoning":"Hm."');
     expect(written[1]).toBe('');
     expect(written[2]).toContain('"finish_reason":"stop"');
+    expect(written[3]).toContain(JSON.stringify(logprobs));
   });
 });

@@ -119,6 +119,21 @@ describe('a Messages stream', () => {
     expect(await bySdk(text)).toMatchObject({ stop_reason: 'end_turn', usage: { output_tokens: 9 } });
   });
 
+  it('adds no running usage where nothing is written, with the end, or without being asked', () => {
+    const chunks = [
+      { ...role, usage: usageOf(12, 0) },
+      { choices: [], usage: usageOf(12, 1) },
+      { ...chunkOf({ content: 'Yes' }, 'stop'), usage: usageOf(12, 2) },
+      { choices: [], usage },
+    ];
+    const told = (continuous_usage_stats: boolean) =>
+      eventsOf(streamed(chunks, { stream_options: { continuous_usage_stats } }))
+        .filter(({ event }) => event === 'message_delta')
+        .map(({ json }) => (json.usage as unknown as { output_tokens: number }).output_tokens);
+    expect(told(true)).toEqual([0, 9]);
+    expect(told(false)).toEqual([9]);
+  });
+
   it('ends with an error event and nothing behind it', () => {
     const stream = streamOf();
     const text = stream.chunk(role) + stream.error(refusal('provider_broke_off')) + stream.end();
@@ -287,7 +302,28 @@ describe('calls in a Messages stream', () => {
     const stream = streamOf();
     stream.chunk(role);
     stream.chunk(chunkOf(piece(0, '{', 'call_1', 'roll')));
-    const much = chunkOf(piece(1, 'x'.repeat(1_000_000), 'call_2', 'toss'));
-    expect(() => Array.from({ length: 9 }, () => stream.chunk(much))).toThrow('invalid response');
+    stream.chunk(chunkOf(piece(1, '{"a":"', 'call_2', 'toss')));
+    const much = chunkOf(piece(1, 'x'.repeat(1_000_000)));
+    for (let at = 0; at < 8; at++) stream.chunk(much);
+    expect(() => stream.chunk(much)).toThrow(
+      expect.objectContaining({ cause: new Error('too much behind a call that does not end') }),
+    );
+  });
+
+  it('do not fail when as much was held one after the other', async () => {
+    const inputs_of_a = 'x'.repeat(2_000_000);
+    const calls = [0, 1, 2, 3, 4, 5];
+    const text = of(
+      piece(0, '{', 'call_0', 'roll'),
+      ...calls.flatMap(at => [
+        piece(at + 1, `{"a":"${inputs_of_a}"`, `call_${at + 1}`, 'roll'),
+        piece(at, '}'),
+      ]),
+      piece(6, '}'),
+    );
+    expect((await inputs(text)).map(([, input]) => (input as { a?: string }).a?.length)).toEqual([
+      undefined,
+      ...Array(6).fill(2_000_000),
+    ]);
   });
 });

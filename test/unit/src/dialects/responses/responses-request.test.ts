@@ -315,6 +315,14 @@ describe('the parser of input items', () => {
       { role: 'assistant', content: 'I roll.', tool_calls: [chatCall('c1')] },
       answer('c1'),
     ]);
+    // Servers refuse an empty text beside calls.
+    const thought = { role: 'assistant', content: [{ type: 'reasoning', text: 'Hm.' }] };
+    expect(messagesOf(user, thought, call('c1'), output('c1'))[1]).toEqual({
+      role: 'assistant',
+      content: null,
+      reasoning: 'Hm.',
+      tool_calls: [chatCall('c1')],
+    });
   });
 
   it('joins text after a call into the message of that call, ahead of its output', () => {

@@ -115,7 +115,9 @@ describe('the next of many upstreams', () => {
 });
 
 describe('a recently recovered upstream', () => {
-  const ramp = { breaker: { probes: 1, open_ms: 1000, max_open_ms: 1000, ramp_ms: 1000 } };
+  const breaker = { probes: 1, open_ms: 1000, max_open_ms: 1000, ramp_ms: 1000 };
+  // With a queue, in which no request is to wait while there is a free permit.
+  const ramp = { max_concurrent: 1, max_queue: 1, breaker };
   const recovered = (draw: { value: number }, others: readonly Given[]) => {
     const all = routeOver([{ provider: ramp }, ...others], {}, () => draw.value);
     open(all.a);
