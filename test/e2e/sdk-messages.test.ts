@@ -240,9 +240,13 @@ describe('the Anthropic SDK on /v1/messages', () => {
   });
 
   it('is counted under an endpoint of its own', async () => {
+    const counted = async (labels?: Record<string, string>) =>
+      (await gateway.metric('sluice_requests_total', labels)) || 0;
+    const own = { endpoint: 'messages', end_reason: 'completed' };
+    const [all, before] = [await counted(), await counted(own)];
     await anthropic.messages.create(asked(question));
-    const labels = { endpoint: 'messages', end_reason: 'completed' };
-    await until(async () => (await gateway.metric('sluice_requests_total', labels)) > 0);
+    await until(async () => (await counted()) > all);
+    expect([await counted(), await counted(own)]).toEqual([all + 1, before + 1]);
   });
 });
 
