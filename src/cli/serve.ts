@@ -41,7 +41,7 @@ interface Front {
 /** Starts both listeners. Throws a ConfigError, or an error that says which address is taken. */
 export async function serve(
   source: ConfigSource,
-  options: Pick<GatewayOptions, 'clock' | 'state'> & { readonly registry?: Registry } = {},
+  options: Pick<GatewayOptions, 'clock' | 'log' | 'state'> & { readonly registry?: Registry } = {},
   choice: AddressChoice = {},
 ): Promise<Sidecar> {
   checkGatewayOptions(options, 'options of serve');

@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Outcome } from '../../../src/plugin.ts';
+import type { LimitName } from '../../../src/stores/limits/limit-table.ts';
+import { clientKey } from '../gateway-under-test.ts';
+import { expectNoTrace } from '../hostile-setting.ts';
+import {
+  type Script,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  type UpstreamRequest,
+} from '../scripted-upstream.ts';
+import { question } from '../settlement.ts';
+import { type Bill, expectBilled, type UsageKind, usageKinds } from '../settlement-answer.ts';
+import { until } from '../until.ts';
+import { expectBalance } from './balance.ts';
+import { MatrixClient } from './client.ts';
+import { type MatrixSetting, type Mount, type MountName, mountNames, openMount, plenty } from './mounts.ts';
+import { type DialectName, dialectNames, dialects, errorTypeIn, type Told, toldBy } from './told.ts';
+
+export type Way = 'streamed' | 'whole';
+
+/** One behaviour of upstream and client, and what must follow from it in every dialect and mount that it names. */
+export interface Row {
+  /** What happens, as the end of a sentence: `the upstream resets in the middle`. */
+  readonly when: string;
+  /** What each provider plays, the first one first. */
+  readonly plays: (kind: UsageKind, way: Way) => Script | readonly Script[];
+  /** What the client does; without it the client reads to the end. */
+  readonly client?: (exchange: Exchange) => Promise<unknown> | unknown;
+  /** Further fields of the request, by the names of chat completions. */
+  readonly more?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly ways?: readonly Way[];
+  readonly dialects?: readonly DialectName[];
+  readonly mounts?: readonly MountName[];
+  readonly kinds?: readonly UsageKind[];
+  /** What the client is told; nothing is expected of a client that has left. */
+  readonly told?: Partial<Omit<Told, 'error'>> & {
+    readonly status?: number;
+    /** Type of the error, by the name of chat completions. */
+    readonly error?: string;
+    readonly message?: string | RegExp;
+    readonly headers?: Readonly<Record<string, unknown>>;
+  };
+  readonly settled: Partial<Outcome>;
+  readonly bill: Bill;
+  /** Which side has closed the last connection to an upstream; `kept` if neither. */
+  readonly connection?: 'kept' | 'gateway' | 'upstream';
+  /** Further expectations. */
+  readonly also?: (exchange: Exchange, outcome: Outcome) => Promise<unknown> | unknown;
+  /** Messages at `error` that the log may have; none otherwise. */
+  readonly log?: RegExp;
+}
+
+/** One request of a row, from its client to its upstreams. */
+export interface Exchange {
+  readonly id: string;
+  readonly mount: Mount;
+  readonly dialect: DialectName;
+  readonly way: Way;
+  readonly client: MatrixClient;
+  /** What its providers have received, attempt by attempt. */
+  readonly requests: readonly UpstreamRequest[];
+  settled(): Promise<Outcome>;
+}
+
+interface Case {
+  readonly row: Row;
+  readonly mount: MountName;
+  readonly dialect: DialectName;
+  readonly way: Way;
+  readonly kind: UsageKind;
+}
+
+/** How many exchanges of a matrix run at a time. */
+const at_a_time = 12;
+const most_ms = 20_000;
+/** Names the exchange within its prompt, for the upstream that plays for it. */
+const markOf = (id: string) => ` [${id}]`;
+const mark = / \[((?:sidecar|express|chain)-\d+)\]/;
+
+/** Gateways in every mount before the same upstreams, and the exchanges that they are asked for. */
+class Matrix {
+  readonly #providers: number;
+  readonly #setting: MatrixSetting;
+  readonly #asked = new Map<string, { scripts: readonly Script[]; requests: UpstreamRequest[] }>();
+  readonly #mounts = new Map<MountName, Mount>();
+  #upstreams: ScriptedUpstream[] = [];
+
+  constructor(setting: MatrixSetting, providers: number) {
+    this.#setting = setting;
+    this.#providers = providers;
+  }
+
+  async open(names: readonly MountName[]): Promise<void> {
+    this.#upstreams = await Promise.all(
+      Array.from({ length: this.#providers }, (_, at) =>
+        startScriptedUpstream((socket, request) => this.#play(at, socket, request)),
+      ),
+    );
+    for (const name of names) this.#mounts.set(name, await openMount(name, this.#setting, this.#upstreams));
+  }
+
+  /** Sends the request of a case, lets its client do what it does, and compares what follows with the row. */
+  async run({ row, mount: name, dialect, way, kind }: Case): Promise<void> {
+    const mount = this.#mounts.get(name)!;
+    const id = `${name}-${this.#asked.size}`;
+    const plays = row.plays(kind, way);
+    const asked = { scripts: [plays].flat() as Script[], requests: [] };
+    this.#asked.set(id, asked);
+    const { path, request } = dialects[dialect];
+    const body = request(question + markOf(id), { ...(way === 'streamed' && { stream: true }), ...row.more });
+    const client = new MatrixClient(mount.url, {
+      path,
+      headers: {
+        authorization: `Bearer ${clientKey}`,
+        'content-type': 'application/json',
+        'x-request-id': id,
+        ...row.headers,
+      },
+      body: JSON.stringify(body),
+    });
+    const settled = async () => {
+      const find = () => mount.entries.find(({ outcome }) => outcome.id === id)?.outcome;
+      await until(() => find() !== undefined);
+      return find()!;
+    };
+    const exchange = { id, mount, dialect, way, client, requests: asked.requests, settled };
+    await row.client?.(exchange);
+    if (row.told) await client.ended;
+    const outcome = await settled();
+    this.#expectTold(row, exchange);
+    expect(outcome).toMatchObject({ endpoint: dialect, ...row.settled });
+    expectBilled(outcome.usage, kind, row.bill);
+    await expectConnection(row.connection, asked.requests.at(-1));
+    await row.also?.(exchange, outcome);
+    const errors = mount.lines.filter(({ level, request_id }) => level >= 50 && request_id === id);
+    expect(errors.filter(({ msg }) => !row.log?.test(msg))).toEqual([]);
+  }
+
+  #expectTold({ told }: Row, { dialect, client }: Exchange): void {
+    for (const upstream of this.#upstreams)
+      expectNoTrace(client.text, new Headers(client.headers as Record<string, string>), upstream);
+    if (!told) return;
+    const { status = 200, error, message, headers, ...rest } = told;
+    expect({ status: client.status, text: client.text }).toEqual({ status, text: client.text });
+    const read = toldBy(client, dialect);
+    expect(read).toMatchObject(rest);
+    expect(read.error?.type).toBe(error && errorTypeIn(dialect, status, error));
+    if (message !== undefined) expect(read.error?.message).toMatch(message);
+    if (headers) expect(client.headers).toMatchObject(headers);
+  }
+
+  /** Closes all gateways and expects that every exchange was settled once and has left nothing behind. */
+  async close(): Promise<void> {
+    for (const mount of this.#mounts.values()) {
+      await until(async () => (await openIn(mount)) === 0);
+      const ids = [...this.#asked.keys()].filter(id => id.startsWith(mount.name));
+      const settled = mount.entries.map(({ outcome }) => outcome.id);
+      expect(settled.toSorted()).toEqual(ids.toSorted());
+      await expectBalance(mount.registry, mount.entries);
+      expectLimits(mount);
+    }
+    for (const upstream of this.#upstreams)
+      expect(upstream.open).toBeLessThanOrEqual(at_a_time * mountNames.length);
+    await Promise.all([...this.#mounts.values()].map(mount => mount.close()));
+    await Promise.all(this.#upstreams.map(upstream => upstream.close()));
+  }
+
+  #play(provider: number, socket: Parameters<Exclude<Script, string | Buffer>>[0], request: UpstreamRequest) {
+    const asked = this.#asked.get(mark.exec(request.text)?.[1] ?? '');
+    const script = asked?.scripts[provider] ?? asked?.scripts[0];
+    if (!asked || script === undefined)
+      throw new Error(`the upstream was asked for nothing known: ${request.text}`);
+    asked.requests.push(request);
+    if (typeof script === 'function') script(socket, request);
+    else socket.write(script);
+  }
+}
+
+async function expectConnection(connection: Row['connection'], last?: UpstreamRequest): Promise<void> {
+  if (connection === 'kept') expect(last?.isClosed).toBe(false);
+  else if (connection) expect(await last?.closed).toBe(connection);
+}
+
+async function openIn({ registry }: Mount): Promise<number> {
+  const { values } = await registry.getSingleMetric('sluice_in_flight')!.get();
+  return values.reduce((sum, { value }) => sum + value, 0);
+}
+
+/** What the limits have counted is what was billed, and no permit is held. */
+function expectLimits({ state, entries }: Mount): void {
+  const outcomes = entries.map(({ outcome }) => outcome);
+  const counted = (name: LimitName) =>
+    plenty - state.statuses('tester', [{ name, max: plenty }])[0]!.remaining;
+  const tokensOf = ({ usage }: Outcome) => usage.prompt_tokens + usage.completion_tokens;
+  // What failed for the provider's reasons and is not billed is given back.
+  const isCounted = (outcome: Outcome) => outcome.status !== 502 || tokensOf(outcome) > 0;
+  expect({
+    requests: counted('requests_per_minute'),
+    tokens: counted('tokens_per_day'),
+    running: counted('concurrent_requests'),
+  }).toEqual({
+    requests: outcomes.filter(isCounted).length,
+    tokens: outcomes.reduce((sum, outcome) => sum + tokensOf(outcome), 0),
+    running: 0,
+  });
+}
+
+/** Tests for all combinations that the rows name; they run many at a time, over gateways that live as long as the tests of this call. */
+export function matrix(
+  title: string,
+  rows: readonly Row[],
+  setting: MatrixSetting = {},
+  providers = 1,
+): void {
+  const cases = rows.flatMap(row => casesOf(row));
+  describe(title, () => {
+    const gateways = new Matrix(setting, providers);
+    const results = new Map<Case, Promise<PromiseSettledResult<void>>>();
+
+    beforeAll(async () => {
+      await gateways.open(mountNames.filter(name => cases.some(({ mount }) => mount === name)));
+      let next = 0;
+      const done = new Map(cases.map(one => [one, Promise.withResolvers<PromiseSettledResult<void>>()]));
+      for (const [one, { promise }] of done) results.set(one, promise);
+      const worker = async () => {
+        for (let one = cases[next++]; one; one = cases[next++])
+          done.get(one)!.resolve((await Promise.allSettled([inTime(gateways.run(one))]))[0]);
+      };
+      for (let count = 0; count < at_a_time; count++) void worker();
+    });
+
+    afterAll(async () => {
+      await Promise.all(results.values());
+      await gateways.close();
+    });
+
+    it.each(cases.map(one => [sentenceOf(one), one] as const))('%s', async (_, one) => {
+      const result = await results.get(one)!;
+      if (result.status === 'rejected') throw result.reason;
+    });
+  });
+}
+
+/** No exchange of a matrix waits for longer than the settings let it. */
+async function inTime(running: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the exchange has not ended in ${most_ms} ms`)), most_ms);
+  });
+  await Promise.race([running, late]).finally(() => clearTimeout(timer));
+}
+
+const sentenceOf = ({ row, mount, dialect, way, kind }: Case): string =>
+  `${row.when}: ${dialect}, ${way}, ${mount}, usage ${kind.usage}`;
+
+function casesOf(row: Row): Case[] {
+  const { ways = ['streamed', 'whole'], dialects = dialectNames, mounts = mountNames } = row;
+  const { kinds = usageKinds.slice(1, 2) } = row;
+  return mounts.flatMap(mount =>
+    dialects.flatMap(dialect => ways.flatMap(way => kinds.map(kind => ({ row, mount, dialect, way, kind })))),
+  );
+}

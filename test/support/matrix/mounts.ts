@@ -1,0 +1,122 @@
+import { Registry } from 'prom-client';
+import type { GatewayConfig } from '../../../src/config/schema.ts';
+import { type ChainOptions, createGateway, MemoryStateStore } from '../../../src/index.ts';
+import ledger, { type LedgerEntry, ledgerOf } from '../../fixtures/stages/ledger.ts';
+import { type CapturedLog, capturedLog, type LogLine } from '../captured-log.ts';
+import { allStages, chainOf, proxyTo } from '../chain-app.ts';
+import { type RunningApp, startApp } from '../express-app.ts';
+import { FakeClock } from '../fake-clock.ts';
+import { clientKey, configOf, type GatewayOverrides, startGateway } from '../gateway-under-test.ts';
+import type { ScriptedUpstream } from '../scripted-upstream.ts';
+import { ownStages } from '../settlement.ts';
+
+export const mountNames = ['sidecar', 'express', 'chain'] as const;
+export type MountName = (typeof mountNames)[number];
+
+/** In what the gateways of a matrix differ from the example configuration. */
+export interface MatrixSetting {
+  readonly server?: GatewayOverrides['server'];
+  /** Fields of each provider, in order. */
+  readonly providers?: readonly Readonly<Record<string, unknown>>[];
+  readonly adapter?: GatewayOverrides['adapter'];
+  readonly model?: GatewayOverrides['model'];
+  /** Of the chain: what stands in `server` and at the provider for the others. */
+  readonly chain?: ChainOptions;
+  readonly config?: Partial<GatewayConfig>;
+}
+
+/** A long-lived gateway and all that can be read of it from outside. */
+export interface Mount {
+  readonly name: MountName;
+  readonly url: string;
+  readonly registry: Registry;
+  readonly entries: readonly LedgerEntry[];
+  readonly lines: readonly LogLine[];
+  readonly state: MemoryStateStore;
+  close(): Promise<void>;
+}
+
+/** Every limit, none within reach: what they have counted is compared with the bills in the end. */
+export const plenty = 1_000_000_000_000;
+const plan = {
+  requests_per_minute: plenty,
+  tokens_per_day: plenty,
+  concurrent_requests: plenty,
+  usd_per_month: 100_000,
+};
+const limited = {
+  plans: { tested: plan },
+  accounts: { tester: { plan: 'tested', keys: [{ value: clientKey }] } },
+};
+
+interface Parts extends CapturedLog {
+  readonly book: string;
+  readonly registry: Registry;
+  readonly state: MemoryStateStore;
+  readonly upstreams: readonly ScriptedUpstream[];
+}
+type Opened = { readonly url: string; close(): Promise<void> };
+
+const open: Readonly<Record<MountName, (setting: MatrixSetting, parts: Parts) => Promise<Opened>>> = {
+  sidecar: (setting, { log, registry, state, ...parts }) =>
+    startGateway({ ...overridesOf(setting, parts), options: { log, registry, state } }),
+
+  async express(setting, { log, registry, state, ...parts }) {
+    const gateway = await createGateway(configOf(overridesOf(setting, parts)), { log, registry, state });
+    return closedWith(await startApp(app => app.use(gateway)), () => gateway.close(0));
+  },
+
+  async chain({ chain }, { book, log, registry, state, upstreams: [upstream] }) {
+    const handler = chainOf([ledger({ book }), ...allStages()], {
+      ...limited,
+      log,
+      registry,
+      state,
+      responses: { from_chat: true },
+      messages: { from_chat: true },
+      ...chain,
+    });
+    return closedWith(await startApp(app => app.use(handler, proxyTo(upstream!))), () => handler.close());
+  },
+};
+
+let opened = 0;
+
+/** Starts a gateway that is mounted in this way, in front of the upstreams. */
+export async function openMount(
+  name: MountName,
+  setting: MatrixSetting,
+  upstreams: readonly ScriptedUpstream[],
+): Promise<Mount> {
+  const book = `matrix-${++opened}`;
+  const registry = new Registry();
+  // Minutes and days do not end while it runs.
+  const state = new MemoryStateStore(new FakeClock());
+  const captured = capturedLog();
+  const { url, close } = await open[name](setting, { book, registry, state, upstreams, ...captured });
+  return { name, url, registry, state, lines: captured.lines, entries: ledgerOf(book), close };
+}
+
+function overridesOf(
+  { server, adapter, model, providers = [], config }: MatrixSetting,
+  { book, upstreams: [upstream, ...others] }: Pick<Parts, 'book' | 'upstreams'>,
+): GatewayOverrides {
+  return {
+    upstream: upstream!,
+    ...(others.length > 0 && { others }),
+    ...(server && { server }),
+    ...(adapter && { adapter }),
+    ...(model && { model }),
+    providers,
+    stages: ownStages(['ledger', { book }]),
+    config: { messages: { enabled: true }, ...limited, ...config },
+  };
+}
+
+const closedWith = ({ url, close }: RunningApp, end: () => Promise<void>): Opened => ({
+  url,
+  close: async () => {
+    await end();
+    await close();
+  },
+});
