@@ -60,6 +60,7 @@ export function interceptResponse(
   // It may fail while nothing waits for it; an unhandled rejection would end the process.
   head.promise.catch(() => {});
   let begun = false;
+  let ended = false;
 
   const begin = () => {
     if (begun) return;
@@ -87,6 +88,7 @@ export function interceptResponse(
     },
     end(...args: unknown[]) {
       begin();
+      ended = true;
       const callback = args.find(argument => typeof argument === 'function');
       if (callback) response.once('finish', callback as () => void);
       if (args[0] != null && args[0] !== callback)
@@ -106,7 +108,8 @@ export function interceptResponse(
   response.once('close', () => {
     if (detached.isOn) return detached.revive();
     fail(new Error('the client left, or had its reply'));
-    body.events.emit('close');
+    if (ended) body.events.emit('close');
+    else asUnfinished(response, () => body.events.emit('close'));
   });
   Object.assign(response, patched, handlerHead.standIns, divertedEvents(response, body.events));
   const outer = Object.getOwnPropertyDescriptor(response, 'headersSent');
@@ -131,6 +134,23 @@ export function interceptResponse(
       if (!body.ended) fail(refusal('server_error', { cause: new Error('the handler was ended from here') }));
     },
   };
+}
+
+/**
+ * Calls `tell` while the response looks as if it had been cut off. A handler whose reply the chain has replaced must end its own request:
+ * proxies do so only if the response has closed before its end.
+ */
+function asUnfinished(response: ServerResponse, tell: () => void): void {
+  const names = ['finished', 'writableEnded', 'writableFinished'] as const;
+  const own = names.map(name => Object.getOwnPropertyDescriptor(response, name));
+  for (const name of names)
+    Object.defineProperty(response, name, { configurable: true, writable: true, value: false });
+  tell();
+  for (const [at, name] of names.entries()) {
+    const descriptor = own[at];
+    if (descriptor) Object.defineProperty(response, name, descriptor);
+    else Reflect.deleteProperty(response, name);
+  }
 }
 
 const ofTheHandler = ['drain', 'finish', 'close'];

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { type Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { z } from 'zod';
@@ -42,9 +42,9 @@ export const chainOf = (stages: Stages = allStages(), options: ChainOptions = {}
   return createChain(stages, { models, log, ...(hasAuth && { accounts }), ...options });
 };
 
-/** The application's own proxy, unchanged for the chain. */
-export const proxyTo = (upstream: { readonly url: string }) =>
-  createProxyMiddleware({ target: new URL(upstream.url).origin });
+/** The application's own proxy, unchanged for the chain; without an agent it has connections that the upstream may just be closing. */
+export const proxyTo = (upstream: { readonly url: string }, agent?: Agent) =>
+  createProxyMiddleware({ target: new URL(upstream.url).origin, ...(agent && { agent }) });
 
 /** A stage that remembers how exchanges have ended. */
 export function settlements() {

@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { Registry } from 'prom-client';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { type ChainOptions, createGateway, MemoryStateStore } from '../../../src/index.ts';
@@ -76,7 +77,9 @@ const open: Readonly<Record<MountName, (setting: MatrixSetting, parts: Parts) =>
       messages: { from_chat: true },
       ...chain,
     });
-    return closedWith(await startApp(app => app.use(handler, proxyTo(upstream!))), () => handler.close());
+    return closedWith(await startApp(app => app.use(handler, proxyTo(upstream!, new Agent()))), () =>
+      handler.close(),
+    );
   },
 };
 
