@@ -452,9 +452,9 @@ export interface LogOptions {
    */
   format?: 'auto' | 'json' | 'pretty' | undefined;
   /**
-   * Share of the lines of successful exchanges that is written, from 0 to 1, at random. A line that stands for
-   * others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and
-   * those with a recorded trace always have their line.
+   * Share of the lines of successful and refused exchanges that is written, from 0 to 1, at random. A line that
+   * stands for others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed
+   * attempt and those with a recorded trace always have their line.
    *
    * @defaultValue `1`
    */
@@ -1402,9 +1402,9 @@ export interface ChainConfig {
    */
   max_background?: number | undefined;
   /**
-   * Share of the lines of successful exchanges that is written, from 0 to 1, at random. A line that stands for
-   * others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and
-   * those with a recorded trace always have their line.
+   * Share of the lines of successful and refused exchanges that is written, from 0 to 1, at random. A line that
+   * stands for others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed
+   * attempt and those with a recorded trace always have their line.
    *
    * @defaultValue `1`
    */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { endClassOf, errorNameOf, serviceFailures } from '../end-class.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 
 /** The option of gateways and chains. */
@@ -8,7 +9,7 @@ export const logSample = z
   .max(1)
   .default(1)
   .describe(
-    'Share of the lines of successful exchanges that is written, from 0 to 1, at random. A line that stands for others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and those with a recorded trace always have their line.',
+    'Share of the lines of successful and refused exchanges that is written, from 0 to 1, at random. A line that stands for others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and those with a recorded trace always have their line.',
   );
 
 /**
@@ -17,7 +18,8 @@ export const logSample = z
  */
 export function lineShare(outcome: Outcome, log_sample: number, draw: number = Math.random()): number {
   // A recorded trace leads to its line, so that it must be there.
-  if (log_sample === 1 || outcome.trace_id !== undefined || !isSuccess(outcome)) return 1;
+  if (log_sample === 1 || outcome.trace_id !== undefined || !(isSuccess(outcome) || isRefusal(outcome)))
+    return 1;
   return draw < log_sample ? log_sample : 0;
 }
 
@@ -27,3 +29,11 @@ const isSuccess = ({ end_reason, status, error_type, attempts }: Outcome): boole
   error_type === undefined &&
   attempts.length < 2 &&
   attempts[0]?.outcome !== 'failed';
+
+/** Refused for what its client did, before anything was asked: one client without a key would fill the log. */
+function isRefusal({ end_reason, status, error_type, attempts }: Outcome): boolean {
+  if (end_reason !== 'refused' || attempts.length > 0) return false;
+  return !serviceFailures.some(
+    failure => failure === endClassOf(end_reason, errorNameOf(error_type, status)),
+  );
+}

@@ -200,11 +200,14 @@ describe('a terminal', () => {
 });
 
 describe('log.sample', () => {
-  it('leaves lines of successful exchanges out and those of failures in', async () => {
+  it('leaves lines of successful and refused exchanges out and those of failures in', async () => {
     const { running, post } = await served({ level: 'info', sample: 0 });
     await post({ 'x-request-id': 'req-success' });
-    await post({ 'x-request-id': 'req-failure', authorization: 'Bearer wrong' });
-    await running.printed(/"request_id":"req-failure"/);
+    await post({ 'x-request-id': 'req-refused', authorization: 'Bearer wrong' });
+    await simulator.close();
+    await post({ 'x-request-id': 'req-failure' });
+    await running.printed(/"request_id":"req-failure".*"end_reason"/);
     expect(running.stdout).not.toContain('req-success');
+    expect(running.stdout).not.toContain('req-refused');
   });
 });

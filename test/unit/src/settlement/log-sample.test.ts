@@ -5,6 +5,7 @@ import { lineShare } from '../../../../src/settlement/log-sample.ts';
 const completed = { outcome: 'completed' };
 const failed = { outcome: 'failed' };
 const success = { end_reason: 'completed', status: 200, attempts: [completed] };
+const refused = { end_reason: 'refused', attempts: [] };
 const shareOf = (log_sample: number, outcome: object = {}, draw?: number) =>
   lineShare({ ...success, ...outcome } as unknown as Outcome, log_sample, draw);
 
@@ -13,6 +14,18 @@ describe('the line of an exchange in the log', () => {
     expect([0, 0.0999, 0.1, 0.9].map(draw => shareOf(0.1, {}, draw))).toEqual([0.1, 0.1, 0, 0]);
     expect([0, 0.9999].map(draw => shareOf(0, {}, draw))).toEqual([0, 0]);
     expect([0, 0.9999].map(draw => shareOf(1, {}, draw))).toEqual([1, 1]);
+  });
+
+  it.each([
+    [401, 'authentication_error'],
+    [403, 'permission_error'],
+    [429, 'rate_limit_error'],
+    [400, 'invalid_request_error'],
+    [404, 'invalid_request_error'],
+    [402, undefined],
+  ])('is drawn for its share when the client was refused with %i %s', (status, error_type) => {
+    const outcome = { ...refused, status, error_type };
+    expect([0, 0.9].map(draw => shareOf(0.1, outcome, draw))).toEqual([0.1, 0]);
   });
 
   it('is drawn as often as its share says', () => {
@@ -24,6 +37,10 @@ describe('the line of an exchange in the log', () => {
 
   it.each([
     ['was answered with an error status', { status: 404 }],
+    ['was refused for overload', { ...refused, status: 502, error_type: 'server_error' }],
+    ['was refused by its configuration', { ...refused, status: 400, error_type: 'configuration_error' }],
+    ['was refused because every provider rests', { ...refused, status: 502, error_type: 'provider_error' }],
+    ['was refused by its provider', { ...refused, status: 400, attempts: [failed] }],
     ['had an error inside its stream', { error_type: 'provider_error' }],
     ['was left by its client', { end_reason: 'client_gone', status: 0 }],
     ['ran into the time limit', { end_reason: 'time_limit' }],
