@@ -18,6 +18,7 @@ export class StoreSync {
   readonly #log: Log;
   readonly #onChange: OnChange;
   #change: number | undefined;
+  #isStopped = false;
   /** Time at which the last answered poll was sent. */
   #synced_ms = Number.NEGATIVE_INFINITY;
   readonly #task = new RepeatingTask(async () => {
@@ -41,7 +42,9 @@ export class StoreSync {
     void this.#task.run();
   }
 
+  /** Ends polling. A poll in flight may outlive the store; what it meets then is no outage. */
   stop(): void {
+    this.#isStopped = true;
     void this.#task.close();
   }
 
@@ -59,6 +62,7 @@ export class StoreSync {
       if (this.outage) this.#log.info('the records store answers again');
       this.outage = undefined;
     } catch (fault) {
+      if (this.#isStopped) return;
       if (!this.outage)
         this.#log.error(
           { err: fault },
