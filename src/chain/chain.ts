@@ -22,6 +22,7 @@ import {
   isTransformer,
 } from './hook-result.ts';
 import { type StageFault, StageTimes } from './instrument.ts';
+import { errorFacts, faultFacts } from './stage-fault.ts';
 import { cancelTransformer, type StageTransformer } from './stage-link.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
 
@@ -315,14 +316,10 @@ export class ChainRun {
   }
 
   /** Logs an error thrown by a stage's hook, and the error that the hook was handling. */
-  #logFault(index: number, hook: string, err: unknown, told?: GatewayError): void {
+  #logFault(index: number, hook: string, thrown: unknown, handled?: GatewayError): void {
     const { name: stage } = this.#chain.stages[index]!;
-    const error = told && {
-      type: told.type,
-      status: told.status,
-      message: told.message,
-      cause: told.cause instanceof Error ? told.cause.stack : told.cause,
-    };
-    this.#exchange.log.error({ err, stage, hook, ...(error && { error }) }, `a stage threw in ${hook}`);
+    const error = handled && errorFacts(this.#exchange, handled);
+    const fields = { err: faultFacts(this.#exchange, thrown, handled), stage, hook };
+    this.#exchange.log.error({ ...fields, ...(error && { error }) }, `a stage threw in ${hook}`);
   }
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import type { Completion } from '../../../../src/canonical.ts';
 import { Chain } from '../../../../src/chain/chain.ts';
@@ -243,5 +244,32 @@ describe('the log of the chain', () => {
         error: { type: 'provider_error', status: 502, cause: expect.stringContaining('the disk is full') },
       },
     ]);
+  });
+
+  it.each<[string, (error: GatewayError) => Error]>([
+    ['an error of its own', () => new Error('bug')],
+    ['the message with words around it', ({ message }) => new Error(`cannot show: ${message}`)],
+    ['an error with the one that it handled as its cause', cause => new Error('bug', { cause })],
+    ['another refusal', () => refusal('invalid_request', { message: "not 'canary-9'" })],
+  ])('quotes no value of the client when a stage throws in onError: %s', (_, fault) => {
+    const { log, lines } = capturedLog();
+    const broken: Stage = {
+      name: 'broken',
+      onError: (_, error) => {
+        throw fault(error);
+      },
+    };
+    let cause: unknown;
+    try {
+      JSON.parse('canary-1');
+    } catch (thrown) {
+      cause = thrown;
+    }
+    const message = "temperature: must be a number, not 'canary-2'";
+    const chain = new Chain([broken]).enter(sampleExchange({ start: { log } }));
+    chain.onError(refusal('invalid_request', { message, param: 'temperature', cause }));
+    expect(lines).toMatchObject([{ stage: 'broken', hook: 'onError', error: { code: 'invalid_request' } }]);
+    const { err } = lines[0] as unknown as { err: { cause?: unknown } };
+    expect(JSON.stringify(lines) + inspect(err)).not.toContain('canary');
   });
 });
