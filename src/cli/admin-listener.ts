@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { constants, gzip, type ZlibOptions } from 'node:zlib';
 import { mountAt } from '../dashboard/mount.ts';
 import type { OpenedGateway } from '../gateway.ts';
 import type { ServerStatus } from '../server-status.ts';
@@ -47,15 +49,52 @@ async function answer(
   }
   if (path === '/metrics') {
     const registry = await server.registry();
-    return wantsOpenMetrics(request.headers.accept)
-      ? send(response, 200, openMetricsType, await openMetricsOf(registry))
-      : send(response, 200, registry.contentType, await registry.metrics());
+    const isOpen = wantsOpenMetrics(request.headers.accept);
+    const text = await (isOpen ? openMetricsOf(registry) : registry.metrics());
+    const type = isOpen ? openMetricsType : registry.contentType;
+    return sendCompressed(request, response, type, text);
   }
   send(response, 404, 'text/plain', 'here are: /metrics /healthz /readyz\n');
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+/** Sends `text`, with gzip where the client takes it, as Prometheus does: a large catalog makes megabytes at each scrape. */
+async function sendCompressed(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  type: string,
+  text: string,
+): Promise<void> {
+  const isGzip = takesGzip(headers['accept-encoding']);
+  const body = isGzip ? await gzipped(text, { level: constants.Z_BEST_SPEED }) : Buffer.from(text);
+  const encoding = isGzip ? { 'content-encoding': 'gzip' } : {};
+  response
+    .writeHead(200, {
+      'content-type': type,
+      'content-length': body.length,
+      vary: 'accept, accept-encoding',
+      ...encoding,
+    })
+    .end(body);
+}
+
+const gzipped = promisify<string, ZlibOptions, Buffer>(gzip);
+
+/** Whether `accept-encoding` names gzip, or any encoding, with a weight above 0. */
+function takesGzip(accepted: string | string[] | undefined): boolean {
+  const weights = new Map(
+    String(accepted ?? '')
+      .toLowerCase()
+      .split(',')
+      .map(part => {
+        const [name = '', weight] = part.split(/;\s*q=/);
+        return [name.trim(), weight === undefined ? 1 : Number.parseFloat(weight)] as const;
+      }),
+  );
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
 }
 
 /**

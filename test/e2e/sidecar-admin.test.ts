@@ -139,6 +139,22 @@ describe('/metrics', () => {
     expect(samplesOf(text, name).length).toBeGreaterThan(0);
   });
 
+  it.each([
+    ['gzip', 'gzip'],
+    ['br, gzip;q=0.5', 'gzip'],
+    ['*', 'gzip'],
+    ['identity', null],
+    ['gzip;q=0, br', null],
+  ])('is compressed on request: accept-encoding %j', async (accepted, encoding) => {
+    const reply = await fetch(`${sidecar.adminUrl}/metrics`, { headers: { 'accept-encoding': accepted } });
+    const body = await reply.text();
+    expect([reply.status, reply.headers.get('content-encoding')]).toEqual([200, encoding]);
+    expect(reply.headers.get('vary')).toContain('accept-encoding');
+    expect(body).toContain('\n# TYPE sluice_requests_total counter\n');
+    const sent = Number(reply.headers.get('content-length'));
+    expect(sent < body.length / 5).toBe(encoding === 'gzip');
+  });
+
   it('has every stage that ran, by its hook', () => {
     const stages = samplesOf(text, 'sluice_stage_duration_seconds').filter(line => line.includes('_count'));
     for (const [stage, hook] of [
