@@ -69,7 +69,7 @@ async function serveUntilSignal(
   flags: Flags,
   endDemo?: () => Promise<void>,
 ): Promise<Sidecar & { readonly log: ProcessLog }> {
-  const [{ serve }, { isTracingWanted, startTracing }, { logSdkDiagnostics }, { ProcessLog }, { Registry }] =
+  const [{ serve }, { isTracingWanted, startTracing }, otel, { ProcessLog }, { Registry }] =
     await Promise.all([
       import('./serve.ts'),
       import('../telemetry/sdk.ts'),
@@ -80,11 +80,12 @@ async function serveUntilSignal(
   const log = new ProcessLog();
   log.watchProcess();
   const registry = new Registry();
-  if (isTracingWanted(process.env)) logSdkDiagnostics(process.env, () => log.current);
+  if (isTracingWanted(process.env)) otel.logSdkDiagnostics(process.env, () => log.current);
   const endTracing = await startTracing(process.env, registry);
   const hangUps = typeof config === 'string' ? listenForHangUp() : undefined;
   const sidecar = await serve(config, { registry }, { flags, environment: process.env });
   log.follow(sidecar.gateway);
+  otel.warnOfUnusedExporters(process.env, log.current);
   hangUps?.follow(sidecar.gateway);
   onSignal({
     close: async signal => {

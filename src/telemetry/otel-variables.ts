@@ -39,8 +39,16 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 const given = (environment: Environment, name: string): string => environment[name]?.trim() ?? '';
 
-/** One sentence for each of the variables that asks for an exporter of metrics or logs; `none` asks for nothing. */
+/** Whether the environment switches OpenTelemetry off. */
+export const isDisabled = (environment: Environment): boolean =>
+  given(environment, 'OTEL_SDK_DISABLED').toLowerCase() === 'true';
+
+/**
+ * One sentence for each of the variables that asks for an exporter of metrics or logs; `none` asks for nothing. A warning and no mistake: an
+ * environment is often the same for all programs of a cluster.
+ */
 export function unusedExporters(environment: Environment): string[] {
+  if (isDisabled(environment)) return [];
   return Object.entries(elsewhere).flatMap(([name, where]) => {
     const value = given(environment, name);
     return value === '' || value === 'none'

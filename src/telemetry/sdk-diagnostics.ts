@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { type DiagLogger, DiagLogLevel, diag } from '@opentelemetry/api';
 import { systemClock } from '../clock.ts';
 import type { Log } from './log.ts';
+import { type Environment, unusedExporters } from './otel-variables.ts';
 import { ThrottledLog } from './throttled-log.ts';
 
 const levels: Readonly<Record<string, DiagLogLevel>> = {
@@ -22,6 +23,11 @@ export function logSdkDiagnostics(environment: Record<string, string | undefined
   const logLevel = levels[environment.OTEL_LOG_LEVEL?.trim().toLowerCase() ?? ''] ?? DiagLogLevel.WARN;
   delete environment.OTEL_LOG_LEVEL;
   diag.setLogger(new DiagnosticLog(log), { logLevel, suppressOverrideMessage: true });
+}
+
+/** Warns of each variable that asks for an exporter which there is none of here. For one process of a sidecar, whatever its workers. */
+export function warnOfUnusedExporters(environment: Environment, log: Log): void {
+  for (const sentence of unusedExporters(environment)) log.warn(sentence);
 }
 
 /** Different diagnostics that are told apart; any further ones share their lines. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { version } from '../version.ts';
-import { type Environment, traceMistakes, unusedExporters } from './otel-variables.ts';
+import { type Environment, isDisabled, traceMistakes } from './otel-variables.ts';
 import { registerTraceMetrics, SpanProcessorReader } from './span-metrics.ts';
 
 /** Variables of OpenTelemetry that say where spans go; without any of them nothing is loaded, and tracing costs nothing. */
@@ -23,9 +23,6 @@ const cheapSpanCounts = {
 /** Longest wait at the end for a collector to take the last spans. */
 const last_export_ms = 5000;
 
-const isDisabled = (environment: Environment): boolean =>
-  environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true';
-
 /** Whether the environment asks for traces, by the standard variables of OpenTelemetry. */
 export const isTracingWanted = (environment: Environment): boolean =>
   !isDisabled(environment) &&
@@ -38,21 +35,17 @@ const askedBy = (environment: Environment): string | undefined =>
 /**
  * Starts OpenTelemetry's SDK for this process if the environment asks for traces; the SDK reads its standard `OTEL_*` variables itself. Spans
  * that were sent and dropped are counted on `registry`. For the sidecar alone: a mounted gateway uses what its application has set up. Returns
- * what sends the last spans and ends it, within 5 s whatever the collector does. Rejects with one sentence for each variable that would not
- * do what it says, and with what to install where the SDK, an optional dependency, is missing.
+ * what sends the last spans and ends it, within 5 s whatever the collector does. Rejects with one sentence for each variable about
+ * traces that would not do what it says, and with what to install where the SDK, an optional dependency, is missing.
  */
 export async function startTracing(
   environment: Record<string, string | undefined>,
   registry: Registry,
   load = () => import('@opentelemetry/sdk-node'),
 ): Promise<() => Promise<void>> {
-  const isWanted = isTracingWanted(environment);
-  const mistakes = [
-    ...(isDisabled(environment) ? [] : unusedExporters(environment)),
-    ...(isWanted ? traceMistakes(environment) : []),
-  ];
+  if (!isTracingWanted(environment)) return async () => {};
+  const mistakes = traceMistakes(environment);
   if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
-  if (!isWanted) return async () => {};
   const { NodeSDK } = await load().catch(cause => {
     throw new Error(
       `${askedBy(environment)} asks for traces, which needs OpenTelemetry's SDK: npm install @opentelemetry/sdk-node, or set OTEL_SDK_DISABLED=true`,

@@ -54,12 +54,21 @@ it('does not start with variables that would not do what they say, and names eac
   const { code, stdout, stderr } = await runSidecar(['--port', '0', '--admin-port', '0'], {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
     OTEL_TRACES_SAMPLER: 'sometimes',
-    OTEL_METRICS_EXPORTER: 'otlp',
   });
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr.trim().split('\n')).toEqual([
-    expect.stringMatching(/^OTEL_METRICS_EXPORTER is 'otlp', but metrics are not exported by OpenTelemetry/),
     expect.stringMatching(/^OTEL_TRACES_SAMPLER must be one of always_on, .*; it is 'sometimes'$/),
     expect.stringMatching(/^OTEL_EXPORTER_OTLP_ENDPOINT must be a URL .*; it is 'collector:4318'$/),
   ]);
 });
+
+it.each([1, 2])(
+  'warns once of exporters that it does not have, and serves, with %i processes',
+  async workers => {
+    const config = sidecarConfig('http://127.0.0.1:9', { server: { port: 0, workers } });
+    const sidecar = await startSidecar(config, { OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' });
+    await sidecar.stop();
+    const warned = sidecar.output().match(/"level":40,.*"msg":"OTEL_\w+ is 'otlp', but/g);
+    expect(warned).toHaveLength(2);
+  },
+);

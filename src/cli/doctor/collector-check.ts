@@ -5,15 +5,22 @@ import { type Environment, traceMistakes, unusedExporters } from '../../telemetr
 import { isTracingWanted } from '../../telemetry/sdk.ts';
 import { ask_ms, askServer, noAnswer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
-import { type Finding, fault, faultOf, ok } from './finding.ts';
+import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 
 const thing = 'OTLP collector';
 
 /** Reaches the collector that the `OTEL_*` variables name, with a request without spans. */
 export async function checkCollector(environment: Environment): Promise<Finding[]> {
+  const unused = unusedExporters(environment).map(found =>
+    warning(thing, found, 'correct the variable, or leave it as it is'),
+  );
+  return [...unused, ...(await checkTraces(environment))];
+}
+
+async function checkTraces(environment: Environment): Promise<Finding[]> {
   if (!isTracingWanted(environment))
     return [ok(thing, 'no traces are asked for: OTEL_EXPORTER_OTLP_ENDPOINT is not set')];
-  const mistakes = [...unusedExporters(environment), ...traceMistakes(environment)];
+  const mistakes = traceMistakes(environment);
   if (mistakes.length > 0) return mistakes.map(mistake => fault(thing, mistake, 'correct the variable'));
   const hasSdk = await import('@opentelemetry/sdk-node').then(
     () => true,
