@@ -2,9 +2,13 @@ import { type Measured, modelLabel } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
 import type { HistogramSeries } from './metric-series.ts';
 
-/** OpenTelemetry's buckets for the duration of an operation, and two more for answers that take minutes. */
+/** OpenTelemetry's buckets for the duration of an operation, and three more for answers that take minutes. */
 export const operationBuckets_s = [
-  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68,
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 600,
+];
+/** Of the time for one token or chunk: fast engines make a thousand tokens a second. */
+export const perTokenBuckets_s = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 10, 40,
 ];
 const tokenBuckets = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
@@ -40,7 +44,7 @@ export class ClientMetrics extends MetricSet {
     name: 'gen_ai_client_operation_time_per_output_chunk_seconds',
     help: 'Time between two chunks of a stream as they arrive; chunks that arrive together share their wait.',
     labels,
-    buckets: operationBuckets_s,
+    buckets: perTokenBuckets_s,
   });
   readonly #attempts = this.metrics.counter({
     name: 'sluice_upstream_attempts_total',

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { version } from '../version.ts';
 import { AccountMetrics } from './account-metrics.ts';
 import { BodyMetrics } from './body-metrics.ts';
-import { ClientMetrics, operationBuckets_s } from './client-metrics.ts';
+import { ClientMetrics, operationBuckets_s, perTokenBuckets_s } from './client-metrics.ts';
 import { type Measured, type MeasuredEnd, type MeasuredUsage, modelLabel } from './measured.ts';
 import { registerMemoryLimits } from './memory-limits.ts';
 import { MetricSet } from './metric-factory.ts';
@@ -10,9 +10,8 @@ import type { HistogramSeries } from './metric-series.ts';
 import { RoutingMetrics } from './routing-metrics.ts';
 
 const firstTokenBuckets_s = [
-  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120,
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300, 600,
 ];
-const perTokenBuckets_s = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const ownTimeBuckets_s = [
   1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10,
 ];

@@ -60,7 +60,12 @@ describe('the trace of an exchange', () => {
   it.each([true, false])(
     "continues its caller's, with a span for each stage and for the attempt (stream: %s)",
     async stream => {
-      const spans = await spansOf('Hello', { stream, max_tokens: 50, temperature: 0.5 });
+      const spans = await spansOf('Hello', {
+        stream,
+        max_tokens: 50,
+        temperature: 0.5,
+        reasoning_effort: 'low',
+      });
       const exchange = named(spans, server)!;
       expect(exchange.spanContext().traceId).toBe(trace_id);
       expect(exchange.parentSpanContext?.spanId).toBe(caller_id);
@@ -91,6 +96,7 @@ describe('the trace of an exchange', () => {
         ...(stream && { 'gen_ai.request.stream': true }),
         'gen_ai.request.max_tokens': 50,
         'gen_ai.request.temperature': 0.5,
+        'gen_ai.request.reasoning.level': 'low',
         'server.address': '127.0.0.1',
         'server.port': simulator.port,
       });

@@ -32,6 +32,7 @@ export function requestAttributes(exchange: Exchange, { provider, target }: Upst
     'gen_ai.request.presence_penalty': numberIn(parameters.presence_penalty),
     'gen_ai.request.seed': numberIn(parameters.seed),
     'gen_ai.request.stop_sequences': request.stop,
+    'gen_ai.request.reasoning.level': request.reasoning_effort,
     ...(n !== 1 && { 'gen_ai.request.choice.count': n }),
     'gen_ai.output.type': outputType(parameters.response_format),
     'sluice.attempt': attempts.length,

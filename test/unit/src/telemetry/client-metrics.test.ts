@@ -55,6 +55,21 @@ it('measures billable tokens in buckets of powers of four', async () => {
     expect(text).toContain(`${line}\n`);
 });
 
+it('tells 400 s from 600 s for an attempt, and 1 ms from 3 ms for a chunk', async () => {
+  metrics.attempted(exchange, 'a', 400_000, undefined);
+  metrics.chunkTime(exchange, 'a').observe(0.002);
+  const text = await registry.metrics();
+  const bucket = (name: string, le: number, more = '') =>
+    `gen_ai_client_operation_${name}_seconds_bucket{le="${le}",${labels}${more}}`;
+  for (const line of [
+    `${bucket('duration', 327.68, ',error_type=""')} 0`,
+    `${bucket('duration', 600, ',error_type=""')} 1`,
+    `${bucket('time_per_output_chunk', 0.001)} 0`,
+    `${bucket('time_per_output_chunk', 0.0025)} 1`,
+  ])
+    expect(text).toContain(`${line}\n`);
+});
+
 it('shows a trace beside its bucket where a scraper accepts OpenMetrics', async () => {
   metrics.firstChunk(exchange, 'a', 500);
   const text = await openMetricsOf(registry);
