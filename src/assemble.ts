@@ -29,6 +29,7 @@ import { type Log, registerLogMetrics } from './telemetry/log.ts';
 import { adjustableLog, logOf } from './telemetry/logger.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { RecordsMetrics } from './telemetry/records-metrics.ts';
+import { ThrottledLog } from './telemetry/throttled-log.ts';
 import { failureKinds } from './upstream/attempt/attempt-failure.ts';
 import { Provider } from './upstream/http/provider.ts';
 import { Passthrough } from './upstream/passthrough/passthrough.ts';
@@ -50,6 +51,8 @@ export interface LastingParts {
   readonly background: Background;
   /** Limits the memory of request bodies. */
   readonly buffered: BufferedBytes;
+  /** Writes what is logged of outages of providers. */
+  readonly outages: ThrottledLog<string>;
   /** What stages cache in memory, by their names. */
   readonly caches: Map<string, CacheStore>;
   /** Changes the level of the gateway's own log; that of the application's is its own matter. */
@@ -111,6 +114,7 @@ export async function assemble(
       records,
       background: new Background(settings.server, metrics),
       buffered: new BufferedBytes(bufferLimits(settings.server), metrics.bodies),
+      outages: new ThrottledLog(clock),
       caches: new Map(),
       setLogLevel: own?.setLevel ?? (() => {}),
     };
@@ -151,7 +155,7 @@ export function configuredParts(
   const opened: Provider[] = [];
   try {
     const { models, made } = settings;
-    const { metrics, background, clock } = lasting;
+    const { metrics, background, clock, outages } = lasting;
     const catalog =
       before && isDeepStrictEqual(before.settings.models, models) ? before.catalog : new Catalog(models);
     const application = applicationOf(settings, options, lasting, before);
@@ -168,7 +172,7 @@ export function configuredParts(
       routes,
       chain: new Chain(stages, metrics),
       providers,
-      router: new Router(settings, providers, { clock, metrics }, before?.router),
+      router: new Router(settings, providers, { clock, metrics, outages }, before?.router),
       passthrough: new Passthrough(settings, providers, metrics, background),
       newCounter: settings.newCounter,
     };

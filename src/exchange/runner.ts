@@ -25,6 +25,7 @@ import { estimatePrompt } from '../settlement/usage-meter.ts';
 import type { Answer } from '../stage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ThrottledLog } from '../telemetry/throttled-log.ts';
 import { AnswerSource } from './answer-source.ts';
 import type { Outcome } from './exchange-view.ts';
 import { logError } from './log-error.ts';
@@ -39,6 +40,8 @@ export interface RunnerParts {
   readonly log: Log;
   readonly background: Background;
   readonly buffered: BufferedBytes;
+  /** Writes what is logged of outages of providers. */
+  readonly outages?: ThrottledLog<string>;
   /** Creates counters for upstreams that report no usage; an estimator by default. */
   readonly newCounter?: () => TokenCounter;
 }
@@ -182,7 +185,7 @@ export class ExchangeRun {
   #clientError(thrown: unknown): GatewayError {
     const error = this.#stages.onError(thrown);
     if (this.#prepared.isInner) this.#handOn(error);
-    else logError(this.exchange, error, this.#stages.originOf(error.cause));
+    else logError(this.exchange, error, this.#stages.originOf(error.cause), this.#parts.outages);
     return error;
   }
 

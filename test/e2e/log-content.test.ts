@@ -197,3 +197,24 @@ describe('a line of the log is bounded and cannot control a terminal', () => {
     }
   });
 });
+
+it("tells a provider's outage once in ten seconds, and in the line of each exchange", async () => {
+  const ids = await Promise.all(
+    Array.from({ length: 5 }, async (_, at) => {
+      upstream.reply(whole(507, { error: { message: 'out of disk' } }));
+      const id = `outage-${at}`;
+      await request('/v1/chat/completions', JSON.stringify(ask('Hi')), { 'x-request-id': id });
+      return id;
+    }),
+  );
+  const lines = (await Promise.all(ids.map(linesOf))).flat().map(line => JSON.parse(line));
+  const told = lines.filter(({ end_reason }) => end_reason === undefined).map(({ msg }) => msg);
+  expect(told.sort()).toEqual([...new Set(told)]);
+  expect(told).toContain('The upstream provider returned an error.');
+  const ends = lines.filter(({ end_reason }) => end_reason === 'upstream_failed');
+  expect(ends.map(({ attempts }) => attempts.at(-1))).toEqual(
+    ids.map(() =>
+      expect.objectContaining({ status: 507, error_message: expect.stringContaining('out of disk') }),
+    ),
+  );
+});

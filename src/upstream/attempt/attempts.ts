@@ -225,7 +225,7 @@ export class Attempts {
   }
 
   #log({ kind, error }: Failure, from: string, to: string): void {
-    const { log, model } = this.#exchange;
+    const { log, model, attempts } = this.#exchange;
     const facts = {
       provider: from,
       next: to,
@@ -233,9 +233,15 @@ export class Attempts {
       model: model?.id,
       err: withoutPrompt(this.#exchange, error.cause),
     };
-    if (kind === 'misconfigured')
-      log.error(facts, 'provider misconfigured: address, key or model name not accepted, retrying elsewhere');
-    else log.warn(facts, 'attempt failed, retrying');
+    const [level, message] =
+      kind === 'misconfigured'
+        ? ([
+            'error',
+            'provider misconfigured: address, key or model name not accepted, retrying elsewhere',
+          ] as const)
+        : (['warn', 'attempt failed, retrying'] as const);
+    const status = attempts.at(-1)?.status;
+    this.#setup.outages.write(`retry ${from} ${kind} ${status}`, log, level, facts, message);
   }
 }
 

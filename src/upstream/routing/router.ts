@@ -3,7 +3,6 @@ import type { RoutingOptions } from '../../catalog/routing-schema.ts';
 import type { Clock } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import type { Exchange } from '../../exchange.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
 import { Attempts } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
 import { LoadBalancer } from './load-balancer.ts';
@@ -19,10 +18,10 @@ export class Router {
   constructor(
     { models, routing, server }: { models: readonly Model[]; routing: RoutingOptions; server: WaitLimits },
     providers: readonly Provider[],
-    { clock, metrics }: { clock: Clock; metrics: Metrics },
+    { clock, metrics, outages }: Pick<RouterSetup, 'metrics' | 'outages'> & { clock: Clock },
     before?: Router,
   ) {
-    this.#setup = { metrics, limits: server };
+    this.#setup = { metrics, outages, limits: server };
     const byName = new Map(providers.map(provider => [provider.name, provider]));
     for (const model of models) {
       const upstreams = upstreamsOf(model, byName, before?.upstreamsOf(model.id) ?? []);

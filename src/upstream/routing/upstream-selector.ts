@@ -1,6 +1,7 @@
 import { ExponentialBackoff, fullJitterGenerator, type IBackoff } from 'cockatiel';
 import type { Exchange } from '../../exchange.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ThrottledLog } from '../../telemetry/throttled-log.ts';
 import { affinityKeyOf } from './affinity-key.ts';
 import { AttemptPermit } from './attempt-permit.ts';
 import type { LoadBalancer, Selection } from './load-balancer.ts';
@@ -15,6 +16,8 @@ export interface WaitLimits {
 /** What the attempts of all exchanges share. */
 export interface RouterSetup {
   readonly metrics: Metrics;
+  /** Writes what is logged of outages of providers. */
+  readonly outages: ThrottledLog<string>;
   readonly limits: WaitLimits;
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { GatewayError } from '../../../../../src/errors.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { ThrottledLog } from '../../../../../src/telemetry/throttled-log.ts';
 import { Attempts } from '../../../../../src/upstream/attempt/attempts.ts';
 import {
   type ScriptedUpstream,
@@ -24,7 +25,9 @@ function attemptsOver(...asked: Parameters<typeof routeOver>) {
   const setting = routeOver(...asked);
   const exchange = sampleExchange({ request: {}, start: { clock: setting.clock } });
   const registry = new Registry();
-  const attempts = new Attempts(exchange, setting.route, { metrics: new Metrics(registry), limits });
+  const metrics = new Metrics(registry);
+  const outages = new ThrottledLog<string>(setting.clock);
+  const attempts = new Attempts(exchange, setting.route, { metrics, outages, limits });
   const refusal = (): Promise<GatewayError> =>
     attempts.reply().then(
       () => Promise.reject(new Error('it was answered')),

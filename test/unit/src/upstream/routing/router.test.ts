@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { routingSchema } from '../../../../../src/catalog/routing-schema.ts';
 import { GatewayError } from '../../../../../src/errors.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { ThrottledLog } from '../../../../../src/telemetry/throttled-log.ts';
 import { Router } from '../../../../../src/upstream/routing/router.ts';
 import { sampleExchange, sampleModel } from '../../../sample-exchange.ts';
 import { closeRoutes, fill, open, routeOver } from '../sample-route.ts';
@@ -29,7 +30,7 @@ function setting(model: object = {}, routing: object = {}) {
       server: { stream_commit_ms: 1000, non_stream_timeout_ms: 1000 },
     },
     [a.provider, b.provider],
-    { clock, metrics: new Metrics(new Registry()) },
+    { clock, metrics: new Metrics(new Registry()), outages: new ThrottledLog(clock) },
   );
   const refusalFor = (id: string | undefined) => {
     const exchange = sampleExchange({ request: {}, start: { clock } });

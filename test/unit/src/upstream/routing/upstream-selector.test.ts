@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { ThrottledLog } from '../../../../../src/telemetry/throttled-log.ts';
 import { UpstreamSelector } from '../../../../../src/upstream/routing/upstream-selector.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { closeRoutes, fill, type Given, open, pause, routeOver } from '../sample-route.ts';
@@ -21,6 +22,7 @@ function selectorOver(given: readonly Given[], options: object = {}, stream = tr
   const exchange = sampleExchange({ request: { stream }, start: { clock: setting.clock } });
   const selector = new UpstreamSelector(exchange, setting.route, {
     metrics: new Metrics(new Registry()),
+    outages: new ThrottledLog(setting.clock),
     limits,
   });
   const pass = (ms: number) => {
