@@ -100,3 +100,7 @@ export const isErrorClass = (end: EndClass): end is ErrorClass =>
 /** What `endClassOf` takes as the error: its type, or the status of one without a type. */
 export const errorNameOf = (error_type: string | null | undefined, status: number): string =>
   error_type ?? (status >= 400 ? String(status) : '');
+
+/** Whether an end is a failure of a provider or of the gateway; the arguments are those of `endClassOf`. */
+export const isServiceFailure = (end_reason: string, error: string): boolean =>
+  (serviceFailures as readonly EndClass[]).includes(endClassOf(end_reason, error));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endClassOf, errorNameOf, serviceFailures } from '../end-class.ts';
+import { errorNameOf, isServiceFailure } from '../end-class.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 
 /** The option of gateways and chains. */
@@ -33,7 +33,5 @@ const isSuccess = ({ end_reason, status, error_type, attempts }: Outcome): boole
 /** Refused for what its client did, before anything was asked: one client without a key would fill the log. */
 function isRefusal({ end_reason, status, error_type, attempts }: Outcome): boolean {
   if (end_reason !== 'refused' || attempts.length > 0) return false;
-  return !serviceFailures.some(
-    failure => failure === endClassOf(end_reason, errorNameOf(error_type, status)),
-  );
+  return !isServiceFailure(end_reason, errorNameOf(error_type, status));
 }

@@ -59,7 +59,7 @@ function measure(exchange: Exchange, outcome: Outcome, metrics: Metrics): void {
  */
 export function endServerSpan({ span, trace_id, end, attempts, model, account }: Exchange): void {
   if (trace_id === undefined) return;
-  const { status, reason, error_type } = end;
+  const { status, reason, error_type, error_param } = end;
   const isBroken = status < 400 && (error_type !== undefined || failures.has(reason));
   const hasFailed = status >= 500 || isBroken;
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -67,6 +67,7 @@ export function endServerSpan({ span, trace_id, end, attempts, model, account }:
     ...(status > 0 && { 'http.response.status_code': status }),
     'error.type': error_type ?? (hasFailed ? errorTypeOf(status, reason) : undefined),
     'sluice.end_reason': reason,
+    'sluice.error_param': error_param?.slice(0, max_text),
     'sluice.attempts': attempts.length,
     'sluice.model': model?.id,
     'sluice.account': account?.id,

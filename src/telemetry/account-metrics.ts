@@ -1,3 +1,4 @@
+import { errorNameOf, isServiceFailure } from '../end-class.ts';
 import type { MeasuredEnd } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
 
@@ -14,6 +15,12 @@ export class AccountMetrics extends MetricSet {
     labels: ['account', 'status'],
     max_series,
   });
+  readonly #failures = this.metrics.counter({
+    name: 'sluice_account_failures_total',
+    help: 'Exchanges of an account that failed for a reason of the gateway or its providers, broken streams included.',
+    labels: ['account'],
+    max_series,
+  });
   readonly #tokens = this.metrics.counter({
     name: 'sluice_account_tokens_total',
     help: 'Billable tokens of an account.',
@@ -28,11 +35,13 @@ export class AccountMetrics extends MetricSet {
   });
   readonly #known = new Set<string>();
 
-  settled({ account, status, usage, cost_usd }: MeasuredEnd): void {
+  settled({ account, status, end_reason, error_type, usage, cost_usd }: MeasuredEnd): void {
     if (account === undefined) return;
     if (this.#known.size < max_accounts) this.#known.add(account);
     const label = this.#known.has(account) ? account : '_other';
     this.#requests.labels(label, status).inc();
+    const failures = this.#failures.labels(label);
+    if (isServiceFailure(end_reason, errorNameOf(error_type, status))) failures.inc();
     this.#tokens.labels(label, 'input').inc(usage.prompt_tokens);
     this.#tokens.labels(label, 'output').inc(usage.completion_tokens);
     this.#cost.labels(label).inc(Number(cost_usd));

@@ -20,6 +20,13 @@ const labels = [
   'gen_ai_request_model',
 ] as const;
 
+/** Statuses whose series exist from the start. */
+const preparedStatuses = ['', '200', '400', '401', '403', '404', '429', '500', '502', '503', '504', '529'];
+
+/** A provider may answer with any number. */
+const statusLabel = (status: number | undefined): string =>
+  status === undefined ? '' : status >= 100 && status <= 599 ? String(status) : 'other';
+
 /** Metrics of the gateway as the client of its providers, under the names of the GenAI conventions. */
 export class ClientMetrics extends MetricSet {
   readonly #duration = this.metrics.histogram({
@@ -48,8 +55,8 @@ export class ClientMetrics extends MetricSet {
   });
   readonly #attempts = this.metrics.counter({
     name: 'sluice_upstream_attempts_total',
-    help: 'Attempts that have ended, failed or not.',
-    labels: ['sluice_provider'],
+    help: "Attempts that have ended, failed or not, by the HTTP status of the provider's reply; empty if none came.",
+    labels: ['sluice_provider', 'status'],
   });
   readonly #errors = this.metrics.counter({
     name: 'sluice_upstream_errors_total',
@@ -62,7 +69,7 @@ export class ClientMetrics extends MetricSet {
   /** Learns the kind of a provider, and creates the series of its attempts and failures, so that the first one is seen as an increase. */
   prepare(provider: string, providerName: string, failures: readonly string[]): void {
     this.#kinds.set(provider, providerName);
-    this.#attempts.labels(provider);
+    for (const status of preparedStatuses) this.#attempts.labels(provider, status);
     for (const kind of failures) this.#errors.labels(provider, kind);
   }
 
@@ -76,11 +83,17 @@ export class ClientMetrics extends MetricSet {
     return (provider !== undefined && this.#kinds.get(provider)) || '';
   }
 
-  /** Counts an attempt that has ended; `kind` is that of its failure, if it failed. */
-  attempted(exchange: Measured, provider: string, duration_ms: number, kind: string | undefined): void {
+  /** Counts an attempt that has ended, with the status of its reply, if one came; `kind` is that of its failure, if it failed. */
+  attempted(
+    exchange: Measured,
+    provider: string,
+    duration_ms: number,
+    kind: string | undefined,
+    status: number | undefined,
+  ): void {
     const series = this.#duration.labels(...this.#labelsOf(exchange, provider), kind ?? '');
     series.observe(duration_ms / 1000, exchange.trace_id);
-    this.#attempts.labels(provider).inc();
+    this.#attempts.labels(provider, statusLabel(status)).inc();
     if (kind !== undefined) this.#errors.labels(provider, kind).inc();
   }
 

@@ -13,6 +13,8 @@ export interface MeasuredEnd {
   readonly end_reason: string;
   readonly status: number;
   readonly error_type: string | undefined;
+  /** The client's name of the request field at fault. */
+  readonly error_param?: string | undefined;
   readonly account: string | undefined;
   readonly provider: string | undefined;
   readonly usage: MeasuredUsage;

@@ -33,8 +33,14 @@ const preparedEnds = [
   [400, 'refused', 'configuration_error'], // an account's plan is not configured
 ] as const;
 
+/** Names of fields at fault that are told apart. */
+const max_fields = 300;
+
 /** Series created before their first exchange: 1000 are about 200 kB at each scrape. */
 const max_prepared_series = 2000;
+
+/** The first part of a field's name; `other` for what no format calls a field. */
+const fieldOf = (param: string): string => /^[a-z][\w-]{0,63}(?=[.[]|$)/i.exec(param)?.[0] ?? 'other';
 
 /** Hooks whose own time is measured. */
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'] as const;
@@ -103,6 +109,13 @@ export class Metrics extends MetricSet {
     name: 'sluice_stage_refusals_total',
     help: 'Errors thrown by a stage, refusals and faults; also what its promise rejects with after the exchange.',
     labels: ['stage', 'hook', 'error_type'],
+  });
+  readonly #fieldsAtFault = this.metrics.counter({
+    name: 'sluice_invalid_fields_total',
+    help: 'Requests refused for a field of theirs, by the first part of its name.',
+    labels: ['endpoint', 'field'],
+    // Names of the formats; those that stages refuse are their own.
+    max_series: max_fields,
   });
   readonly #estimateError = this.metrics.histogram({
     name: 'sluice_usage_estimate_error_ratio',
@@ -176,6 +189,8 @@ export class Metrics extends MetricSet {
     const model = modelLabel(exchange);
     this.#inFlight.labels(exchange.endpoint.name).dec();
     this.#requests.labels(exchange.endpoint.name, model, status, end_reason, error_type).inc();
+    if (end.error_param !== undefined && end_reason === 'refused')
+      this.#fieldsAtFault.labels(exchange.endpoint.name, fieldOf(end.error_param)).inc();
     if (exchange.endpoint.public) return;
     const labels = [exchange.operation ?? '', this.client.kindOf(end.provider), model] as const;
     this.#duration.labels(...labels, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);

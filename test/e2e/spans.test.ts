@@ -269,4 +269,14 @@ describe('spans of what goes wrong', () => {
     expect(exchange.attributes).not.toHaveProperty(['http.response.status_code']);
     expect(exchange.status.code).toBe(SpanStatusCode.UNSET);
   });
+
+  it('names the field at fault of a refused request, and is no error', async () => {
+    const spans = await spansOf('Hello', { temperature: 'hot' });
+    const exchange = named(spans, server)!;
+    expect(exchange.attributes).toMatchObject({
+      'sluice.error_param': 'temperature',
+      'sluice.end_reason': 'refused',
+    });
+    expect(exchange.status.code).toBe(SpanStatusCode.UNSET);
+  });
 });

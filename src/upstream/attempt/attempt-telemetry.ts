@@ -95,8 +95,8 @@ export class AttemptTelemetry {
 
   /** Notes the end of the attempt, as it is recorded; its usage may not be known yet. */
   ended(): void {
-    const { duration_ms = 0, error_type } = this.#attempt;
-    this.#metrics.attempted(this.#exchange, this.#provider, duration_ms, error_type);
+    const { duration_ms = 0, error_type, status } = this.#attempt;
+    this.#metrics.attempted(this.#exchange, this.#provider, duration_ms, error_type, status);
     if (this.#isRecorded) this.#end_ms = performance.now();
   }
 

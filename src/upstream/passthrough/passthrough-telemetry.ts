@@ -64,8 +64,8 @@ export class PassthroughTelemetry {
 
   /** Notes the end of the call, as it is recorded, with what the reply says of itself. */
   ended(reply: ReplyNames): void {
-    const { elapsed_ms, error_type } = this.#attempt;
-    this.#metrics.attempted(this.#exchange, this.#provider.name, elapsed_ms, error_type);
+    const { elapsed_ms, error_type, status } = this.#attempt;
+    this.#metrics.attempted(this.#exchange, this.#provider.name, elapsed_ms, error_type, status);
     this.#describe(reply);
     endSpan(this.#span, error_type);
   }

@@ -22,9 +22,12 @@ const labels =
   'gen_ai_operation_name="embeddings",gen_ai_provider_name="vllm",sluice_provider="a",gen_ai_request_model="a/one"';
 
 it('measures attempts in seconds, counts them from 0, and failed ones by kind', async () => {
-  expect(await registry.metrics()).toContain('sluice_upstream_attempts_total{sluice_provider="a"} 0\n');
-  metrics.attempted(exchange, 'a', 2500, undefined);
-  metrics.attempted(exchange, 'a', 1500, 'timeout');
+  expect(await registry.metrics()).toContain(
+    'sluice_upstream_attempts_total{sluice_provider="a",status="529"} 0\n',
+  );
+  metrics.attempted(exchange, 'a', 2500, undefined, 200);
+  metrics.attempted(exchange, 'a', 1500, 'timeout', undefined);
+  for (const status of [500, 503, 529, 529, 999]) metrics.attempted(exchange, 'a', 0, 'status', status);
   const text = await registry.metrics();
   expect(text).toContain(`gen_ai_client_operation_duration_seconds_sum{${labels},error_type=""} 2.5\n`);
   expect(text).toContain(
@@ -32,8 +35,19 @@ it('measures attempts in seconds, counts them from 0, and failed ones by kind', 
   );
   expect(text.match(/^sluice_upstream_errors_total.*$/gm)).toEqual([
     'sluice_upstream_errors_total{sluice_provider="a",kind="timeout"} 1',
+    'sluice_upstream_errors_total{sluice_provider="a",kind="status"} 5',
   ]);
-  expect(text).toContain('sluice_upstream_attempts_total{sluice_provider="a"} 2\n');
+  const counted = text.matchAll(
+    /^sluice_upstream_attempts_total\{sluice_provider="a",status="(\w*)"\} ([1-9])/gm,
+  );
+  expect(Object.fromEntries([...counted].map(([, status, count]) => [status, count]))).toEqual({
+    '': '1',
+    200: '1',
+    500: '1',
+    503: '1',
+    529: '2',
+    other: '1',
+  });
 });
 
 it('shows the failures of a provider as 0 before the first', async () => {
@@ -56,7 +70,7 @@ it('measures billable tokens in buckets of powers of four', async () => {
 });
 
 it('tells 400 s from 600 s for an attempt, and 1 ms from 3 ms for a chunk', async () => {
-  metrics.attempted(exchange, 'a', 400_000, undefined);
+  metrics.attempted(exchange, 'a', 400_000, undefined, 200);
   metrics.chunkTime(exchange, 'a').observe(0.002);
   const text = await registry.metrics();
   const bucket = (name: string, le: number, more = '') =>
@@ -112,12 +126,18 @@ it('counts at most ten thousand accounts separately', async () => {
   accounts.settled(end(undefined));
   for (let at = 0; at < 10_002; at++) accounts.settled(end(`account-${at}`));
   accounts.settled(end('account-0'));
+  const failing = { ...end('account-0'), status: 201 };
+  accounts.settled({ ...failing, end_reason: 'upstream_failed' });
+  accounts.settled({ ...failing, end_reason: 'refused', error_type: 'server_error' });
+  accounts.settled({ ...failing, end_reason: 'refused', error_type: 'rate_limit_error' });
   const text = await registry.metrics();
   expect(text.match(/^sluice_account_cost_usd_total\{/gm)).toHaveLength(10_001);
   for (const line of [
     'sluice_account_requests_total{account="account-0",status="200"} 2',
     'sluice_account_requests_total{account="account-9999",status="200"} 1',
     'sluice_account_requests_total{account="_other",status="200"} 2',
+    'sluice_account_failures_total{account="account-0"} 2',
+    'sluice_account_failures_total{account="account-1"} 0',
     'sluice_account_tokens_total{account="_other",kind="input"} 4',
     'sluice_account_tokens_total{account="_other",kind="output"} 6',
     'sluice_account_cost_usd_total{account="_other"} 1',

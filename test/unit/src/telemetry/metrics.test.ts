@@ -205,3 +205,24 @@ describe('the series of requests', () => {
     expect(having('time_limit')).toBe(0);
   });
 });
+
+it('tells by endpoint and field which requests were refused for a field of theirs', async () => {
+  const refused = { end_reason: 'refused', status: 400, error_type: 'invalid_request_error' };
+  for (const error_param of [
+    'messages[2].content',
+    'messages',
+    'metadata.x',
+    'x-reasoning-placement',
+    '\n"',
+    undefined,
+  ])
+    metrics.settled(exchange, endOf({}, { ...refused, error_param }));
+  metrics.settled(exchange, endOf());
+  const field = (name: string) => `{endpoint="chat.completions",field="${name}"}`;
+  expect(await samples('sluice_invalid_fields_total')).toEqual({
+    [field('messages')]: 2,
+    [field('metadata')]: 1,
+    [field('x-reasoning-placement')]: 1,
+    [field('other')]: 1,
+  });
+});
