@@ -8,6 +8,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { annotated, annotations } from './annotations.ts';
 import { layout, type Row } from './layout.ts';
+import { logs, logVariables } from './logs.ts';
 import { built, type Panel } from './panel.ts';
 import type { Expr } from './promql.ts';
 import { requestLink, requestVariables, traces } from './traces.ts';
@@ -22,6 +23,8 @@ export interface Board {
   readonly rows: readonly Row[];
   /** Ids of the row and the panel that show requests from their traces, on the dashboard that has them. */
   readonly traces?: readonly [row: number, panel: number];
+  /** The same of the row and the panel of the log. */
+  readonly logs?: readonly [row: number, panel: number];
 }
 
 /** All queries of a dashboard's panels. */
@@ -55,7 +58,7 @@ export function dashboardOf(board: Board): Dashboard {
 const inSight = <T extends { readonly placement?: unknown }>({ placement: _, ...shown }: T) => shown;
 
 function addPanels(builder: DashboardBuilder, board: Board): void {
-  const { rows, traces: ids } = board;
+  const { rows, traces: ids, logs: logIds } = board;
   const places = layout(rows);
   const filters = labelVariables(queriesOf(board)).filter(({ all }) => all !== undefined);
   for (const row of rows) {
@@ -69,6 +72,9 @@ function addPanels(builder: DashboardBuilder, board: Board): void {
   for (const variable of requestVariables()) builder.withVariable(variable);
   const y = Math.max(...[...places.values()].map(place => place.y + place.h));
   builder.link(requestLink()).withRow(traces(ids, { x: 0, y, w: 24, h: 1 }));
+  if (!logIds) return;
+  for (const variable of logVariables()) builder.withVariable(variable);
+  builder.withRow(logs(logIds, { x: 0, y: y + 1, w: 24, h: 1 }));
 }
 
 /** A panel's description, with the filters above the panels that do not change it. */

@@ -63,6 +63,21 @@ export const providers: Board = {
           },
         },
         {
+          id: 20,
+          kind: 'stacked',
+          title: 'Replies by status',
+          description:
+            'HTTP statuses of attempts, 200 left out; without one no reply came. 529 and 503 are an overload there, 500 is a fault, 429 its limit.',
+          unit: 'reqps',
+          queries: {
+            [`${each} {{status}}`]: rate(
+              of('sluice_upstream_attempts_total', ofProvider, 'status!="200"'),
+              by,
+              'status',
+            ),
+          },
+        },
+        {
           id: 6,
           kind: 'stacked',
           title: 'Failovers',

@@ -1,5 +1,6 @@
 import type { Board } from './dashboard.ts';
 import { glance } from './glance.ts';
+import { hurt } from './hurt.ts';
 import { processes } from './processes.ts';
 import { of, ofModel, orZero, promql, quantiles, rate, share } from './promql.ts';
 import { providerTable } from './provider-table.ts';
@@ -16,6 +17,7 @@ export const service: Board = {
   description: 'The golden signals as clients see them, saturation, tokens, and cost.',
   rows: [
     glance,
+    hurt,
     {
       id: 21,
       title: 'Requests',
@@ -127,4 +129,5 @@ export const service: Board = {
     ...processes,
   ],
   traces: [60, 61],
+  logs: [67, 68],
 };

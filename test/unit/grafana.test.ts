@@ -134,7 +134,7 @@ describe('the Grafana dashboards', () => {
       return [board.title, ...(templating.list ?? []).map(({ name }) => name).slice(3)];
     });
     expect(shown).toEqual([
-      ['Service', 'model', 'traces', 'request_id', 'dashboard_url'],
+      ['Service', 'model', 'traces', 'request_id', 'dashboard_url', 'logs', 'log_stream', 'log_level'],
       ['Chain'],
       ['Providers', 'model', 'provider'],
       ['Accounts and limits'],
@@ -142,8 +142,8 @@ describe('the Grafana dashboards', () => {
   });
 
   it('have an id of its own for every panel and row, and a place on the grid that no other has', () => {
-    for (const { uid, rows, traces = [] } of boards) {
-      const ids = [...traces, ...rows.flatMap(row => [row.id, ...row.panels.map(({ id }) => id)])];
+    for (const { uid, rows, traces = [], logs = [] } of boards) {
+      const ids = [...traces, ...logs, ...rows.flatMap(row => [row.id, ...row.panels.map(({ id }) => id)])];
       expect([uid, new Set(ids).size]).toEqual([uid, ids.length]);
       const cells = [...layout(rows).values()].flatMap(({ x, y, w, h }) =>
         Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
