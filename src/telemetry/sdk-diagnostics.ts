@@ -27,7 +27,8 @@ export function logSdkDiagnostics(environment: Record<string, string | undefined
 
 /** Warns of each variable that asks for an exporter which there is none of here. For one process of a sidecar, whatever its workers. */
 export function warnOfUnusedExporters(environment: Environment, log: Log): void {
-  for (const sentence of unusedExporters(environment)) log.warn(sentence);
+  for (const why of unusedExporters(environment))
+    log.warn({ why }, 'a variable asks for an exporter of OpenTelemetry that is not used');
 }
 
 /** Different diagnostics that are told apart; any further ones share their lines. */

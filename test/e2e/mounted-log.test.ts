@@ -75,12 +75,13 @@ it('rejects a logger whose children cannot be used before anything starts', asyn
   expect(() => createChain([auth()], { log } as never)).toThrow(message);
 });
 
-describe('a share of the lines of successful exchanges', () => {
-  /** Ids of the exchanges that have a line, after one that succeeds and one that is refused. */
+describe('a share of the lines of successful and refused exchanges', () => {
+  /** Ids of the exchanges that have a line, after one that succeeds, one that is refused and one that fails. */
   async function logged(url: string, { lines }: CapturedLog): Promise<unknown[]> {
     const path = `${url}/v1/chat/completions`;
     await (await post(path, ask('Hello?'), { 'x-request-id': 'success' })).text();
-    await (await post(path, ask('Hello?', { max_tokens: 0 }), { 'x-request-id': 'failure' })).text();
+    await (await post(path, ask('Hello?', { max_tokens: 0 }), { 'x-request-id': 'refused' })).text();
+    await (await post(path, ask('Hello [[sim:status=503]]'), { 'x-request-id': 'failure' })).text();
     const ids = () => lines.filter(line => 'end_reason' in line).map(({ request_id }) => request_id);
     await until(() => ids().includes('failure'));
     return ids();
@@ -95,13 +96,13 @@ describe('a share of the lines of successful exchanges', () => {
 
   it.each([
     [0, ['failure']],
-    [1, ['success', 'failure']],
+    [1, ['success', 'refused', 'failure']],
   ])('is written by a chain with log_sample: %d', async (log_sample, expected) => {
     const captured = capturedLog();
     const app = await startApp(app => {
       const options = { models: defaultModels('handler'), log: captured.log as Logger, log_sample };
-      app.use(createChain([validation()], options), (_, response) => {
-        response.json({ choices: [] });
+      app.use(createChain([validation()], options), (request, response) => {
+        response.status(request.headers['x-request-id'] === 'failure' ? 503 : 200).json({ choices: [] });
       });
     });
     expect(await logged(app.url, captured)).toEqual(expected);

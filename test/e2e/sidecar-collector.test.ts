@@ -68,7 +68,7 @@ it.each([1, 2])(
     const config = sidecarConfig('http://127.0.0.1:9', { server: { port: 0, workers } });
     const sidecar = await startSidecar(config, { OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' });
     await sidecar.stop();
-    const warned = sidecar.output().match(/"level":40,.*"msg":"OTEL_\w+ is 'otlp', but/g);
+    const warned = sidecar.output().match(/"level":40,.*"why":"OTEL_\w+ is 'otlp', but/g);
     expect(warned).toHaveLength(2);
   },
 );

@@ -233,15 +233,18 @@ export class Attempts {
       model: model?.id,
       err: withoutPrompt(this.#exchange, error.cause),
     };
-    const [level, message] =
-      kind === 'misconfigured'
-        ? ([
-            'error',
-            'provider misconfigured: address, key or model name not accepted, retrying elsewhere',
-          ] as const)
-        : (['warn', 'attempt failed, retrying'] as const);
-    const status = attempts.at(-1)?.status;
-    this.#setup.outages.write(`retry ${from} ${kind} ${status}`, log, level, facts, message);
+    // The line of the exchange has all attempts.
+    const outage = `retry ${from} ${kind} ${attempts.at(-1)?.status}`;
+    const { outages } = this.#setup;
+    if (kind === 'misconfigured')
+      outages.write(
+        outage,
+        log,
+        'error',
+        facts,
+        'provider misconfigured: address, key or model name not accepted, retrying elsewhere',
+      );
+    else outages.write(outage, log, 'warn', facts, 'attempt failed, retrying');
   }
 }
 
