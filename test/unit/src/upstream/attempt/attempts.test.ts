@@ -4,6 +4,7 @@ import type { GatewayError } from '../../../../../src/errors.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import { ThrottledLog } from '../../../../../src/telemetry/throttled-log.ts';
 import { Attempts } from '../../../../../src/upstream/attempt/attempts.ts';
+import { capturedLog } from '../../../../support/captured-log.ts';
 import {
   type ScriptedUpstream,
   startScriptedUpstream,
@@ -23,7 +24,8 @@ const limits = { stream_commit_ms: 10_000, non_stream_timeout_ms: 60_000 };
 
 function attemptsOver(...asked: Parameters<typeof routeOver>) {
   const setting = routeOver(...asked);
-  const exchange = sampleExchange({ request: {}, start: { clock: setting.clock } });
+  const { log, lines } = capturedLog();
+  const exchange = sampleExchange({ request: {}, start: { clock: setting.clock, log } });
   const registry = new Registry();
   const metrics = new Metrics(registry);
   const outages = new ThrottledLog<string>(setting.clock);
@@ -33,7 +35,7 @@ function attemptsOver(...asked: Parameters<typeof routeOver>) {
       () => Promise.reject(new Error('it was answered')),
       (error: GatewayError) => error,
     );
-  return { ...setting, exchange, attempts, refusal, registry };
+  return { ...setting, exchange, attempts, refusal, registry, metrics, outages, log, lines };
 }
 
 describe('a refusal because no upstream is available', () => {
@@ -181,6 +183,24 @@ describe('the failover after a failed attempt', () => {
     expect(servers[0]!.requests.map(({ headers }) => headers.authorization)).toEqual([
       'Bearer one',
       'Bearer two',
+    ]);
+  });
+
+  it('is logged once in ten seconds for each provider, kind and status', async () => {
+    const busy = (status: number) => whole(status, { error: { message: 'busy' } });
+    const { route, clock, log, lines, metrics, outages } = await failover([busy(529), answer]);
+    for (const status of [503, 503]) servers[0]!.replyOnce(busy(status));
+    const ask = () => {
+      const exchange = sampleExchange({ request: {}, start: { clock, log } });
+      return new Attempts(exchange, route, { metrics, outages, limits }).reply();
+    };
+    for (const lines_so_far of [1, 1, 2]) {
+      await ask();
+      expect(lines.map(({ msg }) => msg)).toEqual(Array(lines_so_far).fill('attempt failed, retrying'));
+    }
+    expect(lines.map(({ err }) => (err as { message: string }).message)).toEqual([
+      'upstream status 503: busy',
+      'upstream status 529: busy',
     ]);
   });
 });
