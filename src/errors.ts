@@ -55,6 +55,14 @@ export const errorCatalogue = {
     message: 'Method not allowed.',
     when: 'The path exists, the method does not; `Allow` names those that do.',
   },
+  upgrade_required: {
+    status: 426,
+    type: 'invalid_request_error',
+    message: 'WebSockets are not offered here. Send the request with POST.',
+    // RFC 9110, 15.5.22 requires the name of a protocol that is served.
+    headers: { connection: 'Upgrade', upgrade: 'HTTP/1.1' },
+    when: 'A GET that asks for a WebSocket, as Codex does for responses, at a path that takes POST. Clients go on over HTTP.',
+  },
   expectation_failed: {
     status: 417,
     type: 'invalid_request_error',
@@ -225,6 +233,18 @@ export function refusal(code: ErrorCode, detail: ErrorDetail = {}): GatewayError
     cause: detail.cause,
     headers: { ...row.headers, ...detail.headers },
   });
+}
+
+/** Statuses below 500 that time may cure. */
+const passing: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+
+/**
+ * Reply headers of an error, its own and the advice whether to try again. Agents repeat even a 401, many times, unless they are told that
+ * it stays.
+ */
+export function errorHeaders({ status, headers }: GatewayError): Readonly<Record<string, string>> {
+  const stays = status >= 400 && status < 500 && !passing.has(status);
+  return stays && !('retry-after' in headers) ? { 'x-should-retry': 'false', ...headers } : headers;
 }
 
 /**

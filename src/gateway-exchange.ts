@@ -86,10 +86,14 @@ export function located({ url = '/', baseUrl = '' }: Mounted, { routes, passthro
 }
 
 /** Error for requests that are refused before the chain: unknown paths and methods, and all requests while closing. */
-export function refusalOf({ method, path, end }: Exchange, route: Route | undefined, isClosing: boolean) {
+export function refusalOf(
+  { method, path, headers, end }: Exchange,
+  route: Route | undefined,
+  isClosing: boolean,
+) {
   if (isClosing) {
     end.causedBy('shutdown');
     return refusal('server_error', { headers: { connection: 'close' } });
   }
-  return routeFault(method, path, route);
+  return routeFault(method, path, route, headers.upgrade);
 }

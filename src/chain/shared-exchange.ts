@@ -76,7 +76,7 @@ export function locatedIn(
     route: undefined,
   };
   if (terminal && (route || /^\/v1(?:\/|$)/.test(path)))
-    return { path, route, fault: routeFault(method, path, route) };
+    return { path, route, fault: routeFault(method, path, route, request.headers.upgrade) };
   return { path, route: route?.methods.includes(method) ? route : undefined };
 }
 

@@ -3,7 +3,7 @@ import { type ServerOptions, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { openAiErrorBody } from '../dialects/openai-error.ts';
-import { type GatewayError, refusal } from '../errors.ts';
+import { errorHeaders, type GatewayError, refusal } from '../errors.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { expectContinue } from '../inbound/expect-continue.ts';
 import { requestIdOf } from '../inbound/request-id.ts';
@@ -147,6 +147,6 @@ const headersOf = (
   'content-type': format.type,
   'content-length': String(Buffer.byteLength(format.body(error))),
   'x-request-id': requestIdOf(request?.headers ?? {}),
-  ...error.headers,
+  ...errorHeaders(error),
   connection: 'close',
 });

@@ -92,11 +92,18 @@ const routesOf = (dialect: Dialect): [string, Route][] =>
     return [path, { name, public: isPublic, generates, errorBody, headers, methods, dialect }];
   });
 
-/** Error for a path that is not offered, or not with this method; undefined if it is. */
-export function routeFault(method: string, path: string, route: Route | undefined): GatewayError | undefined {
+/** Error for a path that is not offered, or not with this method; undefined if it is. `upgrade` is the request's header of that name. */
+export function routeFault(
+  method: string,
+  path: string,
+  route: Route | undefined,
+  upgrade: string | undefined,
+): GatewayError | undefined {
   if (!route)
     return refusal('unknown_url', { message: `Unknown request URL: ${method} ${path.slice(0, 256)}.` });
   if (route.methods.includes(method)) return undefined;
+  // Codex goes on over HTTP after this status at once, and after no other.
+  if (method === 'GET' && upgrade?.toLowerCase() === 'websocket') return refusal('upgrade_required');
   const allow = route.methods.join(', ');
   const message = `${path.slice(0, 256)} does not accept ${method}; use ${allow}.`;
   return refusal('method_not_allowed', { message, headers: { allow } });

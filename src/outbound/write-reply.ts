@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { CatalogAnswer } from '../dialects/define-dialect.ts';
 import { openAiErrorBody } from '../dialects/openai-error.ts';
-import type { GatewayError } from '../errors.ts';
+import { errorHeaders, type GatewayError } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { waitsToContinue } from '../inbound/expect-continue.ts';
 import { headFault, sendable } from './reply-headers.ts';
@@ -61,11 +61,12 @@ export function writeError(exchange: Exchange, response: ReplySink, error: Gatew
   exchange.end.errorSent(error);
   const { errorBody = openAiErrorBody } = exchange.endpoint;
   const body = bodyOf(exchange, errorBody, error);
+  const headers = errorHeaders(error);
   try {
-    writeJson(exchange, response, error.status, body, error.headers);
+    writeJson(exchange, response, error.status, body, headers);
   } catch (thrown) {
     exchange.log.error({ err: thrown }, 'an error was sent without a header that a stage has set');
-    writeJson(exchange, response, error.status, body, sendable(error.headers));
+    writeJson(exchange, response, error.status, body, sendable(headers));
   }
 }
 

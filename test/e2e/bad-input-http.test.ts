@@ -42,6 +42,37 @@ describe('HTTP parsing', () => {
     expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
   });
 
+  it('answers 426 to a WebSocket of Codex, and serves the next request of the same connection', async () => {
+    const connection = new RawConnection(gateway.url);
+    connection.write(
+      'GET /v1/responses HTTP/1.1\r\nhost: gateway\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+        'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    );
+    await connection.received(/"WebSockets are not offered here[\s\S]*\}\}$/);
+    expect(connection.text).toMatch(/^HTTP\/1\.1 426 /);
+    expect(connection.text).toMatch(/^upgrade: HTTP\/1\.1\r$/im);
+    connection.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n');
+    await connection.closed;
+    expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 426', 'HTTP/1.1 200']);
+  });
+
+  it.each([
+    [
+      'a bad key',
+      'POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer sk-no\r\ncontent-length: 0',
+      401,
+    ],
+    ['no key', 'POST /v1/responses HTTP/1.1\r\ncontent-length: 0', 401],
+    ['an unknown path', 'GET /v1/nothing HTTP/1.1', 404],
+    ['another method', 'GET /v1/chat/completions HTTP/1.1', 405],
+    ['an unknown expectation', 'GET /v1/models HTTP/1.1\r\nexpect: nothing', 417],
+    ['two hosts', 'GET /v1/models HTTP/1.1\r\nhost: other', 400],
+  ])('tells clients not to repeat a request with %s', async (_, lines, status) => {
+    const { head } = await answerTo(`${lines}\r\nhost: gateway\r\nconnection: close\r\n\r\n`);
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(head).toMatch(/^x-should-retry: false\r?$/im);
+  });
+
   it('accepts a target in absolute form and with a trailing slash', async () => {
     const connection = new RawConnection(gateway.url);
     connection.write('GET http://gateway/v1/models/ HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n');

@@ -5,6 +5,7 @@ import {
   type ErrorCode,
   type ErrorRow,
   errorCatalogue,
+  errorHeaders,
   GatewayError,
   invalidField,
   refusal,
@@ -23,6 +24,7 @@ const typesByStatus: Record<number, readonly string[]> = {
   405: ['invalid_request_error'],
   413: ['invalid_request_error'],
   417: ['invalid_request_error'],
+  426: ['invalid_request_error'],
   429: ['rate_limit_error'],
   502: ['provider_error', 'server_error'],
   524: ['timeout_error'],
@@ -62,6 +64,22 @@ describe('the headers of an error', () => {
     ['time_limit', { 'x-should-retry': 'false' }],
   ])('are those of the specification for %s', (code, headers) => {
     expect(refusal(code).headers).toEqual(headers);
+  });
+
+  it.each(rows)('say of %s whether to send the request again', (code, { status }) => {
+    const advice = status === 429 || status === 502 ? undefined : 'false';
+    expect(errorHeaders(refusal(code))['x-should-retry']).toBe(advice);
+  });
+
+  it('say of an error of a stage whether to send the request again, unless the stage has said it', () => {
+    const advice = (status: number, headers = {}) =>
+      errorHeaders(new GatewayError('own', status, 'No.', { headers }))['x-should-retry'];
+    expect([401, 402, 451, 408, 409, 425, 429, 503].map(status => advice(status))).toEqual([
+      ...['false', 'false', 'false'],
+      ...[undefined, undefined, undefined, undefined, undefined],
+    ]);
+    expect(advice(403, { 'retry-after': '5' })).toBeUndefined();
+    expect(advice(403, { 'x-should-retry': 'true' })).toBe('true');
   });
 
   it('can be extended, and survive the error-envelope stage', () => {
