@@ -60,7 +60,7 @@ export const errorCatalogue = {
     type: 'invalid_request_error',
     message: 'WebSockets are not offered here. Send the request with POST.',
     // RFC 9110, 15.5.22 requires the name of a protocol that is served.
-    headers: { connection: 'Upgrade', upgrade: 'HTTP/1.1' },
+    headers: { connection: 'close, Upgrade', upgrade: 'HTTP/1.1' },
     when: 'A GET that asks for a WebSocket, as Codex does for responses, at a path that takes POST. Clients go on over HTTP.',
   },
   expectation_failed: {

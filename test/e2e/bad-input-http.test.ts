@@ -42,18 +42,19 @@ describe('HTTP parsing', () => {
     expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
   });
 
-  it('answers 426 to a WebSocket of Codex, and serves the next request of the same connection', async () => {
-    const connection = new RawConnection(gateway.url);
-    connection.write(
+  it('answers 426 to the WebSocket of Codex, and closes the connection', async () => {
+    const { head, body } = await answerTo(
       'GET /v1/responses HTTP/1.1\r\nhost: gateway\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
         'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
     );
-    await connection.received(/"WebSockets are not offered here[\s\S]*\}\}$/);
-    expect(connection.text).toMatch(/^HTTP\/1\.1 426 /);
-    expect(connection.text).toMatch(/^upgrade: HTTP\/1\.1\r$/im);
-    connection.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n');
-    await connection.closed;
-    expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 426', 'HTTP/1.1 200']);
+    expect(head).toMatch(/^HTTP\/1\.1 426 /);
+    expect(head).toMatch(/^upgrade: HTTP\/1\.1\r$/im);
+    expect(body).toEqual({
+      error: {
+        message: 'WebSockets are not offered here. Send the request with POST.',
+        type: 'invalid_request_error',
+      },
+    });
   });
 
   it.each([
