@@ -16,6 +16,7 @@ import {
   tokens,
   topLogprobs,
 } from '../request-schema/shared-fields.ts';
+import { checkToolChoice, responseFormat, toolChoice } from './choice-fields.ts';
 
 /** The shape of a chat completion request. */
 
@@ -57,13 +58,8 @@ export const forwardedParameters = {
   logit_bias: anyObject.nullish(),
   logprobs: flag,
   top_logprobs: topLogprobs,
-  response_format: anyObject.nullish(),
-  tool_choice: z
-    .custom<string | Record<string, unknown>>(
-      value => typeof value === 'string' || isObject(value),
-      'must be a string or an object',
-    )
-    .nullish(),
+  response_format: responseFormat,
+  tool_choice: toolChoice,
 };
 
 export const chatRequest = z
@@ -81,4 +77,5 @@ export const chatRequest = z
     audio: notOffered('answers are text'),
     modalities: notOffered('answers are text: leave it out or send ["text"]', isTextOnly),
   })
-  .superRefine(checkStreamOptions);
+  .superRefine(checkStreamOptions)
+  .superRefine(checkToolChoice);

@@ -42,7 +42,6 @@ const ignored = z.unknown().optional();
 
 /** Fields that change nothing but are repeated in the response. */
 const repeated = {
-  store: flag,
   truncation: z.enum(['auto', 'disabled'], 'must be "auto" or "disabled"').nullish(),
   service_tier: optionalText,
   max_tool_calls: tokens,
@@ -66,6 +65,8 @@ export const responsesRequest = z
     top_logprobs: topLogprobs,
     include: arrayOf(text, 'must be an array of strings').nullish(),
     ...repeated,
+    // Taken, since SDKs send it; the response says that nothing is stored.
+    store: flag,
     prompt_cache_retention: ignored,
     max_tokens: otherName('max_output_tokens'),
     max_completion_tokens: otherName('max_output_tokens'),

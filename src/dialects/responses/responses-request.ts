@@ -75,12 +75,11 @@ function formOf(
 
 /** What the response repeats and the canonical request does not have. */
 function echoOf(from: ResponsesFields, body: Readonly<Record<string, unknown>>, { arePlain }: DeclaredTools) {
-  const { instructions, store, truncation, service_tier, max_tool_calls, safety_identifier } = from;
+  const { instructions, truncation, service_tier, max_tool_calls, safety_identifier } = from;
   const { tool_choice } = from;
   const choosesSome = typeof tool_choice === 'object' && 'mode' in tool_choice;
   const echo = present({
     instructions: instructions || null,
-    store,
     truncation,
     service_tier,
     max_tool_calls,

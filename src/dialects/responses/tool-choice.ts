@@ -58,22 +58,28 @@ export const isPlainTool = (choice: ToolChoice): boolean =>
   choice.kind === 'function' &&
   choice.namespace === undefined;
 
-/** Writes the choice into a request with its tools. Throws `invalid_request` if it allows a tool that is not declared. */
+/** Writes the choice into a request with its tools. Throws `invalid_request` if it names a tool that is not declared. */
 export function chooseTools(request: ChatRequest, choice: ToolChoice, names: ToolNames): void {
   const { parameters, tools = [] } = request;
   if (typeof choice === 'string') parameters.tool_choice = choice;
-  else if ('kind' in choice)
-    parameters.tool_choice = { type: 'function', function: { name: names.functionOf(choice) } };
-  else {
+  else if ('kind' in choice) {
+    // Without tools the choice is the `validation` stage's.
+    const name = tools.length > 0 ? declaredName(choice, names, ['tool_choice']) : names.functionOf(choice);
+    parameters.tool_choice = { type: 'function', function: { name } };
+  } else {
     // Few servers know a list of allowed tools, and the model must not call the others.
-    const allowed = new Set(choice.tools.map((tool, at) => tool && declaredName(tool, names, at)));
+    const allowed = new Set(
+      choice.tools.map((tool, at) => tool && declaredName(tool, names, ['tool_choice', 'tools', at])),
+    );
     request.tools = tools.filter(tool => allowed.has(tool.function.name));
     parameters.tool_choice = choice.mode;
   }
 }
 
-function declaredName(tool: ClientTool, names: ToolNames, at: number): string {
+function declaredName(tool: ClientTool, names: ToolNames, path: readonly PropertyKey[]): string {
   if (names.has(tool)) return names.functionOf(tool);
-  const path = fieldPath(['tool_choice', 'tools', at, 'name']);
-  throw invalidField(path, `must be the name of a tool of this request, not ${shown(tool.name)}`);
+  throw invalidField(
+    fieldPath([...path, 'name']),
+    `must be the name of a tool of this request, not ${shown(tool.name)}`,
+  );
 }

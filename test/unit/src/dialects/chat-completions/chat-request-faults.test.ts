@@ -8,6 +8,9 @@ const dialect = chatCompletions.create({ reasoning_key: 'reasoning' }, { models:
 const messages = [{ role: 'user', content: 'Hello' }];
 const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', messages, ...fields });
 const call = { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{}' } };
+const chosen = (name: string) => ({ type: 'function', function: { name } });
+const roll = chosen('roll');
+const calling = (more: object) => ({ role: 'assistant', tool_calls: [{ ...call, ...more }] });
 function refused(fields: object): GatewayError {
   try {
     parse(fields);
@@ -148,7 +151,60 @@ describe('the error about an invalid field', () => {
     ['presence_penalty', { presence_penalty: 3 }, 'must be a number from -2 to 2, not 3'],
     ['top_logprobs', { top_logprobs: 21 }, 'must be an integer from 0 to 20, not 21'],
     ['response_format', { response_format: 'json' }, "must be an object, not 'json'"],
-    ['tool_choice', { tool_choice: 7 }, 'must be a string or an object, not 7'],
+    [
+      'response_format.type',
+      { response_format: { type: 'xml' } },
+      "must be one of: text, json_object, json_schema, structural_tag, not 'xml'",
+    ],
+    ['response_format.type', { response_format: {} }, 'must be one of: text, json_object'],
+    [
+      'response_format.json_schema',
+      { response_format: { type: 'json_schema' } },
+      'is required: an object {name, schema}',
+    ],
+    ['tool_choice', { tool_choice: 7 }, 'must be "none", "auto", "required" or {type: "function"'],
+    ['tool_choice', { tool_choice: 'roll' }, 'must be "none", "auto", "required" or {type: "function"'],
+    [
+      'tool_choice.type',
+      { tool_choice: { type: 'custom', custom: { name: 'roll' } } },
+      'must be "function" or "allowed_tools"',
+    ],
+    [
+      'tool_choice.function.name',
+      { tool_choice: { type: 'function' } },
+      'must be the name of a tool of this request',
+    ],
+    [
+      'tool_choice.function.name',
+      { tools: [roll], tool_choice: chosen('toss') },
+      "must be the name of a tool of this request, not 'toss'",
+    ],
+    [
+      'tool_choice.allowed_tools',
+      { tool_choice: { type: 'allowed_tools' } },
+      'must be an object {mode, tools}',
+    ],
+    [
+      'tool_choice.allowed_tools.tools[1].function.name',
+      {
+        tools: [roll],
+        tool_choice: {
+          type: 'allowed_tools',
+          allowed_tools: { mode: 'auto', tools: [chosen('roll'), chosen('toss')] },
+        },
+      },
+      "must be the name of a tool of this request, not 'toss'",
+    ],
+    [
+      'messages[0].tool_calls[0].extra_content',
+      { messages: [calling({ extra_content: { signature: 'x'.repeat(65_536) } })] },
+      'must have at most 65536 characters as JSON.',
+    ],
+    [
+      'messages[0].tool_calls[0].extra_content',
+      { messages: [calling({ extra_content: 'x' })] },
+      "must be an object, not 'x'",
+    ],
     ['user', { user: {} }, 'must be a string, not an object'],
   ])('starts with %s for %j, then says what is accepted and what was sent', (param, fields, problem) => {
     const error = refused(fields);

@@ -226,6 +226,16 @@ describe('the error about an invalid Responses request', () => {
       'must be "function", "custom" or "allowed_tools"; hosted tools are not offered, not \'file_search\'',
     ],
     [
+      'tool_choice.name',
+      { tools: [{ type: 'function', name: 'roll' }], tool_choice: { type: 'function', name: 'toss' } },
+      "must be the name of a tool of this request, not 'toss'",
+    ],
+    [
+      'tool_choice.name',
+      { tools: [{ type: 'function', name: 'roll' }], tool_choice: { type: 'custom', name: 'roll' } },
+      "must be the name of a tool of this request, not 'roll'",
+    ],
+    [
       'tool_choice.mode',
       { tool_choice: { type: 'allowed_tools', tools: [{}] } },
       'must be "auto" or "required"',

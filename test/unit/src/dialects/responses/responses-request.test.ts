@@ -161,7 +161,6 @@ describe('the parser of Responses requests', () => {
         client: {
           ...least.client,
           echo: {
-            store: true,
             truncation: 'auto',
             service_tier: 'flex',
             max_tool_calls: 3,
