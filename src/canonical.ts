@@ -18,6 +18,8 @@ export interface TextPart {
   type: 'text';
   /** The text itself. */
   text: string;
+  /** The tool to which a part of a tool's result refers, as Anthropic has it; the text says so in words. */
+  tool_reference?: string;
   /** Cache the prompt up to this part. */
   cache_control?: CacheControl;
 }
@@ -63,9 +65,14 @@ export interface ToolCall {
   type: 'function';
   /** The function to call; `arguments` is JSON as text, as the model wrote it. */
   function: { name: string; arguments: string };
+  /** What the provider has added and needs back, such as Gemini's signature of its thoughts; unread here. */
+  extra_content?: Record<string, unknown>;
   /** Cache the prompt up to this call. */
   cache_control?: CacheControl;
 }
+
+/** The most characters that the JSON of a call's `extra_content` has. */
+export const max_extra_characters = 65_536;
 
 /** A message. `content` is absent or null only on an assistant message that calls tools. */
 export interface Message {
@@ -221,6 +228,8 @@ export interface ToolCallDelta {
   type?: 'function';
   /** The name comes with the first piece, the arguments in pieces. */
   function?: { name?: string; arguments?: string };
+  /** As in a whole call; with one of its pieces, whole. */
+  extra_content?: Record<string, unknown>;
 }
 
 /** What a chunk adds to the message of a choice. */

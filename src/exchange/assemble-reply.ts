@@ -66,12 +66,13 @@ export class ChoiceAssembler {
     this.native_finish_reason ??= native_finish_reason;
   }
 
-  #addCall({ index, id, function: piece }: ToolCallDelta): void {
+  #addCall({ index, id, function: piece, extra_content }: ToolCallDelta): void {
     this.#calls[index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } };
     const call = this.#calls[index];
     call.id = id ?? call.id;
     call.function.name = piece?.name ?? call.function.name;
     call.function.arguments += piece?.arguments ?? '';
+    if (extra_content) call.extra_content = extra_content;
   }
 
   /** Appends OpenAI's lists of token log probabilities. */

@@ -3,10 +3,11 @@ import {
   type ChunkChoice,
   type Completion,
   max_choices,
+  max_extra_characters,
   type ReasoningDetail,
 } from '../canonical.ts';
 import { type GatewayError, refusal } from '../errors.ts';
-import { isDeeper } from '../json-object.ts';
+import { isDeeper, type Json } from '../json-object.ts';
 
 /** The most tool calls of one reply, in all its choices together; agents make some dozens. */
 export const max_tool_calls = 4096;
@@ -26,6 +27,13 @@ export function atMost(list: readonly unknown[], most: number, what: string): re
 /** `value` of unknown form, to be passed on. Throws `provider_invalid` if it is nested too deeply to be written again. */
 export function writable<T>(value: T): T {
   if (isDeeper(value, max_levels)) throw invalid(`values nested more than ${max_levels} levels deep`);
+  return value;
+}
+
+/** `extra_content` of a call, to be passed on. Throws `provider_invalid` for more than its clients may send back. */
+export function extraContent(value: Json): Json {
+  if (JSON.stringify(writable(value)).length > max_extra_characters)
+    throw invalid(`extra_content of more than ${max_extra_characters} characters`);
   return value;
 }
 

@@ -30,12 +30,13 @@ export const parameters: ReadonlySet<string> = new Set([
   'response_format',
   'user',
 ]);
-/** All that messages can have. */
+/** All that messages can have in this API. */
 export const messageFields: ReadonlySet<MessageField> = new Set([
   'reasoning',
   'image_url',
   'cache_control',
   'is_error',
+  'tool_reference',
 ]);
 /** Fields that are translated; all others were set by the operator and are sent unchanged. */
 const translated: ReadonlySet<string> = new Set([...parameters, 'metadata']);

@@ -84,6 +84,8 @@ function blocksOf(content: Message['content']): Block[] {
   return parts.flatMap(part => {
     if (part.type === 'image_url')
       return { type: 'image', source: sourceOf(part.image_url.url), ...markOf(part) };
+    if (part.tool_reference !== undefined)
+      return { type: 'tool_reference', tool_name: part.tool_reference, ...markOf(part) };
     return part.text.trim() === '' ? [] : { type: 'text', text: part.text, ...markOf(part) };
   });
 }

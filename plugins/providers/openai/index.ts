@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { defineProvider, knownEfforts, openAiAdapter } from '../../../src/plugin.ts';
+import { defineProvider, knownEfforts, type MessageField, openAiAdapter } from '../../../src/plugin.ts';
 
 /** OpenAI's own reasoning models, which reject `max_tokens`. */
 const reasoningModel = /^(?:openai\/)?(?:o\d|gpt-(?:[5-9]|\d\d))/;
+
+const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'extra_content']);
 
 /** OpenAI itself and any server that speaks its chat completions. */
 export const openai = defineProvider({
@@ -28,6 +30,7 @@ export const openai = defineProvider({
       providerName: provider_name,
       // A prompt that is too long, or a bad key, is also said inside a reply of status 200.
       errorsHaveStatus: true,
+      messageFields,
       reasoningNames: [reasoning_field],
       // The server knows the catalog's effort levels, unless the model's configuration maps them.
       effort: reasoning_effort => ({ reasoning_effort }),

@@ -59,13 +59,26 @@ const imageBlock = z
     ({ source, cache_control }): ImagePart => ({ ...imagePart(source), ...present({ cache_control }) }),
   );
 
-/** Text and images; only text where nothing else is accepted. */
-const contentPart = (accepted: 'text' | 'text and images') =>
+/** A tool that a search for tools has found. */
+const toolReference = z.object({ tool_name: nonEmptyText, cache_control: cacheControl }).transform(
+  ({ tool_name, cache_control }): TextPart => ({
+    type: 'text',
+    text: `[tool reference: ${tool_name}]`,
+    tool_reference: tool_name,
+    ...present({ cache_control }),
+  }),
+);
+
+/** Kinds of blocks by their type. */
+type Kinds = Readonly<Record<string, z.ZodType<ContentPart>>>;
+
+const contentPart = (kinds: Kinds) =>
   z.unknown().transform((given, issues): ContentPart => {
     if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
-    if (given.type === 'text') return parsedBy(textBlock, given, issues) ?? z.NEVER;
-    if (given.type === 'image' && accepted !== 'text') return parsedBy(imageBlock, given, issues) ?? z.NEVER;
-    return fault(issues, notAccepted(accepted === 'text' ? ['text'] : ['text', 'image']), 'type');
+    const { type } = given;
+    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+    if (kind) return parsedBy(kind, given, issues) ?? z.NEVER;
+    return fault(issues, notAccepted(Object.keys(kinds)), 'type');
   });
 
 const alternatives = new Intl.ListFormat('en-GB', { type: 'disjunction' });
@@ -73,7 +86,10 @@ const notAccepted = (types: readonly string[]): string =>
   `must be ${alternatives.format(types.map(type => `"${type}"`))}`;
 
 /** The system prompt. */
-export const systemBlocks = arrayOf(contentPart('text'), 'must be a string or an array of text blocks');
+export const systemBlocks = arrayOf(
+  contentPart({ text: textBlock }),
+  'must be a string or an array of text blocks',
+);
 
 const toolUse = z
   .object({ id: nonEmptyText, name: nonEmptyText, input: anyObject, cache_control: cacheControl })
@@ -86,8 +102,9 @@ const toolUse = z
     }),
   );
 
-const notResult = 'must be a string or an array of text and image blocks';
-const resultParts = arrayOf(contentPart('text and images'), notResult);
+const notResult = 'must be a string or an array of text, image and tool_reference blocks';
+const inResult: Kinds = { text: textBlock, image: imageBlock, tool_reference: toolReference };
+const resultParts = arrayOf(contentPart(inResult), notResult);
 
 const toolResult = z
   .object({
@@ -118,7 +135,8 @@ const toolResult = z
 export function contentOf(parts: readonly ContentPart[]): string | ContentPart[] {
   const [first] = parts;
   if (first === undefined) return '';
-  return parts.length === 1 && first.type === 'text' && !first.cache_control ? first.text : [...parts];
+  const isPlain = first.type === 'text' && !first.cache_control && first.tool_reference === undefined;
+  return parts.length === 1 && isPlain ? first.text : [...parts];
 }
 
 const thinking = z
@@ -169,6 +187,7 @@ export function blocksIn(
 export const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
   text: new Set(['type', 'text', 'cache_control']),
   image: new Set(['type', 'source', 'cache_control']),
+  tool_reference: new Set(['type', 'tool_name', 'cache_control']),
   tool_use: new Set(['type', 'id', 'name', 'input', 'cache_control']),
   tool_result: new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']),
   thinking: new Set(['type', 'thinking', 'signature']),

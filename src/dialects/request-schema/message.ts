@@ -1,10 +1,16 @@
 import { z } from 'zod';
-import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../canonical.ts';
+import {
+  type ContentPart,
+  type Message,
+  max_extra_characters,
+  type ReasoningDetail,
+  type ToolCall,
+} from '../../canonical.ts';
 import { isObject } from '../../json-object.ts';
 import { cacheControl } from './cache-control.ts';
 import { arrayOf, fault, parsedBy } from './first-fault.ts';
 import { imagePart, imageUrl } from './image.ts';
-import { nonEmptyText, optionalText, present, text } from './shared-fields.ts';
+import { anyObject, nonEmptyText, optionalText, present, text } from './shared-fields.ts';
 
 const textPart = z
   .object({ type: z.literal('text'), text, cache_control: cacheControl })
@@ -43,6 +49,13 @@ const textParts = arrayOf(part(false), notContent, 'must not be empty.');
 /** The parts of messages that may show something: the user's, and results of tools. */
 const allParts = arrayOf(part(true), notContent, 'must not be empty.');
 
+const extraContent = anyObject
+  .refine(
+    value => JSON.stringify(value).length <= max_extra_characters,
+    `must have at most ${max_extra_characters} characters as JSON.`,
+  )
+  .nullish();
+
 const toolCall = z
   .object(
     {
@@ -55,11 +68,17 @@ const toolCall = z
         },
         'must be an object {name, arguments}',
       ),
+      extra_content: extraContent,
       cache_control: cacheControl,
     },
     'must be an object {id, type: "function", function: {name, arguments}}',
   )
-  .transform(({ cache_control, ...call }): ToolCall => ({ ...call, ...present({ cache_control }) }));
+  .transform(
+    ({ extra_content, cache_control, ...call }): ToolCall => ({
+      ...call,
+      ...present({ extra_content, cache_control }),
+    }),
+  );
 
 const reasoningDetail = z.custom<ReasoningDetail>(
   value => isObject(value) && typeof value.type === 'string',
@@ -95,6 +114,19 @@ export const messageFields: ReadonlySet<string> = new Set(Object.keys(messageSha
 
 /** Names of a content part's fields. */
 export const partFields: ReadonlySet<string> = new Set(['type', 'text', 'image_url', 'cache_control']);
+
+/** Names of the fields of a part's image. */
+export const imageFields: ReadonlySet<string> = new Set(['url', 'detail']);
+
+/** Names of a tool call's fields, and of its function's. */
+export const callFields: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'function',
+  'extra_content',
+  'cache_control',
+]);
+export const calledFields: ReadonlySet<string> = new Set(['name', 'arguments']);
 
 /** A message of the conversation. */
 export const message = messageShape.transform((from, issues): Message => {

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../canonical.ts';
 import { type GatewayError, refusal } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
-import { messageFields, partFields } from './message.ts';
+import { calledFields, callFields, imageFields, messageFields, partFields } from './message.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -47,7 +47,26 @@ export function setAsideInMessages(request: ChatRequest, messages: unknown): voi
   for (const message of messages) {
     if (!isObject(message)) continue;
     setAsideUnknown(request, message, messageFields, 'messages.');
-    setAsideInEach(request, message.content, partFields, 'messages.content.');
+    if (Array.isArray(message.content)) setAsideInParts(request, message.content);
+    if (Array.isArray(message.tool_calls)) setAsideInCalls(request, message.tool_calls);
+  }
+}
+
+function setAsideInParts(request: ChatRequest, parts: readonly unknown[]): void {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    setAsideUnknown(request, part, partFields, 'messages.content.');
+    if (isObject(part.image_url))
+      setAsideUnknown(request, part.image_url, imageFields, 'messages.content.image_url.');
+  }
+}
+
+function setAsideInCalls(request: ChatRequest, calls: readonly unknown[]): void {
+  for (const call of calls) {
+    if (!isObject(call)) continue;
+    setAsideUnknown(request, call, callFields, 'messages.tool_calls.');
+    if (isObject(call.function))
+      setAsideUnknown(request, call.function, calledFields, 'messages.tool_calls.function.');
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ChatRequest, PromptMessage } from '../chat-request.ts';
-import type { Block, MessagesRequest, Turn } from './messages-request.ts';
+import type { Block, MessagesRequest, ResultBlock, Turn } from './messages-request.ts';
 
 /** The request in the terms of chat completions. */
 export function chatRequestOf(request: MessagesRequest): ChatRequest {
@@ -51,13 +51,14 @@ function promptOf({ role, content }: Turn): PromptMessage[] {
   const own = { images: imagesIn(rest), calls };
   if (results.length === 0) return [said(role, textIn(rest), own)];
   return results.map(({ content: given }, at) => {
-    const parts = typeof given === 'string' ? [{ type: 'text' as const, text: given }] : given;
+    const parts: readonly (Block | ResultBlock)[] =
+      typeof given === 'string' ? [{ type: 'text' as const, text: given }] : given;
     const all = at === results.length - 1 ? [...parts, ...rest] : parts;
     return said('tool', textIn(all), { images: imagesIn(all) });
   });
 }
 
-const textIn = (parts: readonly Block[]): string =>
+const textIn = (parts: readonly (Block | ResultBlock)[]): string =>
   parts
     .map(part =>
       part.type === 'text'
@@ -68,7 +69,7 @@ const textIn = (parts: readonly Block[]): string =>
     )
     .join('');
 
-const imagesIn = (parts: readonly Block[]): string[] =>
+const imagesIn = (parts: readonly (Block | ResultBlock)[]): string[] =>
   parts.flatMap(part => {
     if (part.type !== 'image') return [];
     const { source } = part;

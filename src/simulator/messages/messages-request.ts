@@ -31,10 +31,12 @@ const callBlock = z.strictObject({
   input: z.record(z.string(), z.unknown(), 'Input should be a valid dictionary'),
   cache_control,
 });
+const referenceBlock = z.strictObject({ type: z.literal('tool_reference'), tool_name: text, cache_control });
+const inResult = z.discriminatedUnion('type', [textBlock, imageBlock, referenceBlock]);
 const resultBlock = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: text,
-  content: z.union([z.string(), z.array(z.discriminatedUnion('type', [textBlock, imageBlock]))]).default([]),
+  content: z.union([z.string(), z.array(inResult)]).default([]),
   is_error: z.boolean().optional(),
   cache_control,
 });
@@ -46,6 +48,9 @@ const block = z.discriminatedUnion('type', [
   callBlock,
   resultBlock,
 ]);
+
+/** A block within the result of a tool. */
+export type ResultBlock = z.output<typeof inResult>;
 
 /** A content block of a request. */
 export type Block = z.output<typeof block>;

@@ -15,6 +15,7 @@ const kitDetails = [
   { type: 'reasoning.encrypted', data: 'kit', format: null },
   { type: 'kit' },
 ];
+const extra_content = { kit: { signature: 'kit signed' } };
 const cache_control = { type: 'ephemeral' as const, ttl: '1h' };
 const marked = (text: string) => ({ type: 'text' as const, text, cache_control });
 const kitImages = [
@@ -24,6 +25,8 @@ const kitImages = [
   },
   { type: 'image_url' as const, image_url: { url: 'https://kit.example/image.png' } },
 ];
+
+const signedCalls = toolLoop('{}', 'kit shows')[1]!.tool_calls!.map(call => ({ ...call, extra_content }));
 
 /** Requests with what messages may have beyond text and calls. */
 export const messageParts: readonly StandardRequest[] = [
@@ -45,6 +48,23 @@ export const messageParts: readonly StandardRequest[] = [
     field: 'messages.is_error',
     without: { messages: toolLoop('{}', 'kit shows'), tools },
     says: ['kit shows'],
+  },
+  {
+    name: 'what a provider has added to a call',
+    request: reasoned({ tool_calls: signedCalls }),
+    field: 'messages.tool_calls.extra_content',
+    without: reasoned({}),
+  },
+  {
+    name: 'the reference to a tool in the result of one',
+    request: {
+      messages: toolLoop('{}', [
+        { type: 'text', text: '[tool reference: kit_roll]', tool_reference: 'kit_roll' },
+      ]),
+      tools,
+    },
+    says: ['kit_roll'],
+    declared: 'tool_reference',
   },
   {
     name: 'images',

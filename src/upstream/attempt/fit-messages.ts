@@ -2,7 +2,14 @@ import type { ChatRequest, ContentPart, Message, Tool, ToolCall } from '../../ca
 import { invalidField } from '../../errors.ts';
 
 /** Parts of messages, beyond text and tool calls, that an adapter may be able to encode. */
-export const message_fields = ['reasoning', 'cache_control', 'image_url', 'is_error'] as const;
+export const message_fields = [
+  'reasoning',
+  'cache_control',
+  'image_url',
+  'is_error',
+  'extra_content',
+  'tool_reference',
+] as const;
 
 /** One of them. */
 export type MessageField = (typeof message_fields)[number];
@@ -17,7 +24,7 @@ export interface AcceptedMessages {
 }
 
 /**
- * `request` without reasoning, cache marks and failures of tools that its upstream does not accept, and the names of what was left out. Returns the same object
+ * `request` without reasoning, cache marks, failures of tools and additions to calls that its upstream does not accept, and the names of what was left out. Returns the same object
  * if nothing was. Throws `invalid_request` for an image that it does not accept: without it the question would be another.
  */
 export function withFitMessages(request: ChatRequest, accepted: AcceptedMessages) {
@@ -46,11 +53,19 @@ function fittedMessage(message: Message, accepted: AcceptedMessages, ignored: Se
     const content = fittedContent(fit.content, accepted, ignored);
     if (content !== fit.content) fit = { ...fit, content };
   }
-  if (fit.tool_calls && !accepted.fields.has('cache_control')) {
-    const tool_calls = eachFitted(fit.tool_calls, call => unmarked(call, ignored));
+  if (fit.tool_calls) {
+    const tool_calls = eachFitted(fit.tool_calls, call => fittedCall(call, accepted, ignored));
     if (tool_calls !== fit.tool_calls) fit = { ...fit, tool_calls };
   }
   return fit;
+}
+
+function fittedCall(call: ToolCall, { fields }: AcceptedMessages, ignored: Set<string>): ToolCall {
+  const fit = fields.has('cache_control') ? call : unmarked(call, ignored);
+  if (fit.extra_content === undefined || fields.has('extra_content')) return fit;
+  ignored.add('messages.tool_calls.extra_content');
+  const { extra_content, ...rest } = fit;
+  return rest;
 }
 
 function takesReasoning({ tool_calls }: Message, { fields, send_reasoning }: AcceptedMessages): boolean {
@@ -62,10 +77,23 @@ function fittedContent(
   content: ContentPart[],
   { fields }: AcceptedMessages,
   ignored: Set<string>,
-): ContentPart[] {
+): string | ContentPart[] {
   if (!fields.has('image_url') && content.some(({ type }) => type === 'image_url'))
     throw invalidField('messages', 'images are not accepted by the upstream of this model.');
-  return fields.has('cache_control') ? content : eachFitted(content, part => unmarked(part, ignored));
+  const marked = fields.has('cache_control') ? content : eachFitted(content, part => unmarked(part, ignored));
+  if (fields.has('tool_reference')) return marked;
+  const plain = eachFitted(marked, inWords);
+  // One plain text is a string, which all servers and templates accept.
+  const [first] = plain;
+  const isText = plain.length === 1 && first?.type === 'text' && !first.cache_control;
+  return plain !== marked && isText ? first.text : plain;
+}
+
+/** A part without its reference to a tool, of which its text tells. */
+function inWords(part: ContentPart): ContentPart {
+  if (part.type !== 'text' || part.tool_reference === undefined) return part;
+  const { tool_reference, ...rest } = part;
+  return rest;
 }
 
 function unmarked<T extends ContentPart | Tool | ToolCall>(given: T, ignored: Set<string>): T {

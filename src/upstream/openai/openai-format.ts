@@ -10,8 +10,9 @@ import {
 import { refusal } from '../../errors.ts';
 import { isObject, type Json } from '../../json-object.ts';
 import type { Target } from '../adapter.ts';
+import type { MessageField } from '../attempt/fit-messages.ts';
 import { UpstreamError } from '../http/upstream-error.ts';
-import { atMost, max_parts, max_tool_calls, writable } from '../reply-bounds.ts';
+import { atMost, extraContent, max_parts, max_tool_calls, writable } from '../reply-bounds.ts';
 import { finishOf } from './finish-reason.ts';
 import { type OpenAiMessageForm, openAiMessages } from './openai-messages.ts';
 import { readUsage } from './openai-usage.ts';
@@ -96,6 +97,8 @@ export interface OpenAiReplyOptions {
   readonly errorsHaveStatus?: boolean;
   /** The field of a choice with the stop sequence at which it ended; what is no text there, such as a token id, is ignored. */
   readonly stopSequenceField?: string;
+  /** What the server takes back of messages: without `extra_content` none is read. */
+  readonly messageFields?: ReadonlySet<MessageField>;
 }
 
 /** A whole OpenAI reply in the canonical form. Throws an UpstreamError for an error in its place. */
@@ -124,7 +127,7 @@ function decodeChoice(choice: unknown, position: number, options: OpenAiReplyOpt
   }
   const finish = finishOf(choice.finish_reason);
   if (!finish) throw refusal('provider_invalid', { cause: new Error('a choice without finish_reason') });
-  const message = decodeMessage(choice.message);
+  const message = decodeMessage(choice.message, options);
   return {
     index: indexIn(choice.index) ?? position,
     message,
@@ -135,13 +138,13 @@ function decodeChoice(choice: unknown, position: number, options: OpenAiReplyOpt
   };
 }
 
-function decodeMessage(message: Json): ReplyMessage {
+function decodeMessage(message: Json, options: OpenAiReplyOptions): ReplyMessage {
   const texts = textsOf(message.content);
   const reasoning = reasoningOf(message) ?? texts.reasoning;
   const tool_calls = Array.isArray(message.tool_calls)
     ? atMost(message.tool_calls, max_tool_calls, 'tool calls')
         .filter(isObject)
-        .map(call => decodeToolCall(call))
+        .map(call => decodeToolCall(call, options))
     : [];
   const content = texts.content ?? '';
   return {
@@ -153,7 +156,11 @@ function decodeMessage(message: Json): ReplyMessage {
   };
 }
 
-function decodeToolCall(call: Json): ToolCall {
+/** What a server adds to a call and needs back, if the adapter sends it. */
+export const extraContentIn = ({ extra_content: added }: Json, { messageFields }: OpenAiReplyOptions) =>
+  isObject(added) && messageFields?.has('extra_content') ? { extra_content: extraContent(added) } : undefined;
+
+function decodeToolCall(call: Json, options: OpenAiReplyOptions): ToolCall {
   const called = isObject(call.function) ? call.function : {};
   return {
     id: typeof call.id === 'string' && call.id !== '' ? call.id : newCallId(),
@@ -162,5 +169,6 @@ function decodeToolCall(call: Json): ToolCall {
       name: typeof called.name === 'string' ? called.name : '',
       arguments: argumentsText(called.arguments),
     },
+    ...extraContentIn(call, options),
   };
 }

@@ -15,6 +15,7 @@ import { atMost, max_tool_calls } from '../reply-bounds.ts';
 import { finishOf } from './finish-reason.ts';
 import {
   argumentsText,
+  extraContentIn,
   indexIn,
   newCallId,
   type OpenAiReplyOptions,
@@ -116,7 +117,10 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (calls && calls.length > 0) {
       let indexes = this.#toolCalls.get(index);
       if (!indexes) this.#toolCalls.set(index, (indexes = new ToolCallIndexes()));
-      delta.tool_calls = calls.map(call => indexes.delta(call));
+      delta.tool_calls = calls.map(call => ({
+        ...indexes.delta(call),
+        ...extraContentIn(call, this.#options),
+      }));
     }
     if (typeof from.refusal === 'string') delta.refusal = from.refusal;
     return delta;

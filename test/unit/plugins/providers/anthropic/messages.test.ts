@@ -247,3 +247,11 @@ describe('cache marks for the Messages API', () => {
     expect(body.cache_control).toEqual(isAdded ? { type: 'ephemeral', ttl: prompt_caching } : undefined);
   });
 });
+
+it('sends a reference to a tool in the result of one as the API has it', () => {
+  const reference = { type: 'text' as const, text: '[tool reference: roll]', tool_reference: 'roll' };
+  expect(sent(user(), calling('a'), result('a', [reference])).turns.at(-1)).toEqual([
+    'user',
+    [{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'tool_reference', tool_name: 'roll' }] }],
+  ]);
+});

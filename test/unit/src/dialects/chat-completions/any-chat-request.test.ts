@@ -22,11 +22,15 @@ const imagePart = fc.record({
 });
 const textParts = fc.array(textPart, { minLength: 1, maxLength: 3 });
 const parts = fc.array(fc.oneof(textPart, imagePart), { minLength: 1, maxLength: 3 });
-const call = fc.record({
-  id: word,
-  type: fc.constant('function'),
-  function: fc.record({ name: word, arguments: text }),
-});
+const call = fc.record(
+  {
+    id: word,
+    type: fc.constant('function'),
+    function: fc.record({ name: word, arguments: text }),
+    extra_content: fc.dictionary(word, fc.jsonValue()),
+  },
+  { requiredKeys: ['id', 'type', 'function'] },
+);
 
 const message = fc.oneof(
   fc.record(
@@ -79,7 +83,10 @@ const fields = fc.record(
     logit_bias: fc.dictionary(word, count),
     logprobs: fc.boolean(),
     top_logprobs: fc.integer({ min: 0, max: 20 }),
-    response_format: fc.record({ type: word, json_schema: schema }),
+    response_format: fc.record({
+      type: fc.constantFrom('text', 'json_object', 'json_schema', 'structural_tag'),
+      json_schema: schema,
+    }),
     tool_choice: fc.constantFrom('none', 'auto', 'required'),
   },
   { requiredKeys: [] },
@@ -105,16 +112,33 @@ describe('any chat completion request', () => {
     const name = word.map(given => `x-${given}`);
     fc.assert(
       fc.property(messages, name, name, name, (said, ofBody, ofMessage, ofPart) => {
+        const more = { [ofPart]: 1 };
+        const inImage = (part: object) =>
+          'image_url' in part ? { ...part, image_url: { ...Object(part.image_url), ...more } } : part;
         const inParts = said.map(({ content, ...rest }) => ({
           ...rest,
           [ofMessage]: 1,
-          content: Array.isArray(content) ? content.map(part => ({ ...part, [ofPart]: 1 })) : content,
+          content: Array.isArray(content) ? content.map(part => ({ ...inImage(part), ...more })) : content,
+          ...('tool_calls' in rest && {
+            tool_calls: rest.tool_calls.map(one => ({
+              ...one,
+              ...more,
+              function: { ...one.function, ...more },
+            })),
+          }),
         }));
         const request = dialect.parse({ model: 'a/b', messages: json(inParts), [ofBody]: 1 });
-        const hasParts = said.some(({ content }) => Array.isArray(content));
-        expect(Object.keys(request.unknown).toSorted()).toEqual(
-          [ofBody, `messages.${ofMessage}`, ...(hasParts ? [`messages.content.${ofPart}`] : [])].toSorted(),
-        );
+        const parts = said.flatMap(({ content }): object[] => (Array.isArray(content) ? content : []));
+        const names = [
+          ofBody,
+          `messages.${ofMessage}`,
+          ...(parts.length > 0 ? [`messages.content.${ofPart}`] : []),
+          ...(parts.some(part => 'image_url' in part) ? [`messages.content.image_url.${ofPart}`] : []),
+          ...(said.some(one => 'tool_calls' in one)
+            ? [`messages.tool_calls.${ofPart}`, `messages.tool_calls.function.${ofPart}`]
+            : []),
+        ];
+        expect(Object.keys(request.unknown).toSorted()).toEqual(names.toSorted());
         expect(adapter.encode(request, target).body).toEqual({ model: 'served', messages: json(said) });
       }),
       { numRuns: 100 },

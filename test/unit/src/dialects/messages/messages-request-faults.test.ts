@@ -67,7 +67,7 @@ describe('the error about an invalid Messages request', () => {
     [
       'messages[1].content[0].content[0].type',
       user({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'search_result' }] }),
-      'must be "text" or "image"',
+      'must be "text", "image" or "tool_reference"',
     ],
     [
       'messages[0].content[0].input',

@@ -109,6 +109,7 @@ describe('a Messages request in the canonical form', () => {
         { type: 'text', text: 'And now?' },
         { type: 'tool_result', tool_use_id: 'b', content: [{ type: 'text', text: 'See' }, image] },
         { type: 'tool_result', tool_use_id: 'c' },
+        { type: 'tool_result', tool_use_id: 'e', content: [{ type: 'tool_reference', tool_name: 'roll' }] },
         { type: 'tool_result', tool_use_id: 'd', content: 'Three', cache_control },
       ),
     ).toEqual([
@@ -122,6 +123,11 @@ describe('a Messages request in the canonical form', () => {
         ],
       },
       { role: 'tool', tool_call_id: 'c', content: '' },
+      {
+        role: 'tool',
+        tool_call_id: 'e',
+        content: [{ type: 'text', text: '[tool reference: roll]', tool_reference: 'roll' }],
+      },
       { role: 'tool', tool_call_id: 'd', content: [{ type: 'text', text: 'Three', cache_control }] },
       { role: 'user', content: 'And now?' },
     ]);
@@ -211,7 +217,10 @@ describe('a Messages request in the canonical form', () => {
               type: 'tool_result',
               tool_use_id: 'a',
               is_error: true,
-              content: [{ type: 'text', text: 'a', x: 1 }],
+              content: [
+                { type: 'text', text: 'a', x: 1 },
+                { type: 'tool_reference', tool_name: 'roll', y: 1 },
+              ],
             },
           ],
         },
@@ -221,6 +230,7 @@ describe('a Messages request in the canonical form', () => {
       'container',
       'mcp_servers',
       'messages.content.content.x',
+      'messages.content.content.y',
       'messages.id',
       'metadata.team',
       'output_config.task_budget',

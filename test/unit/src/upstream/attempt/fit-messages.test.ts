@@ -77,3 +77,38 @@ describe('cache marks and images', () => {
     );
   });
 });
+
+describe('what a provider has added to a call', () => {
+  const extra_content = { google: { thought_signature: 'c2ln' } };
+  const messages: Message[] = [
+    { role: 'assistant', content: null, tool_calls: [{ ...call, extra_content }] },
+  ];
+
+  it('goes back where the adapter writes it, and is left out and named elsewhere', () => {
+    const given = sampleRequest({ messages });
+    expect(withFitMessages(given, accepting(['extra_content', 'cache_control'])).request).toBe(given);
+    const { request, ignored } = withFitMessages(given, accepting(['cache_control']));
+    expect(request.messages[0]!.tool_calls).toEqual([call]);
+    expect(ignored).toEqual(['messages.tool_calls.extra_content']);
+  });
+});
+
+describe('a reference to a tool in the result of one', () => {
+  const reference = { type: 'text' as const, text: '[tool reference: roll]', tool_reference: 'roll' };
+  const other = { type: 'text' as const, text: 'Found.' };
+  const result = (content: Message['content']) =>
+    sampleRequest({ messages: [{ role: 'tool', tool_call_id: 'a', content: content! }] });
+
+  it('stays where the adapter writes it, and is a text elsewhere', () => {
+    const given = result([reference]);
+    expect(withFitMessages(given, accepting(['tool_reference', 'cache_control'])).request).toBe(given);
+    const contentFor = (content: Message['content']) => {
+      const { request, ignored } = withFitMessages(result(content), accepting(['image_url']));
+      expect(ignored).toEqual([]);
+      return request.messages[0]!.content;
+    };
+    expect(contentFor([reference])).toBe('[tool reference: roll]');
+    expect(contentFor([other, reference])).toEqual([other, { type: 'text', text: '[tool reference: roll]' }]);
+    expect(contentFor([other])).toEqual([other]);
+  });
+});
