@@ -19,6 +19,8 @@ export interface ExchangeStart {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly incoming: IncomingMessage;
+  /** Network address of the client, or of the proxy before it; empty if unknown. */
+  readonly client_address: string;
   readonly log: Log;
   readonly clock: Clock;
   readonly span: Span;
@@ -33,6 +35,8 @@ export class Exchange implements ExchangeView {
   /** The client's headers, names in lower case. */
   readonly headers: IncomingHttpHeaders;
   readonly incoming: IncomingMessage;
+  /** Network address of the client, for the log only. */
+  readonly client_address: string;
   readonly clock: Clock;
   readonly span: Span;
   /** Id of the recorded trace, if any; in the log, and in exemplars of the histograms. */
@@ -86,6 +90,7 @@ export class Exchange implements ExchangeView {
     this.path = start.path;
     this.headers = start.headers;
     this.incoming = start.incoming;
+    this.client_address = start.client_address;
     this.clock = start.clock;
     this.span = start.span;
     this.trace_id = traceIdOf(start.span);

@@ -161,6 +161,7 @@ export async function openGateway(
       route: route && (route.pattern ?? path),
       log,
       clock,
+      trust_proxy: own.parts.settings.server.trust_proxy,
     });
     parts.metrics.begun(exchange);
     const refused = refusalOf(exchange, route, phase === 'closing');

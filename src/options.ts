@@ -41,6 +41,13 @@ export interface ServerOptions {
   /** Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows. */
   public_url?: string | undefined;
   /**
+   * Believe the last `X-Forwarded-For`, for `client_address` in the log: only behind a proxy that sets it, and
+   * with no other way to this listener.
+   *
+   * @defaultValue `false`
+   */
+  trust_proxy?: boolean | undefined;
+  /**
    * A chain without the stage `auth`, or one of your own with `authenticates: true`, is refused unless this is
    * set: every client is served then, without a key.
    *

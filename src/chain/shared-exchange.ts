@@ -42,7 +42,8 @@ export function sharedExchangeOf(
     const endpoint = located.route ?? unknownEndpoint;
     // Without the mount path, which may have parameters: spans are named by it.
     const route = located.route && (located.route.pattern ?? located.path);
-    const exchange = startExchange(request, response, { endpoint, path, route, log, clock: systemClock });
+    const start = { endpoint, path, route, log, clock: systemClock, trust_proxy: false };
+    const exchange = startExchange(request, response, start);
     requests.set(
       request,
       (shared = { exchange, chains: 0, unsettled: 0, metrics: undefined, pending: undefined }),

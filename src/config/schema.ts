@@ -64,6 +64,9 @@ export const serverSchema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an address such as https://llm.example.com' })
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
+  trust_proxy: off(
+    'Believe the last `X-Forwarded-For`, for `client_address` in the log: only behind a proxy that sets it, and with no other way to this listener.',
+  ),
   open: off(
     'A chain without the stage `auth`, or one of your own with `authenticates: true`, is refused unless this is set: every client is served then, without a key.',
   ),

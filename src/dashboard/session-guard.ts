@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { AdminProxySettings, OidcSettings } from '../config/sign-in-schema.ts';
+import { addressOf } from '../inbound/client-address.ts';
 import type { OidcPeople } from './access/claims.ts';
-import { addressOf, isSecure } from './access/connection.ts';
+import { isSecure } from './access/connection.ts';
 import {
   cookieOf,
   formTokenOf,

@@ -3,6 +3,12 @@ import type { Exchange } from '../exchange.ts';
 import type { ThrottledLog } from '../telemetry/throttled-log.ts';
 import { textWithoutPrompt, withoutPrompt } from './prompt-filter.ts';
 
+/** Who sent a request, in the log: what tells a leaked key from its owner's use. */
+export const originOf = ({ account, client_address }: Exchange) => ({
+  key_id: account?.key_id,
+  client_address: client_address || undefined,
+});
+
 /**
  * Logs the error that a client gets, with the cause, which the client never sees: faults of this gateway and its configuration at `error`,
  * of providers at `warn`, refusals of clients at `debug`. `origin` is added to the line: the stage and hook that threw. Of an outage of a
@@ -24,7 +30,7 @@ export function logError(
   const told = withoutPrompt(exchange, cause);
   const why = typeof told === 'string' ? { reason: told } : { err: told };
   const message = textWithoutPrompt(exchange, error.message);
-  const fields = { status, type, code, model, account, ...origin, ...why };
+  const fields = { status, type, code, model, account, ...originOf(exchange), ...origin, ...why };
   const outage = origin ? undefined : outageOf(exchange, error);
   if (outages && outage !== undefined) outages.write(outage, exchange.log, level, fields, message);
   else exchange.log[level](fields, message);

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Exchange, type ExchangeStart } from '../exchange.ts';
 import { startServerSpan } from '../telemetry/server-span.ts';
+import { addressOf } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 import { pathOf } from './routes.ts';
 
 type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
+  /** Whether the last `X-Forwarded-For` is the client's address. */
+  readonly trust_proxy: boolean;
   /** The path as its span shows it; undefined for one that is not offered. */
   readonly route: string | undefined;
 };
@@ -13,12 +16,15 @@ type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
 export function startExchange(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { endpoint, path, log, clock, route }: Start,
+  { endpoint, path, log, clock, route, trust_proxy }: Start,
 ): Exchange {
   const { method = 'GET', headers } = incoming;
   const id = requestIdOf(headers);
   const span = startServerSpan({ id, method, url_path: pathOf(targetOf(incoming)), route }, incoming);
-  const exchange = new Exchange({ id, endpoint, method, path, headers, incoming, log, clock, span });
+  // Now, because a closed connection has none.
+  const client_address = ipOf(incoming) ?? addressOf(incoming, trust_proxy);
+  const start = { id, endpoint, method, path, headers, incoming, client_address, log, clock, span };
+  const exchange = new Exchange(start);
   const { request_id } = endpoint.headers ?? {};
   if (request_id !== undefined) exchange.replyHeaders[request_id] = id;
   // Watches the response: a request already closes once its body has been read.
@@ -31,6 +37,10 @@ export function startExchange(
   response.on('error', error => exchange.log.debug({ err: error }, 'the response could not be written'));
   return exchange;
 }
+
+/** The client's address as Express or Fastify tell it, by what they are told of proxies. */
+const ipOf = ({ ip }: IncomingMessage & { readonly ip?: unknown }): string | undefined =>
+  typeof ip === 'string' ? ip.slice(0, 64) : undefined;
 
 /** The request target as the client sent it: frameworks take the mount path from `url`. */
 const targetOf = ({

@@ -2,6 +2,7 @@ import { SpanStatusCode } from '@opentelemetry/api';
 import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { EndReason } from '../exchange/exchange-end.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
+import { originOf } from '../exchange/log-error.ts';
 import { withoutPrompt } from '../exchange/prompt-filter.ts';
 import { stageRecords } from '../exchange/stage-record.ts';
 import type { Exchange } from '../exchange.ts';
@@ -134,6 +135,7 @@ function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void
   exchange.log.info(
     {
       ...facts,
+      ...originOf(exchange),
       upstream_status: attempts.at(-1)?.status,
       attempts: attempts.map(attemptFields),
       duration_ms: Math.round(timings.duration_ms),

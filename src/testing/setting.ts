@@ -111,6 +111,7 @@ export class Setting {
       method: 'POST',
       path: '/v1/chat/completions',
       headers,
+      client_address: '',
       incoming: Object.assign(new IncomingMessage(new Socket()), { headers, ...this.options.incoming }),
       log: this.#log,
       clock: systemClock,

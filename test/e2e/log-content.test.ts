@@ -31,6 +31,7 @@ beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = {
     log: { level: 'debug' },
+    server: { trust_proxy: true },
     admin: { port: 0, users: { operator: { password: 'the right canary word' } } },
     routing: { max_attempts: 2 },
     messages: { enabled: true },
@@ -95,6 +96,15 @@ it("lists every field of an exchange's line in the documents", async () => {
     .flatMap(line => Object.keys(JSON.parse(line)));
   expect(fields).toEqual(expect.arrayContaining(['ttft_ms', 'error_type', 'attempts', 'cached_tokens']));
   expect([...new Set(fields)].filter(field => !listed.includes(field))).toEqual([]);
+});
+
+it('has the address of the client, by the proxy that is trusted, on its line and on that of its error', async () => {
+  const failing = whole(400, { error: { message: 'No.' } });
+  const lines = await logged(failing, { headers: { 'x-forwarded-for': '203.0.113.9, 198.51.100.4' } });
+  const addresses = lines.map(line => (JSON.parse(line) as { client_address?: string }).client_address);
+  expect(lines.some(line => line.includes('"end_reason"'))).toBe(true);
+  expect(lines.length).toBeGreaterThan(1);
+  expect([...new Set(addresses)]).toEqual(['198.51.100.4']);
 });
 
 const streaming = JSON.stringify(ask(prompt, { stream: true }));

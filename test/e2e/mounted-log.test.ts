@@ -46,12 +46,19 @@ it('logs to a logger that takes the message first, through a wrapper', async () 
     isLevelEnabled: level => level !== 'debug',
   };
   const gateway = await mountable(simulator, {}, { log: wrapped(winston) });
-  const app = await startApp(app => app.use(gateway));
-  await (await post(`${app.url}/v1/chat/completions`, ask('Hello?'))).text();
+  const app = await startApp(app => app.set('trust proxy', true).use(gateway));
+  const headers = { 'x-forwarded-for': '203.0.113.9' };
+  await (await post(`${app.url}/v1/chat/completions`, ask('Hello?'), headers)).text();
   expect(lines).toContainEqual([
     'info',
     'POST /v1/chat/completions 200',
-    expect.objectContaining({ request_id: expect.stringMatching(/^req_/), status: 200, account: 'tester' }),
+    expect.objectContaining({
+      request_id: expect.stringMatching(/^req_/),
+      status: 200,
+      account: 'tester',
+      // By Express's own setting.
+      client_address: '203.0.113.9',
+    }),
   ]);
 });
 

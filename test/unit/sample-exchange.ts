@@ -40,6 +40,7 @@ export function sampleExchange(
     path: '/v1/chat/completions',
     headers: {},
     incoming: new IncomingMessage(new Socket()),
+    client_address: '192.0.2.7',
     log,
     clock: systemClock,
     span: trace.getTracer('test').startSpan('test'),

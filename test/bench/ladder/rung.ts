@@ -57,7 +57,14 @@ async function listenerOf(name: RungName, config: string): Promise<RequestListen
     const { path, route } = located(request, parts);
     if (!route) return void response.writeHead(404).end();
     const { log, clock } = parts;
-    const exchange = startExchange(request, response, { endpoint: route, path, route: path, log, clock });
+    const exchange = startExchange(request, response, {
+      endpoint: route,
+      path,
+      route: path,
+      log,
+      clock,
+      trust_proxy: false,
+    });
     answer({ parts, upstream, exchange, route, request, response })?.catch(error => response.destroy(error));
   };
 }

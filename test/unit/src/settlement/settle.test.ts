@@ -49,6 +49,15 @@ describe('the end reason in a ledger row', () => {
   });
 });
 
+it('has the key and the address of the client on its line in the log', () => {
+  settled();
+  expect(captured.lines.at(-1)).toMatchObject({
+    account: 'acme',
+    key_id: 'key_1',
+    client_address: '192.0.2.7',
+  });
+});
+
 describe('a fault while an exchange is settled', () => {
   const fault = new Error('a bug');
   const failing = (): never => {
