@@ -1,6 +1,7 @@
 import type { ChatRequest } from '../../canonical.ts';
 import { messageFields } from '../request-schema/message.ts';
 import { setAsideInEach, setAsideUnknown } from '../request-schema/unknown-fields.ts';
+import { definedKinds } from './defined-tools.ts';
 import { isHosted } from './tool-list.ts';
 
 /** What replies have beside their content, so that clients send it back. */
@@ -14,6 +15,12 @@ const knownIn: Readonly<Record<string, ReadonlySet<string>>> = {
   function_call_output: new Set(ofOutputs),
   custom_tool_call: new Set([...ofCalls, 'input']),
   custom_tool_call_output: new Set(ofOutputs),
+  ...Object.fromEntries(
+    definedKinds.flatMap(kind => [
+      [`${kind}_call`, new Set([...ofCalls, 'action', 'operation', 'environment'])],
+      [`${kind}_call_output`, new Set([...ofOutputs, 'max_output_length'])],
+    ]),
+  ),
   reasoning: new Set([...ofReplies, 'summary', 'content', 'encrypted_content']),
 };
 
@@ -35,7 +42,12 @@ const knownInTool: ReadonlySet<string> = new Set([
   'strict',
   'format',
   'tools',
+  'environment',
 ]);
+
+const definedOutputs: ReadonlySet<unknown> = new Set(definedKinds.map(kind => `${kind}_call_output`));
+/** Whether an output has a form of its own, which the model is shown whole. */
+const isDefinedOutput = (type: unknown): boolean => definedOutputs.has(type);
 
 /** Moves fields of parsed items and their parts that are not known to `request.unknown`, each name once: `input.content.name`. */
 export function setAsideInItems(request: ChatRequest, input: unknown): void {
@@ -43,7 +55,7 @@ export function setAsideInItems(request: ChatRequest, input: unknown): void {
   for (const item of input as Record<string, unknown>[]) {
     setAsideUnknown(request, item, knownIn[String(item.type ?? 'message')]!, 'input.');
     setAsideInEach(request, item.content, knownInPart, 'input.content.');
-    setAsideInEach(request, item.output, knownInPart, 'input.output.');
+    if (!isDefinedOutput(item.type)) setAsideInEach(request, item.output, knownInPart, 'input.output.');
   }
 }
 
@@ -52,7 +64,7 @@ export function setAsideInTools(request: ChatRequest, tools: unknown): void {
   if (!Array.isArray(tools)) return;
   for (const tool of tools as Record<string, unknown>[]) {
     const type = String(tool.type);
-    if (isHosted(type)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
+    if (isHosted(tool)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
     else setAsideUnknown(request, tool, knownInTool, 'tools.');
     if (type === 'namespace') setAsideInTools(request, tool.tools);
   }

@@ -4,6 +4,7 @@ import { isObject } from '../../json-object.ts';
 import { eachParsedBy, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { message } from '../request-schema/message.ts';
 import { isStringOrArray, nonEmptyText, optionalText, text } from '../request-schema/shared-fields.ts';
+import { definedCallSchema, definedKinds, definedOutputSchema } from './defined-tools.ts';
 import {
   assistantPart,
   type ReasoningInput,
@@ -75,6 +76,22 @@ const callOutput = z
     return { output: { role: 'tool', tool_call_id: call_id, content: content ?? '' } };
   });
 
+const definedOutput = definedOutputSchema.transform(
+  ({ id, content }): Item => ({ output: { role: 'tool', tool_call_id: id, content } }),
+);
+
+/** Calls of tools that OpenAI defines, and their outputs. */
+const definedItems = Object.fromEntries(
+  definedKinds.flatMap((kind): [string, z.ZodType<Item>][] => {
+    const tool = { kind, name: kind };
+    const call = definedCallSchema(kind).transform((given): Item => ({ call: { ...given, tool } }));
+    return [
+      [`${kind}_call`, call],
+      [`${kind}_call_output`, definedOutput],
+    ];
+  }),
+);
+
 const partsOf = (role: unknown): PartSchema => {
   if (role === 'assistant') return assistantPart;
   return role === 'user' || role === 'tool' ? textOrImage : textOnly;
@@ -107,6 +124,7 @@ const kinds: Readonly<Record<string, z.ZodType<Item | undefined>>> = {
   custom_tool_call: customCall,
   custom_tool_call_output: callOutput,
   reasoning: reasoningInput.transform((reasoning_item): Item => ({ reasoning_item })),
+  ...definedItems,
 };
 
 const reference =

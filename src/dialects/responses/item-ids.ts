@@ -11,7 +11,7 @@ export class ItemIds {
     this.#key = key;
   }
 
-  next(prefix: 'msg' | 'rs' | 'fc' | 'ctc'): string {
+  next(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'dtc'): string {
     const count = (this.#counts.get(prefix) ?? 0) + 1;
     this.#counts.set(prefix, count);
     const id = `${prefix}_${this.#key}`;

@@ -3,6 +3,7 @@ import type { ItemIds } from './item-ids.ts';
 import {
   callItem,
   customCallItem,
+  definedCallItem,
   type ItemStatus,
   isCutOff,
   messageItem,
@@ -15,6 +16,7 @@ import {
   isStreamedCall,
   type StreamedCall,
   StreamedCustomCall,
+  StreamedDefinedCall,
   StreamedFunctionCall,
 } from './streamed-calls.ts';
 import { type EventWriter, type PartKind, type StreamedItem, StreamedText } from './streamed-items.ts';
@@ -122,6 +124,10 @@ export class OpenItems {
     if (tool.kind === 'custom') {
       const item = customCallItem(this.#ids.next('ctc'), 'in_progress', call_id, tool, '');
       return new StreamedCustomCall(this.#events, item, at);
+    }
+    if (tool.kind !== 'function') {
+      const item = definedCallItem(this.#ids.next('dtc'), 'in_progress', call_id, tool.kind, '');
+      return new StreamedDefinedCall(this.#events, item, at, tool.kind);
     }
     const item = callItem(this.#ids.next('fc'), 'in_progress', call_id, tool, '');
     return new StreamedFunctionCall(this.#events, item, at);

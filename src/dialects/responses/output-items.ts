@@ -1,6 +1,7 @@
 import type { Choice, ReasoningDetail, ReplyMessage, ToolCall } from '../../canonical.ts';
 import type { Identity } from '../define-dialect.ts';
 import { CustomInput } from './custom-input.ts';
+import { type DefinedKind, definedCallOf } from './defined-tools.ts';
 import { encryptedContentOf } from './encrypted-reasoning.ts';
 import { ItemIds } from './item-ids.ts';
 import type { ReasoningPlacement } from './reasoning-placement.ts';
@@ -19,7 +20,8 @@ export type ContentPart =
 export type TextItem = ReturnType<typeof reasoningItem | typeof messageItem>;
 export type CallItem = ReturnType<typeof callItem>;
 export type CustomCallItem = ReturnType<typeof customCallItem>;
-export type OutputItem = TextItem | CallItem | CustomCallItem;
+export type DefinedCallItem = ReturnType<typeof definedCallItem>;
+export type OutputItem = TextItem | CallItem | CustomCallItem | DefinedCallItem;
 
 interface ReasoningItem {
   readonly id: string;
@@ -93,6 +95,20 @@ export const customCallItem = (
   input,
 });
 
+export const definedCallItem = (
+  id: string,
+  status: ItemStatus,
+  call_id: string,
+  kind: DefinedKind,
+  text: string,
+) => ({
+  id,
+  type: `${kind}_call` as const,
+  status,
+  call_id,
+  ...definedCallOf(kind, text),
+});
+
 /** The tool with a function name, as the client calls it. */
 export const toolOf = (name: string, { names }: ReplyForm): ClientTool =>
   names?.toolOf(name) ?? { kind: 'function', name };
@@ -163,11 +179,13 @@ function callItems(
   calls: readonly ToolCall[],
   last: ItemStatus,
   form: ReplyForm,
-): (CallItem | CustomCallItem)[] {
+): (CallItem | CustomCallItem | DefinedCallItem)[] {
   return calls.map(({ id, function: { name, arguments: text } }, at) => {
     const tool = toolOf(name, form);
     const status = at < calls.length - 1 ? 'completed' : last;
     if (tool.kind === 'function') return callItem(ids.next('fc'), status, ids.callId(id), tool, text);
+    if (tool.kind !== 'custom')
+      return definedCallItem(ids.next('dtc'), status, ids.callId(id), tool.kind, text);
     const input = new CustomInput();
     return customCallItem(ids.next('ctc'), status, ids.callId(id), tool, input.push(text) + input.end());
   });

@@ -1,30 +1,25 @@
 import { refusal } from '../../errors.ts';
-import { exceeds, max_arguments_size } from '../json-size.ts';
 import { CustomInput } from './custom-input.ts';
-import type { CallItem, CustomCallItem, ItemStatus } from './output-items.ts';
-import { StreamedItem } from './streamed-items.ts';
+import { type DefinedKind, definedCallOf, objectIn } from './defined-tools.ts';
+import type { CallItem, CustomCallItem, DefinedCallItem, ItemStatus } from './output-items.ts';
+import { type EventWriter, StreamedItem } from './streamed-items.ts';
 
 const json = JSON.stringify;
 
 /** A call, whose pieces may alternate with those of other calls. */
-export type StreamedCall = StreamedFunctionCall | StreamedCustomCall;
+export type StreamedCall = StreamedFunctionCall | StreamedCustomCall | StreamedDefinedCall;
 
 /** Whether a streamed item is a call. */
 export const isStreamedCall = (item: unknown): item is StreamedCall =>
-  item instanceof StreamedFunctionCall || item instanceof StreamedCustomCall;
+  item instanceof StreamedFunctionCall ||
+  item instanceof StreamedCustomCall ||
+  item instanceof StreamedDefinedCall;
 
 /** A function call. */
 export class StreamedFunctionCall extends StreamedItem<CallItem> {
   /** Whether the arguments are a complete JSON object. */
   get isWhole(): boolean {
-    const { arguments: text } = this.item;
-    if (!text.trimEnd().endsWith('}') || exceeds(text, max_arguments_size)) return false;
-    try {
-      JSON.parse(text);
-      return true;
-    } catch {
-      return false;
-    }
+    return objectIn(this.item.arguments) !== undefined;
   }
 
   add(text: string): string {
@@ -68,5 +63,32 @@ export class StreamedCustomCall extends StreamedItem<CustomCallItem> {
       'response.custom_tool_call_input.delta',
       `${this.place},"delta":${json(text)}`,
     );
+  }
+}
+
+/** A call of a tool that OpenAI defines. What it says is known with its whole arguments, so its last event has it. */
+export class StreamedDefinedCall extends StreamedItem<DefinedCallItem> {
+  readonly #kind: DefinedKind;
+  #text = '';
+
+  constructor(events: EventWriter, item: DefinedCallItem, output_index: number, kind: DefinedKind) {
+    super(events, item, output_index);
+    this.#kind = kind;
+  }
+
+  get isWhole(): boolean {
+    return objectIn(this.#text) !== undefined;
+  }
+
+  add(text: string): string {
+    if (this.isDone && text.trim() !== '')
+      throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
+    this.#text += text;
+    return '';
+  }
+
+  override close(status: ItemStatus): string {
+    Object.assign(this.item, definedCallOf(this.#kind, this.#text));
+    return super.close(status);
   }
 }

@@ -5,6 +5,7 @@ import { invalidField } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
 import { arrayOf, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { nonEmptyText } from '../request-schema/shared-fields.ts';
+import { definedKinds, isDefined } from './defined-tools.ts';
 import { isHosted } from './tool-list.ts';
 import type { ClientTool, ToolNames } from './tool-names.ts';
 
@@ -23,10 +24,18 @@ const chosenTool = z
     ({ type, name, namespace }): ClientTool => ({ kind: type, name, namespace: namespace ?? undefined }),
   );
 
+const definedTool = z
+  .object({ type: z.enum(definedKinds) })
+  .transform(({ type }): ClientTool => ({ kind: type, name: type }));
+
+/** One tool, of whatever kind. */
+const schemaOf = (given: Readonly<Record<string, unknown>>) =>
+  isDefined(given.type) ? definedTool : chosenTool;
+
 /** One of the allowed tools; `undefined` for a hosted one, which is left out of the tools as well. */
 const allowedTool = z.unknown().transform((given, issues): ClientTool | undefined => {
-  if (isObject(given) && isHosted(given.type)) return undefined;
-  return parsedBy(chosenTool, given, issues);
+  if (!isObject(given)) return parsedBy(chosenTool, given, issues);
+  return isHosted(given) ? undefined : parsedBy(schemaOf(given), given, issues);
 });
 
 const allowedTools = z.object({
@@ -46,7 +55,7 @@ export const toolChoice = z
     if (typeof given === 'string' && modes.includes(given)) return given;
     if (!isObject(given))
       return fault(issues, 'must be "none", "auto", "required" or {type: "function", name}');
-    const schema = given.type === 'allowed_tools' ? allowedTools : chosenTool;
+    const schema = given.type === 'allowed_tools' ? allowedTools : schemaOf(given);
     return parsedBy<ToolChoice>(schema, given, issues);
   })
   .optional();

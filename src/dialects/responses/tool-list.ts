@@ -5,30 +5,32 @@ import { invalidField } from '../../errors.ts';
 import { isObject } from '../../json-object.ts';
 import { arrayOf, fault, parsedBy } from '../request-schema/first-fault.ts';
 import { anyObject, flag, nonEmptyText, optionalText, present } from '../request-schema/shared-fields.ts';
+import { type DefinedKind, functionOfDefined, isDefined } from './defined-tools.ts';
 import { ToolNames } from './tool-names.ts';
 
 /** Tools of Responses requests. Upstreams get all that a client runs itself as functions. */
 
-/** Tools that OpenAI runs or defines. Only declared, they change nothing for a client, since a model need not call a tool. */
+/** Tools that OpenAI runs. Only declared, they change nothing for a client, since a model need not call a tool. */
 const hosted_tools: ReadonlySet<string> = new Set([
-  'apply_patch',
   'code_interpreter',
   'computer',
   'computer_use_preview',
   'file_search',
   'image_generation',
-  'local_shell',
   'mcp',
   'programmatic_tool_calling',
-  'shell',
   'tool_search',
   'web_search',
   'web_search_preview',
 ]);
 
-/** The type without the date of its version, as in `web_search_2025_08_26`. */
-export const isHosted = (type: unknown): type is string =>
-  typeof type === 'string' && hosted_tools.has(type.replace(/_\d{4}_\d{2}_\d{2}$/, ''));
+/** Whether OpenAI would run this tool. Its type may have the date of its version, as in `web_search_2025_08_26`. */
+export function isHosted(tool: unknown): boolean {
+  if (!isObject(tool) || typeof tool.type !== 'string') return false;
+  const { type, environment } = tool;
+  if (type === 'shell') return isObject(environment) && environment.type !== 'local';
+  return hosted_tools.has(type.replace(/_\d{4}_\d{2}_\d{2}$/, ''));
+}
 
 const functionTool = z.object({
   type: z.literal('function'),
@@ -82,12 +84,18 @@ const otherTool = ownTool(
 );
 
 /** A tool of a request; `hosted` is left out. */
-type AnyTool = OwnTool | z.output<typeof namespaceTool> | { readonly type: 'hosted' };
+type AnyTool =
+  | OwnTool
+  | z.output<typeof namespaceTool>
+  | { readonly type: 'hosted' }
+  | { readonly type: DefinedKind };
 
 const anyTool = z.unknown().transform((given, issues): AnyTool => {
   if (!isObject(given)) return parsedBy(otherTool, given, issues) ?? z.NEVER;
   if (given.type === 'namespace') return parsedBy(namespaceTool, given, issues) ?? z.NEVER;
-  return isHosted(given.type) ? { type: 'hosted' } : (parsedBy(otherTool, given, issues) ?? z.NEVER);
+  if (isHosted(given)) return { type: 'hosted' };
+  if (isDefined(given.type)) return { type: given.type };
+  return parsedBy(otherTool, given, issues) ?? z.NEVER;
 });
 
 /** The field `tools`. */
@@ -95,7 +103,7 @@ export const toolList = arrayOf(anyTool, 'must be an array of tools').nullish();
 
 /** Parsed tools as they were declared, but for hosted ones. */
 export const withoutHosted = (tools: unknown): unknown[] | undefined =>
-  Array.isArray(tools) ? tools.filter(tool => !isHosted(tool.type)) : undefined;
+  Array.isArray(tools) ? tools.filter(tool => !isHosted(tool)) : undefined;
 
 /** Tools of a request as functions, and their names. */
 export interface DeclaredTools {
@@ -111,6 +119,7 @@ export function declaredTools(list: readonly AnyTool[]): DeclaredTools {
   for (const tool of list) if (tool.type === 'function') names.declare({ kind: 'function', name: tool.name });
   const functions: Tool[] = [];
   for (const [at, tool] of list.entries()) {
+    if (isDefined(tool.type)) functions.push(declaredDefined(names, tool.type, at));
     if (tool.type === 'function') functions.push(functionOf(tool, tool.name));
     if (tool.type === 'custom') functions.push(declaredIn(names, tool, undefined, ['tools', at]));
     if (tool.type !== 'namespace') continue;
@@ -123,6 +132,12 @@ export function declaredTools(list: readonly AnyTool[]): DeclaredTools {
     }
   }
   return { functions, names, arePlain: list.every(({ type }) => type === 'function' || type === 'hosted') };
+}
+
+function declaredDefined(names: ToolNames, kind: DefinedKind, at: number): Tool {
+  const named = { kind, name: kind };
+  if (names.declare(named)) return functionOfDefined(kind, names.functionOf(named));
+  throw invalidField(fieldPath(['tools', at, 'type']), `must be unique, not ${shown(kind)} again`);
 }
 
 function declaredIn(

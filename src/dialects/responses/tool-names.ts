@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { DefinedKind } from './defined-tools.ts';
 
 /** A tool as the client calls it. */
 export interface ClientTool {
-  readonly kind: 'function' | 'custom';
+  readonly kind: 'function' | 'custom' | DefinedKind;
   readonly name: string;
   /** The namespace that it was declared in. */
   readonly namespace?: string | undefined;

@@ -185,8 +185,9 @@ describe('the tools of a coding agent', () => {
   });
 
   it('are left out by version and name if OpenAI runs them', () => {
-    const types = ['web_search_2025_08_26', 'mcp', 'local_shell', 'image_generation', 'code_interpreter'];
-    const request = parse({ tools: types.map(type => ({ type })) });
+    const types = ['web_search_2025_08_26', 'mcp', 'shell', 'image_generation', 'code_interpreter'];
+    const environment = { type: 'container_auto' };
+    const request = parse({ tools: types.map(type => ({ type, environment })) });
     expect(request.tools).toEqual([]);
     expect(Object.keys(request.unknown)).toEqual(types.map(type => `tools.${type}`));
   });
@@ -225,6 +226,111 @@ describe('the tools of a coding agent', () => {
         expect(namesIn(parse({ tools: [...spaced, { type: 'function', name: 'a__b' }] }))).toEqual(names);
       }),
       { numRuns: 60 },
+    );
+  });
+});
+
+describe('the tools that OpenAI defines and the client runs', () => {
+  const defined = [
+    { type: 'shell', environment: { type: 'local' } },
+    { type: 'local_shell' },
+    { type: 'apply_patch' },
+  ];
+  const operation = { type: 'create_file', path: 'a.txt', diff: '+a' };
+
+  it('are functions upstream and repeated as they were declared', () => {
+    const request = parse({ tools: defined });
+    expect(namesIn(request)).toEqual(['shell', 'local_shell', 'apply_patch']);
+    expect(request.unknown).toEqual({});
+    expect(replies(request, []).whole.tools).toEqual(defined);
+    // Beside a function of the same name each keeps its own.
+    expect(new Set(namesIn(parse({ tools: [...defined, shell] }))).size).toBe(4);
+    expect(() => parse({ tools: [...defined, { type: 'shell' }] })).toThrow(
+      /^tools\[3\]\.type: must be unique/,
+    );
+  });
+
+  it('are called in their own form, whole and streamed', () => {
+    const { whole, text } = replies(parse({ tools: defined }), [
+      ['shell', '{"commands":["ls"],"timeout_ms":5}'],
+      ['local_shell', '{"command":["ls","-l"]}'],
+      ['apply_patch', JSON.stringify(operation)],
+      ['shell', 'no JSON'],
+    ]);
+    const status = 'completed';
+    const environment = { type: 'local' };
+    expect(whole.output).toEqual([
+      {
+        id: 'dtc_5f2',
+        type: 'shell_call',
+        status,
+        call_id: 'call_0',
+        action: { commands: ['ls'], timeout_ms: 5, max_output_length: null },
+        environment,
+      },
+      {
+        id: 'dtc_5f2_2',
+        type: 'local_shell_call',
+        status,
+        call_id: 'call_1',
+        action: { type: 'exec', command: ['ls', '-l'], env: {} },
+      },
+      { id: 'dtc_5f2_3', type: 'apply_patch_call', status, call_id: 'call_2', operation },
+      {
+        id: 'dtc_5f2_4',
+        type: 'shell_call',
+        status,
+        call_id: 'call_3',
+        action: { commands: [], timeout_ms: null, max_output_length: null },
+        environment,
+      },
+    ]);
+    const { items, last } = readResponse(text);
+    expect(items).toEqual(whole.output);
+    expect(last.response).toEqual(whole);
+  });
+
+  it('are the same calls, with their results, when the client sends them back', () => {
+    const results = [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }];
+    const request = parse({
+      tools: defined,
+      input: [
+        { role: 'user', content: 'Go.' },
+        { type: 'shell_call', id: 'dtc_1', call_id: 'c1', action: { commands: ['ls'] }, status: 'completed' },
+        { type: 'local_shell_call', call_id: 'c2', action: { type: 'exec', command: ['ls'], env: {} } },
+        { type: 'apply_patch_call', call_id: 'c3', operation },
+        { type: 'shell_call_output', call_id: 'c1', output: results, max_output_length: 5 },
+        { type: 'local_shell_call_output', id: 'c2', output: 'a.txt' },
+        { type: 'apply_patch_call_output', call_id: 'c3', status: 'failed', output: 'No.' },
+      ],
+    });
+    expect(
+      request.messages[1]?.tool_calls?.map(({ function: { name, arguments: text } }) => [
+        name,
+        JSON.parse(text),
+      ]),
+    ).toEqual([
+      ['shell', { commands: ['ls'] }],
+      ['local_shell', { type: 'exec', command: ['ls'], env: {} }],
+      ['apply_patch', operation],
+    ]);
+    expect(request.messages.slice(2).map(({ tool_call_id, content }) => [tool_call_id, content])).toEqual([
+      ['c1', JSON.stringify({ output: results })],
+      ['c2', 'a.txt'],
+      ['c3', '{"status":"failed","output":"No."}'],
+    ]);
+    expect(request.unknown).toEqual({});
+  });
+
+  it('can be chosen, alone or among others', () => {
+    const chosen = { type: 'function', function: { name: 'apply_patch' } };
+    expect(parse({ tools: defined, tool_choice: { type: 'apply_patch' } }).parameters.tool_choice).toEqual(
+      chosen,
+    );
+    const some = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'shell' }] };
+    expect(namesIn(parse({ tools: defined, tool_choice: some }))).toEqual(['shell']);
+    expect(() => parse({ tools: [shell], tool_choice: { type: 'local_shell' } })).toThrow(
+      /^tool_choice\.name: /,
     );
   });
 });

@@ -141,7 +141,7 @@ describe('the error about an invalid Responses request', () => {
       'must be the call_id of a function_call before it',
     ],
     ['input[0].namespace', { input: [{ ...call, namespace: 7 }] }, 'must be a string, not 7'],
-    ['input[0].type', { input: [{ type: 'local_shell_call' }] }, 'must be one of: message, function_call'],
+    ['input[0].type', { input: [{ type: 'web_search_call' }] }, 'must be one of: message, function_call'],
     ['input[0].summary', { input: [{ type: 'reasoning', summary: 'a' }] }, "must be an array, not 'a'"],
     [
       'input[0].content[0].type',
