@@ -10,9 +10,11 @@ export interface Program {
   readonly client: string;
   /** Packages with their versions, the client's own first. */
   readonly packages: readonly string[];
-  readonly endpoint: '/v1/chat/completions' | '/v1/responses';
+  readonly endpoint: '/v1/chat/completions' | '/v1/responses' | '/v1/messages';
   /** Why it is not a dev dependency. */
   readonly why: string;
+  /** A setting of the gateway that it needs. */
+  readonly needs?: string;
   /** Not part of a run unless it is named. */
   readonly large?: true;
   /** Files of the working folder, by path; `~` is the home folder. */
@@ -82,6 +84,26 @@ wire_api = "responses"
       ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'danger-full-access'],
       calling('exec_command', { cmd: command }),
     ],
+  },
+  'claude-code': {
+    client: 'Claude Code',
+    packages: ['@anthropic-ai/claude-code@2.1.332'],
+    endpoint: '/v1/messages',
+    why: '380 MB',
+    needs: 'messages.enabled: true',
+    files: () => ({}),
+    environment: ({ url, key }) => ({
+      ANTHROPIC_BASE_URL: url.replace(/\/v1$/, ''),
+      ANTHROPIC_AUTH_TOKEN: key,
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_SMALL_FAST_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    }),
+    command: [
+      `node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
+      ...['--print', '--verbose', '--output-format', 'stream-json', '--allowed-tools', 'Bash'],
+    ],
+    input: calling('Bash', { command, description: 'Adds.' }),
   },
   qwen: {
     client: 'Qwen Code',

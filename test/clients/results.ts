@@ -6,9 +6,11 @@ export interface ProgramFacts {
   readonly client: string;
   readonly package: string;
   readonly version: string;
-  readonly endpoint: '/v1/chat/completions' | '/v1/responses';
+  readonly endpoint: '/v1/chat/completions' | '/v1/responses' | '/v1/messages';
   /** Why it is not a dev dependency. */
   readonly why: string;
+  /** A setting of the gateway that it needs. */
+  readonly needs?: string;
   readonly works: boolean;
   readonly shows_reasoning: boolean;
   readonly shows_usage: boolean;

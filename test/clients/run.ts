@@ -39,8 +39,8 @@ async function prepare(): Promise<void> {
 
 async function runAll(): Promise<void> {
   const simulator = await startSimulator({ cached_tokens: 0.5, recorded_requests: 10_000 });
-  const time_limit = { server: { non_stream_timeout_ms: 2000 } };
-  const sidecar = await startSidecar(sidecarConfig(simulator.url, time_limit));
+  const sections = { server: { non_stream_timeout_ms: 2000 }, messages: { enabled: true } };
+  const sidecar = await startSidecar(sidecarConfig(simulator.url, sections));
   const through = { url: `${sidecar.url}/v1`, key: clientKey };
   try {
     for (const name of names) {
@@ -76,7 +76,7 @@ function report(name: string, direct: Outcome | undefined, outcome: Outcome): vo
 
 function factsOf(
   name: string,
-  { client, packages, endpoint, why, answer }: Program,
+  { client, packages, endpoint, why, needs, answer }: Program,
   outcome: Outcome,
   slow: Outcome | undefined,
 ): ProgramFacts {
@@ -88,6 +88,7 @@ function factsOf(
     package: (packages[0] ?? '').replace(/(.)@.+/, '$1'),
     endpoint,
     why,
+    ...(needs !== undefined && { needs }),
     works,
     shows_reasoning,
     shows_usage,

@@ -37,8 +37,8 @@ function programCells(facts: ProgramFacts): string[] {
   return [
     `${facts.client}: \`${facts.package}\` ${facts.version.replace(/\.\d+$/, '')}`,
     `\`${facts.endpoint}\``,
-    facts.works ? 'yes' : '**no**',
-    '–',
+    facts.works ? (facts.needs ? 'with the setting' : 'yes') : '**no**',
+    facts.needs ? `\`${facts.needs}\`` : '–',
     facts.shows_reasoning ? 'its output' : '–',
     facts.calls_tools ? toolsOf(facts.returns_reasoning) : '–',
     facts.shows_usage ? 'at the end' : '–',
