@@ -1,6 +1,16 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
 import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
 import { FileProblem, readSmallBytes } from '../small-file.ts';
 
@@ -91,24 +101,34 @@ function refusedNames(document: Document, lines: LineCounter): readonly ConfigIs
   const issues: ConfigIssue[] = [];
   const lineAt = (key: unknown) => (isNode(key) && key.range ? lines.linePos(key.range[0]).line : undefined);
   visit(document, {
-    Map(_, { items }) {
+    Map(_, map, ancestors) {
+      const { items } = map;
+      const place = placeOf([...ancestors, map]);
       const names = new Map<string, number | undefined>();
       for (const { key } of items) {
         if (!isScalar(key)) continue;
         const [name, line] = [nameOf(key), lineAt(key)];
         if (name === '<<')
           issues.push({
-            path: [name],
+            path: [...place, name],
             message: 'merge keys (<<) are not supported; write the fields out',
             line,
           });
-        else if (names.has(name)) issues.push({ path: [name], message: repeated(names.get(name)), line });
+        else if (names.has(name))
+          issues.push({ path: [...place, name], message: repeated(names.get(name)), line });
         else names.set(name, line);
       }
     },
   });
   return issues;
 }
+
+/** The names and positions that lead through `nodes`, from the document to a map in it. */
+const placeOf = (nodes: readonly unknown[]): PropertyKey[] =>
+  nodes.flatMap((node, at): PropertyKey[] => {
+    if (isPair(node)) return [nameOf(node.key)];
+    return isSeq(node) ? [node.items.indexOf(nodes[at + 1])] : [];
+  });
 
 const repeated = (first: number | undefined): string =>
   `stands here a second time${first === undefined ? '' : ` (first in line ${first})`}; a name can be in its map once: put both together, or remove one`;

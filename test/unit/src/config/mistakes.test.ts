@@ -328,13 +328,13 @@ stages:
       'with a duplicate key in a list, written as a number and as text',
       'below.yaml',
       "models:\n  - effort_map: {}\n  - effort_map:\n      1: a\n      2: b\n      '1': c\n",
-      '1 (line 6): stands here a second time (first in line 4); a name can be in its map once: put both together, or remove one',
+      'models[1].effort_map.1 (line 6): stands here a second time (first in line 4); a name can be in its map once: put both together, or remove one',
     ],
     [
       'with a merge key',
       'merge.yaml',
       'log: &log {}\nserver:\n  <<: *log\n',
-      '<< (line 3): merge keys (<<) are not supported; write the fields out',
+      'server.<< (line 3): merge keys (<<) are not supported; write the fields out',
     ],
     [
       'with an alias to nothing, without the name, which may be a secret',
