@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chunk, Completion } from '../canonical.ts';
+import { refusal } from '../errors.ts';
 import type { ReplySource } from '../exchange/reply-source.ts';
 import type { Exchange } from '../exchange.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
@@ -37,6 +38,7 @@ export class HandlerSource implements ReplySource {
   readonly #exchange: Exchange;
   readonly #interception: Interception;
   readonly #onReadOn: (pending: Promise<unknown>) => void;
+  #isCancelled = false;
 
   /** `onReadOn` receives a reply that is read on after a 524. */
   constructor(exchange: Exchange, interception: Interception, onReadOn: (pending: Promise<unknown>) => void) {
@@ -64,6 +66,9 @@ export class HandlerSource implements ReplySource {
       begun = true;
       return await decodeWhole(body, openAiFormat, reply_limits);
     } catch (thrown) {
+      // Given up here, not by the handler, which has worked on the prompt.
+      if (this.#isCancelled || exchange.end_reason === 'client_gone')
+        throw refusal('server_error', { cause: thrown });
       throw failed(exchange, thrown, begun);
     } finally {
       waited();
@@ -80,6 +85,7 @@ export class HandlerSource implements ReplySource {
   }
 
   cancel(): void {
+    this.#isCancelled = true;
     this.#interception.cancel();
   }
 }
