@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { resolve } from 'node:path';
 import { Registry } from 'prom-client';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { type ChainOptions, createGateway, MemoryStateStore } from '../../../src/index.ts';
@@ -24,7 +25,11 @@ export interface MatrixSetting {
   /** Of the chain: what stands in `server` and at the provider for the others. */
   readonly chain?: ChainOptions;
   readonly config?: Partial<GatewayConfig>;
+  /** Stages of the tests' own, by their file: before or behind the built-in ones. */
+  readonly first?: readonly OwnStage[];
+  readonly last?: readonly OwnStage[];
 }
+type OwnStage = readonly [file: string, options: object];
 
 /** A long-lived gateway and all that can be read of it from outside. */
 export interface Mount {
@@ -41,6 +46,7 @@ export interface Mount {
 export const plenty = 1_000_000_000_000;
 const plan = {
   requests_per_minute: plenty,
+  tokens_per_minute: plenty,
   tokens_per_day: plenty,
   concurrent_requests: plenty,
   usd_per_month: 100_000,
@@ -67,8 +73,9 @@ const open: Readonly<Record<MountName, (setting: MatrixSetting, parts: Parts) =>
     return closedWith(await startApp(app => app.use(gateway)), () => gateway.close(0));
   },
 
-  async chain({ chain }, { book, log, registry, state, upstreams: [upstream] }) {
-    const handler = chainOf([ledger({ book }), ...allStages()], {
+  async chain({ chain, first = [], last = [] }, { book, log, registry, state, upstreams: [upstream] }) {
+    const stages = [ledger({ book }), ...(await loaded(first)), ...allStages(), ...(await loaded(last))];
+    const handler = chainOf(stages, {
       ...limited,
       log,
       registry,
@@ -82,6 +89,16 @@ const open: Readonly<Record<MountName, (setting: MatrixSetting, parts: Parts) =>
     );
   },
 };
+
+const pathOf = (file: string) => resolve(import.meta.dirname, '../../fixtures/stages', `${file}.ts`);
+
+const loaded = (stages: readonly OwnStage[]) =>
+  Promise.all(
+    stages.map(async ([file, options]) => {
+      const { default: stage } = (await import(pathOf(file))) as { default: typeof ledger };
+      return stage(options as { book: string });
+    }),
+  );
 
 let opened = 0;
 
@@ -101,7 +118,7 @@ export async function openMount(
 }
 
 function overridesOf(
-  { server, adapter, model, providers = [], config }: MatrixSetting,
+  { server, adapter, model, providers = [], config, first = [], last = [] }: MatrixSetting,
   { book, upstreams: [upstream, ...others] }: Pick<Parts, 'book' | 'upstreams'>,
 ): GatewayOverrides {
   return {
@@ -111,7 +128,10 @@ function overridesOf(
     ...(adapter && { adapter }),
     ...(model && { model }),
     providers,
-    stages: ownStages(['ledger', { book }]),
+    stages: [
+      ...ownStages(['ledger', { book }], ...first),
+      ...last.map(([file, options]) => ({ [pathOf(file)]: options })),
+    ],
     config: { messages: { enabled: true }, ...limited, ...config },
   };
 }

@@ -1,4 +1,5 @@
-import type { Script } from '../scripted-upstream.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Script, UpstreamRequest } from '../scripted-upstream.ts';
 import { until } from '../until.ts';
 import type { Exchange } from './matrix.ts';
 
@@ -41,4 +42,32 @@ export const leavesWhen =
 export const leavesOnceAsked = async ({ client, requests }: Exchange): Promise<void> => {
   await until(() => requests.length > 0);
   client.leave();
+};
+
+const held = new WeakMap<UpstreamRequest, () => unknown>();
+
+/** Plays only when `release` is called for the exchange. */
+export const whenReleased =
+  (script: Script): Script =>
+  (socket, request) => {
+    held.set(request, () => (typeof script === 'function' ? script(socket, request) : socket.write(script)));
+  };
+
+/** Lets the upstreams of an exchange play what they hold back, once one has been asked. */
+export async function release({ requests }: Exchange): Promise<void> {
+  await until(() => requests.length > 0);
+  for (const request of requests) held.get(request)?.();
+}
+
+/** Once the client's end of its connection has reached the gateway, which is in this process. */
+export async function noticed({ client }: Exchange): Promise<void> {
+  await client.ended;
+  for (let turns = 0; turns < 50; turns++) await turn();
+}
+
+/** A client that leaves once its upstream is at work, which then plays on. */
+export const leavesBefore = async (exchange: Exchange): Promise<void> => {
+  await leavesOnceAsked(exchange);
+  await noticed(exchange);
+  await release(exchange);
 };

@@ -198,6 +198,8 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
 /** The error type that a dialect has for one of ours; Anthropic's follow from the status. */
 export function errorTypeIn(dialect: DialectName, status: number, type: string): string {
   if (dialect !== 'messages') return type;
+  // A stream has only the error's own type.
+  if (status === 200 && type === 'invalid_request_error') return type;
   const byStatus: Readonly<Record<number, string>> = {
     200: 'api_error',
     401: 'authentication_error',
