@@ -89,7 +89,7 @@ const states: readonly State[] = [
   },
   {
     when: 'a stage is at work',
-    stages: [['faulty', { delay_ms: 300 }]] as never,
+    stages: [['faulty', { delay_ms: 1500 }]] as never,
     ready: ({ id }) => until(() => delayed.has(id)),
     told: toldWhole,
     settled: { ...unasked, account: 'tester' },

