@@ -1,12 +1,9 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { clientKey } from '../support/gateway-under-test.ts';
-import { closeHealthy, hostileSetting } from '../support/hostile-setting.ts';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { RawConnection } from '../support/raw-client.ts';
-import { whole } from '../support/scripted-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 
 const config = { passthrough: [{ path: '/v1/files/*', methods: ['GET' as const], provider: 'upstream' }] };
-
-afterEach(closeHealthy);
 
 /** What a client writes as its request target, and what reaches the upstream if anything does. */
 const targets: readonly [target: string, reaches: string | undefined][] = [
@@ -70,16 +67,31 @@ const targets: readonly [target: string, reaches: string | undefined][] = [
   ['/v1/filesystem/a', undefined],
 ];
 
-describe('the path of a passed-through request', () => {
-  it.each(targets)('reaches the provider as expected or gets 404 or 400: %s', async (target, reaches) => {
-    const { gateway, upstream } = await hostileSetting({ config }, 2);
-    upstream.reply(whole(200, '{}'));
+let gateway: GatewayUnderTest;
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(whole(200, '{}'));
+  gateway = await startGateway({ upstream, config });
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+it.each(targets)(
+  'a passed-through path reaches the provider as expected or gets 404 or 400: %s',
+  async (target, reaches) => {
+    const before = upstream.requests.length;
     const client = new RawConnection(gateway.url);
     client.write(
       `GET ${target} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\nconnection: close\r\n\r\n`,
     );
     await client.closed;
-    expect(upstream.requests.map(({ path }) => path)).toEqual(reaches === undefined ? [] : [reaches]);
+    expect(upstream.requests.slice(before).map(({ path }) => path)).toEqual(
+      reaches === undefined ? [] : [reaches],
+    );
     expect(client.text).toMatch(reaches === undefined ? /^HTTP\/1.1 (404|400) / : /^HTTP\/1.1 200 /);
-  });
-});
+  },
+);

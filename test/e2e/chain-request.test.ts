@@ -5,9 +5,10 @@ import { defaultModels } from '../../src/catalog/default-models.ts';
 import { auth, requestRewrite, validation } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo } from '../support/chain-app.ts';
-import { closeApps, type RunningApp, startApp } from '../support/express-app.ts';
+import { connected, proxied as proxiedTo, requestOf } from '../support/chain-connection.ts';
+import { alongside, closeApps, type RunningApp, startApp } from '../support/express-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import { RawConnection } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 
@@ -129,27 +130,6 @@ describe('a proxy behind the chain', () => {
     expect(received().messages).toEqual([{ role: 'user', content: 'Put in place.' }]);
   });
 
-  it('serves several requests on one connection, pipelined or not', async () => {
-    const { url } = await proxied();
-    const connection = new RawConnection(url);
-    const requestOf = (content: string) => {
-      const body = JSON.stringify(ask(content));
-      return (
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
-        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-      );
-    };
-    connection.write(requestOf('First? [[sim:say=first answer]]'));
-    await connection.received(/first answer/);
-    connection.write(requestOf('Second? [[sim:say=second answer]]'));
-    await connection.received(/second answer/);
-    // Sent in one piece, as a client that does not wait: the second must not be swallowed with the first.
-    connection.write(requestOf('[[sim:say=third answer]]') + requestOf('[[sim:say=fourth answer]]'));
-    await connection.received(/third answer.*fourth answer/s);
-    expect(connection.text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(4);
-    connection.destroy();
-  });
-
   it('is not called when a stage rejects the request', async () => {
     const { chat, errors } = await proxied();
     const reply = await post(chat, ask('Hello?', { reasoning_effort: 'medium' }));
@@ -244,5 +224,95 @@ describe('the options of a chain', () => {
     expect(() => chainOf([], { max_body_bytes: 0 })).toThrow(/max_body_bytes/);
     expect(() => chainOf([], { accounts: { a: { keys: [{ value: 'short' }] } } })).toThrow(/8 characters/);
     expect(() => chainOf([validation({ max_choices: 0 })])).toThrow(/max_choices/);
+  });
+});
+
+describe('a client connection', () => {
+  it('serves streams and whole replies one after the other, pipelined or not', async () => {
+    const { app } = await proxiedTo(alongside(await startSimulator()));
+    const connection = connected(app);
+    const asking = (count: number) =>
+      requestOf(ask(`[[sim:say=answer ${count}]]`, { stream: count % 2 === 1 }));
+    for (let count = 1; count <= 4; count++) {
+      connection.write(asking(count));
+      await connection.received(
+        count % 2 === 1 ? new RegExp(`${count}".*\\[DONE\\]\n\n\r\n0\r\n\r\n$`, 's') : /\}\}\}$/,
+      );
+    }
+    // In one piece, as from a client that does not wait: the second must not be swallowed with the first.
+    connection.write(asking(6) + asking(8));
+    await connection.received(/answer 6.*answer 8/s);
+    const heads = connection.text.match(/HTTP\/1\.1 200 OK\r\n.*?\r\n\r\n/gs) ?? [];
+    expect(heads).toHaveLength(6);
+    for (const [at, head] of heads.entries()) {
+      expect(head).toMatch(/^connection: keep-alive$/im);
+      if (at < 4 && at % 2 === 0) expect(head).toMatch(/^transfer-encoding: chunked$/im);
+    }
+  });
+
+  it('stays usable after errors of every kind', async () => {
+    const simulator = alongside(await startSimulator());
+    const { app, outcomes } = await proxiedTo(simulator);
+    const connection = connected(app);
+    const failing = ['status=500', 'html', 'reset', 'reset=2', 'truncate=2'];
+    for (const directive of failing) {
+      for (const stream of [true, false]) {
+        const already = connection.text.match(/provider_error/g)?.length ?? 0;
+        connection.write(requestOf(ask(`[[sim:${directive}]]`, { stream })));
+        await until(() => (connection.text.match(/provider_error/g)?.length ?? 0) === already + 1);
+        await until(() => /(\}\}|\r\n0\r\n\r\n)$/.test(connection.text));
+      }
+    }
+    connection.write(requestOf(ask('[[sim:say=In order.]]')));
+    await connection.received(/In order\./);
+    expect(outcomes).toHaveLength(failing.length * 2 + 1);
+  });
+
+  it('is closed after the reply when the client asked for that', async () => {
+    const simulator = alongside(await startSimulator());
+    const { app } = await proxiedTo(simulator);
+    const connection = connected(app);
+    connection.write(requestOf(ask('Hello?', { stream: true })).replace('\r\n', '\r\nconnection: close\r\n'));
+    await connection.closed;
+    expect(connection.text).toMatch(/\[DONE\]\n\n\r\n0\r\n\r\n$/);
+  });
+});
+
+describe('a refusal sent while the request body is still arriving', () => {
+  const large = `{"messages": "${'x'.repeat(3_000_000)}"}`;
+
+  it('reaches the client and keeps the connection usable', async () => {
+    const simulator = alongside(await startSimulator());
+    const { app } = await proxiedTo(simulator);
+    const connection = connected(app);
+    connection.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${large.length}\r\n\r\n${large.slice(0, 1000)}`,
+    );
+    await connection.received(/HTTP\/1\.1 401 .*authentication_error/s);
+    connection.write(large.slice(1000));
+    connection.write(requestOf(ask('[[sim:say=In order.]]')));
+    await connection.received(/HTTP\/1\.1 200 .*In order\./s);
+  });
+
+  const announced = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n';
+
+  it('closes the connection of a client that stops sending', async () => {
+    const { app } = await proxiedTo(alongside(await startSimulator()), { body_idle_ms: 300 });
+    const connection = connected(app);
+    connection.write(`${announced}{`);
+    await connection.received(/HTTP\/1\.1 401 /);
+    await connection.closed;
+  });
+
+  it('closes the connection of a client that sends too much', async () => {
+    const { app } = await proxiedTo(alongside(await startSimulator()), {
+      max_body_bytes: 10_000,
+      body_idle_ms: 3_600_000,
+    });
+    const connection = connected(app);
+    connection.write(announced);
+    await connection.received(/HTTP\/1\.1 401 /);
+    connection.write('x'.repeat(200_000));
+    await connection.closed;
   });
 });

@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Response as ExpressResponse, Request } from 'express';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import {
@@ -7,6 +9,7 @@ import {
   errorEnvelope,
   reasoningSplit,
   requestRewrite,
+  streamRechunk,
   validation,
 } from '../../src/index.ts';
 import { type Account, defineStage, GatewayError } from '../../src/plugin.ts';
@@ -22,17 +25,21 @@ import {
   startEcho,
 } from '../support/chain-app.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
-import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { whole } from '../support/foreign-replies.ts';
+import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
+import { finished, said } from '../support/hostile-setting.ts';
+import { events } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const log = createLog('silent');
 const accounts = { tester: { keys: [{ value: clientKey }] } };
 let upstream: Awaited<ReturnType<typeof startEcho>>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   upstream = alongside(await startEcho());
 });
 
-afterEach(closeApps);
+afterAll(closeApps);
 
 const echoOf = (text: string): Echo => JSON.parse(text);
 
@@ -154,31 +161,93 @@ describe('several chains on one request', () => {
     expect(JSON.parse(echo.text)).toEqual({ ...request, top_p: 0.5 });
   });
 
-  it('hide the details of a stage fault from the client and settle the exchange', async () => {
-    const { outcomes, stage } = settlements();
-    const faulty = defineStage({
-      name: 'faulty',
-      schema: z.strictObject({ as: z.enum(['fault', 'refusal']) }),
-      create: ({ as }) => ({
+  it('pass on the status, type and headers of any refusal', async () => {
+    const teapot = defineStage({
+      name: 'teapot',
+      schema: z.strictObject({}),
+      create: () => ({
         onRequest() {
-          if (as === 'fault') throw new TypeError('secret of line 42');
           throw new GatewayError('teapot_error', 418, 'Short and stout.', { headers: { 'x-tea': 'oolong' } });
         },
       }),
     });
+    const { outcomes, stage } = settlements();
+    const app = await startApp(app => app.use(chainOf([stage]), teapot(), proxyTo(upstream)));
+    const refused = await post(app.url + chat, ask('Hello?'));
+    expect([refused.status, refused.headers.get('x-tea')]).toEqual([418, 'oolong']);
+    expect(await refused.json()).toEqual({ error: { type: 'teapot_error', message: 'Short and stout.' } });
+    expect(outcomes).toMatchObject([{ status: 418, error_type: 'teapot_error', end_reason: 'refused' }]);
+  });
+
+  it('translate the responses endpoint only once', async () => {
+    const simulator = alongside(await startSimulator());
+    const responses = { from_chat: true };
     const app = await startApp(app => {
-      app.use('/fault', chainOf([stage, faulty({ as: 'fault' })]), proxyTo(upstream));
-      app.use('/refusal', chainOf([stage, faulty({ as: 'refusal' })]), proxyTo(upstream));
+      app.use(auth({ accounts }));
+      app.use(chainOf(allStages(), { responses }));
+      app.use(chainOf([validation()], { responses }), proxyTo(simulator));
     });
-    const fault = await post(`${app.url}/fault${chat}`, ask('Hello?'));
-    expect([fault.status, fault.headers.get('retry-after')]).toEqual([502, '1']);
-    expect(await fault.text()).not.toMatch(/secret|TypeError|42/);
-    const refusal = await post(`${app.url}/refusal${chat}`, ask('Hello?'));
-    expect([refusal.status, refusal.headers.get('x-tea')]).toEqual([418, 'oolong']);
-    expect(await refusal.json()).toEqual({ error: { type: 'teapot_error', message: 'Short and stout.' } });
-    expect(outcomes).toMatchObject([
-      { status: 502, error_type: 'server_error', end_reason: 'internal_error' },
-      { status: 418, error_type: 'teapot_error', end_reason: 'refused' },
-    ]);
+    const asked = { model: 'aion-labs/aion-3.5', input: 'Hello [[sim:say=Hello there.]]' };
+    for (const stream of [false, true]) {
+      const reply = await post(`${app.url}/v1/responses`, { ...asked, stream });
+      const text = await reply.text();
+      expect(reply.status).toBe(200);
+      expect(text).toContain('"object":"response"');
+      expect(text).toContain('Hello there.');
+      expect(text).not.toContain('chat.completion');
+    }
+    const refused = await post(`${app.url}/v1/responses`, { ...asked, model: 'nobody/knows' });
+    expect(refused.status).toBe(400);
+  });
+
+  it.each([
+    ['the last one transforms', []],
+    ['both transform', [errorEnvelope()]],
+  ])('answer 524 once and settle when the reply has been read, where %s it', async (_, stages) => {
+    const responses: ExpressResponse[] = [];
+    const [first, second] = [settlements(), settlements()];
+    const app = await startApp(app => {
+      app.use(chainOf([first.stage, ...stages, auth()], { non_stream_timeout_ms: 500 }));
+      app.use(
+        chainOf([second.stage, ...allStages().slice(2)], { non_stream_timeout_ms: 500 }),
+        (_: Request, response: ExpressResponse) => void responses.push(response),
+      );
+    });
+    const reply = await post(app.url + chat, ask('Hello?'));
+    expect([reply.status, await reply.json()]).toMatchObject([524, { error: { type: 'timeout_error' } }]);
+    expect([first.outcomes, second.outcomes]).toEqual([[], []]);
+    responses[0]!.type('application/json').send(whole);
+    await until(() => first.outcomes.length === 1 && second.outcomes.length === 1);
+    for (const { outcomes } of [first, second])
+      expect(outcomes).toMatchObject([
+        { status: 524, end_reason: 'time_limit', usage: { completion_tokens: 4 } },
+      ]);
+  });
+
+  it('cut a client that reads slowly by the outermost alone, whatever those within it allow', async () => {
+    let waits = false;
+    const { outcomes, stage } = settlements();
+    const inner = chainOf([streamRechunk()], { slow_client_ms: 300 });
+    const app = await startApp(app => {
+      app.use(chainOf([stage, ...allStages()]));
+      app.use(inner, async (_: Request, response: ExpressResponse) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let sent = 0; sent < 400 && !response.destroyed; sent++) {
+          if (response.write(events(said('x'.repeat(50_000))))) continue;
+          waits = true;
+          await new Promise(resolve => response.once('drain', resolve).once('close', resolve));
+        }
+        response.end(events(finished(), '[DONE]'));
+      });
+    });
+    const reply = await post(app.url + chat, ask('Hello?', { stream: true }));
+    await until(() => waits);
+    // Longer than the inner chain would wait.
+    await sleep(900);
+    const all = eventsOf(await reply.text());
+    expect(all.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toHaveLength(20_000_000);
+    expect(all.at(-1)?.data).toBe('[DONE]');
+    await until(() => outcomes.length > 0);
+    expect(outcomes).toMatchObject([{ end_reason: 'completed', status: 200 }]);
   });
 });
