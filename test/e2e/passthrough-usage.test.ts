@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
+import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { clientKey, type GatewayUnderTest, startGateway, sumOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
@@ -20,8 +22,6 @@ import {
   thenReset,
   whole,
 } from '../support/scripted-upstream.ts';
-import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
-import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { ownStages } from '../support/settlement.ts';
 import { until } from '../support/until.ts';
 

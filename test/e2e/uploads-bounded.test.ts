@@ -333,14 +333,4 @@ describe('a thousand exchanges with endings of all kinds', () => {
     clearInterval(ticking);
     await expectNothingHeld(limited);
   }, 120_000);
-
-  it('leave none at a shutdown', async () => {
-    const limited = await startLimited({ concurrent_requests: 30 });
-    for (let at = 0; at < 10; at++) upload(limited.gateway, MiB, '{'.repeat(100));
-    await until(async () => (await buffered(limited)) >= 10 * 2 * 100);
-    const { registry } = limited.gateway.gateway;
-    await limited.gateway.gateway.close(0);
-    const gauge = await registry.getSingleMetric('sluice_buffered_request_bytes')!.get();
-    expect([gauge.values[0]!.value, running(limited)]).toEqual([0, 0]);
-  });
 });
