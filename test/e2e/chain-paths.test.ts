@@ -374,6 +374,8 @@ describe('a chain with models', () => {
       ]);
       const wrong = await read(`${app.url}${at}/v1/chat/completions`);
       expect([wrong.status, wrong.allow]).toEqual([405, 'POST']);
+      const socket = { connection: 'Upgrade', upgrade: 'websocket' };
+      expect((await send(`${app.url}${at}/v1/responses`, { headers: socket })).status).toBe(426);
       const models = await read(`${app.url}${at}/v1/models/x`, 'DELETE');
       expect([models.status, models.allow]).toEqual([405, 'GET, HEAD']);
       expect((await read(`${app.url}${at}/v1/chat/completions`, 'POST')).status).toBe(401);

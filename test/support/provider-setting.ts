@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { type Completion, usageOf } from '../../src/canonical.ts';
 import type { Outcome } from '../../src/plugin.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
-import { bySdk } from '../unit/message-setting.ts';
+import { messageBySdk } from '../unit/src/dialects/sdk-readers.ts';
 import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { assembledReply, type ProviderFixture, type ProviderName } from './provider-fixtures.ts';
 import { type ScriptedUpstream, startScriptedUpstream, streamed, whole } from './scripted-upstream.ts';
@@ -157,7 +157,7 @@ export const messages: Dialogue = {
     }
     const { status, text } = await gateway.stream(body, { path });
     expect(status).toBe(200);
-    return completionOfMessage((await bySdk(text)) as unknown as MessageReply);
+    return completionOfMessage((await messageBySdk(text)) as unknown as MessageReply);
   },
 };
 

@@ -58,8 +58,8 @@ export class StreamedBlocks {
 
   /** The signature of the thinking before it, or a block of its own. */
   detail(detail: ReasoningDetail): string {
-    // No known server reasons within a call. The block could only be written after the call has ended.
-    if (this.#open && !isOver(this.#open)) return '';
+    // No known server reasons within a call. The block could only be written after the call, and what waits for it, has ended.
+    if (this.#waiting.length > 0 || (this.#open && !isOver(this.#open))) return '';
     if (detail.type === 'reasoning.encrypted') return this.#alone(redactedBlock(detail));
     if (this.#open?.kind === 'thinking') return this.#sign(detail) + this.#close();
     const text = textOfDetail(detail);

@@ -150,7 +150,7 @@ export function textItems(
   const output: OutputItem[] = [];
   if (!inMessage) output.push(...wholeReasoning(ids, message, statusAbove(says || hasCalls), form));
   if (says || inMessage || !hasCalls) {
-    const shown = wantsLogprobs(request) ? logprobsIn(logprobs) : undefined;
+    const shown = wantsLogprobs(request) ? (logprobsIn(logprobs) ?? []) : undefined;
     const parts: ContentPart[] = [];
     if (inMessage) parts.push({ type: 'reasoning', text: reasoning });
     if (content || !refusal) parts.push(outputText(content ?? '', shown));
