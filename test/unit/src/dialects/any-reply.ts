@@ -228,7 +228,7 @@ function choiceOf(plan: ChoicePlan, index: number, isOrdered: boolean, turn: Tur
   const joined = (texts: typeof contents) => texts.map(({ text }) => text).join('') || null;
   const message: ReplyMessage = {
     role: 'assistant',
-    content: joined(contents),
+    content: joined(contents) ?? (calls.length > 0 || refusals.length > 0 ? null : ''),
     ...(reasoning !== '' && { reasoning }),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(calls.length > 0 && { tool_calls: calls.map(({ whole }) => whole) }),

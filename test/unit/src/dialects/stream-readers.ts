@@ -112,7 +112,7 @@ class ReadChoice {
     return {
       message: {
         role: this.#role,
-        content: content || null,
+        content: content || (this.#calls.length > 0 || said.refusal ? null : ''),
         ...said,
         ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
       },

@@ -1,29 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
-import {
-  type ChatRequest,
-  type Message,
-  type ReasoningDetail,
-  usageOf,
-} from '../../../../../src/canonical.ts';
-import {
-  EncryptedReasoning,
-  encryptedContentOf,
-} from '../../../../../src/dialects/responses/encrypted-reasoning.ts';
+import type { ChatRequest, Message, ReasoningDetail } from '../../../../../src/canonical.ts';
+import { encryptedContentOf } from '../../../../../src/dialects/responses/encrypted-reasoning.ts';
 import { responses } from '../../../../../src/dialects/responses/index.ts';
-import { chunkOf } from '../../../chunk-stream.ts';
-import { readResponse } from '../../../response-events.ts';
 
 const dialect = responses.create({ reasoning_placement: 'auto' }, { models: [] });
 const context = { path: '/v1/responses', headers: {}, account_id: undefined };
 const parse = (fields: object): ChatRequest => dialect.parse({ model: 'a/b', ...fields }, context);
-const identityOf = (fields: object) => ({
-  key: '5f2',
-  created: 1_795_132_800,
-  model: 'a/b',
-  request: parse({ input: 'Hello', ...fields }),
-  now_s: () => 1_795_132_801,
-});
 
 const user = { role: 'user', content: 'Roll.' };
 const call = { type: 'function_call', call_id: 'c1', name: 'roll', arguments: '{}' };
@@ -110,87 +92,6 @@ describe('reasoning that a client sends back', () => {
       expect(named).toEqual(['input.encrypted_content']);
     }
   });
-});
-
-describe('signed reasoning in a response', () => {
-  const include = ['reasoning.encrypted_content'];
-  const usage = usageOf(1, 1);
-  const whole = (fields: object, details: ReasoningDetail[] = signed) =>
-    JSON.parse(
-      dialect.renderReply(identityOf(fields), {
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: 'Hi.', reasoning: 'Hm.', reasoning_details: details },
-            finish_reason: 'stop',
-          },
-        ],
-        usage,
-      }),
-    ) as { output: { encrypted_content?: string }[] };
-  /** A stream of these deltas. */
-  function streamed(fields: object, ...deltas: object[]) {
-    const stream = dialect.renderStream(identityOf(fields));
-    const chunks = [...deltas.map(delta => chunkOf(delta)), { ...chunkOf({}, 'stop'), usage }];
-    return readResponse(chunks.map(chunk => stream.chunk(chunk)).join('') + stream.end());
-  }
-
-  it('is in the reasoning item of a request that asks for it', () => {
-    const encrypted_content = encryptedContentOf(signed);
-    expect(whole({ include }).output[0]).toMatchObject({ type: 'reasoning', encrypted_content });
-    expect(whole({ include: [] }).output[0]).not.toHaveProperty('encrypted_content');
-    // Some clients send reasoning back only with it.
-    expect(
-      new EncryptedReasoning().detailsIn(whole({ include }, []).output[0]?.encrypted_content ?? ''),
-    ).toEqual([]);
-    const large = [{ type: 'reasoning.encrypted', data: 'x'.repeat(2_000_000) }];
-    expect(whole({ include }, large).output[0]).not.toHaveProperty('encrypted_content');
-  });
-
-  it('is not in a message, whole or streamed', () => {
-    const asMessage = { ...context, headers: { 'x-reasoning-placement': 'message' } };
-    const request = dialect.parse({ model: 'a/b', input: 'Hello', include }, asMessage);
-    const identity = { ...identityOf({}), request };
-    const message = { role: 'assistant' as const, content: 'Hi.', reasoning_details: signed };
-    const choices = [{ index: 0, message, finish_reason: 'stop' as const }];
-    const reply = JSON.parse(dialect.renderReply(identity, { choices, usage })) as { output: object[] };
-    expect(reply.output).toMatchObject([{ type: 'message', content: [{ text: 'Hi.' }] }]);
-    const stream = dialect.renderStream(identity);
-    const chunks = [chunkOf({ reasoning_details: signed }), chunkOf({ content: 'Hi.' }), chunkOf({}, 'stop')];
-    const { items } = readResponse(chunks.map(chunk => stream.chunk(chunk)).join('') + stream.end());
-    expect(items).toEqual(reply.output);
-  });
-
-  it('is streamed with the item that is done', () => {
-    const deltas = [{ reasoning: 'Hm.' }, { reasoning_details: signed }, { content: 'Hi.' }];
-    const { items, last, events } = streamed({ include }, ...deltas);
-    expect(items).toEqual(whole({ include }).output);
-    expect(last.response?.output).toEqual(items);
-    const added = events.find(({ type }) => type === 'response.output_item.added');
-    expect(added?.item).not.toHaveProperty('encrypted_content');
-    expect(streamed({ include: [] }, ...deltas).items).toEqual(whole({ include: [] }).output);
-  });
-
-  it('has an item of its own without text, or behind the answer', () => {
-    const hidden = [{ type: 'reasoning.encrypted', data: 'abc' }];
-    const of = (...deltas: object[]) =>
-      streamed({ include }, ...deltas).items.map(({ type, summary, encrypted_content = '' }) => [
-        type,
-        summary?.length,
-        new EncryptedReasoning().detailsIn(encrypted_content),
-      ]);
-    const alone = ['reasoning', 0, hidden];
-    const message = ['message', undefined, undefined];
-    expect(of({ reasoning_details: hidden }, { content: 'Hi.' })).toEqual([alone, message]);
-    expect(of({ content: 'Hi.' }, { reasoning_details: hidden })).toEqual([message, alone]);
-    expect(of({ reasoning_details: hidden })).toEqual([alone, message]);
-    const later = [{ type: 'reasoning.encrypted', data: 'def' }];
-    expect(of({ reasoning_details: hidden }, { content: 'Hi.' }, { reasoning_details: later })).toEqual([
-      alone,
-      message,
-      ['reasoning', 0, later],
-    ]);
-  });
 
   it('is read up to a hundred thousand values in a request', () => {
     const details = Array.from({ length: 3000 }, () => ({ type: 'x', data: [] }));
@@ -199,17 +100,5 @@ describe('signed reasoning in a response', () => {
     const [messages, dropped] = taken(...items, call, output);
     expect(messages[0]?.reasoning_details).toHaveLength(33_000);
     expect(dropped).toEqual(['input.encrypted_content']);
-  });
-
-  it('comes back as it was, whatever it is', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.record({ type: fc.string(), data: fc.jsonValue() }), { maxLength: 5 }),
-        given => {
-          const details = JSON.parse(JSON.stringify(given)) as ReasoningDetail[];
-          expect(new EncryptedReasoning().detailsIn(encryptedContentOf(details) ?? '')).toEqual(details);
-        },
-      ),
-    );
   });
 });
