@@ -27,6 +27,7 @@ function refused(dialect: string, fields: object): GatewayError {
 const odd: Readonly<Record<string, unknown>> = {
   '(absent)': undefined,
   '(infinite)': Number.POSITIVE_INFINITY,
+  '(long)': 'x'.repeat(65_536),
 };
 /** A copy of parsed JSON with the values that JSON does not have. */
 function revived(value: unknown): unknown {
