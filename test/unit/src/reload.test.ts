@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Settings } from '../../../src/config/load.ts';
-import { type FixedValues, type ProcessKind, withFixed } from '../../../src/reload.ts';
+import { kindOf } from '../../../src/gateway-process.ts';
+import {
+  changedSections,
+  type FixedValues,
+  fixedValues,
+  type ProcessKind,
+  withFixed,
+} from '../../../src/reload.ts';
+import type { OtherProcesses } from '../../../src/server-status.ts';
 
 const settingsOf = (value: string): Settings =>
   ({
@@ -8,7 +16,7 @@ const settingsOf = (value: string): Settings =>
     log: { format: value, level: value },
     metrics: { account_label: value },
     server: { host: value, port: value, tls: value, reuse_port: value, workers: value, open: value },
-    stores: { records: value, state: value },
+    stores: { records: value, state: value, [`only_${value}`]: value },
     models: [value],
     records: value,
   }) as unknown as Settings;
@@ -22,6 +30,8 @@ const always = [
   'metrics.account_label',
   'server.host',
   'server.reuse_port',
+  'stores.only_former',
+  'stores.only_next',
   'stores.records',
   'stores.state',
 ];
@@ -41,7 +51,7 @@ describe.each<[ProcessKind, string[]]>([
   it('keep their former values, and all others have the next ones', () => {
     const kept = new Set(needsRestart);
     for (const [section, options] of Object.entries(settingsOf('next') as unknown as Record<string, object>))
-      if (!Array.isArray(options) && typeof options === 'object')
+      if (!Array.isArray(options) && typeof options === 'object' && section !== 'stores')
         for (const option of Object.keys(options))
           expect([section, option, (settings as never)[section][option]]).toEqual([
             section,
@@ -49,5 +59,33 @@ describe.each<[ProcessKind, string[]]>([
             kept.has(`${section}.${option}`) ? 'former' : 'next',
           ]);
     expect(settings).toMatchObject({ models: ['next'], records: 'former' });
+    expect(settings.stores).toEqual(settingsOf('former').stores);
   });
+});
+
+it.each<[ProcessKind, Partial<Record<keyof OtherProcesses, object>>]>([
+  ['alone', {}],
+  ['primary', { workers: {} }],
+  ['worker', { primary: {} }],
+])('a process is %s by the others that it knows', (kind, others) => {
+  expect(kindOf(others as OtherProcesses)).toBe(kind);
+});
+
+it('a worker begins with the values that it keeps until its restart, and with no others', () => {
+  const former = settingsOf('former');
+  const fixed = fixedValues(former);
+  expect(withFixed(settingsOf('next'), fixed, 'worker')).toEqual(
+    withFixed(settingsOf('next'), former as unknown as FixedValues, 'worker'),
+  );
+  expect(fixed).toMatchObject({ stores: former.stores, records: 'former' });
+  expect([Object.keys(fixed.log as object), fixed.models]).toEqual([['format'], undefined]);
+});
+
+it('changed are the sections that differ, came or went, and a stage by its name and options', () => {
+  const stage = (options: object) => ({ name: 'auth', options, schema: {}, create() {} });
+  const one = { log: 1, gone: 1, same: { a: [1] }, stages: [stage({ a: 1 })], warnings: ['w'], made: {} };
+  const other = { log: 2, came: 1, same: { a: [1] }, stages: [stage({ a: 1 })], warnings: [], made: {} };
+  const changed = (next: object) => changedSections(one as never, { ...other, ...next } as never);
+  expect(changed({})).toEqual(['came', 'gone', 'log']);
+  expect(changed({ stages: [stage({ a: 2 })] })).toEqual(['came', 'gone', 'log', 'stages']);
 });

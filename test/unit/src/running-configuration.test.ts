@@ -1,14 +1,24 @@
-import { expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { Parts } from '../../../src/assemble.ts';
+import type { ExchangeRun } from '../../../src/exchange/runner.ts';
 import { RunningConfigurations } from '../../../src/running-configuration.ts';
+import type { CacheStore } from '../../../src/stores/cache/cache-store.ts';
 
-const registry = new Registry();
-const forgotten: string[] = [];
-const closed: string[] = [];
+let registry: Registry;
+let forgotten: string[];
+let closed: string[];
+let caches: Map<string, CacheStore>;
 const nothing = () => {};
 
-/** The parts of a configuration with these providers, as far as its beginning and its end need them. */
+beforeEach(() => {
+  registry = new Registry();
+  forgotten = [];
+  closed = [];
+  caches = new Map(['stays', 'goes'].map(name => [name, {} as CacheStore]));
+});
+
+/** The parts of a configuration with these providers, and stages of the same names, as far as its beginning and its end need them. */
 const partsWith = (...names: string[]): Parts => {
   const client = { prepare: nothing, forget: (name: string) => void forgotten.push(name) };
   return {
@@ -19,24 +29,79 @@ const partsWith = (...names: string[]): Parts => {
       adapter: {},
       retire: nothing,
       watch: nothing,
-      close: async () => void closed.push(name),
+      // Takes a while.
+      close: () => new Promise(setImmediate).then(() => void closed.push(name)),
     })),
     records: { configure: nothing },
     background: { configure: nothing },
     buffered: { configure: nothing },
     routes: { generating: [] },
-    chain: { stages: [], close: async () => [] },
+    chain: {
+      stages: names.map(name => ({ name })),
+      close: async () => {
+        closed.push('stages');
+        return [];
+      },
+    },
     passthrough: { close: nothing },
-    caches: new Map(),
+    caches,
     clock: { epoch_ms: () => 0 },
     setLogLevel: nothing,
   } as unknown as Parts;
 };
+
+/** An exchange of the current configuration that runs until `end` is called. */
+function running(configurations: RunningConfigurations) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const run = { run: () => promise } as unknown as ExchangeRun;
+  configurations.current.exchanges.start(run);
+  return { run, end: resolve };
+}
+
+it('keeps what a former configuration has alone until its last exchange is settled', async () => {
+  const configurations = new RunningConfigurations(partsWith('stays', 'goes'));
+  const exchanges = [running(configurations), running(configurations)];
+  configurations.replace(partsWith('stays'));
+  const later = running(configurations);
+  const seen = () => [configurations.inFlight, forgotten, closed, [...caches.keys()]];
+  expect(configurations.runs()).toEqual([...exchanges, later].map(({ run }) => run));
+  exchanges[0]!.end();
+  await new Promise(setImmediate);
+  expect(seen()).toEqual([2, [], [], ['stays', 'goes']]);
+  exchanges[1]!.end();
+  await new Promise(setImmediate);
+  // The stages first, which may still use their providers.
+  expect(closed[0]).toBe('stages');
+  expect(seen()).toEqual([1, ['goes'], closed, ['stays']]);
+  later.end();
+  await configurations.close();
+});
+
+it('closes when the exchanges of all configurations have ended, and what belongs to them is closed', async () => {
+  const configurations = new RunningConfigurations(partsWith('goes'));
+  const exchange = running(configurations);
+  configurations.replace(partsWith('stays'));
+  const closing = configurations.close().then(() => closed.push('all'));
+  await new Promise(setImmediate);
+  expect(closed).toEqual([]);
+  exchange.end();
+  await closing;
+  expect(closed).toEqual(['stages', 'goes', 'stages', 'stays', 'all']);
+});
+
+it('shows the series of a gateway that has closed until no other one on the registry has their names', async () => {
+  const [one, other] = [partsWith('goes'), partsWith('goes')].map(parts => new RunningConfigurations(parts));
+  await one!.close();
+  expect(forgotten).toEqual([]);
+  other!.replace(partsWith('stays'));
+  expect(forgotten).toEqual(['goes']);
+  await other!.close();
+});
 
 it('forgets what is known of a provider once no configuration has it, and closes it', async () => {
   const configurations = new RunningConfigurations(partsWith('stays', 'goes'));
   configurations.replace(partsWith('stays'));
   expect(forgotten).toEqual(['goes']);
   await configurations.close();
-  expect(closed.toSorted()).toEqual(['goes', 'stays', 'stays']);
+  expect(closed.filter(name => name !== 'stages').toSorted()).toEqual(['goes', 'stays', 'stays']);
 });

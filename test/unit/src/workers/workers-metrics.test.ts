@@ -164,12 +164,18 @@ describe('the workers of a primary', () => {
     const [one, other] = [start(2), start(1)];
     one.channel.handle('note', () => void heard.push(2)).handle('ask', () => 'two');
     other.channel.handle('note', () => void heard.push(1)).handle('ask', () => 'one');
+    workers.serve(channel => {
+      channel.handle('tell', () => workers.notify('note', undefined, channel));
+    });
+    await one.channel.request('tell');
+    await other.channel.request('late').catch(() => {});
+    expect(heard).toEqual([1]);
     workers.notify('note');
     expect((await workers.ask('ask', 60_000)).map(({ worker, value }) => [worker, value])).toEqual([
       [1, 'one'],
       [2, 'two'],
     ]);
-    expect(heard.toSorted()).toEqual([1, 2]);
+    expect(heard.toSorted()).toEqual([1, 1, 2]);
     expect(workers.numbers).toEqual([1, 2]);
     one.kill();
     await until(() => workers.numbers.length === 1);

@@ -49,4 +49,31 @@ describe('the accounts of a configuration', () => {
   ])('cannot have the key %j', key => {
     expect(accountsSchema.safeParse({ demo: { keys: [key] } }).success).toBe(false);
   });
+
+  it('are replaced at once; those that came, went or changed are named, and all others are the same objects', () => {
+    const keys = (...values: string[]) => values.map(value => ({ value }));
+    const replaced = new ConfiguredAccounts(
+      accountsSchema.parse({
+        same: { plan: 'free', limits: { requests_per_minute: 1 }, keys: keys('sk-same-1') },
+        planned: { plan: 'free', keys: keys('sk-planned') },
+        limited: { limits: { requests_per_minute: 1 } },
+        gone: { keys: keys('sk-gone-1') },
+      }),
+    );
+    const same = replaced.findById('same');
+    const changed = replaced.replace(
+      accountsSchema.parse({
+        same: { plan: 'free', limits: { requests_per_minute: 1 }, keys: keys('sk-same-2') },
+        planned: { plan: 'paid', keys: keys('sk-planned') },
+        limited: { limits: { requests_per_minute: 2 } },
+        come: {},
+      }),
+    );
+    expect([...changed].toSorted()).toEqual(['come', 'gone', 'limited', 'planned']);
+    expect([replaced.findById('same'), replaced.find('sk-same-2')]).toEqual([same, same]);
+    expect(replaced.find('sk-same-2')).toBe(same);
+    expect(replaced.find('sk-planned')).toMatchObject({ plan: 'paid' });
+    expect(['sk-same-1', 'sk-gone-1'].map(key => replaced.find(key))).toEqual([undefined, undefined]);
+    expect(replaced.findById('gone')).toBeUndefined();
+  });
 });

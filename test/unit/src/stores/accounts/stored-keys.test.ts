@@ -136,6 +136,27 @@ describe('a stored key', () => {
     expect(await keys.find(key)).toBeUndefined();
   });
 
+  it('has the account that a new configuration has for it, or no longer has', async () => {
+    const [{ key }, { key: other }] = [await create('acme'), await create('late')];
+    const found = async () => [await keys.find(key), await keys.find(other)].map(account => account?.plan);
+    expect(await found()).toEqual(['free', undefined]);
+    try {
+      for (const [plan, id] of [
+        ['big', 'acme'],
+        ['small', 'late'],
+      ] as const)
+        configured.set(id, { id, plan });
+      keys.configuredAnew(new Set());
+      expect(await found()).toEqual(['free', undefined]);
+      keys.configuredAnew(new Set(['acme', 'late']));
+      expect(await found()).toEqual(['big', 'small']);
+    } finally {
+      for (const id of ['acme', 'late']) configured.delete(id);
+    }
+    keys.configuredAnew(new Set(['acme', 'late']));
+    expect(await found()).toEqual(['free', undefined]);
+  });
+
   it('works for a configured account whatever the store has under its name', async () => {
     const { key } = await create('of-the-config');
     await store.accounts.create({ id: 'of-the-config', plan: null, limits: {} }, operator);
@@ -236,10 +257,14 @@ describe('a key that is not in the store', () => {
   it('is looked up once in half a minute', async () => {
     const { key } = newSecret();
     expect(await keys.find(key)).toBeUndefined();
-    expect(keys.find(key)).toBeUndefined();
-    now_ms = 31 * second_ms;
-    await keys.refresh();
-    expect(keys.find(key)).toBeInstanceOf(Promise);
+    for (const [at_ms, isAsked] of [
+      [30 * second_ms - 1, false],
+      [30 * second_ms, true],
+    ] as const) {
+      now_ms = at_ms;
+      await keys.refresh();
+      expect(keys.find(key) instanceof Promise).toBe(isAsked);
+    }
   });
 
   it('shares one query with all others tried meanwhile', async () => {

@@ -143,4 +143,22 @@ describe('counters restored from the ledger', () => {
     expect(take(11)).toMatchObject({ admitted: false });
     expect(asked).toHaveLength(4);
   });
+
+  it('let the first request of an account wait again as soon as the ledger answers', async () => {
+    let isOut = true;
+    const { clock, take, warnings } = open(async (_, at) => {
+      if (isOut) throw new Error('out');
+      await new Promise(setImmediate);
+      return pastAt(at, used);
+    });
+    await take(1, 'a');
+    clock.advance(900);
+    await take(1, 'b');
+    isOut = false;
+    clock.advance(100);
+    await take(1, 'a');
+    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+    expect(await take(11, 'c')).toMatchObject({ admitted: false, refused_by: day });
+    expect(warnings).toHaveLength(1);
+  });
 });
