@@ -10,7 +10,7 @@ import type { LimitStatus, ReservationRequest } from '../../src/stores/limits/st
 
 /** A remote store that admits every request, and is down, fails or is slow as a test sets it. */
 export class RemoteStandIn implements RemoteState, RemoteServer {
-  readonly isGone = false;
+  isGone = false;
   life = 1;
   instances = 1;
   /** The error with which every call rejects while it is set. */

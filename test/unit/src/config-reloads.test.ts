@@ -17,6 +17,7 @@ import { ThrottledLog } from '../../../src/telemetry/throttled-log.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { sampleConfig, temporaryFiles } from './config/sample-config.ts';
 
+type Forward = NonNullable<GatewayProcess['forward']>;
 const file = temporaryFiles();
 let path: string;
 let registry: Registry;
@@ -103,7 +104,7 @@ describe('reloads of a configuration', () => {
     expect(served).toEqual([7]);
   });
 
-  it.each<[string, object, (goBack: jest.Mock<() => Promise<void>>) => GatewayProcess['forward'], number]>([
+  it.each<[string, object, (goBack: jest.Mock<() => Promise<void>>) => Forward, number]>([
     ['has a mistake', { models: [] }, goBack => async () => goBack, 0],
     [
       'a worker refuses',

@@ -3,10 +3,11 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
+import { GatewayError } from '../../../../src/errors.ts';
 import { type BodyLimits, bodyLimits } from '../../../../src/inbound/body-limits.ts';
 import { bufferLimits } from '../../../../src/inbound/buffer-limits.ts';
 import { BufferedBytes } from '../../../../src/inbound/buffered-bytes.ts';
-import { bytesOf } from '../../../../src/inbound/upload.ts';
+import { bytesOf, UploadAborted } from '../../../../src/inbound/upload.ts';
 import { BodyMetrics } from '../../../../src/telemetry/body-metrics.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
@@ -19,7 +20,7 @@ function open(limits: Partial<BodyLimits>) {
   const body = new BufferedBytes(bufferLimits(checked), new BodyMetrics(new Registry())).open(exchange);
   const received = bytesOf(request as unknown as IncomingMessage, checked, exchange, body);
   received.catch(() => {});
-  return { clock, request, received };
+  return { clock, exchange, request, received };
 }
 
 /** Writes, and waits until what was written has been read. */
@@ -78,5 +79,25 @@ describe('the reading of an upload', () => {
       message: 'The request body did not arrive: nothing for 0.02 seconds.',
       headers: { connection: 'close' },
     });
+  });
+
+  it('is no matter of the exchange any more once it has failed: the rest can be discarded', async () => {
+    const { exchange, request, received } = open({ max_body_bytes: 3 });
+    await write(request, '1234');
+    await expect(received).rejects.toMatchObject({ status: 413 });
+    request.resume();
+    exchange.abort('shutdown');
+    expect([request.isPaused(), request.listenerCount('data')]).toEqual([false, 0]);
+  });
+
+  it.each([
+    ['its client leaves', 'client_gone', {}],
+    ['the gateway closes', 'shutdown', { type: 'server_error' }],
+  ] as const)('fails when %s', async (_, how, refusal) => {
+    const { exchange, received } = open({});
+    if (how === 'client_gone') exchange.clientLeft();
+    else exchange.abort(how);
+    await expect(received).rejects.toMatchObject(refusal);
+    await expect(received).rejects.toBeInstanceOf(how === 'client_gone' ? UploadAborted : GatewayError);
   });
 });

@@ -26,8 +26,9 @@ function reply() {
   // One test never waits for it.
   promise.catch(() => {});
   const source = { ended: false, cancel: jest.fn(() => reject(new Error('cancelled'))) };
-  const read = () => background.finish(sampleExchange({ start: { log: captured.log } }), source, promise);
-  return { source, read, end: resolve, fail: reject };
+  const exchange = sampleExchange({ start: { log: captured.log } });
+  const read = () => background.finish(exchange, source, promise);
+  return { exchange, source, read, end: resolve, fail: reject };
 }
 
 const running = async () =>
@@ -74,6 +75,19 @@ describe('a reply that is read in the background', () => {
     expect(fourth.source.cancel).not.toHaveBeenCalled();
     fourth.end();
     await readOn;
+  });
+
+  it.each([
+    ['is given up when the gateway closes', true, 'background_aborted'],
+    ['is not given up by what comes after its end', false, 'shutdown'],
+  ])('%s', async (_, isDuring, reason) => {
+    const { exchange, read, end } = reply();
+    const reading = read();
+    if (isDuring) exchange.abort('shutdown');
+    end();
+    await reading;
+    exchange.abort('shutdown');
+    expect([exchange.end.reason, await running()]).toEqual([reason, 0]);
   });
 
   it('is not awaited where nothing more will come', async () => {

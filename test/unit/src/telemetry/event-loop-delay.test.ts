@@ -1,11 +1,24 @@
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { watchEventLoop } from '../../../../src/telemetry/event-loop-delay.ts';
 import { until } from '../../../support/until.ts';
 
 const ends: (() => void)[] = [];
+beforeEach(() => {
+  const doNotFake = [
+    'setTimeout',
+    'clearTimeout',
+    'setImmediate',
+    'nextTick',
+    'performance',
+    'Date',
+  ] as const;
+  jest.useFakeTimers({ doNotFake: [...doNotFake] });
+});
 afterEach(() => {
   for (const end of ends.splice(0)) end();
+  expect(jest.getTimerCount()).toBe(0);
+  jest.useRealTimers();
 });
 
 function watched() {
@@ -24,21 +37,32 @@ function block(ms: number): void {
 }
 
 it('shows one block of half a second at every scrape after it, whoever has scraped before', async () => {
-  const { bucket, blocks } = watched();
-  // Node measures from one look to the next: the first must have been.
-  await until(async () => (await bucket('+Inf')) > 0);
+  const { blocks } = watched();
   const before = await blocks();
-  block(500);
-  await until(async () => (await blocks()) > before);
+  await until(async () => {
+    // Node measures from one look to the next: the first must have been.
+    block(500);
+    jest.advanceTimersByTime(1000);
+    return (await blocks()) > before;
+  });
   const seen = await blocks();
   expect(await blocks()).toBeGreaterThanOrEqual(seen);
 });
 
-it('counts each second once for all gateways of a registry, until the last has closed', async () => {
+it('counts each second once for all gateways of a registry, until the last has closed, and anew after that', async () => {
   const { registry, bucket } = watched();
+  const counts: number[] = [];
+  const second = async () => {
+    jest.advanceTimersByTime(1000);
+    counts.push(await bucket('+Inf'));
+  };
   const endOther = watchEventLoop(registry);
-  await until(async () => (await bucket('+Inf')) > 0);
-  expect(await bucket('+Inf')).toBe(1);
+  await second();
   endOther();
-  await until(async () => (await bucket('+Inf')) > 1);
+  await second();
+  ends.splice(0)[0]!();
+  await second();
+  ends.push(watchEventLoop(registry));
+  await second();
+  expect(counts).toEqual([1, 2, 2, 3]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { isTracingWanted, startTracing } from '../../../../src/telemetry/sdk.ts';
+import { version } from '../../../../src/version.ts';
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 
@@ -82,6 +83,32 @@ describe('the tracing setup', () => {
       expect.stringMatching(/^OTEL_PROPAGATORS must be /),
       "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1; it is '10%'",
     ]);
+  });
+
+  it.each<[string, () => Promise<void>]>([
+    ['takes the last spans', async () => {}],
+    ['fails', () => Promise.reject(new Error('the collector is down'))],
+  ])('ends, and leaves no timer behind, when the SDK %s', async (_, shutdown) => {
+    const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length;
+    const before = timers();
+    let options: object = {};
+    class NodeSDK {
+      constructor(given: object) {
+        options = given;
+      }
+      start() {}
+      shutdown = shutdown;
+    }
+    const environment: Record<string, string> = { ...collector, OTEL_BSP_MAX_QUEUE_SIZE: '7' };
+    const end = await startTracing(environment, new Registry(), async () => ({ NodeSDK }) as never);
+    await end();
+    expect(timers()).toBe(before);
+    expect(options).toMatchObject({ serviceName: 'sluice', instrumentations: [] });
+    expect(environment).toMatchObject({
+      OTEL_BSP_MAX_QUEUE_SIZE: '7',
+      OTEL_NODE_EXPERIMENTAL_SDK_METRICS: 'true',
+      OTEL_RESOURCE_ATTRIBUTES: `service.version=${version}`,
+    });
   });
 
   it.each([

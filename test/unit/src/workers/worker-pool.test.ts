@@ -262,7 +262,10 @@ describe('another listener', () => {
     expect(workers[0]!.closing).toEqual({ unready_ms: 0, isReplaced: true });
     gates[1]!.resolve();
     await turns();
-    expect([listeners(), serving()]).toEqual([[{ port: 2 }, { port: 2 }], ['1 b', '2 b']]);
+    expect([listeners(), serving()]).toEqual([
+      [{ port: 2 }, { port: 2 }],
+      ['1 b', '2 b'],
+    ]);
     expect(said('worker ended, another one is started')).toEqual([]);
   });
 
@@ -271,7 +274,10 @@ describe('another listener', () => {
     plans.begin = worker => (worker.listener as { port: number }).port === 2 && worker.exit(1, null);
     await pool.serve(spec(2, 'b', { port: 2 }));
     await turns();
-    expect([listeners(), serving()]).toEqual([[{ port: 1 }, { port: 1 }], ['1 b', '2 b']]);
+    expect([listeners(), serving()]).toEqual([
+      [{ port: 1 }, { port: 1 }],
+      ['1 b', '2 b'],
+    ]);
     expect(said('a new worker could not start, the workers keep their former listener')).toHaveLength(1);
     workers[0]!.exit(null, 'SIGKILL');
     await turns();

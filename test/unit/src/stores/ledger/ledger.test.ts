@@ -33,6 +33,15 @@ const written = () => setting.written();
 const metric = (name: string, label = '') => setting.metric(name, label);
 
 describe('the ledger', () => {
+  it('takes what another process hands over whole, or refuses it whole while there is no room', async () => {
+    const ledger = openLedger({ max_waiting: 10, flush_ms: 60_000, batch_rows: 100 });
+    ledger.take(sampleRows(8));
+    expect(() => ledger.take(sampleRows(3))).toThrow(StoreUnavailable);
+    ledger.take(sampleRows(2));
+    await ledger.close();
+    expect([await written(), await metric('sluice_ledger_dropped_total')]).toEqual([10, 0]);
+  });
+
   it('writes rows in batches, and creates no file while the store answers', async () => {
     const sizes: number[] = [];
     setting.trouble = async rows => void sizes.push(rows.length);
@@ -363,7 +372,7 @@ describe('the refusals in the ledger', () => {
   });
 
   it('are dropped and counted where they are of too many kinds', async () => {
-    const ledger = openLedger({ refusals_ms: 60_000, patience_ms: 60_000 });
+    const ledger = openLedger({ refusals_ms: 60_000, patience_ms: 60_000, close_ms: 60_000 });
     for (let at = 0; at < 10_005; at++) ledger.record(sampleRow({ ...free, account: `account-${at}` }));
     expect(await metric('sluice_ledger_dropped_total', 'unbilled')).toBe(5);
     await ledger.close();

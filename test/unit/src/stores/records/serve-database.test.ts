@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { channelDatabase } from '../../../../../src/stores/records/channel-database.ts';
 import { type Database, StoreUnavailable } from '../../../../../src/stores/records/database.ts';
 import { serveDatabase } from '../../../../../src/stores/records/serve-database.ts';
@@ -60,6 +60,27 @@ describe('the database of a primary process', () => {
     await expect(failed).rejects.toThrow(StoreUnavailable);
     await insert(own, 3);
     expect(await numbersIn(own)).toEqual([3]);
+  });
+
+  it('undoes a transaction that does nothing for five seconds, and goes on with the next', async () => {
+    const { own, worker } = await opened();
+    const { database } = worker();
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      const failed = database.transaction(async ({ run }) => {
+        for (const number of [1, 2, 3]) {
+          await run('INSERT INTO numbers VALUES (?)', [number]);
+          jest.advanceTimersByTime(4999);
+        }
+        jest.advanceTimersByTime(1);
+        await run('INSERT INTO numbers VALUES (?)', [4]);
+      });
+      await expect(failed).rejects.toThrow('a transaction was cut off');
+    } finally {
+      jest.useRealTimers();
+    }
+    await insert(own, 5);
+    expect(await numbersIn(own)).toEqual([5]);
   });
 
   it('is unavailable for a worker whose primary has ended', async () => {
