@@ -16,6 +16,7 @@ import {
 } from '../../src/stores/records/usage-query.ts';
 import { usageRecords } from '../../src/stores/records/usage-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
+import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
 const day_ms = 86_400_000;
 const first_ms = Date.parse('2025-11-17T00:00:00Z');
@@ -52,38 +53,17 @@ const rows: readonly LedgerRow[] = fc
     }),
     { numRuns: 700, seed: 8 },
   )
-  .map(
-    (
-      { account, model, provider, key_id, at_ms, end: { counts: _, ...end }, tokens, estimated, cost },
-      at,
-    ) => ({
+  .map(({ at_ms, end: { counts: _, ...end }, tokens, cost, ...more }, at) =>
+    sampleRow({
       id: `row-${at}`,
-      request_id: `request-${at}`,
-      account,
-      key_id,
-      model,
-      provider,
-      endpoint: 'chat.completions',
-      stream: null,
-      requested_model: null,
-      error_message: null,
-      error_param: null,
-      trace_id: null,
-      code: null,
-      refused_by: null,
-      attempts_made: [],
-      stages: [],
-      started_ms: first_ms + at_ms,
-      duration_ms: 10,
-      first_token_ms: null,
+      ...more,
       ...end,
-      attempts: 1,
+      started_ms: first_ms + at_ms,
+      attempts_made: [],
       prompt_tokens: tokens * 3,
       completion_tokens: tokens,
       cached_tokens: tokens % 7,
-      cache_creation_tokens: 0,
       reasoning_tokens: tokens % 11,
-      estimated,
       cost_usd: usdOf(BigInt(cost) * 1_000_003n),
     }),
   );

@@ -122,13 +122,6 @@ it('counts by account only when that is enabled, even when enabled twice', async
   expect(await registry.metrics()).toContain('account="acme"');
 });
 
-it('measures own time in seconds', async () => {
-  metrics.overhead(exchange, 3);
-  expect(await samples('sluice_overhead_seconds')).toMatchObject({
-    '_sum{endpoint="chat.completions"}': 0.003,
-  });
-});
-
 it('shows the refusals of a stage as 0 before the first', async () => {
   metrics.prepareStage('mine', ['onReply']);
   const series = '{stage="mine",hook="onReply",error_type="server_error"}';
