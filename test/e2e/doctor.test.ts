@@ -13,11 +13,12 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { checkClock, checkOpenFiles, checkWorkers } from '../../src/cli/doctor/machine-check.ts';
 import { checkRecords } from '../../src/cli/doctor/records-check.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
+import { serve } from '../../src/cli/serve.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { openRecords } from '../../src/stores/records/records-store.ts';
+import { runHere } from '../support/command-here.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { runSidecar, startSidecar } from '../support/sidecar-process.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
 
 const key = 'sk-canary-of-the-provider';
@@ -92,7 +93,7 @@ describe('sluice doctor', () => {
     const stores = { state: `redis://:${redisPassword}@127.0.0.1:${redis.port}`, records: 'sqlite:./new.db' };
     writeFileSync(file, JSON.stringify(configOf({ stores })));
     const before = readdirSync(folder);
-    const { code, stdout } = await runSidecar(['doctor', '--format', 'json', '--config', file]);
+    const { code, stdout } = await runHere(['doctor', '--format', 'json', '--config', file]);
     const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
     expect(findings.filter(({ status }) => status === 'fault')).toEqual([]);
     expect([code, ok]).toEqual([0, true]);
@@ -115,7 +116,7 @@ describe('sluice doctor', () => {
 
   it('says on two lines what is wrong and what to do, and exits with 1', async () => {
     writeFileSync(file, JSON.stringify(configOf({}, {}, 'huge')));
-    const { code, stdout, stderr } = await runSidecar(['doctor', '--config', file]);
+    const { code, stdout, stderr } = await runHere(['doctor', '--config', file]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toContain(
       'fault    provider local: its list of models has no huge\n         → correct upstreams.model; it lists: small, large\n',
@@ -340,10 +341,10 @@ describe('the records store', () => {
 
 describe('the addresses of the listeners', () => {
   it('may be held by a running sluice, and by no other program', async () => {
-    const sidecar = await startSidecar(
+    const sidecar = await serve(
       configOf({ log: { level: 'silent' }, server: { port: 0, unready_ms: 0 } }) as never,
     );
-    cleanUps.push(() => sidecar.stop());
+    cleanUps.push(() => sidecar.close());
     const port = await listening(createServer(socket => socket.destroy()));
     const taken = { server: { port: Number(new URL(sidecar.url).port) }, admin: { port } };
     const findings = await found(configOf(taken));

@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
+import { runHere } from '../support/command-here.ts';
 import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
 import { send } from '../support/raw-client.ts';
-import { runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
+import { sidecarConfig } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -217,7 +218,7 @@ describe('custom stages, loaded by path and by package', () => {
 
 describe('a custom stage that cannot be used', () => {
   const mistake = async (entry: string | object): Promise<string> => {
-    const { code, stderr } = await runSidecar(['check', '--config', await configured(['auth', entry])]);
+    const { code, stderr } = await runHere(['check', '--config', await configured(['auth', entry])]);
     expect(code).toBe(1);
     return stderr;
   };

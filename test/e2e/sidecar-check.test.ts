@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
+import { runHere } from '../support/command-here.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { configFile, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
 
@@ -92,21 +93,77 @@ function expectMistake(output: string, [path, line, says]: (typeof mistakes)[num
   });
 }
 
+const check = async (text: string, environment: Readonly<Record<string, string>> = {}) =>
+  runHere(['check', '--config', await fileOf(text)], environment);
+
+const digest = hash('sha256', clientKey, 'hex').toUpperCase();
+const unknownNames = good
+  .replace('provider: upstream', 'provider: downstream')
+  .replace(
+    '\naccounts:\n  tester:\n',
+    `\naccounts:\n  second: { keys: [ { sha256: ${digest} } ] }\n  tester:\n    plan: gold\n`,
+  );
+const misleading = good
+  .replace(/server:\n {2}port: 0\n/, 'server:\n  port: 9000\n')
+  .replace(/admin:\n {2}port: 0\n/, 'admin:\n  port: 9000\n')
+  .replace(/value: .*/, 'value: "${DEMO_KEY-sk-development}"')
+  .concat('stages: [validation]\n');
+const malformed = 'server: {\n  port: 1\nmodels: [\n';
+const provider = /models\[0\]\.upstreams\[0\]\.provider \(line \d+\): .*'downstream'.*upstream/;
+
 describe('sluice check', () => {
   it('confirms a valid configuration and summarizes it', async () => {
-    const file = await fileOf(good);
-    const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/: ok; models: 6, providers: 1, stages: error-envelope, auth, validation/);
+    expect(await check(good)).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /: ok; models: 6, providers: 1, stages: error-envelope, auth, validation/,
+      ),
+      stderr: '',
+    });
   });
 
   it('reports every mistake at once, with its path, its line and the accepted values', async () => {
     const file = await fileOf(broken);
-    const { code, stdout, stderr } = await runSidecar(['check', '--config', file]);
-    expect(code).toBe(1);
-    expect(stdout).toBe('');
+    const { code, stdout, stderr } = await runHere(['check', '--config', file]);
+    expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(file);
     for (const mistake of mistakes) expectMistake(stderr, mistake);
+  });
+
+  it.each<[string, string, RegExp[]]>([
+    [
+      'references to unknown names',
+      unknownNames,
+      [
+        provider,
+        /accounts\.tester\.plan \(line \d+\): .*'gold'/,
+        /accounts\.tester\.keys\[0\] \(line \d+\): .*same key.*'second'/,
+      ],
+    ],
+    [
+      'them together with other mistakes',
+      `${unknownNames}unknown: 1\n`,
+      [/unknown \(line \d+\): unknown name/, provider],
+    ],
+    [
+      'a variable that is not set',
+      good.replace(/api_key: .*/, 'api_key: ${SLUICE_TEST_KEY}'),
+      [/providers\.upstream\.api_key \(line \d+\): .*SLUICE_TEST_KEY is not set/],
+    ],
+    [
+      'half an expansion, a chain without auth, and a port twice',
+      misleading,
+      [
+        /accounts\.tester\.keys\[0\]\.value \(line \d+\): has a \$\{ that expands to nothing; /,
+        /stages \(line \d+\): must list auth: .* write server: \{ open: true \}/,
+        /admin\.port \(line \d+\): is the port of server\.port as well, 9000/,
+      ],
+    ],
+    ['where YAML is malformed', malformed, [/\(line \d+\): /]],
+  ])('reports %s', async (_, text, said) => {
+    const { code, stderr } = await check(text);
+    expect(code).toBe(1);
+    for (const each of said) expect(stderr).toMatch(each);
   });
 
   it.each([
@@ -116,6 +173,7 @@ describe('sluice check', () => {
     const file = await fileOf(stringify(sidecarConfig('http://127.0.0.1:9/v1', { stages: ['./mine.ts'] })));
     writeFileSync(join(dirname(file), 'package.json'), '{ "type": "commonjs" }');
     writeFileSync(join(dirname(file), 'mine.ts'), text);
+    // Node alone loads modules in this way.
     const { code, stderr } = await runSidecar(['check', '--config', file]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
@@ -123,93 +181,94 @@ describe('sluice check', () => {
     );
   });
 
-  it('reports references to unknown names', async () => {
-    const digest = hash('sha256', clientKey, 'hex').toUpperCase();
-    const second = `  second: { keys: [ { sha256: ${digest} } ] }\n`;
-    const config = good
-      .replace('provider: upstream', 'provider: downstream')
-      .replace('\naccounts:\n  tester:\n', `\naccounts:\n${second}  tester:\n    plan: gold\n`);
-    const { code, stderr } = await runSidecar(['check', '--config', await fileOf(config)]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/models\[0\]\.upstreams\[0\]\.provider \(line \d+\): .*'downstream'.*upstream/);
-    expect(stderr).toMatch(/accounts\.tester\.plan \(line \d+\): .*'gold'/);
-    expect(stderr).toMatch(/accounts\.tester\.keys\[0\] \(line \d+\): .*same key.*'second'/);
-  });
-
-  it('reports them together with all other mistakes', async () => {
-    const config = `${good.replace('provider: upstream', 'provider: downstream')}unknown: 1\n`;
-    const { code, stderr } = await runSidecar(['check', '--config', await fileOf(config)]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/unknown \(line \d+\): unknown name/);
-    expect(stderr).toMatch(/models\[0\]\.upstreams\[0\]\.provider \(line \d+\): .*'downstream'/);
-  });
-
-  it('reports variables that are not set and expands those that are', async () => {
-    const file = await fileOf(good.replace(/api_key: .*/, 'api_key: ${SLUICE_TEST_KEY}'));
-    const missing = await runSidecar(['check', '-c', file]);
-    expect(missing.code).toBe(1);
-    expect(missing.stderr).toMatch(/providers\.upstream\.api_key \(line \d+\): .*SLUICE_TEST_KEY is not set/);
-    expect((await runSidecar(['check', '-c', file], { SLUICE_TEST_KEY: 'sk-1' })).code).toBe(0);
-  });
-
-  it('refuses misleading settings: half an expansion, a chain without auth, a port twice', async () => {
-    const server = 'server:\n  port: 9000\n';
-    const misleading = good
-      .replace(/server:\n {2}port: 0\n/, server)
-      .replace(/admin:\n {2}port: 0\n/, 'admin:\n  port: 9000\n')
-      .replace(/value: .*/, 'value: "${DEMO_KEY-sk-development}"');
-    expect(misleading).toContain(server);
-    const { code, stderr } = await runSidecar([
-      'check',
-      '-c',
-      await fileOf(`${misleading}stages: [validation]\n`),
-    ]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /accounts\.tester\.keys\[0\]\.value \(line \d+\): has a \$\{ that expands to nothing; /,
-    );
-    expect(stderr).toMatch(/stages \(line \d+\): must list auth: .* write server: \{ open: true \}/);
-    expect(stderr).toMatch(/admin\.port \(line \d+\): is the port of server\.port as well, 9000/);
-  });
-
-  it('uses the default of an unset variable and warns about settings without effect', async () => {
-    const file = await fileOf(
-      good
-        .replace(/value: .*/, 'value: "${SLUICE_TEST_KEY:-sk-development}"')
-        .concat('stores: { ledger_queue: ./queue }\n'),
-    );
-    const { code, stdout, stderr } = await runSidecar(['check', '-c', file]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('warning: stores.ledger_queue: has no effect: records are in memory\n');
-  });
-
-  it('prints the same as one object for programs', async () => {
-    const json = async (text: string) => {
-      const file = await fileOf(text);
-      const { code, stdout, stderr } = await runSidecar(['check', '--format', 'json', '-c', file]);
-      expect(stderr).toBe('');
-      return { code, ...JSON.parse(stdout) };
-    };
-    expect(await json(good)).toMatchObject({
+  it('expands variables, uses defaults of unset ones, and warns about settings without effect', async () => {
+    const text = good
+      .replace(/api_key: .*/, 'api_key: ${SLUICE_TEST_KEY}')
+      .replace(/value: .*/, 'value: "${SLUICE_TEST_UNSET:-sk-development}"')
+      .concat('stores: { ledger_queue: ./queue }\n');
+    expect(await check(text, { SLUICE_TEST_KEY: 'sk-1' })).toEqual({
       code: 0,
-      ok: true,
-      mistakes: [],
-      providers: ['upstream'],
-      models: expect.arrayContaining(['aion-labs/aion-3.5']),
-      stages: expect.arrayContaining(['auth']),
+      stdout: expect.stringContaining('warning: stores.ledger_queue: has no effect: records are in memory\n'),
+      stderr: '',
     });
-    expect(await json(broken)).toMatchObject({
-      code: 1,
-      ok: false,
-      mistakes: expect.arrayContaining([
-        { path: 'server.prot', line: 2, message: expect.stringContaining('unknown name') },
-        { path: 'stages[1]', line: 30, message: expect.stringContaining('did you mean') },
-      ]),
-    });
-    expect(await json('server: {\n  port: 1\nmodels: [\n')).toMatchObject({
-      code: 1,
-      mistakes: expect.arrayContaining([{ path: '', line: 3, message: expect.any(String) }]),
-    });
+  });
+
+  it.each<[string, string, object]>([
+    [
+      'a good one',
+      good,
+      {
+        code: 0,
+        ok: true,
+        mistakes: [],
+        providers: ['upstream'],
+        models: expect.arrayContaining(['aion-labs/aion-3.5']),
+        stages: expect.arrayContaining(['auth']),
+      },
+    ],
+    [
+      'a broken one',
+      broken,
+      {
+        code: 1,
+        ok: false,
+        mistakes: expect.arrayContaining([
+          { path: 'server.prot', line: 2, message: expect.stringContaining('unknown name') },
+          { path: 'stages[1]', line: 30, message: expect.stringContaining('did you mean') },
+        ]),
+      },
+    ],
+    [
+      'a malformed one',
+      malformed,
+      {
+        code: 1,
+        mistakes: expect.arrayContaining([{ path: '', line: 3, message: expect.any(String) }]),
+      },
+    ],
+  ])('prints the same as one object for programs: %s', async (_, text, expected) => {
+    const file = await fileOf(text);
+    const { code, stdout, stderr } = await runHere(['check', '--format', 'json', '-c', file]);
+    expect(stderr).toBe('');
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject(expected);
+  });
+
+  it.each<[string, string[], number, RegExp]>([
+    ['no file', ['check'], 2, /required option '-c, --config <FILE>' not specified/],
+    ['a file that is not there', ['check', '-c', '/nowhere/sluice.yaml'], 1, /cannot be read: ENOENT/],
+    ['an unknown command', ['chek'], 2, /no command 'chek'; did you mean 'check'\?[\s\S]* {2}check /],
+    ['an unknown flag of the simulator', ['simulate', '--prot', '1'], 2, /Did you mean --port\?/],
+    ['a port that is none', ['--port', '99999'], 2, /--port must be a number from 0 to 65535/],
+    ['an address that is none', ['--host', '', '--config', 'x'], 2, /--host must be an address/],
+    ['no file of the records', ['keys', 'list'], 2, /required option '-c, --config <FILE>' not specified/],
+  ])('ends for %s', async (_, args, expected, says) => {
+    const { code, stdout, stderr } = await runHere(args);
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(stderr).toMatch(says);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('prints its help, once for each way to ask', async () => {
+    const { code, stdout } = await runHere(['--help']);
+    expect(code).toBe(0);
+    for (const word of ['--config FILE', 'check', 'simulate', '--port', '--admin-port', 'UPSTREAM_URL'])
+      expect(stdout).toContain(word);
+    for (const name of ['check', 'keys', 'accounts', 'usage']) {
+      expect(stdout).toContain(`  ${name} `);
+      for (const args of [
+        ['help', name],
+        [name, '--help'],
+      ]) {
+        const help = await runHere(args);
+        expect([name, help.code, help.stdout.match(/^Usage: .*/gm)]).toEqual([
+          name,
+          0,
+          [expect.stringContaining(`Usage: sluice ${name}`)],
+        ]);
+      }
+    }
+    for (const name of ['keys', 'accounts'])
+      expect((await runHere([name, 'create', '--help'])).stdout).toContain(`Usage: sluice ${name} create`);
   });
 
   it('ends quietly when the reader of its result has had enough', async () => {
@@ -217,48 +276,15 @@ describe('sluice check', () => {
     const { stdout, stderr } = await promisify(execFile)('bash', ['-c', command]);
     expect({ stdout, stderr }).toEqual({ stdout: 'codes 0 0\n', stderr: '' });
   });
+});
 
-  it.each<[string, string[], RegExp]>([
-    ['no file', ['check'], /required option '-c, --config <FILE>' not specified/],
-    ['an unknown command', ['chek'], /no command 'chek'; did you mean 'check'\?[\s\S]* {2}check /],
-    [
-      'an unknown flag',
-      ['--confg', 'x'],
+describe('a process', () => {
+  it('ends with the code 2 for an unknown flag, and names the one that is like it', async () => {
+    const { code, stdout, stderr } = await runSidecar(['--confg', 'x']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(
       /^sluice serve: unknown option '--confg'\n\(Did you mean --config\?\)[\s\S]*--admin-port/,
-    ],
-    ['an unknown flag of the simulator', ['simulate', '--prot', '1'], /Did you mean --port\?/],
-    ['a port that is none', ['--port', '99999'], /--port must be a number from 0 to 65535/],
-    ['an address that is none', ['--host', '', '--config', 'x'], /--host must be an address/],
-  ])('ends with the code 2 for %s', async (_, args, says) => {
-    const { code, stdout, stderr } = await runSidecar(args);
-    expect(code).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(says);
-    expect(stderr).not.toMatch(/^\s+at /m);
-  });
-
-  it('reports where YAML is malformed', async () => {
-    const { code, stderr } = await runSidecar([
-      'check',
-      '-c',
-      await fileOf('server: {\n  port: 1\nmodels: [\n'),
-    ]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/\(line \d+\): /);
-  });
-
-  it('ends with the code 1 for a file that is not there', async () => {
-    const { code, stdout, stderr } = await runSidecar(['check', '--config', '/nowhere/sluice.yaml']);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/cannot be read: ENOENT/);
-  });
-
-  it('prints its help, once for each way to ask', async () => {
-    const { code, stdout } = await runSidecar(['--help']);
-    expect(code).toBe(0);
-    expect((await runSidecar(['help', 'check'])).stdout.match(/^Usage: /gm)).toHaveLength(1);
-    for (const word of ['--config FILE', 'check', 'simulate', '--port', '--admin-port', 'UPSTREAM_URL'])
-      expect(stdout).toContain(word);
+    );
   });
 });
 

@@ -6,13 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { runHere } from '../support/command-here.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
-import {
-  type ConfiguredSidecar,
-  runSidecar,
-  sidecarConfig,
-  startSidecar,
-} from '../support/sidecar-process.ts';
+import { type ConfiguredSidecar, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-reload-'));
@@ -57,7 +53,7 @@ const statusOf = async ({ url }: ConfiguredSidecar, key: string): Promise<number
 };
 
 const serves = async (sidecar: ConfiguredSidecar, key: string) => (await statusOf(sidecar, key)) === 200;
-const reload = ({ file }: ConfiguredSidecar) => runSidecar(['reload', '--config', file]);
+const reload = ({ file }: ConfiguredSidecar) => runHere(['reload', '--config', file]);
 
 describe('SIGHUP', () => {
   it('reloads the file, refuses mistakes in the log, and leaves the former configuration in service', async () => {
@@ -113,14 +109,14 @@ describe('sluice reload', () => {
     expect(overTcp.status).toBe(405);
     expect(await sidecar.stop()).toBe(0);
     expect(existsSync(socket)).toBe(false);
-    await expect(runSidecar(['reload', '--config', sidecar.file])).resolves.toMatchObject({ code: 1 });
+    await expect(runHere(['reload', '--config', sidecar.file])).resolves.toMatchObject({ code: 1 });
   });
 
   it('says how else to reload without a socket, and that no process listens at one', async () => {
     const [without, dead] = [join(folder, 'without.yaml'), join(folder, 'dead.yaml')];
     writeFileSync(without, 'models: []\n');
     writeFileSync(dead, 'admin: { socket: dead.sock }\n');
-    const reloads = await Promise.all([without, dead].map(file => runSidecar(['reload', '--config', file])));
+    const reloads = await Promise.all([without, dead].map(file => runHere(['reload', '--config', file])));
     expect(reloads.map(({ code }) => code)).toEqual([1, 1]);
     expect(reloads[0]!.stderr).toContain('SIGHUP');
     expect(reloads[1]!.stderr).toContain(`no gateway answers at ${join(folder, 'dead.sock')}: ENOENT`);

@@ -5,7 +5,8 @@ import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
 import { targetOf } from '../../src/stores/records/records-target.ts';
-import { configFile, type FinishedCommand, runSidecar } from './sidecar-process.ts';
+import { runHere } from './command-here.ts';
+import { configFile, type FinishedCommand } from './sidecar-process.ts';
 
 /** A records store that a test shares with sidecars and commands. */
 export interface RecordsPlace {
@@ -44,7 +45,7 @@ export async function runCommand(
 ): Promise<FinishedCommand> {
   const { file, remove } = await configFile(stringify(config));
   try {
-    return await runSidecar([...args, '--config', file]);
+    return await runHere([...args, '--config', file]);
   } finally {
     await remove();
   }

@@ -4,7 +4,7 @@ import { optionFlag, simulateCommand } from '../../../src/simulator/command.ts';
 import { DIRECTIVES } from '../../../src/simulator/directives.ts';
 import { OPTION_NAMES } from '../../../src/simulator/options.ts';
 import type { Simulator } from '../../../src/simulator/server.ts';
-import { runSidecar } from '../../support/sidecar-process.ts';
+import { runHere } from '../../support/command-here.ts';
 import { ask, complete, post } from './client.ts';
 
 let simulator: Simulator | undefined;
@@ -50,7 +50,7 @@ describe('sluice simulate', () => {
   });
 
   it('documents every option and every directive', async () => {
-    const { stdout, code } = await runSidecar(['simulate', '--help']);
+    const { stdout, code } = await runHere(['simulate', '--help']);
     expect(code).toBe(0);
     const lines = stdout.split('\n');
     const help = lines.join('\n');
