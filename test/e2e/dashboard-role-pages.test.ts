@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { roles } from '../../src/dashboard/access/roles.ts';
 import { pages } from '../../src/dashboard/pages/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { DashboardVisitor, operator, password_hash } from '../support/dashboard-visitor.ts';
+import {
+  DashboardVisitor,
+  operator,
+  operatorAt,
+  password_hash,
+  whoIn,
+} from '../support/dashboard-visitor.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
@@ -118,11 +124,7 @@ beforeAll(async () => {
       accounts: { tester: { plan: 'paid', keys: [{ value: clientKey }] } },
     },
   });
-  for (const role of roles) {
-    const visitor = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
-    await visitor.signIn(operator.password, role);
-    visitors.set(role, visitor);
-  }
+  for (const role of roles) visitors.set(role, await operatorAt(gateway, role));
   const reply = await gateway.post(ask('Hello?'), { headers: { 'x-request-id': 'of-tester' } });
   await reply.text();
   await until(async () => (await as('admin').get('request?id=of-tester')).status === 200);
@@ -165,6 +167,25 @@ describe('the pages of the dashboard', () => {
         const { status } = await visited(role, row, page);
         expect([name, page, status]).toEqual([name, page, row.get[role]]);
       }
+  });
+});
+
+describe('the audit log', () => {
+  it('has who signed in, out and was refused, with the address, and is linked for those who may read it', async () => {
+    const visitor = new DashboardVisitor(as('admin').base);
+    await visitor.signIn('wrong', 'admin');
+    await visitor.signIn(operator.password, 'viewer');
+    expect(whoIn(await visitor.get(''))).toBe('viewer · viewer');
+    await visitor.post('sign-out', {});
+    const { text } = await as('admin').get('audit');
+    for (const said of ['was refused to sign in', 'signed in', 'signed out', '127.0.0.1'])
+      expect(text).toContain(said);
+    expect(text).not.toContain('wrong');
+    for (const role of roles)
+      expect([role, (await as(role).get('')).text.includes('href="audit"')]).toEqual([
+        role,
+        role !== 'operator',
+      ]);
   });
 });
 
@@ -256,6 +277,8 @@ describe('somebody who may change nothing', () => {
       }
       return statuses;
     };
+    const told = await as('viewer').post('accounts', { id: 'of-viewer' });
+    expect(told.text).toContain('The role viewer may not change anything.');
     const before = await changes();
     expect(new Set(Object.values(await sent('viewer')))).toEqual(new Set([403]));
     expect(await changes()).toEqual(before);

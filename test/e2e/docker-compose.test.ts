@@ -5,13 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { serverSchema } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { runHere } from '../support/command-here.ts';
 import { freePort } from '../support/free-port.ts';
 import { example, type FrontProxy, replaced, startComposedCaddy } from '../support/front-proxy.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { send } from '../support/raw-client.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { runSidecar, type SidecarProcess, serveFile } from '../support/sidecar-process.ts';
+import { type SidecarProcess, serveFile } from '../support/sidecar-process.ts';
 
 interface Service {
   readonly image: string;
@@ -93,7 +94,7 @@ describe('the services of examples/docker-compose, as processes', () => {
   let key: string;
 
   const command = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runSidecar([...args, '--config', configs[0]!], environment);
+    const { code, stdout, stderr } = await runHere([...args, '--config', configs[0]!], environment);
     if (code !== 0) throw new Error(stderr);
     return stdout;
   };

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
+import { runHere } from '../support/command-here.ts';
 import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
 import { send } from '../support/raw-client.ts';
-import { runSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
@@ -148,7 +148,7 @@ describe('the examples', () => {
     'pass `sluice check` without a warning: %s',
     async name => {
       const args = ['check', '--config', join(examples, name, 'sluice.yaml')];
-      const { code, stdout } = await runSidecar(args, { ...environment(), GEMINI_API_KEY: 'key' });
+      const { code, stdout } = await runHere(args, { ...environment(), GEMINI_API_KEY: 'key' });
       expect(stdout).toMatch(/sluice\.yaml: ok; models: 1, providers: 1/);
       expect(stdout).not.toContain('warning');
       expect(code).toBe(0);

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { serverSchema } from '../../src/config/schema.ts';
+import { runHere } from '../support/command-here.ts';
 import { example, replaced } from '../support/front-proxy.ts';
-import { runSidecar } from '../support/sidecar-process.ts';
 
 interface Probe {
   readonly httpGet?: { readonly path: string; readonly port: string };
@@ -129,7 +129,7 @@ describe.each(['gateway', 'vllm'])('examples/kubernetes/%s', name => {
       const config = join(directory, 'sluice.yaml');
       const text = replaced(example(`kubernetes/${name}/sluice.yaml`), [['/run/secrets/sluice', directory]]);
       await writeFile(config, text);
-      const { code, stdout } = await runSidecar(['check', '--config', config]);
+      const { code, stdout } = await runHere(['check', '--config', config]);
       expect([code, stdout]).toEqual([0, expect.stringContaining('ok; models: 1, providers: 1')]);
       expect(stdout).not.toContain('warning');
     } finally {

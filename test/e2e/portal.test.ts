@@ -1,23 +1,47 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AccountAnswer, GatewayOptions } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { DashboardVisitor, dashboardAdmin, operator } from '../support/dashboard-visitor.ts';
+import {
+  DashboardVisitor,
+  dashboardAdmin,
+  formFields,
+  operator,
+  operatorAt,
+  type Visited,
+} from '../support/dashboard-visitor.ts';
+import { startApp } from '../support/express-app.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { type ForgingProvider, startForgingProvider } from '../support/forging-provider.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 import { customerOf, portalSection } from '../support/portal-visitor.ts';
 import { until } from '../support/until.ts';
 
+/** The portal: where it is, who is let in, invitations and passwords, and keys. */
+
+const day_ms = 86_400_000;
+const unused = 'http://127.0.0.1:9/v1';
 let simulator: Simulator;
+let provider: ForgingProvider;
 let gateway: GatewayUnderTest;
 let customer: DashboardVisitor;
 
 beforeAll(async () => {
   simulator = await startSimulator();
+  provider = await startForgingProvider('portal');
+  const oidc = {
+    issuer: provider.issuer,
+    client_id: 'portal',
+    accounts: { 'anna@example.com': 'acme' },
+    account_claim: 'tenant.id',
+  };
   gateway = await startGateway({
     upstream: simulator,
     config: {
       admin: dashboardAdmin(),
-      portal: portalSection({ max_keys: 2, trust_proxy: true }),
+      portal: portalSection({ max_keys: 2, trust_proxy: true, oidc }),
       plans: { small: { requests_per_minute: 1000 } },
       accounts: { acme: { plan: 'small' }, rival: {} },
     },
@@ -25,36 +49,26 @@ beforeAll(async () => {
   customer = await customerOf(gateway);
 });
 afterAll(async () => {
+  await closeMounted();
   await gateway?.close();
-  await simulator?.close();
+  await Promise.all([simulator?.close(), provider?.close()]);
 });
 
-/** Issues a key by the form. Returns its text, and the reply that showed it. */
-async function issued(visitor: DashboardVisitor, name: string): Promise<string> {
-  await visitor.get('keys');
-  const { location } = await visitor.post('keys', { name });
-  const { text } = await visitor.get(location!);
-  return /id="secret">([^<]+)</.exec(text)?.[1] ?? '';
-}
-
-const statusOf = async (key: string): Promise<number> =>
-  (await gateway.post(ask('Hello?'), { headers: { authorization: `Bearer ${key}` } })).status;
+const stranger = (at = gateway) => new DashboardVisitor(`${at.url}/portal/`);
+const forwardedFor = (address: string) => ({ 'x-forwarded-for': address });
 
 describe('the portal on the public listener', () => {
   it('does not exist unless it is enabled', async () => {
     const off = await startGateway({ upstream: simulator, config: { admin: dashboardAdmin() } });
-    try {
-      for (const page of ['', '/', '/sign-in', '/assets/style.css']) {
-        const { status, headers } = await fetch(`${off.url}/portal${page}`);
-        expect([page, status, headers.get('content-type')]).toEqual([
-          page,
-          404,
-          'application/json; charset=utf-8',
-        ]);
-      }
-    } finally {
-      await off.close();
+    for (const page of ['', '/', '/sign-in', '/assets/style.css']) {
+      const { status, headers } = await fetch(`${off.url}/portal${page}`);
+      expect([page, status, headers.get('content-type')]).toEqual([
+        page,
+        404,
+        'application/json; charset=utf-8',
+      ]);
     }
+    await off.close();
   });
 
   it('is on that listener only, and the dashboard on the other only', async () => {
@@ -66,13 +80,19 @@ describe('the portal on the public listener', () => {
   });
 
   it('leads those who are not signed in to its sign-in, and back', async () => {
-    const visitor = new DashboardVisitor(`${gateway.url}/portal/`);
+    const visitor = stranger();
     expect((await visitor.get('')).location).toBe('sign-in');
     const { location } = await visitor.get('keys?all=yes');
     await visitor.get(location!);
     const next = 'keys?all=yes';
-    const entered = await visitor.post('sign-in', { name: 'carla', password: operator.password, next });
+    const fields = { name: 'carla', password: operator.password, next };
+    const entered = await visitor.post('sign-in', fields, { 'x-forwarded-proto': 'https' });
     expect([entered.status, entered.location]).toEqual([303, next]);
+    // Behind TLS they are Secure.
+    expect(entered.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^sluice_portal_browser=.*; HttpOnly; Secure; SameSite=Strict$/),
+      expect.stringMatching(/^sluice_portal_session=[\w-]{43}; HttpOnly; Secure; SameSite=Strict$/),
+    ]);
     const { text } = await visitor.get('');
     expect(text).toContain('carla · acme');
     expect(text).not.toMatch(/(href|src|action)="\//);
@@ -80,93 +100,118 @@ describe('the portal on the public listener', () => {
     expect((await visitor.get('')).location).toBe('sign-in');
   });
 
-  it('marks its cookies Secure behind TLS', async () => {
-    const visitor = new DashboardVisitor(`${gateway.url}/portal/`);
-    await visitor.get('sign-in');
-    const fields = { name: 'carla', password: operator.password };
-    const { headers } = await visitor.post('sign-in', fields, { 'x-forwarded-proto': 'https' });
-    expect(headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^sluice_portal_browser=.*; HttpOnly; Secure; SameSite=Strict$/),
-      expect.stringMatching(/^sluice_portal_session=[\w-]{43}; HttpOnly; Secure; SameSite=Strict$/),
-    ]);
-  });
-
   it('slows down those who guess passwords', async () => {
-    const visitor = new DashboardVisitor(`${gateway.url}/portal/`);
+    const visitor = stranger();
     await visitor.get('sign-in');
-    const from = { 'x-forwarded-for': '203.0.113.7' };
+    const guess = { name: 'carla', password: 'wrong' };
     const statuses: number[] = [];
     for (let tries = 0; tries < 7; tries++)
-      statuses.push((await visitor.post('sign-in', { name: 'carla', password: 'wrong' }, from)).status);
+      statuses.push((await visitor.post('sign-in', guess, forwardedFor('203.0.113.7'))).status);
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
   });
 
-  it('answers a large or foreign form without reading it to its end', async () => {
-    const large = await fetch(`${gateway.url}/portal/sign-in`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: gateway.url },
-      body: `name=${'x'.repeat(100_000)}`,
-    });
-    expect(large.status).toBe(413);
-    const foreign = await fetch(`${gateway.url}/portal/keys`, {
-      method: 'POST',
-      headers: { origin: 'https://example.org' },
-      body: 'x'.repeat(100_000),
-      redirect: 'manual',
-    });
-    expect(foreign.status).toBe(303);
-  });
-});
+  it.each([
+    ['sign-in', `name=${'x'.repeat(100_000)}`, undefined, 413],
+    ['keys', 'x'.repeat(100_000), 'https://example.org', 303],
+  ])(
+    'answers a large or foreign form without reading it to its end: %s',
+    async (page, body, from, status) => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: from ?? gateway.url };
+      const sent = { method: 'POST', headers, body, redirect: 'manual' } as const;
+      expect((await fetch(`${gateway.url}/portal/${page}`, sent)).status).toBe(status);
+    },
+  );
 
-describe('the limits of the listener', () => {
-  it('hold four large forms of an account at the same time, beside those of others', async () => {
+  it('holds four large forms of an account at the same time, beside those of others', async () => {
     const other = await customerOf(gateway, 'mallory');
     const open: Socket[] = [];
-    /** A large prompt that does not arrive. */
-    const post = (visitor = customer) => {
+    /** The status of a large prompt that does not arrive: 100 while it is waited for. */
+    const post = async (visitor = customer) => {
       const cookie = `sluice_portal_session=${visitor.cookies.get('sluice_portal_session')}`;
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
       socket.write(
         `POST /portal/playground-run HTTP/1.1\r\nhost: x\r\norigin: http://x\r\ncookie: ${cookie}\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 70000\r\nexpect: 100-continue\r\n\r\n`,
       );
       open.push(socket);
-      return socket;
-    };
-    const statusOf = async (socket: Socket) => {
       const [data] = (await once(socket, 'data')) as [Buffer];
       return Number(/^HTTP\/1\.1 (\d+)/.exec(data.toString())![1]);
     };
-    const first = await Promise.all(Array.from({ length: 4 }, () => statusOf(post())));
-    expect(first).toEqual(Array(4).fill(100));
-    expect(await statusOf(post())).toBe(503);
-    expect(await statusOf(post(other))).toBe(100);
+    expect(await Promise.all(Array.from({ length: 4 }, () => post()))).toEqual(Array(4).fill(100));
+    expect([await post(), await post(other)]).toEqual([503, 100]);
     expect((await customer.get('keys')).status).toBe(200);
     for (const socket of open) socket.destroy();
     await until(async () => {
-      const socket = post();
-      const status = await statusOf(socket);
-      socket.destroy();
+      const status = await post();
+      open.at(-1)!.destroy();
       return status === 100;
     });
   });
 
-  it('answer every page 503 while the gateway closes', async () => {
+  it('answers every page 503 while the gateway closes', async () => {
     const closing = await startGateway({ upstream: simulator, config: { portal: portalSection() } });
     await closing.gateway.close(0);
-    const answer = await fetch(`${closing.url}/portal/`);
-    expect([answer.status, answer.headers.get('connection'), answer.headers.get('retry-after')]).toEqual([
-      503,
-      'close',
-      '5',
-    ]);
-    expect(await answer.text()).toContain('This service is shutting down.');
+    const reply = await fetch(`${closing.url}/portal/`);
+    const headers = ['connection', 'retry-after'].map(name => reply.headers.get(name));
+    expect([reply.status, ...headers]).toEqual([503, 'close', '5']);
+    expect(await reply.text()).toContain('This service is shutting down.');
     await closing.close();
   });
 });
 
+describe('sign-in at the portal by OpenID', () => {
+  async function signedIn(claims: object): Promise<{ status: number; visitor: DashboardVisitor }> {
+    const visitor = stranger();
+    const { location } = await visitor.get('sign-in-oidc');
+    provider.forgery = { claims: { email_verified: true, ...claims } };
+    const { status } = await visitor.get(`sign-in-callback?${provider.comeBack(location!)}`);
+    return { status, visitor };
+  }
+  const email = 'eve@example.com';
+
+  it('is offered beside passwords', async () => {
+    const { text } = await stranger().get('sign-in');
+    expect([text.includes('href="sign-in-oidc"'), text.includes('name="password"')]).toEqual([true, true]);
+  });
+
+  it('shows the account of the name, or that of the claim, and is worth nothing at the dashboard', async () => {
+    const named = await signedIn({ email: 'Anna@example.com', tenant: { id: 'rival' } });
+    expect((await named.visitor.get('')).text).toContain('acme');
+    const claimed = await signedIn({ email: 'rita@example.com', tenant: { id: 'rival' } });
+    const { text } = await claimed.visitor.get('');
+    expect(text).toContain('rival');
+    expect(text).not.toContain('acme');
+    const dashboard = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+    dashboard.cookies.set('sluice_session', named.visitor.cookies.get('sluice_portal_session')!);
+    expect((await dashboard.get('keys')).status).toBe(303);
+    expect((await dashboard.get('sign-in-oidc')).status).toBe(404);
+  });
+
+  it.each<[string, object]>([
+    ['no account', { email }],
+    ['several', { email, tenant: { id: ['acme', 'rival'] } }],
+    ['one without a name', { email, tenant: { id: '' } }],
+  ])('lets nobody in with %s', async (_, claims) => {
+    expect((await signedIn(claims)).status).toBe(403);
+  });
+
+  it('shows nothing of an account that does not exist', async () => {
+    const { visitor } = await signedIn({ email, tenant: { id: 'gone' } });
+    expect((await visitor.get('')).status).toBe(403);
+  });
+});
+
 describe('keys at the portal', () => {
+  /** Issues a key by the form. */
+  async function issued(name: string): Promise<string> {
+    await customer.get('keys');
+    return customer.secretAt((await customer.post('keys', { name })).location);
+  }
+  const statusOf = async (key: string): Promise<number> =>
+    (await gateway.post(ask('Hello?'), { headers: { authorization: `Bearer ${key}` } })).status;
+  const idOfNewest = async () => /rotate\?id=(key_\w+)/.exec((await customer.get('keys')).text)![1]!;
+
   it('are issued, shown once, counted, rotated and revoked', async () => {
-    const key = await issued(customer, 'billing');
+    const key = await issued('billing');
     expect(key).toMatch(/^sk-sluice-/);
     expect(await statusOf(key)).toBe(200);
     const shown = await customer.get('keys');
@@ -174,14 +219,13 @@ describe('keys at the portal', () => {
     expect(shown.text).not.toContain(key);
     await until(async () => /This month[\s\S]*<strong>1<\/strong>/.test((await customer.get('')).text));
 
-    const [, id = ''] = /rotate\?id=(key_\w+)/.exec(shown.text) ?? [];
+    const id = await idOfNewest();
     await customer.get(`key?id=${id}`);
     expect((await customer.post(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);
     expect((await customer.get(`key?id=${id}`)).text).toContain('renamed');
     await customer.get(`rotate?id=${id}`);
     const rotated = await customer.post(`rotate?id=${id}`, { overlap: 'day' });
-    const { text } = await customer.get(rotated.location!);
-    const [, second = ''] = /id="secret">([^<]+)</.exec(text) ?? [];
+    const second = await customer.secretAt(rotated.location);
     expect([await statusOf(key), await statusOf(second)]).toEqual([200, 200]);
 
     await customer.get(`revoke?id=${id}`);
@@ -190,22 +234,362 @@ describe('keys at the portal', () => {
   });
 
   it('are issued up to the maximum, and rotated beyond it only at once', async () => {
-    await issued(customer, 'second');
+    await issued('second');
     await customer.get('keys');
     const refused = await customer.post('keys', { name: 'third' });
-    expect(refused.status).toBe(422);
-    expect(refused.text).toContain('Your account has 2 active keys, which is the most.');
-    const [, id = ''] = /rotate\?id=(key_\w+)/.exec((await customer.get('keys')).text) ?? [];
+    expect([refused.status, refused.text]).toEqual([
+      422,
+      expect.stringContaining('Your account has 2 active keys, which is the most.'),
+    ]);
+    const id = await idOfNewest();
     await customer.get(`rotate?id=${id}`);
-    expect((await customer.post(`rotate?id=${id}`, { overlap: 'day' })).status).toBe(422);
-    expect((await customer.post(`rotate?id=${id}`, { overlap: 'now' })).status).toBe(303);
+    for (const [overlap, status] of [
+      ['day', 422],
+      ['now', 303],
+    ] as const)
+      expect([overlap, (await customer.post(`rotate?id=${id}`, { overlap })).status]).toEqual([
+        overlap,
+        status,
+      ]);
   });
 
   it('are in the audit log with the name of the customer, who is told from an operator', async () => {
-    const olga = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
-    await olga.signIn();
-    const { text } = await olga.get('audit');
+    const { text } = await (await operatorAt(gateway)).get('audit');
     expect(text).toMatch(/portal:carla[\s\S]*?issued the key/);
     expect(text).toMatch(/portal:carla[\s\S]*?signed in/);
+  });
+});
+
+describe('an invitation to the portal', () => {
+  const password = 'a long new password';
+  const clock = new FakeClock();
+  let own: GatewayUnderTest;
+  let olga: DashboardVisitor;
+
+  beforeAll(async () => {
+    own = await startGateway({
+      upstream: unused,
+      config: {
+        admin: dashboardAdmin({ session_idle_ms: 100 * day_ms, session_max_ms: 100 * day_ms }),
+        portal: portalSection({ trust_proxy: true }),
+        accounts: { acme: {}, rival: {} },
+      },
+      options: { clock },
+    });
+    olga = await operatorAt(own);
+  });
+  afterAll(() => own?.close());
+
+  const account = async (id = 'acme') => (await olga.get(`account?id=${id}`)).text;
+  const change = (fields: object, of = 'acme') => olga.post(`sign-ins?account=${of}`, { ...fields });
+  const signIn = async (name: string, word = password) => {
+    const visitor = stranger(own);
+    return { visitor, ...(await visitor.signIn(word, name)) };
+  };
+
+  /** Invites somebody. Returns the path of the invitation below the portal, with its token. */
+  async function invited(name: string, of = 'acme'): Promise<string> {
+    await account(of);
+    const { location } = await change({ change: 'invite', customer: name }, of);
+    const link = await olga.secretAt(location);
+    expect(link).toMatch(new RegExp(`^${own.url}/portal/invitation\\?token=[\\w-]{43}$`));
+    expect((await olga.get(location!)).text).not.toContain(link);
+    return link.slice(`${own.url}/portal/`.length);
+  }
+  const fieldsFor = (path: string, words: object = {}) => ({
+    token: path.split('=')[1]!,
+    password,
+    repeated_password: password,
+    ...words,
+  });
+  async function accepted(path: string, words: object = {}) {
+    const visitor = stranger(own);
+    await visitor.get('sign-in');
+    await visitor.get(path);
+    return { visitor, reply: await visitor.post('invitation', fieldsFor(path, words)) };
+  }
+
+  it('lets its customer choose a password and in, once', async () => {
+    const path = await invited('Cora@example.org');
+    const { visitor, reply } = await accepted(path);
+    expect([reply.status, reply.location]).toEqual([303, '.']);
+    expect((await visitor.get('')).text).toContain('Cora@example.org · acme');
+    expect((await stranger(own).get(path)).status).toBe(404);
+    const other = `${password}!`;
+    expect((await accepted(path, { password: other, repeated_password: other })).reply.status).toBe(404);
+    expect((await signIn('cora@EXAMPLE.org')).location).toBe('.');
+    expect(await account()).toContain('Cora@example.org');
+    const { text } = await olga.get('audit');
+    expect(text).toMatch(/portal:Cora@example.org[\s\S]*accepted an invitation/);
+    expect(text).not.toContain(path.split('=')[1]);
+  });
+
+  it.each([
+    [{ password: 'short', repeated_password: 'short' }, 'it must have at least 12'],
+    [{ repeated_password: 'another password' }, 'The two passwords are not the same.'],
+  ])('asks for a password of 12 characters, twice the same: %j', async (words, said) => {
+    const path = await invited('sven');
+    const { reply } = await accepted(path, words);
+    expect([reply.status, reply.text]).toEqual([422, expect.stringContaining(said)]);
+  });
+
+  it('ends after seven days, and when the customer is invited again', async () => {
+    const first = await invited('nils');
+    const second = await invited('nils');
+    expect((await stranger(own).get(first)).status).toBe(404);
+    clock.advance(7 * day_ms - 1000);
+    expect((await stranger(own).get(second)).status).toBe(200);
+    clock.advance(1000);
+    expect((await stranger(own).get(second)).status).toBe(404);
+    expect((await signIn('nils')).status).toBe(401);
+  });
+
+  it('cannot be guessed, and tells nothing of one that has ended', async () => {
+    const used = await invited('paula');
+    await accepted(used);
+    const answers: Visited[] = [];
+    const guesses = ['invitation', ...Array(4).fill('invitation?token=y')];
+    for (const path of [used, `invitation?token=${'x'.repeat(43)}`, ...guesses])
+      answers.push(await stranger(own).get(path, forwardedFor('203.0.113.9')));
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 429, 429]);
+    expect(new Set(answers.slice(0, 5).map(({ text }) => text)).size).toBe(1);
+  });
+
+  it('can be accepted while strangers at the same address guess others', async () => {
+    const path = await invited('vera');
+    const from = forwardedFor('203.0.113.10');
+    const guess = () => stranger(own).get('invitation?token=y', from);
+    const guessed = await Promise.all(Array.from({ length: 30 }, guess));
+    expect(guessed.at(-1)!.status).toBe(429);
+    expect((await stranger(own).get(path, from)).status).toBe(200);
+    expect((await accepted(path)).reply.status).toBe(303);
+  });
+
+  it('is accepted once of many times together, of which few are waited for', async () => {
+    const path = await invited('many');
+    const visitor = stranger(own);
+    await visitor.get(path);
+    const accept = () => visitor.post('invitation', fieldsFor(path));
+    const answers = await Promise.all(Array.from({ length: 24 }, accept));
+    const statuses = Map.groupBy(answers, ({ status }) => status);
+    expect(statuses.get(303)).toHaveLength(1);
+    expect(statuses.get(503)!.length).toBeGreaterThan(0);
+    expect([...statuses.keys()].filter(status => ![303, 404, 503].includes(status))).toEqual([]);
+  });
+
+  it('needs the form of its own page', async () => {
+    const path = await invited('zoe');
+    expect((await stranger(own).post('invitation', fieldsFor(path))).status).toBe(403);
+    const visitor = stranger(own);
+    await visitor.get(path);
+    const foreign = { origin: 'https://example.org' };
+    expect((await visitor.post('invitation', fieldsFor(path), foreign)).status).toBe(403);
+    expect((await accepted(path)).reply.status).toBe(303);
+  });
+
+  it('is refused for a name that is taken, in any case, and for an account that is not there', async () => {
+    await invited('rita', 'rival');
+    for (const name of ['Rita', 'CARLA', '', 'x'.repeat(129)]) {
+      await account();
+      const refused = await change({ change: 'invite', customer: name });
+      expect([name, refused.status]).toEqual([name, 422]);
+    }
+    expect(await account()).not.toContain('Rita');
+    expect((await change({ change: 'invite', customer: 'x' }, 'nobody')).status).toBe(404);
+  });
+
+  it('is not sent, nor a sign-in removed, by a page that another person has outdated', async () => {
+    const empty = formFields(await account(), 'Invite to the portal');
+    const path = await invited('dora');
+    const first = await change({ ...empty, change: 'invite', customer: 'dora' });
+    expect([first.status, first.text]).toEqual([
+      409,
+      expect.stringContaining('the sign-in of dora is not as your page has shown it'),
+    ]);
+    const asInvited = formFields(first.text, 'Remove: dora');
+    await accepted(path);
+    for (const kind of ['invite', 'remove'])
+      expect((await change({ ...asInvited, change: kind })).status).toBe(409);
+    expect((await signIn('dora')).location).toBe('.');
+    const current = formFields(await account(), 'Remove: dora');
+    expect((await change({ ...current, change: 'remove' })).status).toBe(303);
+    expect(await account()).not.toContain('Remove: dora');
+  });
+
+  it('makes a sign-in that ends with its sessions when it is removed, and not those of others', async () => {
+    const { visitor } = await accepted(await invited('rosa'));
+    const { visitor: other } = await accepted(await invited('otto'));
+    await account();
+    // Of another account it is not removed.
+    await change({ change: 'remove', customer: 'rosa' }, 'rival');
+    expect((await visitor.get('')).status).toBe(200);
+    await change({ change: 'remove', customer: 'rosa' });
+    expect((await visitor.get('')).location).toBe('sign-in');
+    expect((await signIn('rosa')).status).toBe(401);
+    expect((await other.get('')).status).toBe(200);
+  });
+
+  it('makes one that takes a new password for the present one, and ends the other sessions', async () => {
+    const { visitor } = await accepted(await invited('ines'));
+    const { visitor: elsewhere } = await signIn('ines');
+    const next = 'quite another password';
+    const fields = { password: next, repeated_password: next };
+    await visitor.get('password');
+    const wrong = await visitor.post('password', { ...fields, present_password: 'wrong' });
+    expect([wrong.status, wrong.text]).toEqual([
+      422,
+      expect.stringContaining('The current password is wrong.'),
+    ]);
+    const changed = await visitor.post('password', { ...fields, present_password: password });
+    expect(changed.location).toBe('password');
+    expect((await visitor.get('password')).text).toContain('Your password is changed.');
+    expect((await elsewhere.get('')).location).toBe('sign-in');
+    expect((await signIn('ines')).status).toBe(401);
+    expect((await signIn('ines', next)).location).toBe('.');
+  });
+
+  it('makes one that is slowed down for wrong present passwords as at the sign-in, counted together', async () => {
+    const { visitor } = await accepted(await invited('greta'));
+    visitor.cookies.delete('sluice_portal_browser');
+    const next = { password: `${password}!`, repeated_password: `${password}!` };
+    await visitor.get('password');
+    const from = forwardedFor('203.0.113.11');
+    const confirm = async (present_password: string) =>
+      /role="alert">([^<]+)</.exec(
+        (await visitor.post('password', { ...next, present_password }, from)).text,
+      )?.[1];
+    const said = [];
+    for (const guess of ['a', 'b', 'c', 'd']) said.push(await confirm(guess));
+    const guesser = stranger(own);
+    await guesser.get('sign-in');
+    const guess = async () => (await guesser.post('sign-in', { name: 'Greta', password: 'e' }, from)).status;
+    expect(await guess()).toBe(401);
+    expect([...said, await confirm(password)]).toEqual([
+      ...Array(4).fill('The current password is wrong.'),
+      'Too many attempts. Try again in 1 second.',
+    ]);
+    clock.advance(1000);
+    expect(await confirm('f')).toBe('The current password is wrong.');
+    expect(await guess()).toBe(429);
+    expect((await olga.get('audit')).text).toMatch(/portal:greta[\s\S]*was refused/);
+    clock.advance(2000);
+    expect(await confirm(password)).toBeUndefined();
+    expect((await signIn('greta', next.password)).location).toBe('.');
+  });
+
+  it('is what makes a password that can be changed here: that of the configuration cannot', async () => {
+    const { visitor } = await signIn('carla', operator.password);
+    expect((await visitor.get('password')).text).toContain('whoever runs this service changes it');
+    const fields = { present_password: operator.password, password, repeated_password: password };
+    expect((await visitor.post('password', fields)).status).toBe(422);
+  });
+});
+
+describe('the portal in a parent application', () => {
+  /** An application whose users are named by a header; the accounts of some it keeps itself. */
+  const accountOf: GatewayOptions['accountOf'] = ({ headers }): AccountAnswer => {
+    const user = headers['x-user'] as string | undefined;
+    return user?.startsWith('own-') ? { id: user, plan: 'small' } : user;
+  };
+
+  /** An application with the portal at `/my`, the dashboard at `/ops` and the API. */
+  async function mounted(portal: object = {}, options: GatewayOptions = { accountOf }) {
+    const sections = {
+      admin: dashboardAdmin(),
+      portal: portalSection({ path: '/my', ...portal }),
+      plans: { small: { requests_per_minute: 10 } },
+      accounts: { acme: { plan: 'small' }, rival: {} },
+    };
+    const own = await mountable({ url: unused }, sections as object, options);
+    const { url } = await startApp(app => {
+      app.use('/my', own.portal);
+      app.use('/ops', own.dashboard);
+      app.use(own);
+      app.use((_request, response) => void response.status(418).send('parent'));
+    });
+    const visitor = new DashboardVisitor(`${url}/my/`);
+    const as = (user: string, page: string) => visitor.get(page, { 'x-user': user });
+    const send = (user: string, page: string, fields: Record<string, string>) =>
+      visitor.post(page, fields, { 'x-user': user });
+    return { visitor, as, send };
+  }
+
+  it('leaves its paths to the parent unless it is enabled, and is nowhere else', async () => {
+    const { visitor } = await mounted({ enabled: false, users: {} });
+    for (const page of ['', 'keys', 'sign-in', 'invitation', 'assets/style.css'])
+      expect(await visitor.get(page)).toMatchObject({ status: 418, text: 'parent' });
+    const enabled = await mounted({ path: '/portal' });
+    const elsewhere = new DashboardVisitor(enabled.visitor.base.replace('/my/', '/portal/'));
+    expect((await elsewhere.get('sign-in')).status).toBe(418);
+  });
+
+  it('shows the account that the application names, without a sign-in', async () => {
+    const { as, visitor, send } = await mounted();
+    // The application names nobody but the account, which stands there once.
+    expect((await as('acme', '')).text).toMatch(/class="who"[^>]*>acme</);
+    await as('acme', 'keys');
+    expect((await send('acme', 'keys', { name: 'from the application' })).status).toBe(303);
+    expect((await as('acme', 'keys')).text).toContain('from the application');
+    expect((await as('acme', 'history')).text).toMatch(/acme<\/td>[\s\S]*issued the key/);
+    // The session of one user is none of another.
+    expect((await send('rival', 'keys', { name: 'forged' })).status).toBe(403);
+    expect((await as('rival', 'keys')).text).not.toContain('from the application');
+    expect((await visitor.get('')).location).toBe('sign-in');
+  });
+
+  it('says that accounts which only the application keeps have no keys', async () => {
+    const { as, send } = await mounted();
+    const { text } = await as('own-shop', 'keys');
+    expect(text).toContain('Such an account has no keys here.');
+    expect(text).not.toContain('<button class="primary">Issue key');
+    // For the token of its form.
+    await as('own-shop', 'playground');
+    const refused = await send('own-shop', 'keys', { name: 'x', nonce: 'x'.repeat(22) });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('has no keys here')]);
+    expect((await as('own-shop', 'limits')).text).toContain('Requests per minute');
+  });
+
+  it('refuses accounts that are not there, whatever the application answers', async () => {
+    const { as } = await mounted();
+    for (const page of ['', 'keys', 'request?id=x']) expect((await as('nobody', page)).status).toBe(403);
+    const accountOf = () => Promise.reject(new Error('secret of the parent'));
+    const failed = await (await mounted({}, { accountOf })).visitor.get('');
+    expect([failed.status, failed.text.includes('secret')]).toEqual([502, false]);
+  });
+
+  it('has its own sign-in beside the application, links to its mount only, and invitations that lead there', async () => {
+    const { visitor } = await mounted();
+    expect((await visitor.signIn(operator.password, 'carla')).location).toBe('.');
+    const { text } = await visitor.get('');
+    expect(text).toContain('carla · acme');
+    expect(text).not.toMatch(/(href|src|action)="\//);
+    const olga = new DashboardVisitor(visitor.base.replace('/my/', '/ops/'));
+    await olga.signIn();
+    await olga.get('account?id=acme');
+    const { location } = await olga.post('sign-ins?account=acme', { change: 'invite', customer: 'nina' });
+    const link = await olga.secretAt(location);
+    expect(link.startsWith(`${visitor.base}invitation?token=`)).toBe(true);
+    expect((await fetch(link)).status).toBe(200);
+  });
+
+  it('shows everything of a disabled account and changes nothing', async () => {
+    const { as, send, visitor } = await mounted();
+    const olga = new DashboardVisitor(visitor.base.replace('/my/', '/ops/'));
+    await olga.signIn();
+    await olga.get('accounts');
+    await olga.post('accounts', { id: 'late' });
+    await as('late', 'keys');
+    expect((await send('late', 'keys', { name: 'kept' })).status).toBe(303);
+    const [, id = ''] = /rotate\?id=(key_\w+)/.exec((await as('late', 'keys')).text) ?? [];
+    await olga.get('account?id=late');
+    expect((await olga.post('account?id=late', { change: 'disable' })).status).toBe(303);
+    const { status, text } = await as('late', 'keys');
+    expect([status, text]).toEqual([200, expect.stringContaining('Your account is disabled since')]);
+    expect(text).toContain('kept');
+    for (const page of ['keys', `rotate?id=${id}`, `revoke?id=${id}`]) {
+      const refused = await send('late', page, { name: 'x', overlap: 'now' });
+      expect([page, refused.status]).toEqual([page, 403]);
+    }
+    expect((await as('late', 'keys')).text).toContain('active</span>');
   });
 });

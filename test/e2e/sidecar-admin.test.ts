@@ -1,21 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/catalog/default-models.ts';
+import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
-import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { sidecarConfig } from '../support/sidecar-process.ts';
 
+const quiet: Partial<GatewayConfig> = { log: { level: 'silent' } };
 let simulator: Simulator;
-let sidecar: SidecarProcess;
+let sidecar: Sidecar;
 
 beforeAll(async () => {
   simulator = await startSimulator({ cached_tokens: 0.5 });
-  sidecar = await startSidecar(sidecarConfig(simulator.url));
+  sidecar = await serve(sidecarConfig(simulator.url, quiet));
 });
 
 afterAll(async () => {
-  await sidecar?.stop();
+  await sidecar?.close();
   await simulator?.close();
 });
 
@@ -57,7 +59,7 @@ describe('the admin address', () => {
 
   it('answers for the names in admin.hosts and for the address that was reached', async () => {
     const admin = { host: '0.0.0.0', port: 0, hosts: ['Sluice.internal'] };
-    const listed = await startSidecar(sidecarConfig(simulator.url, { admin } as Partial<GatewayConfig>));
+    const listed = await serve(sidecarConfig(simulator.url, { ...quiet, admin } as Partial<GatewayConfig>));
     try {
       expect(await statusFor('sluice.INTERNAL:8081', '/metrics', listed)).toBe(200);
       expect(await statusFor('other.internal', '/metrics', listed)).toBe(421);
@@ -70,7 +72,7 @@ describe('the admin address', () => {
         (await send(`http://127.0.0.2:${port}/healthz`, { headers: { host: '127.0.0.3' } })).status,
       ).toBe(421);
     } finally {
-      await listed.stop();
+      await listed.close();
     }
   });
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
@@ -14,7 +14,13 @@ import { until } from '../support/until.ts';
 const exampleModels = defaultModels('upstream').map(({ upstreams }) => upstreams[0]!.model);
 
 const running: (SidecarProcess | Simulator)[] = [];
+/** For what one demo can show. */
+let shared: SidecarProcess;
 
+beforeAll(async () => {
+  shared = await startDemo();
+});
+afterAll(() => shared?.stop());
 afterEach(async () => {
   for (const one of running.splice(0)) await ('stop' in one ? one.stop() : one.close());
 });
@@ -41,7 +47,7 @@ async function tried(output: string, body: object = ask('Hello')): Promise<Respo
 
 describe('sluice without a configuration', () => {
   it('serves the example catalog and logs an address and a key that work', async () => {
-    const { url, output } = await demo();
+    const { url, output } = shared;
     expect(announced(output())).toMatchObject({ url, upstream: expect.stringContaining('SIMULATED') });
     const stream_options = { continuous_usage_stats: true };
     const reply = await tried(output(), ask('Why do rivers bend?', { stream: true, stream_options }));
@@ -56,7 +62,7 @@ describe('sluice without a configuration', () => {
   });
 
   it('logs the dashboard address and a sign-in that works there', async () => {
-    const { adminUrl, output } = await demo();
+    const { adminUrl, output } = shared;
     const { dashboard, operator, password } = announced(output());
     expect(dashboard).toBe(`${adminUrl}/dashboard/`);
     const visitor = new DashboardVisitor(dashboard);
@@ -67,8 +73,7 @@ describe('sluice without a configuration', () => {
   });
 
   it('creates a new key each time and accepts no other', async () => {
-    const [one, two] = [await demo(), await demo()];
-    const [first, second] = [one, two].map(({ output }) => announced(output()));
+    const [first, second] = [shared, await demo()].map(({ output }) => announced(output()));
     expect(first!.key).not.toBe(second!.key);
     expect((await tried(JSON.stringify({ ...first, key: second!.key }))).status).toBe(401);
   });
@@ -106,7 +111,7 @@ describe('sluice without a configuration', () => {
   });
 
   it('prints a request to paste beside its log line where no terminal reads it', async () => {
-    const { output } = await demo();
+    const { output } = shared;
     const printed = /^(curl -N [\s\S]*?'\{.*\}')$/m;
     await until(() => printed.test(output()));
     const [, command] = printed.exec(output())!;

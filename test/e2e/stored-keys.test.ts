@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
-import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { sidecarConfig } from '../support/sidecar-process.ts';
 
 /** Said in the documents: a change reaches every instance within this. */
 const bound_ms = 5000;
@@ -24,13 +25,13 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-const post = ({ url }: SidecarProcess, key: string) =>
+const post = ({ url }: Sidecar, key: string) =>
   fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(ask('Hello')),
   });
-const statusOf = async (sidecar: SidecarProcess, key: string): Promise<number> => {
+const statusOf = async (sidecar: Sidecar, key: string): Promise<number> => {
   const response = await post(sidecar, key);
   await response.arrayBuffer();
   return response.status;
@@ -38,7 +39,7 @@ const statusOf = async (sidecar: SidecarProcess, key: string): Promise<number> =
 
 /** The time until every sidecar answers with `status`. */
 async function until(
-  sidecars: readonly SidecarProcess[],
+  sidecars: readonly Sidecar[],
   key: string,
   status: number,
   patience_ms = 3 * bound_ms,
@@ -60,7 +61,7 @@ describe.each([
 ])('keys created by command, in %s', (_, newPlace) => {
   let place: RecordsPlace;
   let config: GatewayConfig;
-  let sidecars: SidecarProcess[];
+  let sidecars: Sidecar[];
 
   beforeAll(async () => {
     place = await newPlace();
@@ -68,10 +69,12 @@ describe.each([
       stores: place.stores,
       plans: { small: { requests_per_minute: 2 }, large: { requests_per_minute: 1000 } },
     });
-    sidecars = await Promise.all([startSidecar(config), startSidecar(config)]);
+    config = { ...config, log: { level: 'silent' } };
+    // One after the other: both bring the schema up to date.
+    sidecars = [await serve(config), await serve(config)];
   }, 60_000);
   afterAll(async () => {
-    await Promise.all(sidecars.map(sidecar => sidecar.stop()));
+    await Promise.all(sidecars.map(sidecar => sidecar.close()));
     await place.remove();
   });
 
@@ -124,7 +127,7 @@ describe.each([
         .catch(() => undefined);
       return made ?? expiring(2 * in_ms);
     };
-    const { key, id, in_ms } = await expiring(6000);
+    const { key, id, in_ms } = await expiring(1500);
     await until(sidecars, key, 401, in_ms + 3 * bound_ms);
     const refused = await post(sidecars[0]!, key);
     expect(await refused.json()).toEqual(invalidKey);

@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { serve } from '../../src/cli/serve.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
 import { ask, upstreamKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
-import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { sidecarConfig } from '../support/sidecar-process.ts';
 
 const prompt = 'a canary that sings in the prompt';
 const answer = 'a canary that sings in the answer';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   await runCommand(config, 'accounts', 'create', 'acme');
   const { stdout } = await runCommand(config, 'keys', 'create', '--account', 'acme');
   const [key = ''] = /sk-sluice-\S+/.exec(stdout)!;
-  const sidecar = await startSidecar(config);
+  const sidecar = await serve({ ...config, log: { level: 'silent' } });
   const statuses: number[] = [];
   // The second one is refused, so that its prompt might be in what is kept of refusals.
   for (const extra of [{}, { reasoning_effort: 'enormous' }]) {
@@ -42,7 +43,7 @@ beforeAll(async () => {
   expect(statuses).toEqual([200, 400]);
   const visitor = new DashboardVisitor(`${sidecar.adminUrl}/dashboard/`);
   await visitor.signIn(password, 'olga');
-  await sidecar.stop();
+  await sidecar.close();
   secrets = [prompt, answer, password, key, upstreamKey];
 });
 afterAll(async () => {

@@ -56,6 +56,29 @@ export class DashboardVisitor {
     });
   }
 
+  /** The key that the page at `location` shows. */
+  async secretAt(location: string | undefined): Promise<string> {
+    return secretIn(await this.get(location!)) ?? '';
+  }
+
+  /** Issues a key for an account by its form. */
+  async issue(
+    account: string,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly id: string; readonly key: string; readonly location: string }> {
+    await this.get(`account?id=${account}`);
+    const { location = '' } = await this.post(`issue?account=${account}`, fields);
+    const id = new URLSearchParams(location.split('?')[1]).get('id')!;
+    return { id, key: await this.secretAt(location), location };
+  }
+
+  /** The same browser at another address, or a copy of it. */
+  movedTo(base: string): DashboardVisitor {
+    const moved = new DashboardVisitor(base);
+    for (const [name, value] of this.cookies) moved.cookies.set(name, value);
+    return moved;
+  }
+
   async signIn(password: string = operator.password, name: string = operator.name): Promise<Visited> {
     await this.get('sign-in');
     return this.post('sign-in', { name, password });
@@ -82,6 +105,34 @@ export class DashboardVisitor {
     };
   }
 }
+
+/** Who has signed in at the dashboard of a gateway. */
+export async function operatorAt(
+  { adminUrl }: { readonly adminUrl: string },
+  name: string = operator.name,
+): Promise<DashboardVisitor> {
+  const visitor = new DashboardVisitor(`${adminUrl}/dashboard/`);
+  await visitor.signIn(operator.password, name);
+  return visitor;
+}
+
+/** The key or link that a page shows once. */
+export const secretIn = ({ text }: Visited): string | undefined => /id="secret">([^<]+)</.exec(text)?.[1];
+
+/** Who a page says is signed in. */
+export const whoIn = ({ text }: Visited): string | undefined => /class="muted who">([^<]+)</.exec(text)?.[1];
+
+/** The cells of a page's tables, a row each. */
+export const tableRows = (page: string): string[][] =>
+  [...page.matchAll(/<tr>(<td.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) =>
+      cell.replaceAll(/<[^>]*>/g, '').trim(),
+    ),
+  );
+
+/** The target of a page's link to the next or the previous part of a list. */
+export const linkIn = (text: string, rel: 'next' | 'prev'): string | undefined =>
+  new RegExp(`href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
 
 const unescaped = (text: string): string =>
   text.replace(/&(?:#(\d+)|(amp|quot|lt|gt));/g, (_, code, name: string) =>

@@ -172,30 +172,30 @@ const shownBy: readonly (readonly [promise: string, ...titles: string[]])[] = [
   [
     'Pages run no inline',
     'has the security headers: %s',
-    'cannot be made to submit a form by a page of another site',
+    'cannot make a browser submit a form of the dashboard',
   ],
   [
     'A form needs',
     'changes nothing without its token, with a wrong one, or with one of another browser',
     'changes nothing when it is one %s',
   ],
-  ['Cookies are', 'sets a session cookie that is HttpOnly, SameSite=Strict and, behind TLS, Secure'],
+  ['Cookies are', 'sets cookies that are HttpOnly and SameSite=Strict'],
   [
     'Sessions are kept',
     'expire when unused, and at the latest after their full lifetime',
-    'has the new role from the next request on, and ends for those who are removed',
+    'survives a restart of the gateway, until the password is changed, with the role of the new one',
   ],
   ['A session that someone', 'is not the one that a sign-in starts, whether it exists or not'],
   ['Passwords are scrypt', 'matches its password only, and differs each time'],
   [
     'Guessing is slowed down',
     'blocks a name at one address for half a minute',
-    'tried from many addresses does not lock out the operator',
+    'tried from the address of an operator does not lock out a browser that has signed in before',
   ],
   [
     'Each role sees',
     'are open to the role %s as expected',
-    'let an admin and an operator change accounts, and a viewer not',
+    'changes nothing with any form, and everybody else does',
   ],
   [
     'A customer sees nothing',
@@ -208,7 +208,11 @@ const shownBy: readonly (readonly [promise: string, ...titles: string[]])[] = [
     'is refused in a browser that has not begun the sign-in',
     'is refused if it fails, is from another provider, or has another state',
   ],
-  ['Text of clients and operators', 'is escaped wherever it is shown', 'escapes names, models and ids'],
+  [
+    'Text of clients and operators',
+    'shows text from operators and clients escaped, wherever it is shown',
+    'escapes names, models and ids',
+  ],
   [
     'Every change',
     'audits who changed what, without storing any key',

@@ -1,0 +1,652 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import express, { type Express, type RequestHandler } from 'express';
+import { readForm } from '../../src/dashboard/read-form.ts';
+import type { GatewayOptions } from '../../src/index.ts';
+import { hashPassword } from '../../src/stores/accounts/password.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import {
+  DashboardVisitor,
+  dashboardAdmin,
+  formFields,
+  operator,
+  operatorAt,
+  password_hash,
+  whoIn,
+} from '../support/dashboard-visitor.ts';
+import { closeApps, startApp } from '../support/express-app.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { liveEvents } from '../support/live-events.ts';
+import { closeMounted, mountable } from '../support/mounted-gateway.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+
+/** Who is let in to the dashboard, by what, for how long, and which forms are taken from them. */
+
+const unused = 'http://127.0.0.1:9/v1';
+const { log, lines } = capturedLog();
+const running: GatewayUnderTest[] = [];
+let clock: FakeClock;
+let place: RecordsPlace;
+/** Where nobody guesses passwords. */
+let shared: GatewayUnderTest;
+
+/** A gateway with a dashboard of its own, and somebody who has not signed in to it. */
+async function dashboard(
+  admin: object = dashboardAdmin(),
+  config: object = {},
+  options: object = { clock },
+): Promise<DashboardVisitor> {
+  const gateway = await startGateway({ upstream: unused, config: { admin, ...config }, options });
+  running.push(gateway);
+  return new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+}
+
+beforeAll(async () => {
+  place = await recordsPlace();
+  shared = await startGateway({ upstream: unused, config: { admin: dashboardAdmin() }, options: { log } });
+  running.push(shared);
+});
+beforeEach(() => {
+  clock = new FakeClock();
+});
+afterAll(async () => {
+  await Promise.all(running.map(gateway => gateway.close()));
+  await closeMounted();
+  await closeApps();
+  await place?.remove();
+});
+
+const stranger = (base = `${shared.adminUrl}/dashboard/`) => new DashboardVisitor(base);
+const wrong = { ...operator, password: 'wrong' };
+const forwardedFor = (address: string) => ({ 'x-forwarded-for': address });
+
+const pages = [
+  '',
+  'accounts',
+  'account?id=tester',
+  'keys',
+  'requests',
+  'request?id=x',
+  'issue',
+  'issued',
+  'revoke?id=key_1',
+  'rotate?id=key_1',
+  'audit',
+];
+
+describe('the dashboard sign-in', () => {
+  it('does not exist when no operator is configured', async () => {
+    const visitor = await dashboard({ port: 0 });
+    for (const page of [...pages, 'sign-in', 'assets/style.css'])
+      expect((await visitor.get(page)).status).toBe(404);
+    expect((await fetch(visitor.base.slice(0, -1))).status).toBe(404);
+  });
+
+  it('guards every page', async () => {
+    for (const page of pages) {
+      const { status, location, text } = await stranger().get(page);
+      expect([page, status, location?.startsWith('sign-in'), text]).toEqual([page, 303, true, '']);
+      expect([page, (await stranger().post(page, {})).status]).toEqual([page, 401]);
+    }
+  });
+
+  it('signs in by name and password, returns to the requested page, and signs out', async () => {
+    const { name, password } = operator;
+    const visitor = await dashboard(dashboardAdmin({ users: { [name]: { password } } }));
+    const { location } = await visitor.get('keys?search=a%26b');
+    expect(location).toBe('sign-in?next=keys%3Fsearch%3Da%2526b');
+    const form = formFields((await visitor.get(location!)).text, 'name="password"');
+    expect(form.next).toBe('keys?search=a%26b');
+    const entered = await visitor.post('sign-in', { ...form, ...operator });
+    expect([entered.status, entered.location]).toEqual([303, form.next]);
+    const page = await visitor.get(entered.location!);
+    expect([page.status, whoIn(page)]).toEqual([200, name]);
+
+    const session = visitor.cookies.get('sluice_session')!;
+    const left = await visitor.post('sign-out', formFields(page.text, 'Sign out'));
+    expect(left.location).toBe('sign-in');
+    expect(left.headers.getSetCookie()).toEqual(['sluice_session=; Max-Age=0; HttpOnly; SameSite=Strict']);
+    visitor.cookies.set('sluice_session', session);
+    expect((await visitor.get('keys')).status).toBe(303);
+  });
+
+  it.each([
+    'https://example.org',
+    '//example.org',
+    '/',
+    'javascript:alert(1)',
+    '..\\x',
+    'keys\n',
+    'keys?a\nb',
+    'keys?“',
+    'keys?a#b',
+    'keys?\\',
+  ])('redirects only to pages of the dashboard, not to %j', async next => {
+    const visitor = stranger();
+    await visitor.get('sign-in');
+    expect((await visitor.post('sign-in', { ...operator, next })).location).toBe('.');
+  });
+
+  it('accepts a password hash in the configuration', async () => {
+    const password_hash = await hashPassword('a very long secret');
+    const visitor = await dashboard(dashboardAdmin({ users: { hana: { password_hash } } }));
+    expect((await visitor.signIn('a very long secret', 'hana')).status).toBe(303);
+    expect((await stranger(visitor.base).signIn('a very long secreT', 'hana')).status).toBe(401);
+  });
+
+  it.each([
+    [true, 'http, https', '; Secure'],
+    [true, '', ''],
+    [false, 'https', ''],
+  ])(
+    'sets cookies that are HttpOnly and SameSite=Strict; trusting a proxy (%s) that says "%s": "%s"',
+    async (trust_proxy, proto, secure) => {
+      const visitor = await dashboard(dashboardAdmin({ trust_proxy }));
+      await visitor.get('sign-in');
+      const headers = { ...(proto && { 'x-forwarded-proto': proto }) };
+      const set = (await visitor.post('sign-in', operator, headers)).headers.getSetCookie();
+      const end = `HttpOnly${secure}; SameSite=Strict$`;
+      expect(set).toEqual([
+        expect.stringMatching(`^sluice_browser=[\\w-]{43}; Max-Age=31536000; ${end}`),
+        expect.stringMatching(`^sluice_session=[\\w-]{43}; ${end}`),
+      ]);
+    },
+  );
+});
+
+describe('a session', () => {
+  it('expires after its idle timeout, and in any case after its maximum lifetime', async () => {
+    const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000, session_max_ms: 150_000 }));
+    await visitor.signIn();
+    for (const at of ['once', 'twice']) {
+      clock.advance(59_000);
+      expect([at, (await visitor.get('keys')).status]).toEqual([at, 200]);
+    }
+    clock.advance(59_000);
+    expect((await visitor.get('keys')).location).toBe('sign-in?next=keys');
+    await visitor.signIn();
+    clock.advance(60_000);
+    expect((await visitor.post('accounts', { id: 'late' })).status).toBe(401);
+  });
+
+  it.each(['overview-live', 'requests-live'])(
+    'is not kept alive by the stream %s of an open page',
+    async page => {
+      const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000 }));
+      await visitor.signIn();
+      clock.advance(40_000);
+      const live = await liveEvents(visitor, page);
+      expect(live.status).toBe(200);
+      clock.advance(20_000);
+      expect((await visitor.get('keys')).status).toBe(303);
+      live.leave();
+    },
+  );
+
+  it('that expired while a form was filled in returns to what was typed, without secrets', async () => {
+    const visitor = await dashboard(dashboardAdmin({ session_idle_ms: 60_000 }));
+    await visitor.signIn();
+    await visitor.get('accounts');
+    clock.advance(60_000);
+    const typed = { id: 'late', plan: '', display_name: '<b>Late & Co</b>', password: 'a secret' };
+    const expired = await visitor.post('accounts', typed);
+    expect(expired.status).toBe(401);
+    expect(expired.text).toContain('You were signed out.');
+    const kept = /name="typed" value="([^"]*)"/.exec(expired.text)![1]!.replaceAll('&amp;', '&');
+    const next = /name="next" value="([^"]*)"/.exec(expired.text)![1]!;
+    expect([next, kept]).toEqual(['accounts', expect.stringContaining('id=late')]);
+    expect(kept).not.toMatch(/secret|form_token/);
+    const refused = await visitor.post('sign-in', { ...wrong, next, typed: kept });
+    expect([refused.status, refused.text.includes('id=late')]).toEqual([401, true]);
+    const resumed = await visitor.post('sign-in', { ...operator, next, typed: kept });
+    expect(resumed.text).toContain('&lt;b&gt;Late &amp; Co&lt;/b&gt;');
+    expect((await visitor.get('accounts')).text).not.toContain('Late');
+    const sent = await visitor.post('accounts', Object.fromEntries(new URLSearchParams(kept)));
+    expect(sent.location).toBe('account?id=late');
+  });
+
+  it('survives a restart of the gateway, until the password is changed, with the role of the new one', async () => {
+    const { stores } = place;
+    const users = (of: object) => dashboardAdmin({ users: of });
+    const anna = { password_hash, role: 'admin' };
+    const [olga, otto] = [{ [operator.name]: { password_hash } }, { otto: { password_hash } }];
+    const before = await dashboard(users({ ...olga, ...otto, anna }), { stores });
+    const at = async (name: string) => {
+      const visitor = stranger(before.base);
+      await visitor.signIn(operator.password, name);
+      await visitor.get('accounts');
+      return visitor;
+    };
+    const old = [await at(operator.name), await at('otto'), await at('anna')] as const;
+    await running.pop()!.close();
+    const changed = { ...olga, otto: { password: 'another password' }, anna: { ...anna, role: 'viewer' } };
+    const after = await dashboard(users(changed), { stores });
+    const [same, other, viewer] = old.map(visitor => visitor.movedTo(after.base));
+    await same!.get('accounts');
+    expect((await same!.post('accounts', { id: 'acme' })).location).toBe('account?id=acme');
+    expect((await other!.get('accounts')).status).toBe(303);
+    viewer!.token = old[2].token;
+    expect((await viewer!.post('accounts', { id: 'late' })).status).toBe(403);
+    expect(whoIn(await viewer!.get(''))).toBe('anna · viewer');
+    expect(await place.look(({ accounts }) => accounts.find('late'))).toBeUndefined();
+    const removed = await dashboard(users(otto), { stores });
+    expect((await old[0].movedTo(removed.base).get('keys')).status).toBe(303);
+  });
+
+  it('belongs to one browser and cannot be forged', async () => {
+    await operatorAt(shared);
+    const other = stranger();
+    expect((await other.get('accounts')).status).toBe(303);
+    other.cookies.set('sluice_session', 'A'.repeat(43));
+    expect((await other.get('accounts')).status).toBe(303);
+    // Neither is the cookie of the form that signs in one.
+    await other.get('sign-in');
+    other.cookies.set('sluice_session', other.cookies.get('sluice_sign_in')!);
+    expect((await other.get('accounts')).status).toBe(303);
+  });
+
+  it('is replaced by every sign-in, which ends the previous one', async () => {
+    const visitor = await operatorAt(shared);
+    const first = visitor.cookies.get('sluice_session')!;
+    await visitor.signIn();
+    expect(visitor.cookies.get('sluice_session')).not.toBe(first);
+    visitor.cookies.set('sluice_session', first);
+    expect((await visitor.get('keys')).status).toBe(303);
+  });
+
+  it('that somebody else has planted is not the one that a sign-in starts, whether it exists or not', async () => {
+    const planted = (await operatorAt(shared)).cookies.get('sluice_session')!;
+    for (const token of [planted, 'x'.repeat(43)]) {
+      const [victim, thief] = [stranger(), stranger()];
+      victim.cookies.set('sluice_session', token);
+      await victim.signIn();
+      expect(victim.cookies.get('sluice_session')).not.toBe(token);
+      thief.cookies.set('sluice_session', token);
+      expect((await thief.get('keys')).status).toBe(303);
+    }
+  });
+
+  it('is started by the form of the own browser only', async () => {
+    const [attacker, victim] = [stranger(), stranger()];
+    await attacker.get('sign-in');
+    await victim.get('sign-in');
+    expect((await victim.post('sign-in', { ...operator, form_token: attacker.token })).status).toBe(403);
+    expect(victim.cookies.has('sluice_session')).toBe(false);
+  });
+});
+
+describe('a wrong password', () => {
+  it('is rejected with the same message as a wrong name', async () => {
+    const visitor = await dashboard();
+    const known = await visitor.signIn('wrong');
+    const unknown = await visitor.signIn('wrong', 'nobody');
+    expect([known.status, unknown.status]).toEqual([401, 401]);
+    expect(known.text).toContain('The name or the password is wrong.');
+    expect(unknown.text.replaceAll('nobody', operator.name)).toBe(known.text);
+    expect(visitor.cookies.has('sluice_session')).toBe(false);
+  });
+
+  it('delays further attempts, longer each time, including those with the right password', async () => {
+    const visitor = await dashboard();
+    for (let tries = 0; tries < 5; tries++) expect((await visitor.signIn('wrong')).status).toBe(401);
+    const held = await visitor.signIn();
+    expect([held.status, held.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(held.text).toContain('Try again in 1 second.');
+    clock.advance(1000);
+    expect((await visitor.signIn('wrong')).status).toBe(401);
+    expect((await visitor.signIn()).headers.get('retry-after')).toBe('2');
+    clock.advance(2000);
+    expect((await visitor.signIn()).status).toBe(303);
+    expect((await visitor.signIn('wrong')).status).toBe(401);
+  });
+
+  it('throttles an address that tries many names, and no other address', async () => {
+    const visitor = await dashboard(dashboardAdmin({ trust_proxy: true }));
+    const from = (address: string) => forwardedFor(`203.0.113.9, ${address}`);
+    await visitor.get('sign-in');
+    for (let tries = 0; tries < 10; tries++)
+      await visitor.post('sign-in', { name: `n${tries}`, password: 'wrong' }, from('198.51.100.1'));
+    expect((await visitor.post('sign-in', operator, from('198.51.100.1'))).status).toBe(429);
+    expect((await visitor.post('sign-in', operator, from('198.51.100.2'))).status).toBe(303);
+  });
+
+  it('tried from the address of an operator does not lock out a browser that has signed in before', async () => {
+    const owner = await dashboard();
+    await owner.signIn();
+    await owner.post('sign-out', {});
+    const other = stranger(owner.base);
+    for (let tries = 0; tries < 12; tries++) await other.signIn('wrong', `name ${tries}`);
+    expect((await other.signIn()).status).toBe(429);
+    expect((await owner.signIn()).status).toBe(303);
+    // Its own failures count, so that a stolen cookie is no way around the throttle.
+    for (let tries = 0; tries < 5; tries++) expect((await owner.signIn('wrong')).status).toBe(401);
+    expect((await owner.signIn()).status).toBe(429);
+  });
+
+  it('in a flood from many addresses does not delay a known browser', async () => {
+    const owner = await dashboard(dashboardAdmin({ trust_proxy: true }));
+    await owner.signIn();
+    const other = stranger(owner.base);
+    await other.get('sign-in');
+    let isOver = false;
+    const statuses = new Set<number>();
+    const flood = Array.from({ length: 40 }, async (_, host) => {
+      for (let tries = 0; !isOver && tries < 5; tries++)
+        statuses.add((await other.post('sign-in', wrong, forwardedFor(`198.51.100.${host}`))).status);
+    });
+    for (let tries = 0; tries < 5; tries++) expect((await owner.signIn()).status).toBe(303);
+    isOver = true;
+    await Promise.all(flood);
+    expect(statuses).toEqual(new Set([401, 429]));
+  });
+
+  it('is throttled when many attempts arrive at once', async () => {
+    const visitor = await dashboard();
+    await visitor.get('sign-in');
+    const tries = Array.from({ length: 30 }, () => visitor.post('sign-in', wrong));
+    const statuses = (await Promise.all(tries)).map(({ status }) => status);
+    expect(statuses.filter(status => status === 401).length).toBeLessThanOrEqual(5);
+    expect(statuses.filter(status => status === 429).length).toBeGreaterThanOrEqual(25);
+  });
+});
+
+describe('a dashboard form', () => {
+  let visitor: DashboardVisitor;
+  let accounts = 0;
+  beforeEach(async () => {
+    visitor = await operatorAt(shared);
+    await visitor.get('accounts');
+  });
+  const newAccount = () => `made-${++accounts}`;
+  const expectRefused = async (id: string, fields: object, headers = {}) => {
+    const { status, text } = await visitor.post('accounts', { id, ...fields }, headers);
+    expect(status).toBe(403);
+    expect((await visitor.get(`account?id=${id}`)).status).toBe(404);
+    return text;
+  };
+
+  it('that does not arrive in time is no failure of the page', async () => {
+    const server = createServer((incoming, response) => {
+      shared.gateway.dashboard(incoming, response, () => response.end());
+      setImmediate(() => incoming.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const head = 'host: x\r\norigin: http://x\r\ncontent-length: 100';
+    socket.write(
+      `POST /sign-in HTTP/1.1\r\n${head}\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\n`,
+    );
+    await once(socket, 'close');
+    server.close();
+    expect((await stranger().signIn('wrong')).status).toBe(401);
+    expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
+    expect(lines.at(-1)).toMatchObject({ msg: 'sign-in refused' });
+  });
+
+  it('changes nothing without its token, with a wrong one, or with one of another browser', async () => {
+    const other = await operatorAt(shared);
+    await other.get('accounts');
+    for (const form_token of ['', 'A'.repeat(43), `${visitor.token}x`, other.token])
+      expect(await expectRefused(newAccount(), { form_token })).toContain(
+        'has expired, or was not made for you',
+      );
+  });
+
+  it.each([
+    ['of another origin', { origin: 'https://example.org' }],
+    ['of another port', { origin: 'http://127.0.0.1:1' }],
+    ['of nowhere', { origin: 'null' }],
+    ['that the browser says came from elsewhere', { 'sec-fetch-site': 'cross-site' }],
+    ['that the browser says came from a neighbour', { 'sec-fetch-site': 'same-site' }],
+    ['that no page has sent', { 'sec-fetch-site': 'none' }],
+  ])('changes nothing when it is one %s', async (_, headers) => {
+    await expectRefused(newAccount(), {}, headers);
+  });
+
+  it('changes nothing without an Origin header', async () => {
+    const body = new URLSearchParams({ id: newAccount(), form_token: visitor.token }).toString();
+    const cookie = [...visitor.cookies].map(pair => pair.join('=')).join('; ');
+    const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' };
+    const sent = request(`${visitor.base}accounts`, { method: 'POST', headers }).end(body);
+    const [reply] = await once(sent, 'response');
+    reply.resume();
+    expect(reply.statusCode).toBe(403);
+  });
+
+  it('is accepted behind a proxy that rewrites Host when Sec-Fetch-Site is same-origin', async () => {
+    const headers = { origin: 'https://ops.example.org', 'sec-fetch-site': 'same-origin' };
+    expect((await visitor.post('accounts', { id: newAccount() }, headers)).status).toBe(303);
+  });
+
+  it('is rejected with a readable message when it is too large or not a form', async () => {
+    const large = await visitor.post('accounts', { id: 'x'.repeat(40_000) });
+    expect([large.status, large.text]).toEqual([413, expect.stringContaining('larger than the 32768 bytes')]);
+    const json = await visitor.post('accounts', {}, { 'content-type': 'application/json' });
+    expect(json.status).toBe(400);
+  });
+
+  it('is accepted by POST only', async () => {
+    const id = newAccount();
+    expect((await visitor.get(`issue?account=tester&form_token=${visitor.token}&name=x`)).status).toBe(303);
+    await visitor.get(`accounts?id=${id}&form_token=${visitor.token}`);
+    expect((await visitor.get(`account?id=${id}`)).status).toBe(404);
+    expect((await visitor.get('keys')).text).toContain('There are no active keys.');
+    expect((await visitor.post('keys', {})).status).toBe(405);
+  });
+
+  it('shows text from operators and clients escaped, wherever it is shown', async () => {
+    const hostile = `<script>alert(1)</script>"' onfocus=alert(1)`;
+    const search = new URLSearchParams({ search: hostile, account: hostile, all: 'yes' });
+    const texts = [(await visitor.post('accounts', { id: hostile })).text];
+    await visitor.issue('tester', { name: hostile });
+    for (const page of [
+      `keys?${search}`,
+      `accounts?${search}`,
+      `account?${new URLSearchParams({ id: hostile })}`,
+      'keys',
+      'audit',
+      `sign-in?${new URLSearchParams({ next: hostile })}`,
+    ])
+      texts.push((await visitor.get(page)).text);
+    for (const text of texts) {
+      expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39; onfocus');
+      expect(text).not.toContain('<script>alert');
+    }
+  });
+
+  it.each<[string, RequestHandler | undefined]>([
+    ['without a parser', undefined],
+    ['behind express.urlencoded', express.urlencoded({ extended: false })],
+    ['behind express.urlencoded, extended', express.urlencoded({ extended: true })],
+  ])('has all its fields, repeated ones in their order, however many: %s', async (_, parser) => {
+    const app = await startApp(app => {
+      if (parser) app.use(parser);
+      app.post('/', async (request, response) => void response.json([...(await readForm(request))]));
+    });
+    const ids = Array.from({ length: 150 }, (_, at) => ['id', `key_${at}`] as [string, string]);
+    const sent: [string, string][] = [['form_token', 'x&=ä'], ...ids, ['empty', '']];
+    const response = await fetch(app.url, { method: 'POST', body: new URLSearchParams(sent) });
+    expect(await response.json()).toEqual(sent);
+  });
+});
+
+describe('a dashboard response', () => {
+  it.each(['sign-in', 'accounts', 'nothing-here', 'assets/style.css', 'assets/copy.js'])(
+    'has the security headers: %s',
+    async page => {
+      const { headers, text } = await (await operatorAt(shared)).get(page);
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'content-security-policy':
+          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'same-origin',
+        'cache-control': page.startsWith('assets/') ? 'no-cache' : 'no-store',
+      });
+      expect(text).not.toMatch(/(src|href|action)="(https?:)?\/\//);
+    },
+  );
+
+  it('is 304 for an unchanged asset, and 404 for a file outside the assets', async () => {
+    const first = await stranger().get('assets/style.css');
+    const again = await stranger().get('assets/style.css', { 'if-none-match': first.headers.get('etag')! });
+    expect([again.status, again.text]).toEqual([304, '']);
+    for (const page of [
+      'assets/../dashboard.ts',
+      'assets/%2e%2e/dashboard.ts',
+      'assets/',
+      'assets/constructor',
+    ])
+      expect((await (await operatorAt(shared)).get(page)).status).toBe(404);
+  });
+});
+
+describe('the header of a trusted proxy', () => {
+  let near: DashboardVisitor;
+  let far: DashboardVisitor;
+  const { log: farLog, lines: farLines } = capturedLog();
+  beforeAll(async () => {
+    const proxy = {
+      roles: { anna: 'admin', vera: 'viewer' },
+      role_header: 'X-Forwarded-Groups',
+      header_roles: { support: 'operator', staff: 'viewer' },
+    };
+    const trusting = (addresses: string[], options = {}) =>
+      dashboard(dashboardAdmin({ proxy: { ...proxy, addresses } }), {}, options);
+    near = await trusting(['192.0.2.0/24', '127.0.0.0/8']);
+    far = await trusting(['192.0.2.0/24', '::1', '127.0.0.2'], { log: farLog });
+  });
+  const seen = async (headers: Record<string, string>, at = near) => {
+    const page = await stranger(at.base).get('', headers);
+    return whoIn(page) ?? page.status;
+  };
+  const user = (name: string, groups?: string) => ({
+    'x-forwarded-user': name,
+    ...(groups !== undefined && { 'x-forwarded-groups': groups }),
+  });
+
+  it.each<[string, Record<string, string>, string | number]>([
+    ['by name', user('anna'), 'anna'],
+    ['by name before group', user('vera', 'support'), 'vera · viewer'],
+    ['by the most powerful group', user('otto', 'sales, staff, support'), 'otto · operator'],
+    ['a name of the language', user('constructor'), 403],
+    ['a group of the language', user('eve', 'toString,sales'), 403],
+    ['several names', user('anna, eve'), 400],
+    ['nobody', {}, 303],
+  ])('lets in with a role, and nobody else: %s', async (_, headers, expected) => {
+    expect(await seen(headers)).toBe(expected);
+  });
+
+  it('says whom it has named, as text', async () => {
+    const { status, text } = await stranger(near.base).get('', user('<eve>'));
+    expect(status).toBe(403);
+    expect(text).toContain('The proxy names you &lt;eve&gt;, who is not let in.');
+  });
+
+  it.each([
+    ['of names is refused', ['x-forwarded-user', 'eve', 'x-forwarded-user', 'anna'], 400],
+    [
+      'of groups counts for nothing',
+      ['x-forwarded-user', 'otto', 'x-forwarded-groups', 'support', 'x-forwarded-groups', 'sales'],
+      403,
+    ],
+  ])('when there is a second one %s', async (_, headers, status) => {
+    const sent = request(near.base, { headers: ['host', '127.0.0.1', ...headers] }).end();
+    const [reply] = await once(sent, 'response');
+    await textOf(reply);
+    expect(reply.statusCode).toBe(status);
+  });
+
+  it('works beside passwords, and changes who uses the browser at the next request', async () => {
+    const byPassword = stranger(near.base);
+    expect((await byPassword.signIn()).status).toBe(303);
+    expect(whoIn(await byPassword.get(''))).toBe('olga');
+    const visitor = stranger(near.base);
+    const names = [];
+    for (const name of ['anna', 'vera', 'anna']) names.push(whoIn(await visitor.get('', user(name))));
+    expect(names).toEqual(['anna', 'vera · viewer', 'anna']);
+    // A session of it is of no use without it.
+    expect((await visitor.get('')).status).toBe(303);
+  });
+
+  it('is ignored on other connections, whatever other headers say, and logged once a minute', async () => {
+    for (const more of [{}, forwardedFor('192.0.2.1'), { 'x-real-ip': '127.0.0.2' }])
+      expect(await seen({ ...user('anna'), ...more }, far)).toBe(303);
+    const logged = farLines.filter(({ msg }) => msg.includes('not from an address of admin.proxy'));
+    expect(logged).toEqual([expect.objectContaining({ address: '127.0.0.1', header: 'x-forwarded-user' })]);
+  });
+});
+
+describe('the dashboard in a parent application', () => {
+  /** An application with the dashboard at `/ops`, and somebody who has not signed in. */
+  async function mounted(
+    options: GatewayOptions = {},
+    admin: object = {},
+    before: (app: Express) => unknown = () => {},
+  ): Promise<{ url: string; visitor: DashboardVisitor }> {
+    const gateway = await mountable({ url: unused }, { admin } as object, options);
+    const { url } = await startApp(app => {
+      before(app);
+      app.use('/ops', gateway.dashboard);
+      app.use((_request, response) => void response.status(418).send('parent'));
+    });
+    return { url, visitor: new DashboardVisitor(`${url}/ops/`) };
+  }
+  /** As a parent application tells who is signed in there. */
+  const operatorOf: GatewayOptions['operatorOf'] = ({ headers }) => headers['x-user'] as string | undefined;
+  const as = (name: string) => ({ 'x-user': name });
+
+  it('leaves its paths to the parent when no sign-in is configured', async () => {
+    const { visitor } = await mounted();
+    for (const page of ['', 'accounts', 'sign-in', 'assets/style.css'])
+      expect(await visitor.get(page)).toMatchObject({ status: 418, text: 'parent' });
+  });
+
+  it('has its own sign-in at its mount path, relative links only, and a style at any depth', async () => {
+    const { url, visitor } = await mounted({}, dashboardAdmin());
+    const bare = await fetch(`${url}/ops`, { redirect: 'manual' });
+    expect([bare.status, bare.headers.get('location')]).toEqual([303, 'ops/']);
+    expect((await visitor.get('')).location).toBe('sign-in');
+    expect((await visitor.signIn()).location).toBe('.');
+    const { text } = await visitor.get('accounts');
+    expect(text).toContain(operator.name);
+    expect(text).not.toMatch(/(href|src|action)="\//);
+    expect((await fetch(`${url}/elsewhere`)).status).toBe(418);
+    for (const path of ['none', 'accounts/acme', 'a/b/']) {
+      const address = `${url}/ops/${path}`;
+      const missing = await fetch(address);
+      const [, style = ''] = /rel="stylesheet" href="([^"]+)"/.exec(await missing.text())!;
+      expect([missing.status, new URL(style, address).href]).toEqual([404, `${url}/ops/assets/style.css`]);
+    }
+  });
+
+  it('accepts the user of the parent, names them in the audit log, and asks for no password', async () => {
+    const { visitor } = await mounted({ operatorOf });
+    const refused = await visitor.get('accounts');
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining('You may not use this dashboard.'),
+    ]);
+    expect((await visitor.get('accounts', as('ada'))).status).toBe(200);
+    // A form is taken only from the user it was made for.
+    for (const headers of [as('bob'), {}])
+      expect((await visitor.post('accounts', { id: 'acme' }, headers)).status).toBe(403);
+    expect((await visitor.get('account?id=acme', as('ada'))).status).toBe(404);
+    await visitor.get('accounts', as('ada'));
+    expect((await visitor.post('accounts', { id: 'acme' }, as('ada'))).status).toBe(303);
+    expect((await visitor.get('audit', as('ada'))).text).toMatch(/class="name">ada<\/td>/);
+    expect((await visitor.get('sign-in', as('ada'))).status).toBe(404);
+  });
+
+  it('accepts forms that the parent has already parsed', async () => {
+    const parsing = (app: Express) => app.use(express.urlencoded({ extended: true }));
+    const { visitor } = await mounted({}, dashboardAdmin(), parsing);
+    await visitor.signIn();
+    await visitor.get('accounts');
+    expect((await visitor.post('accounts', { id: 'acme' })).location).toBe('account?id=acme');
+  });
+});

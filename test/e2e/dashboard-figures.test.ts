@@ -1,0 +1,562 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/catalog/default-models.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import {
+  DashboardVisitor,
+  dashboardAdmin,
+  linkIn,
+  operator,
+  operatorAt,
+  password_hash,
+  tableRows,
+} from '../support/dashboard-visitor.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import {
+  ask,
+  clientKey,
+  type GatewayUnderTest,
+  startGateway,
+  upstreamKey,
+} from '../support/gateway-under-test.ts';
+import { liveEvents } from '../support/live-events.ts';
+import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
+import { until } from '../support/until.ts';
+import { halfAYear } from '../support/usage-rows.ts';
+
+/** What the dashboard counts: requests, the overview, models, and usage. */
+
+const [model, alone_model] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.0'];
+const unused = 'http://127.0.0.1:9/v1';
+let simulator: Simulator;
+let place: RecordsPlace;
+let gateway: GatewayUnderTest;
+let visitor: DashboardVisitor;
+/** Without money. */
+let otto: DashboardVisitor;
+
+const send = async (id: string, more: object = {}, key = clientKey): Promise<void> => {
+  const headers = { 'x-request-id': id, authorization: `Bearer ${key}` };
+  await (await gateway.post(ask('Hello?', more), { headers })).text();
+};
+
+/** A request that a second provider answers after the first has failed, sixty others, one that fails and one that is limited. */
+beforeAll(async () => {
+  [simulator, place] = await Promise.all([startSimulator({ api_key: null }), recordsPlace()]);
+  const users = {
+    olga: { password_hash },
+    otto: { password_hash, role: 'operator' },
+    vera: { password_hash, role: 'viewer' },
+  };
+  gateway = await startGateway({
+    upstream: simulator.url,
+    config: {
+      admin: dashboardAdmin({ users }),
+      stores: place.stores,
+      plans: { one: { requests_per_minute: 1 } },
+      accounts: {
+        tester: { keys: [{ value: clientKey }] },
+        fresh: { keys: [{ value: 'sk-of-fresh' }] },
+        throttled: { plan: 'one', keys: [{ value: 'sk-throttled' }] },
+      },
+      providers: {
+        upstream: { adapter: 'vllm', base_url: simulator.url },
+        broken: { adapter: 'openai', base_url: unused },
+      },
+      models: [
+        {
+          ...defaultModels('upstream')[0]!,
+          upstreams: [
+            { provider: 'broken', model: 'away' },
+            { provider: 'upstream', model: 'aion-3.5', priority: 2 },
+          ],
+        },
+        { ...defaultModels('broken').find(({ id }) => id === alone_model)! },
+      ],
+    } as never,
+  });
+  [visitor, otto] = [await operatorAt(gateway), await operatorAt(gateway, 'otto')];
+  await send('covered', { stream: true });
+  for (let at = 0; at < 60; at++) await send(`of-many-${at}`);
+  await send('failed', { model: alone_model });
+  for (let at = 0; at < 2; at++) await send('throttled', {}, 'sk-throttled');
+  await send('last');
+  await until(async () => (await visitor.get('request?id=last')).status === 200);
+  await until(async () => (await visitor.get('request?id=throttled')).text.includes('2 requests came'));
+}, 60_000);
+afterAll(async () => {
+  await gateway?.close();
+  await Promise.all([simulator?.close(), place?.remove()]);
+});
+
+const textOf = async (page: string, of = visitor): Promise<string> => (await of.get(page)).text;
+
+describe('the page of one request', () => {
+  it('shows how it ended, what it used and every attempt', async () => {
+    const text = await textOf('request?id=covered');
+    const [failed, answered] = tableRows(text);
+    expect(failed).toEqual([
+      'broken',
+      'away',
+      expect.stringMatching(/ s$/),
+      '0.000 s',
+      'none',
+      '–',
+      expect.stringMatching(/ s$/),
+      'failed unreachable',
+      expect.stringMatching(/^connect ECONNREFUSED (?!127)/),
+    ]);
+    expect(answered!.slice(0, 2)).toEqual(['upstream', 'aion-3.5']);
+    expect([answered![4], answered![7]]).toEqual(['200', 'completed']);
+    expect(answered![5]).toMatch(/^\d+\.\d+ s$/);
+    expect(text).toContain(`<dt>Model</dt><dd>${model}</dd>`);
+    expect(text).toContain('chat.completions, streamed');
+    expect(text).toMatch(/<dt>Cost<\/dt><dd>.*\$/);
+  });
+
+  it('answers 404 with advice for an id that no request has, and shows it as text', async () => {
+    const asked = new URLSearchParams({ id: '<script>x</script>' });
+    const { status, text } = await visitor.get(`request?${asked}`);
+    expect(status).toBe(404);
+    expect(text).toContain('The ledger has no request with this id.');
+    expect(text).toContain('&lt;script&gt;x&lt;/script&gt;');
+    expect(text).not.toContain('<script>x');
+  });
+
+  it('has a timeline of stages and attempts with the figures that its bars show', async () => {
+    const table = /aria-label="Timeline".*?<\/table>/s.exec(await textOf('request?id=covered'))![0];
+    const spans = tableRows(table);
+    const names = spans.map(([name]) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['auth onHeaders', 'Attempt 1 broken', 'Attempt 2 upstream']),
+    );
+    expect(names[0]).toContain('onHeaders');
+    const begins = spans.map(([, begin = '']) => Number.parseFloat(begin.replaceAll('\u202f', '')));
+    expect(begins).toEqual(begins.toSorted((a, b) => a - b));
+    for (const [, , took] of spans) expect(took).toMatch(/^[\d.\u202f]+\u00a0ms$/);
+    expect(table.match(/<svg class="span" aria-hidden="true"/g)).toHaveLength(spans.length);
+  });
+
+  it('says which limit refused it, and what its client was told of which field', async () => {
+    const throttled = await textOf('request?id=throttled');
+    for (const part of [
+      'rate-limit',
+      '<code>rate_limited</code>',
+      '<dt>Refused by</dt><dd>the limit <code>requests_per_minute</code></dd>',
+      'It ended before a provider was called.',
+    ])
+      expect(throttled).toContain(part);
+  });
+
+  it('shows what providers said to admins alone', async () => {
+    const seen = await textOf('request?id=failed', await operatorAt(gateway, 'vera'));
+    expect(seen).toContain('failed</span> unreachable');
+    expect(seen).not.toContain('ECONNREFUSED');
+    expect(await textOf('request?id=failed')).toContain('ECONNREFUSED');
+  });
+});
+
+describe('the list of requests', () => {
+  it('has the newest first, a page at a time, and is read back to the newest', async () => {
+    const idsIn = (text: string) => [...text.matchAll(/href="request\?id=([^"]*)"/g)].map(([, id]) => id);
+    const first = await textOf('requests?since=all');
+    expect([tableRows(first).length, idsIn(first)[0], linkIn(first, 'prev')]).toEqual([
+      50,
+      'last',
+      undefined,
+    ]);
+    const second = await textOf(linkIn(first, 'next')!);
+    expect([tableRows(second).length, idsIn(second).at(-1), linkIn(second, 'next')]).toEqual([
+      15,
+      'covered',
+      undefined,
+    ]);
+    // Fifty are newer than the second page, which is the first page.
+    const back = await textOf(linkIn(second, 'prev')!);
+    expect(tableRows(back)).toEqual(tableRows(first));
+    expect(linkIn(back, 'prev')).toBeUndefined();
+    // More are newer than the oldest: the nearest fifty of them are shown.
+    const oldest_ms = Date.parse(/.*<time datetime="([^"]*)"/s.exec(second)![1]!);
+    const near = await textOf(`requests?since=all&before=${oldest_ms}_zzz`);
+    expect(idsIn(near)).toEqual([...idsIn(first), ...idsIn(second)].slice(-51, -1));
+    expect([linkIn(near, 'prev'), linkIn(near, 'next')]).toEqual([expect.any(String), expect.any(String)]);
+  });
+
+  it.each([
+    ['end=failed', 2],
+    ['end=refused', 1],
+    ['end=upstream_failed', 1],
+    ['end=completed&provider=upstream&since=all', 50],
+    ['end=client_gone', 0],
+    ['provider=broken', 1],
+    ['model=aion-labs%2Faion-3.5&since=hour', 50],
+    ['model=no%2Fsuch', 0],
+    ['account=tester', 50],
+    ['account=nobody', 0],
+    ['key=key_none', 0],
+    ['end=nonsense&since=nonsense&until=nonsense', 50],
+    ['error_type=rate_limit_error', 1],
+    ['error_type=none_such', 0],
+    ['code=rate_limited', 1],
+    ['failed_at=upstream', 0],
+    ['failed_at=broken&provider=broken', 1],
+    ['provider=(none)', 1],
+    ['model=(none)', 1],
+    ['since=2001-01-01T00:00Z&until=2001-01-02T00:00Z', 0],
+    ['since=2001-01-01T00:00Z&end=failed', 2],
+    // A broken link is one to some page.
+    ['after=x', 50],
+    ['after=1_', 50],
+    ["after=1_'%20OR%201=1", 0],
+    ['before=x', 50],
+    ["before=1_'%20OR%201=1", 50],
+  ])('is filtered by the address: %s', async (query, expected) => {
+    const { status, text } = await visitor.get(`requests?${query}`);
+    expect([status, tableRows(text).length]).toEqual([200, expected]);
+    if (expected === 0) expect(text).toMatch(/No request (matches )?in /);
+  });
+
+  it('keeps its filters from page to page, and any time in its form', async () => {
+    const hour = await textOf('requests?provider=upstream&since=hour');
+    expect(hour).toMatch(/href="requests\?provider=upstream&amp;since=hour&amp;after=[^"]*" rel="next"/);
+    expect(hour).toMatch(/<option value="hour" selected>/);
+    const text = await textOf('requests?since=2001-01-01T00:00Z&until=2001-01-02T00:00Z&account=tester');
+    for (const part of [
+      'No request matches in 2001-01-01 00:00 to 2001-01-02 00:00.',
+      '<option value="2001-01-01T00:00Z" selected>2001-01-01 00:00 to 2001-01-02 00:00<',
+      '<input type="hidden" name="until" value="2001-01-02T00:00Z">',
+    ])
+      expect(text).toContain(part);
+  });
+
+  it('has what the client of a refused request was told, as has its page with the field', async () => {
+    await send('refused', { temperature: 9 });
+    await until(async () => (await visitor.get('request?id=refused')).status === 200);
+    const text = await textOf('request?id=refused');
+    const [, message = ''] = /<dt>Reason<\/dt><dd>(temperature: [^<]*) <span/.exec(text)!;
+    expect(text).toContain('<code>temperature</code>');
+    expect(await textOf('requests')).toContain(`reason">${message}</span>`);
+  });
+});
+
+describe('the overview', () => {
+  it('shows requests, errors and times to the first token of a range, each with a link to its requests', async () => {
+    await send('no-model', { model: 'no/such' });
+    await gateway.stream(ask('Hello?'));
+    const asked = '.?since=quarter&by=error_type&as=table';
+    await until(async () => /first token p50.*?0\.\d+ s/is.test(await textOf(asked)));
+    const links = [...(await textOf(asked)).matchAll(/href="(requests\?[^"]*)"/g)].map(([, link]) =>
+      link!.replaceAll('&amp;', '&'),
+    );
+    const failed = links.find(link => link.includes('error_type=invalid_request_error&end=client_error'))!;
+    expect(await textOf(failed)).toContain('400');
+    const charts = await textOf('.?since=quarter&by=model');
+    expect(charts.match(/<figure class="trend">/g)).toHaveLength(3);
+    const drawn = /<a href="(requests\?[^"]*)" tabindex="-1"><title>[^<]*no known model: \d+</.exec(charts);
+    expect(await textOf(drawn![1]!.replaceAll('&amp;', '&'))).toContain('invalid_request_error');
+  });
+});
+
+interface Figures {
+  readonly requests: number;
+  readonly failures: number;
+  readonly tokens: number;
+  readonly in_flight: number;
+  readonly first_tokens: readonly { readonly within_s: number | null; readonly count: number }[];
+  readonly html: Readonly<Record<string, string>>;
+}
+
+describe('the stream of the overview', () => {
+  const figuresIn = (event: { readonly data: string } | undefined) => JSON.parse(event!.data) as Figures;
+  /** What a new stream tells first. */
+  const read = async (of: DashboardVisitor): Promise<Figures> => {
+    const stream = await liveEvents(of, 'overview-live');
+    const event = await stream.next();
+    stream.leave();
+    return figuresIn(event);
+  };
+
+  it('has what has been counted, and money for those who see some', async () => {
+    const before = await read(visitor);
+    const reply = (await (await gateway.post(ask('Hello?'))).json()) as { usage: { total_tokens: number } };
+    await gateway.stream(ask('Hello?'));
+    await send('no-model-again', { model: 'no/such' });
+    const after = await read(visitor);
+    expect(after.requests - before.requests).toBe(3);
+    expect(after.failures - before.failures).toBe(0);
+    expect(after.tokens - before.tokens).toBeGreaterThan(reply.usage.total_tokens);
+    expect(after.first_tokens.at(-1)).toEqual({
+      within_s: null,
+      count: before.first_tokens.at(-1)!.count + 1,
+    });
+    expect(after.in_flight).toBe(0);
+    const parts = ['failures', 'limits', 'providers', 'traffic'];
+    expect(Object.keys(after.html).sort()).toEqual(['cost', ...parts]);
+    expect(Object.keys((await read(otto)).html).sort()).toEqual(parts);
+  });
+
+  it('ends when its reader signs out', async () => {
+    const reader = await operatorAt(gateway);
+    const stream = await liveEvents(reader, 'overview-live');
+    await stream.next();
+    await reader.get('');
+    await reader.post('sign-out', {});
+    let last: string | undefined;
+    for (let event = await stream.next(); event; event = await stream.next()) last = event.event;
+    expect(last).toBe('signed-out');
+  });
+
+  it('is refused to a person who has too many over all sessions, until one is closed', async () => {
+    const sessions = [visitor, await operatorAt(gateway)];
+    const streams = await Promise.all(
+      sessions.flatMap(one => Array.from({ length: 4 }, () => liveEvents(one, 'overview-live'))),
+    );
+    const refused = await visitor.get('overview-live');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
+    const other = await liveEvents(otto, 'overview-live');
+    expect(other.status).toBe(200);
+    streams[0]!.leave();
+    await until(async () => {
+      const again = await liveEvents(visitor, 'overview-live');
+      again.leave();
+      return again.status === 200;
+    });
+    for (const stream of [other, ...streams]) stream.leave();
+  });
+
+  it('requires a session, does not extend it, ends with it, and delays no shutdown', async () => {
+    const clock = new FakeClock();
+    const admin = dashboardAdmin({ session_idle_ms: 60_000 });
+    const idle = await startGateway({ upstream: unused, config: { admin }, options: { clock } });
+    const stranger = new DashboardVisitor(`${idle.adminUrl}/dashboard/`);
+    expect((await liveEvents(stranger, 'overview-live')).status).toBe(401);
+    await stranger.signIn();
+    const stream = await liveEvents(stranger, 'overview-live');
+    expect(figuresIn(await stream.next()).requests).toBe(0);
+    clock.advance(40_000);
+    expect(figuresIn(await stream.next()).requests).toBe(0);
+    clock.advance(40_000);
+    expect(await stream.next()).toMatchObject({ event: 'signed-out' });
+    expect(await stream.next()).toBeUndefined();
+    expect((await stranger.get('keys')).status).toBe(303);
+    await stranger.signIn();
+    const open = await liveEvents(stranger, 'overview-live');
+    await open.next();
+    const began_ms = performance.now();
+    const closed = idle.close();
+    expect(await open.next()).toBeUndefined();
+    await closed;
+    expect(performance.now() - began_ms).toBeLessThan(900);
+  });
+});
+
+describe('the page of models and providers', () => {
+  it('shows the state of each upstream, and no key', async () => {
+    const own = await startGateway({
+      upstream: unused,
+      others: [simulator],
+      providers: [
+        { breaker: { consecutive_failures: 2, open_ms: 600_000, max_open_ms: 600_000 } },
+        { max_concurrent: 7 },
+      ],
+      config: { admin: dashboardAdmin() },
+    });
+    const of = await operatorAt(own);
+    const shown = async () => (await textOf('models', of)).replaceAll(/<[^>]*>/g, ' ');
+    expect(await shown()).toMatch(/second\s+Active\s+closed\s+none\s+0 of 7/);
+    // The first fails at once, and the second answers instead.
+    for (let count = 0; count < 3; count++) expect((await own.post(ask('Hello?'))).status).toBe(200);
+    const text = await shown();
+    expect(text).toMatch(/upstream\s+paused, retrying in \d+ \w+\s+open/);
+    expect(text).toMatch(/upstream\s+\S+\s+1\s+1\s+paused[\s\S]*?second\s+\S+\s+2\s+1\s+Active/);
+    expect(text).not.toContain(upstreamKey);
+    await own.close();
+  });
+});
+
+const day_ms = 86_400_000;
+const command = async (...args: string[]): Promise<string> =>
+  (await runCommand({ providers: {}, models: [], stores: place.stores } as never, 'usage', '--csv', ...args))
+    .stdout;
+const exported = (query: string): Promise<string> => textOf(`usage-csv?${query}`);
+const lines = (csv: string): string[] => csv.trim().split(/\r?\n/);
+
+describe('usage', () => {
+  /** Of the account acme, used for every second exchange. */
+  let key: string;
+  beforeAll(async () => {
+    key = await place.look(async ({ keys, ledger }) => {
+      const who = { actor: operator.name, at_ms: Date.UTC(2025, 8, 1) };
+      const { record } = await keys.create({ account: 'acme', name: 'nightly', expires_ms: null }, who);
+      await ledger.insert(halfAYear(record.id));
+      return record.id;
+    });
+  });
+
+  it.each([
+    ['by=model', ['--by', 'model']],
+    ['by=account', ['--by', 'account']],
+    ['by=day&by=account&by=model', ['--by', 'day', '--by', 'account', '--by', 'model']],
+    ['account=acme&by=day', ['--account', 'acme', '--by', 'day']],
+    ['model=a%2Fb&by=account&by=month', ['--model', 'a/b', '--by', 'account', '--by', 'month']],
+    ['by=provider&by=day', ['--by', 'provider,day']],
+    ['account=acme&by=hour&by=key', ['--account', 'acme', '--by', 'hour', '--by', 'key']],
+    ['model=(none)&by=month', ['--model', '(none)', '--by', 'month']],
+  ])('is exported exactly as the command prints it: %s', async (query, args) => {
+    const csv = lines(await exported(`from=2025-09-01&to=2026-02-28&${query}`));
+    expect(csv.length).toBeGreaterThan(2);
+    expect(csv).toEqual(lines(await command('--from', '2025-09-01', '--to', '2026-02-28', ...args)));
+  });
+
+  it.each([
+    ['2025-09-17', '2025-10-04'],
+    ['2025-09-30', '2026-01-01'],
+    ['2025-10-02', '2025-10-31'],
+    ['2026-02-11', '2026-02-11'],
+  ])('has sums from %s to %s that match the single exchanges', async (from, to) => {
+    const csv = lines(await exported(`from=${from}&to=${to}&by=account`)).map(line => line.split(','));
+    const total = (name: string) =>
+      csv.slice(1).reduce((sum, cells) => sum + Number(cells[csv[0]!.indexOf(name)]), 0);
+    const rows = halfAYear().filter(({ started_ms }) => {
+      const day = new Date(started_ms).toISOString().slice(0, 10);
+      return from <= day && day <= to;
+    });
+    expect([total('requests'), total('total_tokens')]).toEqual([
+      rows.length,
+      rows.reduce((sum, { prompt_tokens, completion_tokens }) => sum + prompt_tokens + completion_tokens, 0),
+    ]);
+  });
+
+  it('is shown with the sums of the command', async () => {
+    const [titles, ...rows] = lines(
+      await command('--from', '2025-09-10', '--to', '2025-10-20', '--by', 'model'),
+    ).map(line => line.split(','));
+    const column = (name: string) => titles!.indexOf(name);
+    const page = (await textOf('usage?from=2025-09-10&to=2025-10-20')).replaceAll('\u202f', '');
+    for (const row of rows) {
+      expect(page).toContain(` class="number">${row[column('prompt_tokens')]}</td>`);
+      expect(page).toContain(` class="number">${row[column('total_tokens')]}</td>`);
+      expect(page).toContain(`exactly ${row[column('cost_usd')]} USD`);
+    }
+    const prompt = rows.reduce((sum, row) => sum + Number(row[column('prompt_tokens')]), 0);
+    expect(page).toContain(`<dt>Prompt tokens</dt><dd><strong>${prompt}</strong>`);
+  });
+
+  it('includes an exchange seconds after it has ended', async () => {
+    expect(await textOf('usage?account=fresh')).toContain('nothing of the account “fresh”');
+    const headers = { authorization: 'Bearer sk-of-fresh' };
+    const reply = await gateway.post(ask('Hello?'), { headers });
+    const { usage } = (await reply.json()) as { usage: { total_tokens: number } };
+    for (let tries = 0; !(await textOf('usage?account=fresh')).includes('Usage by model'); tries++) {
+      expect(tries).toBeLessThan(100);
+      await sleep(100);
+    }
+    const [titles, row] = lines(await exported('account=fresh&by=account')).map(line => line.split(','));
+    expect([row?.[0], row?.[titles!.indexOf('total_tokens')]]).toEqual(['fresh', `${usage.total_tokens}`]);
+  });
+
+  it.each([
+    ['from=yesterday', 'is no day'],
+    ['from=2026-02-31', 'is no day'],
+    ['from=2026-02-02&to=2026-02-01', 'is after the last'],
+    ['from=%3Cscript%3E', '&lt;script&gt;'],
+    ['key=key_of_no_account', ''],
+  ])('rejects %s with a readable message', async (query, words) => {
+    const page = await visitor.get(`usage?${query}`);
+    expect([page.status, page.text]).toEqual([422, expect.stringContaining(words)]);
+    expect((await visitor.get(`usage-csv?${query}`)).status).toBe(422);
+  });
+
+  it('is exported with each field once, and by no unknown one', async () => {
+    const { status, text } = await visitor.get(`usage-csv?${'&by=day'.repeat(1500)}`);
+    expect([status, text.slice(0, 20)]).toEqual([200, 'day,requests,errors,']);
+    expect((await visitor.get('usage-csv?by=key')).status).toBe(422);
+  });
+
+  /** The targets of a page's links, by their texts. */
+  const linksOf = (text: string): ReadonlyMap<string, URLSearchParams> =>
+    new Map(
+      [...text.matchAll(/<a href="usage\?([^"]*)"[^>]*>(?:<[^>]*>)?([^<]+)</g)].map(([, query, name]) => [
+        name!,
+        new URLSearchParams(query!.replaceAll('&amp;', '&')),
+      ]),
+    );
+
+  it('has times by name, which move with the calendar', async () => {
+    const text = await textOf('usage?time=7d&by=provider&show=requests&account=acme');
+    const day = (ago: number) => new Date(Date.now() - ago * day_ms).toISOString().slice(0, 10);
+    expect(text).toContain(`name="from" value="${day(6)}"`);
+    expect(text).toContain(`name="to" value="${day(0)}"`);
+    const links = linksOf(text);
+    expect([...links.keys()]).toEqual(
+      expect.arrayContaining(['Today', '7 days', '30 days', '90 days', 'This month', 'Last month']),
+    );
+    const kept = { account: 'acme', by: 'provider', show: 'requests' };
+    expect(Object.fromEntries(links.get('Last month')!)).toEqual({ time: 'last-month', ...kept });
+    expect(text).toMatch(/aria-current="true">7 days</);
+    const [, from] = /name="from" value="([^"]+)"/.exec(await textOf('usage?time=last-month'))!;
+    expect(from).toMatch(/-01$/);
+    expect(from! < `${day(0).slice(0, 8)}01`).toBe(true);
+  });
+
+  it('keeps time, group and measure from one look to the next', async () => {
+    const kept = { from: '2025-09-01', to: '2025-09-30', by: 'account', show: 'cost' };
+    const month = linksOf(await textOf(`usage?${new URLSearchParams(kept)}`));
+    expect(Object.fromEntries(month.get('acme')!)).toEqual({ ...kept, account: 'acme' });
+    const ofDay = Object.fromEntries(month.get('2025-09-17')!);
+    expect(ofDay).toEqual({ ...kept, from: '2025-09-17', to: '2025-09-17' });
+    const day = await textOf(`usage?${new URLSearchParams(ofDay)}`);
+    expect(day).toContain('<h2 id="hour">By hour</h2>');
+    expect(day).toContain('requests?since=2025-09-17T');
+
+    const keys = await textOf('usage?from=2025-09-01&to=2025-09-30&account=acme&by=key');
+    const [name, ofKey] = [...linksOf(keys)].find(([name]) => name.startsWith('nightly …'))!;
+    expect(ofKey.get('key')).toBe(key);
+    const one = await textOf(`usage?${ofKey}`);
+    expect(one).toContain(`Key <strong>${name}</strong>`);
+    const total = (text: string) => Number(/<dt>Requests<\/dt><dd><strong>(\d+)/.exec(text)![1]);
+    const acme = halfAYear(key).filter(
+      ({ account, started_ms }) => account === 'acme' && started_ms < Date.UTC(2025, 9, 1),
+    );
+    expect([total(keys), total(one)]).toEqual([
+      acme.length,
+      acme.filter(({ key_id }) => key_id === key).length,
+    ]);
+  });
+
+  it('tells since when there are sums by provider, and leaves out what is before and to come', async () => {
+    const text = await textOf('usage?from=2000-01-01&to=2099-12-31&account=acme&by=provider');
+    expect(text).toContain('is known from 2025-09-01 on; earlier days are left out.');
+    const acme = halfAYear().filter(({ account, provider }) => account === 'acme' && provider === 'cloud');
+    const [, row] = text.split('>cloud</a>');
+    expect(/class="number">(\d+)</.exec(row!)?.[1]).toBe(String(acme.length));
+    for (const year of [2000, 2099])
+      expect(await textOf(`usage?from=${year}-01-01&to=${year}-01-02&by=provider`)).toContain(
+        'The ledger has nothing',
+      );
+  });
+
+  it('is compared with the time before', async () => {
+    const text = await textOf('usage?from=2025-09-11&to=2025-09-20&show=requests');
+    expect(text).toContain('Compared with 2025-09-01 to 2025-09-10.');
+    const count = (from: number, to: number) =>
+      halfAYear().filter(
+        ({ started_ms }) => started_ms >= Date.UTC(2025, 8, from) && started_ms < Date.UTC(2025, 8, to),
+      ).length;
+    const [now, before] = [count(11, 21), count(1, 11)];
+    const change = Number((((now - before) / before) * 100).toFixed(1));
+    expect(text).toContain(
+      `<strong>${now}</strong> <span class="change">${change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change)}`} %</span>`,
+    );
+    expect(text).toContain('class="before"');
+    expect(await textOf('usage?from=2025-09-01&to=2025-09-20')).not.toContain('Compared with');
+  });
+
+  it('has no amounts of money for operators', async () => {
+    const text = await textOf('usage?from=2025-09-01&to=2025-09-30&show=cost', otto);
+    expect(text).toContain('Tokens by day');
+    expect(text).not.toMatch(/cost|USD|\$/i);
+    const csv = await textOf('usage-csv?from=2025-09-01&to=2025-09-30&by=day', otto);
+    expect(lines(csv)[0]).toMatch(/^day,requests.*total_tokens$/);
+  });
+});
