@@ -1,109 +1,19 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { startSimulator } from '../../src/simulator/server.ts';
-import { clientKey } from '../support/gateway-under-test.ts';
-import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
-import { install } from './install.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
-import { type Program, programs } from './programs.ts';
-import { type ProgramFacts, results_file } from './results.ts';
+import { parseArgs } from 'node:util';
 
-const inside = 'SLUICE_CLIENTS_INSIDE';
-const named = process.argv.slice(2);
-const names = named.length > 0 ? named : Object.keys(programs).filter(name => !programs[name]?.large);
-const unknown = names.filter(name => !programs[name]);
-if (unknown.length > 0)
-  throw new Error(`unknown: ${unknown.join(', ')}; there are: ${Object.keys(programs).join(', ')}`);
+// The libraries have thousands of modules.
+enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/node', import.meta.url)));
 
-const print = (line: string) => process.stdout.write(`${line}\n`);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, match: { type: 'string' }, programs: { type: 'boolean' } },
+});
 
-if (process.env[inside]) await runAll();
-else await prepare();
-
-/** Installs everything, and starts this script again where nothing but loopback can be reached. */
-async function prepare(): Promise<void> {
-  for (const name of names) {
-    print(`installing ${name}`);
-    await install(name, programs[name]!);
-  }
-  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
-  const up = 'ip link set lo up && exec "$0" "$@"';
-  const script = fileURLToPath(import.meta.url);
-  const command = ['sh', '-c', up, process.execPath, ...process.execArgv, script, ...names];
-  const options = { stdio: 'inherit', env: { ...process.env, [inside]: '1' } } as const;
-  const { status, error } = spawnSync('unshare', ['--net', ...asRoot, '--', ...command], options);
-  if (error) throw error;
-  process.exitCode = status ?? 1;
-}
-
-async function runAll(): Promise<void> {
-  const simulator = await startSimulator({ cached_tokens: 0.5, recorded_requests: 10_000 });
-  const sections = { server: { non_stream_timeout_ms: 2000 }, messages: { enabled: true } };
-  const sidecar = await startSidecar(sidecarConfig(simulator.url, sections));
-  const through = { url: `${sidecar.url}/v1`, key: clientKey };
-  try {
-    for (const name of names) {
-      const program = programs[name]!;
-      const direct =
-        program.endpoint === '/v1/chat/completions'
-          ? await outcomeOf(name, program, { ...through, url: simulator.url }, simulator)
-          : undefined;
-      const outcome = await outcomeOf(name, program, through, simulator);
-      const slow =
-        program.is_driver && !outcome.always_streams
-          ? await outcomeOf(name, program, through, simulator, 'Hello [[sim:ttft=4000]]')
-          : undefined;
-      report(name, direct, outcome);
-      keep(factsOf(name, program, outcome, slow));
-    }
-  } finally {
-    await sidecar.stop();
-    await simulator.close();
-  }
-}
-
-function report(name: string, direct: Outcome | undefined, outcome: Outcome): void {
-  const said = (result: Outcome) => (result.works ? 'works' : 'fails');
-  const { output, ...seen } = outcome;
-  print(`${name}: ${said(outcome)}${direct ? `, ${said(direct)} without the gateway` : ''}`);
-  print(`  ${JSON.stringify(seen)}`);
-  if (direct) print(`  ${JSON.stringify({ ...direct, output: undefined })} without the gateway`);
-  if (outcome.works) return;
-  process.exitCode = 1;
-  print(output.slice(-3000));
-}
-
-function factsOf(
-  name: string,
-  { client, packages, endpoint, why, needs, answer }: Program,
-  outcome: Outcome,
-  slow: Outcome | undefined,
-): ProgramFacts {
-  const { works, shows_reasoning, shows_usage, returns_reasoning, always_streams } = outcome;
-  return {
-    name,
-    client,
-    version: /.@(.+)/.exec(packages[0] ?? '')?.[1] ?? '',
-    package: (packages[0] ?? '').replace(/(.)@.+/, '$1'),
-    endpoint,
-    why,
-    ...(needs !== undefined && { needs }),
-    works,
-    shows_reasoning,
-    shows_usage,
-    calls_tools: works && !answer,
-    returns_reasoning,
-    always_streams,
-    ...(slow && { repeats_after_524: slow.requests > 1 }),
-  };
-}
-
-/** Puts the facts in the place of earlier ones of the same name. */
-function keep(facts: ProgramFacts): void {
-  const all = JSON.parse(readFileSync(results_file, 'utf8')) as ProgramFacts[];
-  const order = Object.keys(programs);
-  const kept = [...all.filter(({ name }) => name !== facts.name), facts];
-  kept.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-  writeFileSync(results_file, `${JSON.stringify(kept, null, 2)}\n`);
+if (values.programs || positionals.length > 0) {
+  const { runPrograms } = await import('./programs/run.ts');
+  await runPrograms(positionals);
+} else {
+  const { runInstalled } = await import('./installed.ts');
+  if (!(await runInstalled(values))) process.exitCode = 1;
 }

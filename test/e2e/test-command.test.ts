@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { commandsOf } from '../run.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
@@ -45,4 +46,9 @@ it('gives each test file the process as it was at the start', async () => {
   const { code, output } = await run('?-*.ts', environment);
   expect(output).toContain('2 passed, 2 total');
   expect(code).toBe(0);
+});
+
+it('runs the client libraries after jest, and with arguments jest alone', () => {
+  const clients = scripts.clients!.split(' ').slice(1);
+  expect(commandsOf([])).toEqual([...commandsOf(['x']).map(words => words.slice(0, -1)), clients]);
 });

@@ -30,7 +30,7 @@ import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.t
 import { passthroughRuleSchema } from '../../../src/upstream/passthrough/passthrough-rule.ts';
 import { breakerSchema } from '../../../src/upstream/routing/circuit-breaker.ts';
 import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts';
-import { clientTable } from '../clients/table.ts';
+import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
 
 /**

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { ReceivedRequest, Simulator } from '../../src/simulator/server.ts';
+import type { ReceivedRequest, Simulator } from '../../../src/simulator/server.ts';
 import { folderOf } from './install.ts';
 import type { Place, Program } from './programs.ts';
 

@@ -1,8 +1,8 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
-/** Every request and connection that this process begins, whether it succeeds or not, until it is stopped. */
-export class NetworkWatch {
+/** Every request and connection that this process begins, whether it succeeds or not. */
+class NetworkWatch {
   /** Names and addresses as they were asked for. */
   readonly hosts = new Set<string>();
   readonly #listeners: Readonly<Record<string, (message: unknown) => void>> = {
@@ -27,8 +27,7 @@ export class NetworkWatch {
   constructor() {
     for (const [channel, listener] of Object.entries(this.#listeners)) subscribe(channel, listener);
   }
-
-  stop(): void {
-    for (const [channel, listener] of Object.entries(this.#listeners)) unsubscribe(channel, listener);
-  }
 }
+
+/** From before the first library is loaded. */
+export const network = new NetworkWatch();

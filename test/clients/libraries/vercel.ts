@@ -22,6 +22,9 @@ import {
   type Wish,
 } from './client.ts';
 
+// It would print what it makes of every request.
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+
 /** The Vercel AI SDK with its provider for servers like this one, on chat completions. */
 export const vercelChat: Connect = ({ url, key, retries }) => {
   const settings = { name: 'sluice', apiKey: key, baseURL: url };

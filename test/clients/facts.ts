@@ -1,4 +1,4 @@
-/** What a client library makes of this interface: a row of the table in docs/clients.md, held true by `test/e2e/client-*.test.ts`. */
+/** What a client library makes of this interface: a row of the table in docs/clients.md, held true by the tests beside it. */
 export interface ClientFacts {
   readonly client: string;
   /** The npm packages that are tested. */
@@ -8,9 +8,6 @@ export interface ClientFacts {
   readonly needs?: string;
   /** The gateway's configuration that this row is true of; the defaults without it. */
   readonly under?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>;
-  /** Takes whole replies and streams of reasoning models. */
-  readonly reply: boolean;
-  readonly stream: boolean;
   /** Where the client shows reasoning, if it does. */
   readonly reasoning?: string;
   /** Sends the reasoning of a tool call back with the tool's answer. */
@@ -25,13 +22,11 @@ export interface ClientFacts {
   readonly capped?: { readonly reply?: string; readonly stream: string };
 }
 
-const taken = { reply: true, stream: true, running_usage: true };
-const chat = { endpoint: '/v1/chat/completions', ...taken } as const;
-const responses = { endpoint: '/v1/responses', ...taken, returns_reasoning: true } as const;
+const chat = { endpoint: '/v1/chat/completions', running_usage: true } as const;
+const responses = { endpoint: '/v1/responses', running_usage: true, returns_reasoning: true } as const;
 /** Usage is in the first and last events only. */
 const messages = {
   endpoint: '/v1/messages',
-  ...taken,
   running_usage: false,
   under: { messages: { enabled: true } },
 } as const;
@@ -91,7 +86,12 @@ export const clientFacts = {
   },
   langChainResponses: { ...langChain, ...responses, running_usage: false, reasoning: 'contentBlocks' },
   tanStackChat: { ...chat, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
-  tanStackResponses: { ...responses, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
+  tanStackResponses: {
+    ...responses,
+    ...tanStack,
+    reasoning: 'REASONING_MESSAGE_CONTENT',
+    capped: { reply: 'max_output_tokens', stream: 'max_output_tokens' },
+  },
   agentsChat: {
     ...agents,
     ...chat,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { type ProgramFacts, results_file } from '../../clients/results.ts';
 import { type ClientFacts, clientFacts } from './facts.ts';
+import { type ProgramFacts, results_file } from './programs/results.ts';
 
 const { devDependencies } = JSON.parse(
-  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { devDependencies: Record<string, string> };
 
 /** The README's table of clients: what each needs, and what it makes of reasoning, tools and usage. */
@@ -23,7 +23,7 @@ function cellsOf({ client, packages, endpoint, under, needs, ...facts }: ClientF
   return [
     `${client}: ${packages.map(versionOf).join(', ')}`,
     `\`${endpoint}\``,
-    worksOf(facts, settings),
+    settings.length > 0 ? 'with the setting' : 'yes',
     settings.map(setting => `\`${setting}\``).join(', ') || '–',
     facts.reasoning === undefined ? '–' : `\`${facts.reasoning}\``,
     toolsOf(facts.returns_reasoning),
@@ -61,15 +61,6 @@ function settingsOf(under: ClientFacts['under']): string[] {
   return Object.entries(under ?? {}).flatMap(([section, options]) =>
     Object.entries(options).map(([name, value]) => `${section}.${name}: ${value}`),
   );
-}
-
-function worksOf(
-  { reply, stream }: Pick<ClientFacts, 'reply' | 'stream'>,
-  settings: readonly string[],
-): string {
-  if (settings.length > 0) return 'with the setting';
-  if (reply && stream) return 'yes';
-  return stream ? '**streams only**' : '**no**';
 }
 
 function after524(facts: { always_streams?: boolean; repeats_after_524?: boolean }): string {

@@ -1,0 +1,344 @@
+import { readFileSync } from 'node:fs';
+import Anthropic from '@anthropic-ai/sdk';
+import { expect } from 'expect';
+import { startSimulator } from '../../../src/simulator/server.ts';
+import { clientKey } from '../../support/gateway-under-test.ts';
+import { startScriptedUpstream, streamed, whole } from '../../support/scripted-upstream.ts';
+import { until } from '../../support/until.ts';
+import {
+  expectAborted,
+  gateway,
+  gatewayWith,
+  asked as sent,
+  simulator,
+  truth,
+  untilTheEnd,
+} from '../place.ts';
+import { triedOf } from '../tried.ts';
+
+const model = 'aion-labs/aion-3.5';
+const question = 'Why do rivers bend?';
+type Params = Anthropic.MessageCreateParamsNonStreaming;
+type Content = Anthropic.MessageParam['content'];
+
+const clientOf = (url: string) =>
+  new Anthropic({ apiKey: clientKey, authToken: null, baseURL: url, maxRetries: 0 });
+const anthropic = clientOf(gateway.url);
+const asked = (content: Content, more: object = {}) =>
+  ({ model, max_tokens: 4000, messages: [{ role: 'user', content }], ...more }) as Params;
+const tools = [
+  {
+    name: 'roll',
+    description: 'Rolls a die.',
+    input_schema: { type: 'object' as const, properties: { sides: { type: 'integer' } } },
+  },
+];
+/** Both ways to have a message. */
+const ways = {
+  whole: (params: Params, client = anthropic) => client.messages.create(params),
+  streamed: (params: Params, client = anthropic) => client.messages.stream(params).finalMessage(),
+};
+const bothWays = (title: string, test: (way: keyof typeof ways) => Promise<unknown>) =>
+  Object.fromEntries(
+    (['whole', 'streamed'] as const).map(way => [`${title} (${way})`, () => test(way)] as const),
+  );
+
+const textOf = ({ content }: Anthropic.Message) =>
+  content.map(block => (block.type === 'text' ? block.text : '')).join('');
+const thinkingOf = ({ content }: Anthropic.Message) =>
+  content.map(block => (block.type === 'thinking' ? block.thinking : '')).join('');
+const usesIn = (content: Anthropic.ContentBlock[]) => content.filter(block => block.type === 'tool_use');
+/** The turn with the results of its calls. */
+const answered = (content: Anthropic.ContentBlock[]): Anthropic.MessageParam[] => [
+  { role: 'assistant', content },
+  {
+    role: 'user',
+    content: usesIn(content).map(({ id }, at) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: `It shows ${at}`,
+    })),
+  },
+];
+
+/** Metrics of the gateway, which settles after its client has the reply. */
+const counted = (labels: Record<string, string>, name = 'sluice_requests_total') =>
+  gateway.metric(name, labels);
+async function expectCounted(labels: Record<string, string>, run: () => Promise<unknown>): Promise<void> {
+  const [all, before] = [await counted({}), await counted(labels)];
+  await run();
+  await until(async () => (await counted({})) > all);
+  expect([await counted({}), await counted(labels)]).toEqual([all + 1, before + 1]);
+}
+
+triedOf('whole replies', 'anthropicMessages', {
+  'have all fields, and the usage of the upstream': async () => {
+    await expectCounted({ endpoint: 'messages', end_reason: 'completed' }, async () => {
+      const message = await anthropic.messages.create(asked(question));
+      const { text, reasoning, usage } = await truth();
+      expect(message).toMatchObject({ type: 'message', role: 'assistant', model, stop_reason: 'end_turn' });
+      expect([message.id, message._request_id]).toEqual([
+        expect.stringMatching(/^msg_./),
+        expect.stringMatching(/./),
+      ]);
+      expect([textOf(message), thinkingOf(message)]).toEqual([text, reasoning]);
+      expect(usage.cached).toBeGreaterThan(0);
+      expect(message.usage).toMatchObject({
+        input_tokens: usage.input! - usage.cached!,
+        cache_read_input_tokens: usage.cached,
+        cache_creation_input_tokens: 0,
+        output_tokens: usage.output,
+      });
+    });
+  },
+  'say that the cap was reached': async () => {
+    const message = await anthropic.messages.create(asked(question, { max_tokens: 5 }));
+    expect(message).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 5 } });
+  },
+  'have thinking at a level of the model, and name what is left out': async () => {
+    const fields = {
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+      top_k: 5,
+      service_tier: 'auto',
+      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+      metadata: { user_id: 'u-1' },
+    };
+    const { data, response } = await anthropic.messages.create(asked(question, fields)).withResponse();
+    expect(textOf(data)).not.toBe('');
+    expect(sent()).toMatchObject({ reasoning_effort: 'low', user: 'u-1' });
+    const ignored = response.headers.get('x-ignored-parameters')?.split(', ').sort();
+    expect(ignored).toEqual(['cache_control', 'service_tier', 'top_k']);
+  },
+  'take the key in either header, here only': async () => {
+    const { url: baseURL } = gateway;
+    const bearer = new Anthropic({ apiKey: null, authToken: clientKey, baseURL, maxRetries: 0 });
+    expect(textOf(await bearer.messages.create(asked(question)))).not.toBe('');
+    const headers = { authorization: `Api-Key ${clientKey}` };
+    const path = '/v1/messages?beta=true';
+    expect((await gateway.post(asked(question), { path, headers })).status).toBe(200);
+    const bare = { authorization: '', 'x-api-key': clientKey };
+    expect((await gateway.post({ model, messages: [] }, { headers: bare })).status).toBe(401);
+  },
+  'name the header of its clients when the key is missing': async () => {
+    const reply = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', body: '{}' });
+    expect(reply.status).toBe(401);
+    expect(reply.headers.get('request-id')).toBe(reply.headers.get('x-request-id'));
+    const message = "Missing API key. Send 'x-api-key: <API_KEY>' or 'Authorization: Bearer <API_KEY>'.";
+    expect(await reply.json()).toEqual({ type: 'error', error: { type: 'authentication_error', message } });
+  },
+  'are not offered unless they are enabled': async () => {
+    const plain = await gatewayWith({ config: { messages: { enabled: false } } });
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const reply = await plain.post(asked(question), { path });
+      expect(reply.status).toBe(404);
+      expect(await reply.json()).toEqual({
+        error: { message: `Unknown request URL: POST ${path}.`, type: 'invalid_request_error' },
+      });
+    }
+  },
+  ...bothWays('name the stop sequence that vLLM reports', async way => {
+    const more = { stop_sequences: ['END'], thinking: { type: 'disabled' } };
+    const message = await ways[way](asked('[[sim:say=One END two]]', more));
+    expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+  }),
+});
+
+triedOf('streams', 'anthropicMessages', {
+  'begin with the tokens of the prompt, and are assembled to the whole reply': async () => {
+    const message = await anthropic.messages.create(asked(question));
+    const stream = anthropic.messages.stream(asked(question));
+    const events: Anthropic.RawMessageStreamEvent[] = [];
+    stream.on('streamEvent', event => events.push(event));
+    const { content, usage, stop_reason } = await stream.finalMessage();
+    expect({ content, usage }).toEqual({ content: message.content, usage: message.usage });
+    expect(stop_reason).toBe('end_turn');
+    const [first] = events;
+    expect(first?.type === 'message_start' && first.message.usage.input_tokens).toBeGreaterThan(0);
+    expect(events.filter(({ type }) => type === 'message_delta')).toHaveLength(1);
+    expect(events.at(-1)?.type).toBe('message_stop');
+  },
+  'have running usage in message_delta events, if asked': async () => {
+    const more = { stream_options: { continuous_usage_stats: true } };
+    const stream = anthropic.messages.stream(asked(question, more));
+    const output: number[] = [];
+    stream.on('streamEvent', event => {
+      if (event.type === 'message_delta') output.push(event.usage.output_tokens);
+    });
+    const { usage } = await stream.finalMessage();
+    expect(output.length).toBeGreaterThan(5);
+    expect(output).toEqual(output.toSorted((a, b) => a - b));
+    expect(output.at(-1)).toBe(usage.output_tokens);
+  },
+  'send pings while the upstream is silent': async () => {
+    const slow = await gatewayWith({ server: { stream_commit_ms: 50, keepalive_ms: 50 } });
+    const { text, events } = await slow.stream(asked('[[sim:ttft=400 say=Yes]]'), { path: '/v1/messages' });
+    expect(text).toMatch(/^event: ping\ndata: \{"type":"ping"\}\n\n/);
+    expect(events.findIndex(({ event }) => event === 'message_start')).toBeGreaterThan(1);
+  },
+  'are aborted upstream when the client leaves, and billed': async () => {
+    const completion = { kind: 'output' };
+    const billed = await counted(completion, 'sluice_tokens_total');
+    const leave = async () => {
+      const stream = anthropic.messages.stream(asked('Hello [[sim:tokens=endless tps=200 chunk=1]]'));
+      const reading = async () => {
+        let seen = 0;
+        for await (const _ of stream) if (++seen === 20) stream.abort();
+      };
+      await expect(reading()).rejects.toThrow(Anthropic.APIUserAbortError);
+    };
+    await expectCounted({ endpoint: 'messages', end_reason: 'client_gone' }, () => expectAborted(leave));
+    expect(await counted(completion, 'sluice_tokens_total')).toBeGreaterThan(billed + 5);
+  },
+});
+
+triedOf('calls', 'anthropicMessages', {
+  ...bothWays('run in a loop, with the thinking before them', async way => {
+    const params = asked('Roll. [[sim:tool calls=2]]', { tools });
+    const called = await ways[way](params);
+    expect(called.stop_reason).toBe('tool_use');
+    const uses = usesIn(called.content);
+    expect(uses.map(({ input }) => input)).toEqual([1, 2].map(() => ({ sides: expect.any(Number) })));
+    params.messages.push(...answered(called.content));
+    expect(textOf(await ways[way](params))).toContain('It shows');
+    const tool_calls = uses.map(({ id }) => ({ id }));
+    expect(sent().messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', reasoning_content: thinkingOf(called), tool_calls },
+      ...uses.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: `It shows ${at}` })),
+    ]);
+  }),
+  'run in its tool runner, which sends whole conversations after the first refusal': async () => {
+    const requests = simulator.requests.length;
+    const roll = {
+      type: 'custom' as const,
+      name: 'roll',
+      input_schema: { type: 'object' as const, properties: {} },
+      parse: (input: unknown) => input,
+      run: async () => 'It shows 6',
+    };
+    const runner = anthropic.beta.messages.toolRunner({
+      ...asked('Roll. [[sim:tool]]'),
+      tools: [roll],
+    } as never);
+    expect(textOf((await runner) as never)).toContain('It shows 6');
+    expect(simulator.requests).toHaveLength(requests + 2);
+    expect(sent().messages).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'tool' }]);
+  },
+});
+
+triedOf('count_tokens', 'anthropicMessages', {
+  'has the tokens of a prompt, without asking the upstream or billing any': async () => {
+    const before = simulator.requests.length;
+    const billed = await counted({}, 'sluice_tokens_total');
+    const messages = [{ role: 'user' as const, content: question }];
+    const short = await anthropic.messages.countTokens({ model, messages });
+    const own = { endpoint: 'messages.count-tokens', end_reason: 'completed', status: '200', model };
+    await expectCounted(own, async () => {
+      const long = await anthropic.messages.countTokens({ model, system: 'Be brief. '.repeat(20), messages });
+      expect(short.input_tokens).toBeGreaterThan(5);
+      expect(long.input_tokens).toBeGreaterThan(short.input_tokens + 20);
+    });
+    expect(simulator.requests).toHaveLength(before);
+    expect(await counted({}, 'sluice_tokens_total')).toBe(billed);
+  },
+  'needs a key and a valid body': async () => {
+    const count = (body: object, key = clientKey) =>
+      gateway.post(body, { path: '/v1/messages/count_tokens', headers: { authorization: `Bearer ${key}` } });
+    expect((await count(asked(question), 'sk-unknown')).status).toBe(401);
+    const invalid = await count(asked([{ type: 'audio' }] as never));
+    expect(invalid.status).toBe(400);
+    const message = expect.stringMatching(/^messages\[0\]\.content\[0\]\.type: /);
+    const error = { type: 'invalid_request_error', message };
+    expect(await invalid.json()).toMatchObject({ type: 'error', error });
+    expect((await count(asked(question, { model: 'nobody/knows' }))).status).toBe(400);
+  },
+});
+
+// Nothing is remembered here, so that what comes back is what the client has.
+const provider = { remember_characters: 0 };
+const server = untilTheEnd(await startSimulator({ cached_tokens: 0.5, cache_creation: 0.25 }));
+const direct = { upstream: server.url, adapter: 'anthropic' as const, provider };
+const before = clientOf((await gatewayWith(direct)).url);
+const architecture = { modality: 'text+image->text' };
+const looking = clientOf((await gatewayWith({ ...direct, model: { architecture } })).url);
+const last = () => server.requests.at(-1)?.body as { messages: Anthropic.MessageParam[] };
+
+triedOf('in front of Anthropic', 'anthropicMessages', {
+  ...bothWays('signatures come back in a loop of tools that demands them', async way => {
+    const steps = [6, 20].map(
+      sides => `[[sim:step require_signatures=demanded tool=roll args={"sides":${sides}}]]`,
+    );
+    const rest = '[[sim:step require_signatures=demanded]]';
+    const thinking = { type: 'enabled', budget_tokens: 1024 };
+    const params = asked(`Roll. ${[...steps, rest].join(' ')}`, { tools, thinking });
+    for (const sides of [6, 20]) {
+      const { content, stop_reason } = await ways[way](params, before);
+      expect(stop_reason).toBe('tool_use');
+      expect(content[0]).toMatchObject({ type: 'thinking', signature: expect.stringMatching(/./) });
+      expect(usesIn(content).map(({ input }) => input)).toEqual([{ sides }]);
+      params.messages.push(...answered(content));
+    }
+    const { content, stop_reason } = await ways[way](params, before);
+    expect({ stop_reason, type: content.at(-1)?.type }).toEqual({ stop_reason: 'end_turn', type: 'text' });
+    for (const at of [1, 3]) expect(last().messages[at]).toEqual(params.messages[at]);
+  }),
+  ...bothWays('cache marks, cache figures and the stop sequence are kept', async way => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' } as const;
+    const system = [{ type: 'text' as const, text: 'Be brief.', cache_control }];
+    const marked = [{ type: 'text' as const, text: '[[sim:say=One END two]]', cache_control }];
+    const message = await ways[way](asked(marked, { system, stop_sequences: ['END'] }), before);
+    expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+    const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = message.usage;
+    const prompt = input_tokens + cache_read_input_tokens! + cache_creation_input_tokens!;
+    expect(cache_read_input_tokens).toBe(Math.floor(prompt / 2));
+    expect(cache_creation_input_tokens).toBe(Math.floor(prompt / 4));
+    expect(cache_creation_input_tokens).toBeGreaterThan(0);
+    expect(last()).toMatchObject({ system, messages: [{ content: marked }] });
+  }),
+  ...bothWays('images are carried, also in results of tools', async way => {
+    const image = (data: string) => ({
+      type: 'image' as const,
+      source: { type: 'base64' as const, media_type: 'image/png' as const, data },
+    });
+    const use = { type: 'tool_use' as const, id: 'a', name: 'look', input: {} };
+    const result = { type: 'tool_result' as const, tool_use_id: 'a', content: [image('d29ybGQ=')] };
+    const params = asked([image('aGVsbG8='), { type: 'text', text: 'Look. [[sim:images]]' }]);
+    params.messages.push({ role: 'assistant', content: [use] }, { role: 'user', content: [result] });
+    const { content } = await ways[way](params, looking);
+    expect(content.at(-1)).toMatchObject({
+      text: expect.stringMatching(/image\/png 5 bytes.*image\/png 5 bytes/),
+    });
+  }),
+});
+
+const openRouter = untilTheEnd(await startScriptedUpstream());
+const routed = clientOf(
+  (await gatewayWith({ upstream: openRouter.url, adapter: 'openrouter', provider })).url,
+);
+const fixture = (name: string) =>
+  readFileSync(new URL(`../../fixtures/providers/openrouter/${name}`, import.meta.url));
+const wires = {
+  whole: (name: string) => whole(200, fixture(`${name}.json`)),
+  streamed: (name: string) => streamed(fixture(`${name}.sse`)),
+};
+
+triedOf(
+  'in front of OpenRouter',
+  'anthropicMessages',
+  bothWays('signed reasoning comes back', async way => {
+    openRouter.reply(wires[way]('tools'));
+    const params = asked('Roll two dice.', { tools });
+    const { content } = await ways[way](params, routed);
+    openRouter.reply(wires[way]('answer'));
+    params.messages.push(...answered(content));
+    await ways[way](params, routed);
+    expect(content.map(({ type }) => type)).toEqual(['thinking', 'tool_use', 'tool_use']);
+    const { thinking, signature } = content[0] as Anthropic.ThinkingBlock;
+    expect(signature).not.toBe('');
+    const [, turn] = openRouter.last.body.messages as { tool_calls?: object[] }[];
+    expect(turn).toMatchObject({
+      reasoning_details: [{ type: 'reasoning.text', text: thinking, format: 'anthropic-claude-v1' }],
+    });
+    expect(turn?.tool_calls).toHaveLength(2);
+  }),
+);

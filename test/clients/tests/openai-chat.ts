@@ -1,0 +1,329 @@
+import { expect } from 'expect';
+import OpenAI from 'openai';
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionMessage,
+  ChatCompletionMessageParam,
+  ChatCompletionTool,
+} from 'openai/resources';
+import { clientKey } from '../../support/gateway-under-test.ts';
+import { expectAborted, gateway, listOf } from '../place.ts';
+import { triedOf } from '../tried.ts';
+
+const model = 'aion-labs/aion-3.5';
+const question = 'Why do rivers bend?';
+const clientOf = (apiKey: string, headers = {}) =>
+  new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0, defaultHeaders: headers });
+const openai = clientOf(clientKey);
+
+/** Fields of this interface, some of which the SDK's types do not know. */
+interface More {
+  readonly n?: number;
+  readonly [field: string]: unknown;
+}
+type Text = { content?: string | null; reasoning?: string; role?: string };
+
+const requestOf = (content: string, more: More = {}) => ({
+  model,
+  messages: [{ role: 'user' as const, content }],
+  ...more,
+});
+const whole = (content: string, more?: More): Promise<ChatCompletion> =>
+  openai.chat.completions.create(requestOf(content, more));
+const answerTo = async (content: string, more?: More) =>
+  (await whole(content, more)).choices[0]!.message as ChatCompletionMessage & Text;
+const chunksOf = async (content: string, more?: More): Promise<ChatCompletionChunk[]> =>
+  listOf(await openai.chat.completions.create({ ...requestOf(content, more), stream: true }));
+const helped = (content: string, more?: More) => openai.chat.completions.stream(requestOf(content, more));
+
+const deltasOf = (chunks: readonly ChatCompletionChunk[], index = 0): Text[] =>
+  chunks.flatMap(({ choices }) => choices.filter(one => one.index === index).map(({ delta }) => delta));
+const joined = (deltas: readonly Text[], key: 'content' | 'reasoning'): string =>
+  deltas.map(delta => delta[key] ?? '').join('');
+
+triedOf('models', 'openAiChat', {
+  'are listed for anybody, with ids, dates, prices and efforts': async () => {
+    const { data } = await clientOf('sk-unknown').models.list();
+    expect(data.map(({ id }) => id)).toEqual([
+      'aion-labs/aion-3.5',
+      'aion-labs/aion-3.5-mini',
+      'aion-labs/aion-3.0',
+      'aion-labs/aion-3.0-mini',
+      'aion-labs/aion-2.0',
+      'aion-labs/aion-rp-llama-3.1-8b',
+    ]);
+    expect(data[0]).toMatchObject({
+      object: 'model',
+      created: 1_790_121_600,
+      pricing: { input_cache_read: '0.00000075' },
+      reasoning_effort: { supported: true, levels: ['low', 'high', 'max'], default: 'high' },
+    });
+    expect(await listOf(openai.models.list())).toEqual(data);
+    expect(await openai.models.retrieve(model)).toEqual(data[0]);
+  },
+  'are 404 where they are unknown': async () => {
+    const unknown = openai.models.retrieve('aion-labs/none');
+    await expect(unknown).rejects.toMatchObject({ status: 404, type: 'invalid_request_error' });
+  },
+});
+
+triedOf('whole replies', 'openAiChat', {
+  'have all fields, and usage that adds up': async () => {
+    const { data, request_id, response } = await openai.chat.completions
+      .create(requestOf(question))
+      .withResponse();
+    expect(request_id).toMatch(/^req_./);
+    expect(response.headers.get('x-request-id')).toBe(request_id);
+    expect(data).toMatchObject({
+      id: expect.stringMatching(/^chatcmpl-./),
+      object: 'chat.completion',
+      model,
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant' } }],
+    });
+    expect(Math.abs(data.created - Date.now() / 1000)).toBeLessThan(120);
+    const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = data.usage!;
+    expect(completion_tokens).toBeGreaterThan(64);
+    expect(total_tokens).toBe(prompt_tokens + completion_tokens);
+    expect(prompt_tokens_details?.cached_tokens).toBe(Math.floor(prompt_tokens / 2));
+  },
+  'accept the key as Api-Key': async () => {
+    const other = clientOf('not used', { Authorization: `Api-Key ${clientKey}` });
+    const { choices } = await other.chat.completions.create(requestOf('Hello'));
+    expect(choices).toHaveLength(1);
+  },
+  'have as many choices as requested, with the usage of all': async () => {
+    const [one, two] = [await whole('Hello'), await whole('Hello', { n: 2 })];
+    expect(two.choices.map(({ index }) => index)).toEqual([0, 1]);
+    expect(two.choices[0]?.message).toEqual(one.choices[0]?.message);
+    expect(two.choices[1]?.message.content).not.toBe(two.choices[0]?.message.content);
+    expect(two.usage!.completion_tokens).toBeGreaterThan(one.usage!.completion_tokens);
+    expect(two.usage!.prompt_tokens).toBe(one.usage!.prompt_tokens);
+  },
+  'stop before a stop sequence': async () => {
+    const said = 'Hello [[sim:say=one two three four]]';
+    expect((await answerTo(said)).content).toBe('one two three four');
+    expect((await answerTo(said, { stop: [' three'] })).content).toBe('one two');
+  },
+  'say that the cap was reached in the reasoning': async () => {
+    expect((await whole('Hello', { max_tokens: 5 })).choices).toMatchObject([
+      { finish_reason: 'length', message: { content: '', reasoning: expect.stringMatching(/\w/) } },
+    ]);
+  },
+  'have no reasoning at effort none': async () => {
+    const none = { model: 'aion-labs/aion-3.0', reasoning_effort: 'none' };
+    const { content, reasoning } = await answerTo('Hello', none);
+    expect({ content, reasoning }).toEqual({ content: expect.stringMatching(/^You asked/), reasoning: '' });
+  },
+});
+
+triedOf(
+  'reasoning_split',
+  'openAiChat',
+  Object.fromEntries(
+    ['field', 'reasoning_content', 'tags'].map(mode => [
+      `separates or joins reasoning and content whatever the upstream sends (${mode})`,
+      async () => {
+        const said = `Hello [[sim:reasoning=${mode} reasoning_tokens=12 say=An answer.]]`;
+        const apart = await answerTo(said);
+        expect(apart).toMatchObject({
+          content: 'An answer.',
+          reasoning: expect.stringMatching(/^The user mentions .*\w/),
+        });
+        expect(await answerTo(said, { reasoning_split: true })).toEqual(apart);
+        const deltas = deltasOf(await chunksOf(said));
+        expect(joined(deltas, 'content')).toBe(apart.content);
+        expect(joined(deltas, 'reasoning')).toBe(apart.reasoning);
+
+        const [before, after, gap] = mode === 'tags' ? ['\n', '\n', '\n\n'] : ['', '', ''];
+        const together = await answerTo(said, { reasoning_split: false });
+        expect(together).not.toHaveProperty('reasoning');
+        expect(together.content).toBe(
+          `<think>${before}${apart.reasoning}${after}</think>${gap}${apart.content}`,
+        );
+        const mixed = deltasOf(await chunksOf(said, { reasoning_split: false }));
+        expect(joined(mixed, 'content')).toBe(together.content);
+        expect(joined(mixed, 'reasoning')).toBe('');
+      },
+    ]),
+  ),
+);
+
+triedOf('streams', 'openAiChat', {
+  'begin with the role, send reasoning before content, and end with finish_reason and usage': async () => {
+    for (const include_usage of [true, false]) {
+      const chunks = await chunksOf(question, { stream_options: { include_usage } });
+      const [role, ...deltas] = deltasOf(chunks);
+      expect(role).toEqual({ role: 'assistant', content: '' });
+      const kinds = deltas.slice(0, -1).map(delta => Object.keys(delta).join());
+      const first = kinds.indexOf('content');
+      expect(first).toBeGreaterThan(5);
+      expect(new Set(kinds.slice(0, first))).toEqual(new Set(['reasoning']));
+      expect(new Set(kinds.slice(first))).toEqual(new Set(['content']));
+      expect(chunks.at(-1)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
+      expect(chunks.at(-1)?.usage).toEqual((await whole(question)).usage);
+      for (const chunk of chunks.slice(0, -1)) {
+        expect(chunk).not.toHaveProperty('usage');
+        expect(chunk.choices).toMatchObject([{ index: 0, finish_reason: null }]);
+      }
+    }
+  },
+  'have one id, one date and the requested model': async () => {
+    const chunks = await chunksOf('Hello');
+    const { id, created } = chunks[0]!;
+    expect(id).toMatch(/^chatcmpl-./);
+    const same = { id, created, model, object: 'chat.completion.chunk' };
+    for (const chunk of chunks) expect(chunk).toMatchObject(same);
+  },
+  'interleave choices, each with its role and finish_reason, and are assembled': async () => {
+    const chunks = await chunksOf('Hello', { n: 2 });
+    const { choices, usage } = await whole('Hello', { n: 2 });
+    for (const { index, message } of choices) {
+      const own = chunks.flatMap(one => one.choices).filter(choice => choice.index === index);
+      const deltas = deltasOf(chunks, index);
+      expect(deltas[0]).toEqual({ role: 'assistant', content: '' });
+      expect(deltas.filter(delta => 'role' in delta)).toHaveLength(1);
+      expect(own.filter(({ finish_reason }) => finish_reason !== null)).toEqual([own.at(-1)]);
+      expect(joined(deltas, 'content')).toBe(message.content);
+      expect(joined(deltas, 'reasoning')).toBe((message as Text).reasoning);
+    }
+    expect(chunks.filter(chunk => chunk.usage)).toEqual([chunks.at(-1)]);
+    expect(chunks.at(-1)?.usage).toEqual(usage);
+    const final = await helped('Hello', { n: 2 }).finalChatCompletion();
+    expect(final.choices.map(({ message }) => message.content)).toEqual(
+      choices.map(({ message }) => message.content),
+    );
+    expect(final.usage).toEqual(usage);
+  },
+  'have no content when the cap is reached in the reasoning': async () => {
+    const chunks = await chunksOf('Hello', { max_tokens: 5 });
+    expect(joined(deltasOf(chunks), 'content')).toBe('');
+    expect(joined(deltasOf(chunks), 'reasoning')).not.toBe('');
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'length' }],
+      usage: { completion_tokens: 5 },
+    });
+  },
+  'are assembled by events and by promises': async () => {
+    const stream = helped(question);
+    const pieces: string[] = [];
+    stream.on('content', piece => pieces.push(piece));
+    const { choices, usage } = await whole(question);
+    expect(await stream.finalContent()).toBe(choices[0]?.message.content);
+    expect(await stream.totalUsage()).toMatchObject({ total_tokens: usage?.total_tokens });
+    expect(pieces.join('')).toBe(choices[0]?.message.content);
+  },
+  'are aborted upstream when the loop ends early': async () => {
+    const endless = requestOf('Hello [[sim:tokens=endless tps=200 chunk=1]]');
+    await expectAborted(async () => {
+      let seen = 0;
+      for await (const _ of await openai.chat.completions.create({ ...endless, stream: true }))
+        if (++seen === 10) break;
+    });
+  },
+});
+
+/** Who counts, and how many choices there are. */
+const counted = [
+  ['vllm', 1],
+  ['vllm', 2],
+  ['final', 1],
+  ['none', 1],
+] as const;
+triedOf(
+  'usage on every chunk',
+  'openAiChat',
+  Object.fromEntries(
+    counted.map(([kind, n]) => [
+      `never decreases (upstream: ${kind}, choices: ${n})`,
+      async () => {
+        const asked = `Hello [[sim:usage=${kind}]]`;
+        const chunks = await chunksOf(asked, { stream_options: { continuous_usage_stats: true }, n });
+        const steps = chunks.map(({ usage }) => usage!);
+        expect(steps[0]).toMatchObject({ completion_tokens: 0 });
+        for (const [at, step] of steps.entries()) {
+          expect(step.total_tokens).toBe(step.prompt_tokens + step.completion_tokens);
+          expect(step.prompt_tokens).toBeGreaterThan(0);
+          expect(step.prompt_tokens_details).toEqual({ cached_tokens: expect.any(Number) });
+          // The last one is the truth, even where the estimates before it were too high.
+          const before = steps[at - 1];
+          if (before && (kind === 'vllm' || at < steps.length - 1))
+            expect(step.completion_tokens).toBeGreaterThanOrEqual(before.completion_tokens);
+        }
+        const distinct = new Set(steps.map(step => step.completion_tokens));
+        expect(distinct.size).toBeGreaterThan(steps.length / 2);
+        if (kind !== 'none') expect(steps.at(-1)).toEqual((await whole(asked, { n })).usage);
+      },
+    ]),
+  ),
+);
+
+const toolOf = (name: string): ChatCompletionTool => ({
+  type: 'function',
+  function: { name, parameters: { type: 'object', properties: { sides: { type: 'integer' } } } },
+});
+const tools = [toolOf('roll'), toolOf('toss')];
+const roll = 'Roll the dice. [[sim:tool calls=2]]';
+const calledFor = async (): Promise<ChatCompletionMessage> => {
+  const { choices } = await whole(roll, { tools });
+  expect(choices).toMatchObject([{ finish_reason: 'tool_calls' }]);
+  return choices[0]!.message;
+};
+
+triedOf('calls', 'openAiChat', {
+  'are made, assembled, answered and used in the final text': async () => {
+    const message = await calledFor();
+    expect(message).toMatchObject({
+      content: null,
+      tool_calls: [
+        { type: 'function', id: expect.stringMatching(/./), function: { name: 'roll' } },
+        { type: 'function', id: expect.stringMatching(/./), function: { name: 'toss' } },
+      ],
+    });
+    expect(new Set(message.tool_calls!.map(({ id }) => id)).size).toBe(2);
+    const { choices } = await helped(roll, { tools }).finalChatCompletion();
+    expect(choices).toMatchObject([
+      { finish_reason: 'tool_calls', message: { tool_calls: message.tool_calls } },
+    ]);
+    const results = message.tool_calls!.map(({ id }) => ({
+      role: 'tool' as const,
+      tool_call_id: id,
+      content: 'It shows seventeen',
+    }));
+    for (const called of [message, choices[0]!.message]) {
+      const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: roll }, called, ...results];
+      const next = await openai.chat.completions.create({ model, messages, tools });
+      expect(next.choices).toMatchObject([
+        { finish_reason: 'stop', message: { content: expect.stringContaining('It shows seventeen') } },
+      ]);
+    }
+  },
+  'arrive in pieces that form the same calls': async () => {
+    const chunks = await chunksOf(roll, { tools });
+    const calls: { id?: string; type?: string; name: string; text: string }[] = [];
+    for (const { index, id, type, function: called } of chunks.flatMap(
+      ({ choices }) => choices[0]?.delta.tool_calls ?? [],
+    )) {
+      const known = calls[index];
+      if (known) {
+        expect({ id, type, name: called?.name }).toEqual({});
+        known.text += called?.arguments;
+      } else {
+        expect(called?.arguments).toBe('');
+        calls[index] = { id: id!, type: type!, name: called?.name ?? '', text: '' };
+      }
+    }
+    const { tool_calls } = await calledFor();
+    expect(calls).toEqual(
+      tool_calls!.map(({ id, ...call }) => {
+        const called = 'function' in call ? call.function : undefined;
+        expect(JSON.parse(called!.arguments)).toEqual({ sides: expect.any(Number) });
+        return { id, type: 'function', name: called?.name, text: called?.arguments };
+      }),
+    );
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [{ delta: {}, finish_reason: 'tool_calls' }],
+      usage: { completion_tokens: expect.any(Number) },
+    });
+  },
+});

@@ -1,0 +1,187 @@
+import { mock } from 'node:test';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import createInstructor from '@instructor-ai/instructor';
+import type { AIMessageChunk } from '@langchain/core/messages';
+import { ChatOpenAI } from '@langchain/openai';
+import { Agent, OpenAIProvider, Runner } from '@openai/agents';
+import { generateText, jsonSchema, Output, streamText } from 'ai';
+import { expect } from 'expect';
+import OpenAI from 'openai';
+// Instructor is made for this version of zod.
+import { z } from 'zod/v3';
+import { clientKey } from '../../support/gateway-under-test.ts';
+import { rolledText, rollSchema } from '../libraries/client.ts';
+import { rollOverMcp } from '../libraries/mcp.ts';
+import { asked, gateway, gatewayWith, simulator, truth } from '../place.ts';
+import { triedOf } from '../tried.ts';
+
+const model = 'aion-labs/aion-3.5';
+const url = `${gateway.url}/v1`;
+const openAiOf = (baseURL = url, maxRetries = 0) => new OpenAI({ apiKey: clientKey, baseURL, maxRetries });
+const breaking = 'Hello [[sim:reset=40 reasoning_tokens=4 tokens=80]]';
+const dice = 'Hello [[sim:say={"sides":7}]]';
+const expectSchemaSent = () =>
+  expect(asked().response_format).toMatchObject({
+    type: 'json_schema',
+    json_schema: { schema: rollSchema },
+  });
+
+triedOf('own ways', 'agentsChat', {
+  'a broken stream has no final output and raises its error twice': async () => {
+    const modelProvider = new OpenAIProvider({ openAIClient: openAiOf(), useResponses: false });
+    const runner = new Runner({ tracingDisabled: true, modelProvider });
+    const run = await runner.run(new Agent({ name: 'Tester', model }), breaking, { stream: true });
+    const reading = async () => {
+      for await (const _ of run);
+    };
+    await expect(reading()).rejects.toThrow(/closed the stream unexpectedly/);
+    await expect(run.completed).rejects.toThrow(/closed the stream unexpectedly/);
+    expect(run.error).toMatchObject({ message: expect.stringContaining('closed the stream unexpectedly') });
+    expect(run.newItems).toEqual([]);
+  },
+});
+
+const langChain = () =>
+  new ChatOpenAI({ model, apiKey: clientKey, maxRetries: 0, configuration: { baseURL: url } });
+
+triedOf('own ways', 'langChainChat', {
+  'joined chunks double the counts in response_metadata, and keep usage_metadata exact': async () => {
+    let whole: AIMessageChunk | undefined;
+    for await (const chunk of await langChain().stream('Hello')) whole = whole?.concat(chunk) ?? chunk;
+    const { output } = (await truth()).usage;
+    expect(whole?.usage_metadata).toMatchObject({ output_tokens: output });
+    expect(whole?.response_metadata.usage).toMatchObject({ completion_tokens: 2 * output! });
+  },
+  'its output schema is sent to the upstream': async () => {
+    const structured = langChain().withStructuredOutput<{ sides: number }>({ title: 'Dice', ...rollSchema });
+    expect(await structured.invoke(dice)).toEqual({ sides: 7 });
+    expectSchemaSent();
+  },
+});
+
+const settings = { apiKey: clientKey, baseURL: url };
+const structuring = createOpenAICompatible({ name: 'sluice', supportsStructuredOutputs: true, ...settings });
+const vercel = (prompt: string) => ({ model: structuring(model), prompt, maxRetries: 0 });
+
+triedOf('own ways', 'vercelChat', {
+  'a broken stream has the finish reason error and tells onError, not the text stream': async () => {
+    const errors: unknown[] = [];
+    const onError = ({ error }: { error: unknown }) => void errors.push(error);
+    const { textStream, text, finishReason } = streamText({ ...vercel(breaking), onError });
+    let pieces = '';
+    for await (const piece of textStream) pieces += piece;
+    expect(pieces).not.toBe('');
+    expect([await text, await finishReason]).toEqual([pieces, 'error']);
+    expect(errors).toEqual([expect.objectContaining({ type: 'provider_error', isRetryable: false })]);
+  },
+  'its output schema is sent to the upstream': async () => {
+    const schema = jsonSchema<{ sides: number }>(rollSchema);
+    const { output } = await generateText({ ...vercel(dice), output: Output.object({ schema }) });
+    expect(output).toEqual({ sides: 7 });
+    expectSchemaSent();
+  },
+});
+
+const provided = (headers: Record<string, string> = {}) => ({
+  model: createOpenAI({ ...settings, headers })(model),
+  maxRetries: 0,
+});
+
+triedOf('own ways', 'vercelResponses', {
+  'a whole reply of the interface itself is rejected, unless a header asks for a summary': async () => {
+    // Without `store: false` nothing in the request tells that it comes from a client of OpenAI's.
+    const ask = (headers?: Record<string, string>) => generateText({ ...provided(headers), prompt: 'Hello' });
+    // It is reasoning in the content of the message that it does not know.
+    await expect(ask()).rejects.toMatchObject({
+      message: 'Invalid JSON response',
+      statusCode: 200,
+      responseBody: expect.stringMatching(/"type":"message"[^\]]*"content":\[\{"type":"reasoning/),
+    });
+    const { text, reasoningText } = await ask({ 'x-reasoning-placement': 'summary' });
+    expect([text, reasoningText]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+  },
+  'an item of an earlier reply is refused with an error that asks for store: false': async () => {
+    const providerOptions = { openai: { itemId: 'msg_1' } };
+    const answer = generateText({
+      ...provided(),
+      messages: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: [{ type: 'text', text: 'Hi', providerOptions }] },
+        { role: 'user', content: 'Go on.' },
+      ],
+    });
+    await expect(answer).rejects.toThrow(/^input\[1\]\.type: must not be 'item_reference'.* store: false\.$/);
+  },
+});
+
+const modes = {
+  TOOLS: '[[sim:tool]]',
+  JSON_SCHEMA: '[[sim:say={"sides":7}]]',
+  JSON: '[[sim:say={"sides":7}]]',
+} as const;
+const response_model = { schema: z.object({ sides: z.number().int() }), name: 'Roll' };
+const count = expect.any(Number);
+const usage = {
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: { cached_tokens: count },
+  completion_tokens_details: { reasoning_tokens: count },
+};
+
+// Instructor prints every error as well.
+mock.method(console, 'error', () => {});
+
+function instructed(content: string, mode: keyof typeof modes = 'TOOLS', client = openAiOf()) {
+  const { completions } = createInstructor({ client, mode }).chat;
+  const messages = [{ role: 'user' as const, content }];
+  return { completions, request: { model, messages, response_model, max_retries: 0 } };
+}
+
+for (const [mode, directive] of Object.entries(modes) as [keyof typeof modes, string][])
+  triedOf('own ways', 'instructor', {
+    [`an object of its schema and the usage, whole and piece by piece (${mode})`]: async () => {
+      const { completions, request } = instructed(`Roll. ${directive}`, mode);
+      const roll = await completions.create(request);
+      expect(roll).toMatchObject({ sides: count, _meta: { usage } });
+      const pieces: unknown[] = [];
+      for await (const piece of await completions.create({ ...request, stream: true }))
+        pieces.push({ ...piece });
+      expect(pieces.length).toBeGreaterThan(1);
+      expect(pieces.at(-1)).toMatchObject({ sides: count, _meta: { _isValid: true } });
+    },
+  });
+
+triedOf('refusals', 'instructor', {
+  'an unknown model': async () => {
+    const { completions, request } = instructed('Roll.');
+    const running = completions.create({ ...request, model: 'aion-labs/aion-9' });
+    await expect(running).rejects.toThrow(/unknown model 'aion-labs\/aion-9'/);
+  },
+});
+
+triedOf('retries after 524', 'instructor', {
+  'are not made': async () => {
+    const impatient = await gatewayWith({ server: { non_stream_timeout_ms: 700 } });
+    const client = openAiOf(`${impatient.url}/v1`, 1);
+    const { completions, request } = instructed('Roll slowly. [[sim:ttft=1500]]', 'TOOLS', client);
+    await expect(completions.create(request)).rejects.toThrow(/524/);
+    expect(simulator.requests.filter(({ text }) => text.includes('Roll slowly.'))).toHaveLength(1);
+  },
+});
+
+triedOf('tools', 'mcp', {
+  'are those of an MCP server, which answers the calls': async () => {
+    const { answer, calls } = await rollOverMcp(
+      { url, key: clientKey, retries: 0 },
+      'Roll. [[sim:tool calls=2]]',
+    );
+    expect(calls).toEqual([{ sides: count }, { sides: count }]);
+    expect(answer).toContain(rolledText);
+    expect(answer).toBe((await truth()).text);
+    const parameters = expect.objectContaining({ $schema: expect.any(String), required: ['sides'] });
+    const roll = { name: 'roll', description: 'Rolls the dice.', parameters };
+    expect(asked().tools).toEqual([{ type: 'function', function: roll }]);
+  },
+});
