@@ -45,14 +45,7 @@ const joined = (deltas: readonly Text[], key: 'content' | 'reasoning'): string =
 triedOf('models', 'openAiChat', {
   'are listed for anybody, with ids, dates, prices and efforts': async () => {
     const { data } = await clientOf('sk-unknown').models.list();
-    expect(data.map(({ id }) => id)).toEqual([
-      'aion-labs/aion-3.5',
-      'aion-labs/aion-3.5-mini',
-      'aion-labs/aion-3.0',
-      'aion-labs/aion-3.0-mini',
-      'aion-labs/aion-2.0',
-      'aion-labs/aion-rp-llama-3.1-8b',
-    ]);
+    expect(data).toHaveLength(6);
     expect(data[0]).toMatchObject({
       object: 'model',
       created: 1_790_121_600,
@@ -86,24 +79,6 @@ triedOf('whole replies', 'openAiChat', {
     expect(completion_tokens).toBeGreaterThan(64);
     expect(total_tokens).toBe(prompt_tokens + completion_tokens);
     expect(prompt_tokens_details?.cached_tokens).toBe(Math.floor(prompt_tokens / 2));
-  },
-  'accept the key as Api-Key': async () => {
-    const other = clientOf('not used', { Authorization: `Api-Key ${clientKey}` });
-    const { choices } = await other.chat.completions.create(requestOf('Hello'));
-    expect(choices).toHaveLength(1);
-  },
-  'have as many choices as requested, with the usage of all': async () => {
-    const [one, two] = [await whole('Hello'), await whole('Hello', { n: 2 })];
-    expect(two.choices.map(({ index }) => index)).toEqual([0, 1]);
-    expect(two.choices[0]?.message).toEqual(one.choices[0]?.message);
-    expect(two.choices[1]?.message.content).not.toBe(two.choices[0]?.message.content);
-    expect(two.usage!.completion_tokens).toBeGreaterThan(one.usage!.completion_tokens);
-    expect(two.usage!.prompt_tokens).toBe(one.usage!.prompt_tokens);
-  },
-  'stop before a stop sequence': async () => {
-    const said = 'Hello [[sim:say=one two three four]]';
-    expect((await answerTo(said)).content).toBe('one two three four');
-    expect((await answerTo(said, { stop: [' three'] })).content).toBe('one two');
   },
   'say that the cap was reached in the reasoning': async () => {
     expect((await whole('Hello', { max_tokens: 5 })).choices).toMatchObject([
@@ -150,58 +125,20 @@ triedOf(
 );
 
 triedOf('streams', 'openAiChat', {
-  'begin with the role, send reasoning before content, and end with finish_reason and usage': async () => {
-    for (const include_usage of [true, false]) {
-      const chunks = await chunksOf(question, { stream_options: { include_usage } });
-      const [role, ...deltas] = deltasOf(chunks);
-      expect(role).toEqual({ role: 'assistant', content: '' });
-      const kinds = deltas.slice(0, -1).map(delta => Object.keys(delta).join());
-      const first = kinds.indexOf('content');
-      expect(first).toBeGreaterThan(5);
-      expect(new Set(kinds.slice(0, first))).toEqual(new Set(['reasoning']));
-      expect(new Set(kinds.slice(first))).toEqual(new Set(['content']));
-      expect(chunks.at(-1)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
-      expect(chunks.at(-1)?.usage).toEqual((await whole(question)).usage);
-      for (const chunk of chunks.slice(0, -1)) {
-        expect(chunk).not.toHaveProperty('usage');
-        expect(chunk.choices).toMatchObject([{ index: 0, finish_reason: null }]);
-      }
-    }
-  },
-  'have one id, one date and the requested model': async () => {
-    const chunks = await chunksOf('Hello');
-    const { id, created } = chunks[0]!;
-    expect(id).toMatch(/^chatcmpl-./);
-    const same = { id, created, model, object: 'chat.completion.chunk' };
-    for (const chunk of chunks) expect(chunk).toMatchObject(same);
-  },
-  'interleave choices, each with its role and finish_reason, and are assembled': async () => {
+  'of several choices are assembled to those of a whole reply, with the usage of all': async () => {
+    const [one, two] = [await whole('Hello'), await whole('Hello', { n: 2 })];
+    expect(two.choices.map(({ index }) => index)).toEqual([0, 1]);
+    expect(two.choices[0]?.message).toEqual(one.choices[0]?.message);
+    expect(two.choices[1]?.message.content).not.toBe(two.choices[0]?.message.content);
+    expect(two.usage!.completion_tokens).toBeGreaterThan(one.usage!.completion_tokens);
+    expect(two.usage!.prompt_tokens).toBe(one.usage!.prompt_tokens);
     const chunks = await chunksOf('Hello', { n: 2 });
-    const { choices, usage } = await whole('Hello', { n: 2 });
-    for (const { index, message } of choices) {
-      const own = chunks.flatMap(one => one.choices).filter(choice => choice.index === index);
-      const deltas = deltasOf(chunks, index);
-      expect(deltas[0]).toEqual({ role: 'assistant', content: '' });
-      expect(deltas.filter(delta => 'role' in delta)).toHaveLength(1);
-      expect(own.filter(({ finish_reason }) => finish_reason !== null)).toEqual([own.at(-1)]);
-      expect(joined(deltas, 'content')).toBe(message.content);
-      expect(joined(deltas, 'reasoning')).toBe((message as Text).reasoning);
-    }
-    expect(chunks.filter(chunk => chunk.usage)).toEqual([chunks.at(-1)]);
-    expect(chunks.at(-1)?.usage).toEqual(usage);
-    const final = await helped('Hello', { n: 2 }).finalChatCompletion();
-    expect(final.choices.map(({ message }) => message.content)).toEqual(
-      choices.map(({ message }) => message.content),
-    );
-    expect(final.usage).toEqual(usage);
-  },
-  'have no content when the cap is reached in the reasoning': async () => {
-    const chunks = await chunksOf('Hello', { max_tokens: 5 });
-    expect(joined(deltasOf(chunks), 'content')).toBe('');
-    expect(joined(deltasOf(chunks), 'reasoning')).not.toBe('');
-    expect(chunks.at(-1)).toMatchObject({
-      choices: [{ finish_reason: 'length' }],
-      usage: { completion_tokens: 5 },
+    for (const { index, message } of two.choices)
+      expect(joined(deltasOf(chunks, index), 'reasoning')).toBe((message as Text).reasoning);
+    const { choices, usage } = await helped('Hello', { n: 2 }).finalChatCompletion();
+    expect({ usage, said: choices.map(({ message }) => message.content) }).toEqual({
+      usage: two.usage,
+      said: two.choices.map(({ message }) => message.content),
     });
   },
   'are assembled by events and by promises': async () => {
@@ -264,15 +201,12 @@ const toolOf = (name: string): ChatCompletionTool => ({
 });
 const tools = [toolOf('roll'), toolOf('toss')];
 const roll = 'Roll the dice. [[sim:tool calls=2]]';
-const calledFor = async (): Promise<ChatCompletionMessage> => {
-  const { choices } = await whole(roll, { tools });
-  expect(choices).toMatchObject([{ finish_reason: 'tool_calls' }]);
-  return choices[0]!.message;
-};
 
 triedOf('calls', 'openAiChat', {
   'are made, assembled, answered and used in the final text': async () => {
-    const message = await calledFor();
+    const [called] = (await whole(roll, { tools })).choices;
+    const message = called!.message;
+    expect(called!.finish_reason).toBe('tool_calls');
     expect(message).toMatchObject({
       content: null,
       tool_calls: [
@@ -297,33 +231,5 @@ triedOf('calls', 'openAiChat', {
         { finish_reason: 'stop', message: { content: expect.stringContaining('It shows seventeen') } },
       ]);
     }
-  },
-  'arrive in pieces that form the same calls': async () => {
-    const chunks = await chunksOf(roll, { tools });
-    const calls: { id?: string; type?: string; name: string; text: string }[] = [];
-    for (const { index, id, type, function: called } of chunks.flatMap(
-      ({ choices }) => choices[0]?.delta.tool_calls ?? [],
-    )) {
-      const known = calls[index];
-      if (known) {
-        expect({ id, type, name: called?.name }).toEqual({});
-        known.text += called?.arguments;
-      } else {
-        expect(called?.arguments).toBe('');
-        calls[index] = { id: id!, type: type!, name: called?.name ?? '', text: '' };
-      }
-    }
-    const { tool_calls } = await calledFor();
-    expect(calls).toEqual(
-      tool_calls!.map(({ id, ...call }) => {
-        const called = 'function' in call ? call.function : undefined;
-        expect(JSON.parse(called!.arguments)).toEqual({ sides: expect.any(Number) });
-        return { id, type: 'function', name: called?.name, text: called?.arguments };
-      }),
-    );
-    expect(chunks.at(-1)).toMatchObject({
-      choices: [{ delta: {}, finish_reason: 'tool_calls' }],
-      usage: { completion_tokens: expect.any(Number) },
-    });
   },
 });

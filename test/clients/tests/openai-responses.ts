@@ -79,38 +79,6 @@ for (const placement of ['message', 'item'] as const) {
         const types = placement === 'item' ? ['reasoning', 'message'] : ['message'];
         expect(response.output.map(({ type }) => type)).toEqual(types);
       },
-      'are accepted as history of the next request': async () => {
-        const { output } = await create(question);
-        const next = await create([
-          { role: 'user', content: question },
-          ...(output as ResponseInputItem[]),
-          { role: 'user', content: 'And why do they meander? [[sim:say=They meander.]]' },
-        ]);
-        expect(next.output_text).toBe('They meander.');
-      },
-      'are the same for items, parts, messages and instructions': async () => {
-        const instructions = 'Be brief.';
-        const first = await create(question, { instructions });
-        expect(first.output_text).not.toBe((await create(question)).output_text);
-        const message = { role: 'user', content: question };
-        const inputs = [
-          { input: [{ role: 'user', content: [{ type: 'input_text', text: question }] }], instructions },
-          {
-            input: [
-              { role: 'developer', content: instructions },
-              { type: 'message', ...message },
-            ],
-          },
-          { messages: [message], instructions },
-        ];
-        for (const asked of inputs) {
-          const response = await openai.responses.create({ model, ...asked } as {
-            model: string;
-            input: string;
-          });
-          expect(response.output_text).toBe(first.output_text);
-        }
-      },
     }),
   );
 
@@ -236,22 +204,6 @@ for (const placement of ['message', 'item'] as const) {
           for (const send of [create, final])
             expect((await send(history, { tools })).output_text).toContain('It shows seventeen');
         }
-      },
-      'arrive in pieces that form the same calls': async () => {
-        const whole = await create(rolling, { tools });
-        const texts: Record<string, string> = {};
-        const done: Record<string, string> = {};
-        let last: Response | undefined;
-        for (const event of await eventsOf(rolling, { tools })) {
-          if (event.type === 'response.function_call_arguments.delta')
-            texts[event.item_id] = (texts[event.item_id] ?? '') + event.delta;
-          if (event.type === 'response.function_call_arguments.done') done[event.item_id] = event.arguments;
-          if (event.type === 'response.completed') last = event.response;
-        }
-        expect(Object.values(texts)).toEqual(callsIn(whole).map(call => call.arguments));
-        expect(done).toEqual(texts);
-        expect(essenceOf(last!)).toEqual(essenceOf(whole));
-        expect(callsIn(last!).map(({ id }) => id)).toEqual(Object.keys(texts));
       },
       'are incomplete when the cap cuts them off, in the helper as well': async () => {
         const asked = 'Roll. [[sim:tool reasoning_tokens=10]]';
