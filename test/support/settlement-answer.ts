@@ -28,15 +28,6 @@ export const halfSeen = /" event,"/;
 export const textSeen = /" hour\."/;
 export const doneSeen = /data: \[DONE\]\n\n/;
 
-/**
- * The endpoints with the kinds of usage that settlement is shown for: how an upstream tells its usage is the same for all of them, and
- * shown for one.
- */
-export const settledEndpoints = [
-  { endpoint: 'chat.completions', kinds: usageKinds },
-  { endpoint: 'responses', kinds: usageKinds.slice(0, 1) },
-] as const;
-
 /** The upstream's usage: far from any estimate, so that the two cannot be confused. */
 const prompt = 331;
 const perWord = 7;

@@ -11,10 +11,9 @@ import {
   type GatewayUnderTest,
   startGateway,
 } from './gateway-under-test.ts';
-import { completion } from './hostile-setting.ts';
 import { expectBalance } from './matrix/balance.ts';
 import { RawConnection } from './raw-client.ts';
-import { type ScriptedUpstream, startScriptedUpstream, whole } from './scripted-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { until } from './until.ts';
 
 const stagesDirectory = resolve(import.meta.dirname, '../fixtures/stages');
@@ -172,20 +171,6 @@ export async function closeBalanced(): Promise<void> {
     );
     await expectBalance(books.gateway.gateway.registry, books.entries);
   }
-}
-
-/** State of the upstream connection after an exchange: reusable (`kept`), or closed by the named side. */
-export type Connection = 'kept' | 'gateway' | 'upstream';
-
-export async function expectConnection({ upstream, ...books }: Books, connection: Connection): Promise<void> {
-  if (connection !== 'kept') {
-    expect(await upstream.last.closed).toBe(connection);
-    return;
-  }
-  upstream.reply(whole(200, completion('The next answer.')));
-  const next = books.ask();
-  await next.settled();
-  expect(upstream.last.connection).toBe(0);
 }
 
 /** What every request asks. */
