@@ -15,7 +15,7 @@ export function brokenLinks(document: string, markdown: string = read(document))
 }
 
 /** The text without code, which stays as empty lines. */
-export const proseOf = (markdown: string): string =>
+const proseOf = (markdown: string): string =>
   markdown
     .replace(/^([ \t]*)```[\s\S]*?^\1```[ \t]*$/gm, block => block.replace(/[^\n]/g, ''))
     .replace(/(`+)(?!`).*?[^`]\1(?!`)/g, '');
