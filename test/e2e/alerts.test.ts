@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type CaseResult, runCases } from '../alerts/alert-run.ts';
-import { allCases, worstCases } from '../alerts/all-cases.ts';
+import { type CaseResult, runCases } from '../tools/alerts/alert-run.ts';
+import { allCases, worstCases } from '../tools/alerts/all-cases.ts';
 
 const cases = allCases.filter(({ job }) => worstCases.includes(job));
 let results: readonly CaseResult[] = [];

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { runScenario } from '../chaos/run.ts';
-import { scenarios } from '../chaos/scenarios/index.ts';
 import { until } from '../support/until.ts';
+import { runScenario } from '../tools/chaos/run.ts';
+import { scenarios } from '../tools/chaos/scenarios/index.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const short = ['client-cuts', 'redis-killed', 'locked-tables', 'reload'];
@@ -45,10 +45,14 @@ describe('a killed chaos runner', () => {
     'leaves no process and no file behind after %s',
     async signal => {
       const args = ['--scenario', 'redis-stopped', '--minutes', '10'];
-      const runner = spawn(process.execPath, ['--conditions=sluice-source', 'test/chaos/chaos.ts', ...args], {
-        cwd: root,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
+      const runner = spawn(
+        process.execPath,
+        ['--conditions=sluice-source', 'test/tools/chaos/chaos.ts', ...args],
+        {
+          cwd: root,
+          stdio: ['ignore', 'ignore', 'pipe'],
+        },
+      );
       let said = '';
       runner.stderr.setEncoding('utf8').on('data', text => (said += text));
       await until(() => /in (\S+)\n/.test(said));

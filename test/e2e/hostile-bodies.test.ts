@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cpuSecondsOf } from '../bench/machine.ts';
+import { cpuSecondsOf } from '../tools/machine.ts';
 import { CountingUpstream } from '../support/counting-upstream.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { type HostileBody, hostileBodies } from '../support/hostile-bodies.ts';

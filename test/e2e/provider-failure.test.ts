@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { runScenario } from '../chaos/run.ts';
-import { providerFailures } from '../chaos/scenarios/provider-failure.ts';
+import { runScenario } from '../tools/chaos/run.ts';
+import { providerFailures } from '../tools/chaos/scenarios/provider-failure.ts';
 
 describe('a provider that fails under load beside a healthy one', () => {
   it.each(providerFailures)(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { runScenario } from '../chaos/run.ts';
-import { soak } from '../chaos/scenarios/soak.ts';
+import { runScenario } from '../tools/chaos/run.ts';
+import { soak } from '../tools/chaos/scenarios/soak.ts';
 
 describe('the scenario soak', () => {
   it('gives clients of every kind what they asked for, with one record each, and leaks nothing', async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { allCases, notProvoked, worstCases } from '../alerts/all-cases.ts';
-import { type AlertLabels, inhibitRules, notices } from '../alerts/inhibition.ts';
+import { allCases, notProvoked, worstCases } from '../tools/alerts/all-cases.ts';
+import { type AlertLabels, inhibitRules, notices } from '../tools/alerts/inhibition.ts';
 
 interface Rule {
   readonly record?: string;

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../support/free-port.ts';
+import { gateway_core } from '../machine.ts';
+import { start, startOwn } from '../processes.ts';
+import type { TaskName } from './request-load.ts';
+
+/** A gateway that runs. */
+export interface Gateway {
+  readonly port: number;
+  /** Without it there is nothing whose CPU could be read. */
+  readonly pid?: number;
+  /** Request headers that it needs. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Place {
+  /** For configurations; removed at the end. */
+  readonly directory: string;
+  readonly upstream: Gateway & { readonly pid: number };
+}
+
+/** A gateway or proxy between the load generator and the upstream. */
+export interface Contestant {
+  /** Name for `--only`. */
+  readonly name: string;
+  readonly title: string;
+  readonly task?: TaskName;
+  /** How a stream is asked for; none are measured without it. */
+  readonly streamed?: { readonly stream_options?: object; readonly frame_events: number };
+  /** Throws an Error that says why it cannot take part. */
+  start(place: Place): Promise<Gateway>;
+}
+
+export const root = fileURLToPath(new URL('../../../', import.meta.url));
+export const servers = join(root, 'test/tools/bench/servers.ts');
+/** A proxy passes on what the client asks for, so the client asks for what sluice does unasked: usage on every chunk. */
+const proxied = { stream_options: { include_usage: true, continuous_usage_stats: true }, frame_events: 3 };
+
+export const direct: Contestant = {
+  name: 'direct',
+  title: 'no gateway (reference)',
+  start: async ({ upstream: { port } }) => ({ port }),
+};
+
+export const proxy = (task: TaskName = 'chat'): Contestant => ({
+  name: task === 'chat' ? 'http-proxy-middleware' : `http-proxy-middleware-${task}`,
+  title: 'http-proxy-middleware in Express',
+  task,
+  ...(task === 'chat' && { streamed: proxied }),
+  start: ({ upstream }) => startOwn(gateway_core, servers, ['proxy', `http://127.0.0.1:${upstream.port}`]),
+});
+
+/** A gateway without a frame: what the work itself costs. */
+export const spike: Contestant = {
+  name: 'spike',
+  title: 'written by hand',
+  streamed: { frame_events: 3 },
+  start: ({ upstream }) =>
+    startOwn(gateway_core, join(root, 'test/tools/bench/spike.ts'), [`http://127.0.0.1:${upstream.port}`]),
+};
+
+export const spikeInExpress: Contestant = {
+  ...spike,
+  name: 'spike-express',
+  title: 'written by hand, in Express',
+  start: ({ upstream }) => startOwn(gateway_core, servers, ['spike', `http://127.0.0.1:${upstream.port}`]),
+};
+
+/** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
+export const nginx: Contestant = {
+  name: 'nginx',
+  title: 'nginx `proxy_pass`',
+  streamed: proxied,
+  async start({ directory, upstream }) {
+    const binary = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
+    if (!binary) throw new Error('nginx is not installed');
+    const port = await freePort();
+    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      name => `${name}_temp_path ${directory}/${name};`,
+    );
+    const endless = 'keepalive_requests 1000000000; keepalive_timeout 1h;';
+    writeFileSync(
+      join(directory, 'nginx.conf'),
+      `daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log stderr error; events { worker_connections 8192; }
+http { access_log off; ${endless} ${paths.join(' ')}
+  upstream inference { server 127.0.0.1:${upstream.port}; keepalive 1024; ${endless} }
+  server { listen 127.0.0.1:${port} backlog=4096;
+    location / { proxy_pass http://inference; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } } }`,
+    );
+    const { pid } = start(gateway_core, binary, ['-p', directory, '-c', join(directory, 'nginx.conf')]);
+    return { port, pid };
+  },
+};
+
+/** Another gateway on Node, fetched from npm into the user's cache the first time: never a dependency of this repository. */
+export const portkey: Contestant = {
+  name: 'portkey',
+  title: 'Portkey gateway 1.15.2',
+  streamed: proxied,
+  async start({ upstream }) {
+    const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+    const home = join(cache, 'sluice-bench', 'portkey-1.15.2');
+    const server = join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+    if (!existsSync(server)) {
+      mkdirSync(home, { recursive: true });
+      const dependencies = { '@portkey-ai/gateway': '1.15.2' };
+      // With later versions of the server below it every streamed reply is a 500: response headers have become immutable.
+      const overrides = { '@hono/node-server': '1.14.1' };
+      writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies, overrides }));
+      install(home, '--ignore-scripts');
+    }
+    const port = await freePort();
+    const { pid } = start(gateway_core, process.execPath, [server, `--port=${port}`, '--headless']);
+    const custom_host = `http://127.0.0.1:${upstream.port}/v1`;
+    return { port, pid, headers: { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': custom_host } };
+  },
+};
+
+export const install = (cwd: string, ...options: string[]) =>
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', ...options], { cwd, stdio: 'ignore' });

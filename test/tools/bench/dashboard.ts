@@ -1,0 +1,191 @@
+/** `npm run bench:dashboard`: how long an operator waits for every page of the dashboard with a large records store. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { startSimulator } from '../../../src/simulator/server.ts';
+import type { Database } from '../../../src/stores/records/database.ts';
+import { hours_ms } from '../../../src/stores/records/detailed-sums.ts';
+import { migrate } from '../../../src/stores/records/migrate.ts';
+import { openPostgres } from '../../../src/stores/records/postgres.ts';
+import { pruning } from '../../../src/stores/records/pruning.ts';
+import { openSqlite } from '../../../src/stores/records/sqlite.ts';
+import {
+  DashboardVisitor,
+  dashboardAdmin,
+  operator,
+  password_hash,
+} from '../../support/dashboard-visitor.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../../support/sidecar-process.ts';
+import { listOf, numberFrom } from '../command-options.ts';
+import { markdownTable, median } from '../figures.ts';
+import { disturbance, machineText, thisMachine } from '../machine.ts';
+import { accountName, type FillOptions, fill, modelNames } from './dashboard-fill.ts';
+import { type Page, pagesOf, portalPagesOf } from './dashboard-pages.ts';
+
+const bound_ms = 300;
+const count = numberFrom(1, 99_999_999);
+const options = new Command('npm run bench:dashboard --')
+  .description(
+    `One Markdown table on stdout, progress on stderr. Exit code 1 if any page ever took longer than ${bound_ms} ms, or if instances differ.`,
+  )
+  .option(
+    '--rows <N>',
+    'exchanges in the ledger, on the days up to today, more on later ones',
+    count,
+    1_000_000,
+  )
+  .option('--keys <N>', 'keys, of a fifth as many accounts', count, 100_000)
+  .option(
+    '--accounts <N>',
+    'accounts that have used anything, some of them much more than others',
+    count,
+    5000,
+  )
+  .option('--days <N>', 'how far the ledger goes back', count, 400)
+  .option('--even', 'the hardest to add up: every account and day alike', false)
+  .option(
+    '--stores <A,B>',
+    'of sqlite, postgres (default: both); PostgreSQL has two instances, which must answer with the same',
+    listOf({ sqlite: onSqlite, postgres: onPostgres }),
+  )
+  .option('--times <N>', 'how often each page is asked for', count, 11)
+  .parse()
+  .opts<FillOptions & { stores?: (() => Promise<Measured>)[]; times: number }>();
+
+/** Of one store: the times of each page, and whether all instances answered with the same. */
+interface Measured {
+  readonly store: string;
+  readonly pages: readonly {
+    readonly page: Page;
+    readonly tries_ms: readonly number[];
+    readonly isSame: boolean;
+  }[];
+}
+
+const prune_step = 5000;
+
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+async function measurePage(visitors: readonly DashboardVisitor[], page: Page) {
+  const [, path] = page;
+  const tries_ms: number[] = [];
+  for (let tries = 0; tries < options.times; tries++) {
+    const began_ms = performance.now();
+    const { status } = await visitors[0]!.get(path);
+    tries_ms.push(performance.now() - began_ms);
+    if (status !== 200) throw new Error(`${path} was answered with ${status}`);
+  }
+  const answers = await Promise.all(visitors.map(visitor => visitor.get(path)));
+  const texts = answers.map(({ text }) =>
+    text
+      .replaceAll(/name="(form_token|nonce)" value="[^"]+"/g, '')
+      .replaceAll(/data-person="[^"]*"/g, '')
+      .replaceAll(/127\.0\.0\.1:\d+/g, ''),
+  );
+  return { page, tries_ms, isSame: path.startsWith('overview') || new Set(texts).size === 1 };
+}
+
+/** Fills `database`, then asks `instances` gateways on `records` for every page. */
+async function measureStore(
+  store: string,
+  database: Database,
+  records: string,
+  instances: number,
+): Promise<Measured> {
+  const now_ms = Date.now();
+  say(`${store}: filling in ${options.rows} rows and ${options.keys} keys`);
+  await migrate(database, instances > 1, now_ms);
+  await fill(database, options, now_ms);
+  // As a gateway does every hour.
+  const old = pruning(database);
+  while ((await old.hours(now_ms - hours_ms, prune_step)) !== 0);
+  while ((await old.traffic(now_ms, prune_step)) !== 0);
+  say(`filled in within ${((Date.now() - now_ms) / 1000).toFixed(0)} s`);
+  // What Postgres does by itself within minutes of so many changes, and SQLite never.
+  if (records.startsWith('postgres:')) await database.run('ANALYZE');
+  const idIn = async (sql: string) => (await database.run<{ id: string }>(sql))[0]!.id;
+  const account = await idIn('SELECT id FROM sluice.accounts ORDER BY id DESC LIMIT 1 OFFSET 20');
+  const key = await idIn('SELECT id FROM sluice.api_keys ORDER BY id LIMIT 1 OFFSET 20');
+  const request = (
+    await database.run<{ request_id: string }>(
+      'SELECT request_id FROM sluice.ledger ORDER BY started_ms DESC LIMIT 1 OFFSET 1000',
+    )
+  )[0]!.request_id;
+  await database.close();
+  const simulator = await startSimulator();
+  const free = { requests_per_minute: 15, tokens_per_day: 20_000 };
+  const plans = { free, standard: { requests_per_minute: 100 } };
+  const config = sidecarConfig(simulator.url, {
+    admin: dashboardAdmin(),
+    portal: { enabled: true, users: { carla: { password_hash, account: accountName(0) } } },
+    stores: { records },
+    plans,
+  });
+  const models = modelNames.map(id => ({ ...config.models![0]!, id, name: id }));
+  const sidecars: SidecarProcess[] = [];
+  try {
+    for (let at = 0; at < instances; at++) sidecars.push(await startSidecar({ ...config, models } as never));
+    const visitors = sidecars.map(({ adminUrl }) => new DashboardVisitor(`${adminUrl}/dashboard/`));
+    for (const visitor of visitors) await visitor.signIn();
+    const pages: Measured['pages'][0][] = [];
+    for (const page of pagesOf(now_ms, { account, key, request }))
+      pages.push(await measurePage(visitors, page));
+    const customers = sidecars.map(({ url }) => new DashboardVisitor(`${url}/portal/`));
+    for (const customer of customers) await customer.signIn(operator.password, 'carla');
+    for (const page of portalPagesOf(now_ms)) pages.push(await measurePage(customers, page));
+    return { store, pages };
+  } finally {
+    for (const sidecar of sidecars) await sidecar.stop();
+    await simulator.close();
+  }
+}
+
+async function onSqlite(): Promise<Measured> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-dashboard-'));
+  const path = join(directory, 'bench.db');
+  try {
+    return await measureStore('sqlite', await openSqlite(path), `sqlite:${path}`, 1);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function onPostgres(): Promise<Measured> {
+  const server = await startPostgres();
+  try {
+    const database = await openPostgres(server.url, () => {});
+    return await measureStore('postgres', database, server.url, 2);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** One table of all stores; pages that took too long or differ are marked. Files may take longer: they leave no empty window. */
+function report(results: readonly Measured[]): number {
+  let faults = 0;
+  const cells = ({ page: [title], tries_ms, isSame }: Measured['pages'][0]): string[] => {
+    const worst_ms = Math.max(...tries_ms);
+    const isLate = !title.startsWith('CSV') && worst_ms > bound_ms;
+    if (isLate || !isSame) faults++;
+    const marks = `${isLate ? ' late' : ''}${isSame ? '' : ' differs'}`;
+    return [median(tries_ms).toFixed(0), `${worst_ms.toFixed(0)}${marks}`];
+  };
+  const rows = results[0]!.pages.map(({ page: [title] }, at) => [
+    title,
+    ...results.flatMap(({ pages }) => cells(pages[at]!)),
+  ]);
+  const head = ['Page', ...results.flatMap(({ store }) => [`${store} median ms`, 'worst ms'])];
+  process.stdout.write(`${markdownTable(head, rows)}\n`);
+  return faults;
+}
+
+const machine = thisMachine();
+for (const note of disturbance(machine)) say(note);
+const results: Measured[] = [];
+for (const measure of options.stores ?? [onSqlite, onPostgres]) results.push(await measure());
+const faults = report(results);
+say(machineText(machine));
+if (faults > 0) say(`${faults} pages took longer than ${bound_ms} ms, or were not the same everywhere`);
+process.exitCode = faults > 0 ? 1 : 0;

@@ -1,0 +1,111 @@
+/** `growth-server.ts SIZES`: a sidecar with so many accounts, keys, models and providers, from a configuration that is made here. */
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { defaultModels } from '../../../src/catalog/default-models.ts';
+import { serve } from '../../../src/cli/serve.ts';
+import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
+import type { GatewayConfig } from '../../../src/config/schema.ts';
+import { hashKey } from '../../../src/stores/accounts/hash-key.ts';
+import { growthKey, growthModel } from './growth-names.ts';
+
+/** How much of everything there is; one of what is not given. */
+export interface GrowthSizes {
+  readonly upstream_port: number;
+  readonly accounts?: number;
+  /** Of each account. */
+  readonly keys?: number;
+  readonly models?: number;
+  /** Of each model an upstream at every provider. */
+  readonly providers?: number;
+  /** More of the configuration. */
+  readonly config?: object;
+}
+
+/** An entry of the performance timeline about the collector. */
+interface GcEntry {
+  readonly duration: number;
+  readonly detail: { readonly kind: number };
+}
+
+/** A pause of the garbage collector: a young collection, or a step of a full one. */
+export interface Collection {
+  readonly pause_ms: number;
+  readonly isYoung: boolean;
+}
+
+/** What such a server tells when it listens. */
+export interface GrowthServer {
+  readonly pid: number;
+  readonly url: string;
+  readonly adminUrl: string;
+  /** CPU time from the configuration to the listener. */
+  readonly start_ms: number;
+  /** Of the heap after a full collection, by which it was larger than before the configuration was made. */
+  readonly heap_mib: number;
+}
+
+const listOf = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+function configOf({ upstream_port, accounts = 1, keys = 1, models = 1, providers = 1, config }: GrowthSizes) {
+  const names = listOf(providers, at => `p${at}`);
+  const [model] = defaultModels('p0');
+  const provider = { adapter: 'vllm', base_url: `http://127.0.0.1:${upstream_port}/v1` };
+  return {
+    server: { port: 0 },
+    admin: { port: 0 },
+    log: { level: 'warn' },
+    providers: Object.fromEntries(names.map(name => [name, provider])),
+    models: listOf(models, at => ({
+      ...model,
+      // The longest message is longer than any model takes.
+      context_length: 1e8,
+      id: growthModel(at),
+      upstreams: names.map(name => ({ provider: name, model: 'aion-3.5' })),
+    })),
+    plans: { wide: { requests_per_minute: 1e9, tokens_per_day: 1e12, concurrent_requests: 1e6 } },
+    accounts: Object.fromEntries(
+      listOf(accounts, at => {
+        const digests = listOf(keys, key => ({ sha256: hashKey(growthKey(at * keys + key)) }));
+        return [`customer-${at}`, { plan: 'wide', keys: digests }];
+      }),
+    ),
+    ...config,
+  } as unknown as GatewayConfig;
+}
+
+/** Bytes in use, of garbage nothing: the collector is asked for by a name that V8 has for it. */
+async function heapInUse(): Promise<number> {
+  const { setFlagsFromString } = await import('node:v8');
+  const { runInNewContext } = await import('node:vm');
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
+
+async function main(): Promise<void> {
+  keepGarbageYoung();
+  const config = configOf(JSON.parse(process.argv[2]!) as GrowthSizes);
+  const empty = await heapInUse();
+  const before = process.cpuUsage();
+  const { url, adminUrl } = await serve(config);
+  const { user, system } = process.cpuUsage(before);
+  const told: GrowthServer = {
+    pid: process.pid,
+    url,
+    adminUrl,
+    start_ms: (user + system) / 1000,
+    heap_mib: ((await heapInUse()) - empty) / 2 ** 20,
+  };
+  process.stdout.write(`growth ${JSON.stringify(told)}\n`);
+  const found: Collection[] = [];
+  new PerformanceObserver(list => {
+    // What Node's types do not know of.
+    const pauses = list.getEntries() as unknown as readonly GcEntry[];
+    for (const { duration, detail } of pauses)
+      found.push({ pause_ms: duration, isYoung: detail.kind === constants.NODE_PERFORMANCE_GC_MINOR });
+  }).observe({ entryTypes: ['gc'] });
+  process.on('message', () => process.send?.(found));
+  process.on('disconnect', () => process.exit());
+}
+
+await main();
