@@ -11,13 +11,10 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/**
- * The mean of the least tenth of `values`, of two at least; NaN of none. What other programs on the machine do to a round only ever makes it
- * dearer, often by half: so neighbours are told apart by their least rounds, and not by their medians.
- */
-export function least(values: readonly number[]): number {
-  const lowest = values.toSorted((a, b) => a - b).slice(0, Math.max(2, Math.ceil(values.length / 10)));
-  return lowest.reduce((sum, value) => sum + value, 0) / lowest.length;
+/** A figure of the second third of a run and of its last one: the first warms up. */
+export function thirdsOf(values: readonly number[], figure = median): { before: number; after: number } {
+  const third = Math.floor(values.length / 3);
+  return { before: figure(values.slice(third, 2 * third)), after: figure(values.slice(2 * third)) };
 }
 
 /** A table in Markdown: the first column to the left, the others, which are numbers, to the right. */

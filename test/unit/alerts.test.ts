@@ -98,7 +98,7 @@ describe('the Prometheus alerts', () => {
     expect(seen.some(fires => !fires[0] && fires.includes(true) && !fires.at(-1))).toBe(true);
   });
 
-  it('are provoked on real processes by npm run alerts, except those that say why not', () => {
+  it('are provoked on real processes by npm run drill -- alerts, except those that say why not', () => {
     const provoked = allCases.flatMap(({ alerts }) => alerts);
     expect([...new Set([...provoked, ...Object.keys(notProvoked)])].sort()).toEqual(names.toSorted());
     expect(Object.keys(notProvoked).filter(name => provoked.includes(name))).toEqual([]);

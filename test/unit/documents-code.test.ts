@@ -61,7 +61,7 @@ describe('code in documents and docstrings', () => {
 
   it('is checked: commands, options and scripts that do not exist are reported', () => {
     const code =
-      'sluice chek\nsluice check --confg x | cat # --no\nnpm run doks && X=1 npm start -- keys mak\n';
+      'sluice chek\nsluice check --confg x | cat # --no\nnpm run doks && X=1 npm start -- keys mak\nnpm run bench -- latenzy\n';
     const lines = commandLines([{ document: 'sample.md', line: 1, language: 'sh', code }]);
     const found = lines.filter(({ place }) => place.startsWith('sample')).flatMap(faultsOfCommandLine);
     expect(found).toEqual([
@@ -69,6 +69,7 @@ describe('code in documents and docstrings', () => {
       'sample.md:2: sluice check has no option --confg',
       "sample.md:3: there is no npm script 'doks'",
       "sample.md:3: sluice keys has no command 'mak'",
+      "sample.md:4: npm run bench has no 'latenzy'",
     ]);
   });
 

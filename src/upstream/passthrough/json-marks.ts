@@ -6,7 +6,7 @@ const marks = [quote, openObject, closeObject, openArray, closeArray] as const;
 
 /**
  * Finds quotes and brackets in one part of a text. Lists of numbers have thousands of bytes between them, which are searched as a whole:
- * in a fifth of the time of a look at each (`npm run bench -- --tables batches`). What was found is kept, so that no byte is searched twice for the same mark.
+ * in a fifth of the time of a look at each. What was found is kept, so that no byte is searched twice for the same mark.
  */
 export class JsonMarks {
   readonly part: Buffer;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../../src/cli/program.ts';
+import { allTools } from '../../tools/all-tools.ts';
 import { type Block, documents, read, root } from './blocks.ts';
 
 /** A command of `sluice` or npm that a document shows. */
@@ -49,8 +50,16 @@ export function faultsOfCommandLine({ place, text }: CommandLine): string[] {
   const [verb, script = ''] = words;
   if (verb === 'start') return faultsOfSluice(afterDashes(words), place);
   if (verb === 'run' || verb === 'run-script')
-    return Object.hasOwn(scripts, script) ? [] : [`${place}: there is no npm script '${script}'`];
+    return Object.hasOwn(scripts, script)
+      ? faultsOfTool(script, afterDashes(words), place)
+      : [`${place}: there is no npm script '${script}'`];
   return [];
+}
+
+/** What does not exist of a call of one of the tools. */
+function faultsOfTool(script: string, [name]: readonly string[], place: string): string[] {
+  const isKnown = name === undefined || (allTools[script]?.has(name) ?? true);
+  return isKnown ? [] : [`${place}: npm run ${script} has no '${name}'`];
 }
 
 const afterDashes = (words: readonly string[]) =>

@@ -14,7 +14,7 @@ export const allCases: readonly ProvokedCase[] = [
   ...casesOfCertificates,
 ];
 
-/** Jobs of the cases that the test suite runs: the attacks, the traps, and the ledger. `npm run alerts` runs all. */
+/** Jobs of the cases that the test suite runs: the attacks, the traps, and the ledger. `npm run drill -- alerts` runs all. */
 export const worstCases: readonly string[] = [
   'half',
   'one-model',

@@ -1,48 +1,32 @@
-import { once } from 'node:events';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import tls from 'node:tls';
 import { startGateway } from '../../support/gateway-under-test.ts';
-import { type SelfSigned, selfSigned } from '../../support/self-signed-certificate.ts';
+import { head, startScriptedUpstream, thenClose } from '../../support/scripted-upstream.ts';
+import { startTlsProxy } from '../../support/tls-proxy.ts';
 import type { ProvokedCase, ProvokedService } from './provoked-case.ts';
 import { SteadyRequests } from './steady-requests.ts';
 
-const day_ms = 86_400_000;
-const inDays = (days: number) => selfSigned(new Date(Date.now() + days * day_ms));
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 const reply = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
 });
+const headers = { 'content-type': 'application/json', 'content-length': reply.length, connection: 'close' };
 
 /** A gateway before a provider whose certificate ends in a year, then in a day, then in a year again. */
 async function withCertificates(): Promise<ProvokedService> {
-  const [long, short] = [inDays(365), inDays(1)];
-  const others = tls.getCACertificates('default');
-  // Both have one name, so only one of them can be trusted at a time.
-  const trust = ({ cert }: SelfSigned) => tls.setDefaultCACertificates([...others, cert]);
-  trust(long);
-  const server = createServer(long, (request, response) => {
-    // A new connection for every request shows the new certificate.
-    const headers = { 'content-type': 'application/json', connection: 'close' };
-    request.resume().on('end', () => response.writeHead(200, headers).end(reply));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const gateway = await startGateway({ upstream: `https://127.0.0.1:${port}/v1` });
+  // A new connection for every request shows the new certificate.
+  const upstream = await startScriptedUpstream(thenClose(head(200, headers), reply));
+  const proxy = await startTlsProxy(upstream.url, inDays(365));
+  const gateway = await startGateway({ upstream: proxy.url });
   const requests = new SteadyRequests(gateway.post);
   requests.send({ per_second: 4, prompt: 'Hello' });
-  const show = (certificate: SelfSigned) => {
-    trust(certificate);
-    server.setSecureContext(certificate);
-  };
   return {
     targets: [gateway.adminUrl],
-    provoke: () => show(short),
-    heal: () => show(long),
+    provoke: () => proxy.renew(inDays(1)),
+    heal: () => proxy.renew(inDays(365)),
     async close() {
       await requests.stop();
       await gateway.close();
-      server.close();
+      proxy.close();
+      await upstream.close();
     },
   };
 }

@@ -2,15 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../support/free-port.ts';
 import { gateway_core } from '../machine.ts';
-import { start, startOwn } from '../processes.ts';
+import { bare, root, start, startServer } from '../processes.ts';
 import type { TaskName } from './request-load.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
   readonly port: number;
+  /** Of a sidecar. */
+  readonly adminUrl?: string;
   /** Without it there is nothing whose CPU could be read. */
   readonly pid?: number;
   /** Request headers that it needs. */
@@ -20,7 +21,7 @@ export interface Gateway {
 export interface Place {
   /** For configurations; removed at the end. */
   readonly directory: string;
-  readonly upstream: Gateway & { readonly pid: number };
+  readonly upstream: { readonly port: number; readonly url: string; readonly pid: number };
 }
 
 /** A gateway or proxy between the load generator and the upstream. */
@@ -35,7 +36,6 @@ export interface Contestant {
   start(place: Place): Promise<Gateway>;
 }
 
-export const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const servers = join(root, 'test/tools/bench/servers.ts');
 /** A proxy passes on what the client asks for, so the client asks for what sluice does unasked: usage on every chunk. */
 const proxied = { stream_options: { include_usage: true, continuous_usage_stats: true }, frame_events: 3 };
@@ -51,24 +51,8 @@ export const proxy = (task: TaskName = 'chat'): Contestant => ({
   title: 'http-proxy-middleware in Express',
   task,
   ...(task === 'chat' && { streamed: proxied }),
-  start: ({ upstream }) => startOwn(gateway_core, servers, ['proxy', `http://127.0.0.1:${upstream.port}`]),
+  start: ({ upstream }) => startServer(servers, ['proxy', upstream.url], { core: gateway_core, env: bare() }),
 });
-
-/** A gateway without a frame: what the work itself costs. */
-export const spike: Contestant = {
-  name: 'spike',
-  title: 'written by hand',
-  streamed: { frame_events: 3 },
-  start: ({ upstream }) =>
-    startOwn(gateway_core, join(root, 'test/tools/bench/spike.ts'), [`http://127.0.0.1:${upstream.port}`]),
-};
-
-export const spikeInExpress: Contestant = {
-  ...spike,
-  name: 'spike-express',
-  title: 'written by hand, in Express',
-  start: ({ upstream }) => startOwn(gateway_core, servers, ['spike', `http://127.0.0.1:${upstream.port}`]),
-};
 
 /** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
 export const nginx: Contestant = {
@@ -91,7 +75,10 @@ http { access_log off; ${endless} ${paths.join(' ')}
   server { listen 127.0.0.1:${port} backlog=4096;
     location / { proxy_pass http://inference; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } } }`,
     );
-    const { pid } = start(gateway_core, binary, ['-p', directory, '-c', join(directory, 'nginx.conf')]);
+    const args = ['-p', directory, '-c', join(directory, 'nginx.conf')];
+    const { pid, signal } = start(binary, args, { core: gateway_core });
+    // SIGKILL would leave its workers behind.
+    process.once('exit', () => signal('SIGTERM'));
     return { port, pid };
   },
 };
@@ -114,7 +101,8 @@ export const portkey: Contestant = {
       install(home, '--ignore-scripts');
     }
     const port = await freePort();
-    const { pid } = start(gateway_core, process.execPath, [server, `--port=${port}`, '--headless']);
+    const args = [server, `--port=${port}`, '--headless'];
+    const { pid } = start(process.execPath, args, { core: gateway_core, env: bare() });
     const custom_host = `http://127.0.0.1:${upstream.port}/v1`;
     return { port, pid, headers: { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': custom_host } };
   },

@@ -1,8 +1,6 @@
-/** `npm run bench:dashboard`: how long an operator waits for every page of the dashboard with a large records store. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { startSimulator } from '../../../src/simulator/server.ts';
 import type { Database } from '../../../src/stores/records/database.ts';
 import { hours_ms } from '../../../src/stores/records/detailed-sums.ts';
@@ -21,38 +19,46 @@ import { type SidecarProcess, sidecarConfig, startSidecar } from '../../support/
 import { listOf, numberFrom } from '../command-options.ts';
 import { markdownTable, median } from '../figures.ts';
 import { disturbance, machineText, thisMachine } from '../machine.ts';
+import { defineTool, say } from '../tool.ts';
 import { accountName, type FillOptions, fill, modelNames } from './dashboard-fill.ts';
 import { type Page, pagesOf, portalPagesOf } from './dashboard-pages.ts';
 
 const bound_ms = 300;
 const count = numberFrom(1, 99_999_999);
-const options = new Command('npm run bench:dashboard --')
-  .description(
-    `One Markdown table on stdout, progress on stderr. Exit code 1 if any page ever took longer than ${bound_ms} ms, or if instances differ.`,
-  )
-  .option(
-    '--rows <N>',
-    'exchanges in the ledger, on the days up to today, more on later ones',
-    count,
-    1_000_000,
-  )
-  .option('--keys <N>', 'keys, of a fifth as many accounts', count, 100_000)
-  .option(
-    '--accounts <N>',
-    'accounts that have used anything, some of them much more than others',
-    count,
-    5000,
-  )
-  .option('--days <N>', 'how far the ledger goes back', count, 400)
-  .option('--even', 'the hardest to add up: every account and day alike', false)
-  .option(
-    '--stores <A,B>',
-    'of sqlite, postgres (default: both); PostgreSQL has two instances, which must answer with the same',
-    listOf({ sqlite: onSqlite, postgres: onPostgres }),
-  )
-  .option('--times <N>', 'how often each page is asked for', count, 11)
-  .parse()
-  .opts<FillOptions & { stores?: (() => Promise<Measured>)[]; times: number }>();
+const stores = { sqlite: onSqlite, postgres: onPostgres };
+
+type Options = FillOptions & {
+  readonly stores?: readonly ((options: Options) => Promise<Measured>)[];
+  readonly times: number;
+};
+
+/** How long an operator waits for every page of the dashboard with a large records store. */
+export const tool = defineTool<Options>({
+  about: `One Markdown table on stdout, progress on stderr. Exit code 1 if any page ever took longer than ${bound_ms} ms, or if instances differ.`,
+  options: command =>
+    command
+      .option('--rows <N>', 'exchanges in the ledger, more on later days', count, 1_000_000)
+      .option('--keys <N>', 'keys, of a fifth as many accounts', count, 100_000)
+      .option('--accounts <N>', 'that have used anything, some much more than others', count, 5000)
+      .option('--days <N>', 'how far the ledger goes back', count, 400)
+      .option('--even', 'the hardest to add up: every account and day alike', false)
+      .option(
+        '--stores <A,B>',
+        'of sqlite, postgres (default: both); PostgreSQL has two instances, which must answer with the same',
+        listOf(stores),
+      )
+      .option('--times <N>', 'how often each page is asked for', count, 11),
+  async run({ options }) {
+    const machine = thisMachine();
+    for (const note of disturbance(machine)) say(note);
+    const results: Measured[] = [];
+    for (const measure of options.stores ?? Object.values(stores)) results.push(await measure(options));
+    const faults = report(results);
+    say(machineText(machine));
+    if (faults > 0) say(`${faults} pages took longer than ${bound_ms} ms, or were not the same everywhere`);
+    return faults === 0;
+  },
+});
 
 /** Of one store: the times of each page, and whether all instances answered with the same. */
 interface Measured {
@@ -66,12 +72,10 @@ interface Measured {
 
 const prune_step = 5000;
 
-const say = (text: string) => process.stderr.write(`${text}\n`);
-
-async function measurePage(visitors: readonly DashboardVisitor[], page: Page) {
+async function measurePage(visitors: readonly DashboardVisitor[], page: Page, times: number) {
   const [, path] = page;
   const tries_ms: number[] = [];
-  for (let tries = 0; tries < options.times; tries++) {
+  for (let tries = 0; tries < times; tries++) {
     const began_ms = performance.now();
     const { status } = await visitors[0]!.get(path);
     tries_ms.push(performance.now() - began_ms);
@@ -89,6 +93,7 @@ async function measurePage(visitors: readonly DashboardVisitor[], page: Page) {
 
 /** Fills `database`, then asks `instances` gateways on `records` for every page. */
 async function measureStore(
+  options: Options,
   store: string,
   database: Database,
   records: string,
@@ -131,10 +136,10 @@ async function measureStore(
     for (const visitor of visitors) await visitor.signIn();
     const pages: Measured['pages'][0][] = [];
     for (const page of pagesOf(now_ms, { account, key, request }))
-      pages.push(await measurePage(visitors, page));
+      pages.push(await measurePage(visitors, page, options.times));
     const customers = sidecars.map(({ url }) => new DashboardVisitor(`${url}/portal/`));
     for (const customer of customers) await customer.signIn(operator.password, 'carla');
-    for (const page of portalPagesOf(now_ms)) pages.push(await measurePage(customers, page));
+    for (const page of portalPagesOf(now_ms)) pages.push(await measurePage(customers, page, options.times));
     return { store, pages };
   } finally {
     for (const sidecar of sidecars) await sidecar.stop();
@@ -142,21 +147,21 @@ async function measureStore(
   }
 }
 
-async function onSqlite(): Promise<Measured> {
+async function onSqlite(options: Options): Promise<Measured> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-dashboard-'));
   const path = join(directory, 'bench.db');
   try {
-    return await measureStore('sqlite', await openSqlite(path), `sqlite:${path}`, 1);
+    return await measureStore(options, 'sqlite', await openSqlite(path), `sqlite:${path}`, 1);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function onPostgres(): Promise<Measured> {
+async function onPostgres(options: Options): Promise<Measured> {
   const server = await startPostgres();
   try {
     const database = await openPostgres(server.url, () => {});
-    return await measureStore('postgres', database, server.url, 2);
+    return await measureStore(options, 'postgres', database, server.url, 2);
   } finally {
     await server.stop();
   }
@@ -180,12 +185,3 @@ function report(results: readonly Measured[]): number {
   process.stdout.write(`${markdownTable(head, rows)}\n`);
   return faults;
 }
-
-const machine = thisMachine();
-for (const note of disturbance(machine)) say(note);
-const results: Measured[] = [];
-for (const measure of options.stores ?? [onSqlite, onPostgres]) results.push(await measure());
-const faults = report(results);
-say(machineText(machine));
-if (faults > 0) say(`${faults} pages took longer than ${bound_ms} ms, or were not the same everywhere`);
-process.exitCode = faults > 0 ? 1 : 0;

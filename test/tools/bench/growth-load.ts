@@ -1,50 +1,34 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Client, type Dispatcher } from 'undici';
+import type { PrintingProcess } from '../../support/printing-process.ts';
 import { cpuSecondsOf, gateway_core } from '../machine.ts';
-import { start } from '../processes.ts';
-import { root } from './contestants.ts';
-import { completion, requestHeaders } from './conversation.ts';
+import { bare, root, startFile } from '../processes.ts';
+import { requestHeaders } from './conversation.ts';
 import { growthKey, growthModel } from './growth-names.ts';
-import type { Collection, GrowthServer, GrowthSizes } from './growth-server.ts';
+import type { GrowthServer, GrowthSizes } from './growth-server.ts';
 import { replyTo } from './request-load.ts';
 
 /** Making a million accounts takes a while. */
-const start_ms = 300_000;
+const startup_ms = 300_000;
 const connections = 4;
 /** Warm code, and a measurement that steps of 10 ms, in which Linux counts CPU time, do not distort. */
 const [warmup_cpu_s, least_cpu_s, least_requests] = [2, 1, 4];
 
-/** Starts an upstream that reads whole requests and answers each with the same. Resolves with its port. */
-export async function startUpstream(): Promise<number> {
-  const server = createServer((request, response) => {
-    const end = () => response.setHeader('content-type', 'application/json').end(completion);
-    request.resume().on('end', end);
-  });
-  // Never while a request is on its way.
-  server.keepAliveTimeout = 0;
-  server.listen(0, '127.0.0.1');
-  await new Promise(resolve => server.once('listening', resolve));
-  return (server.address() as AddressInfo).port;
-}
-
 /** A sidecar with so much of everything, in a process of its own on the gateways' core. */
 export class GrowingSidecar {
   readonly told: GrowthServer;
-  readonly #process: ReturnType<typeof start>;
+  readonly #process: PrintingProcess;
 
-  private constructor(told: GrowthServer, process: ReturnType<typeof start>) {
+  private constructor(told: GrowthServer, process: PrintingProcess) {
     this.told = told;
     this.#process = process;
   }
 
   static async start(sizes: GrowthSizes): Promise<GrowingSidecar> {
     const file = join(root, 'test/tools/bench/growth-server.ts');
-    const args = ['--max-old-space-size=8192', '--conditions=sluice-source', file, JSON.stringify(sizes)];
-    const started = start(gateway_core, process.execPath, args);
-    const [, text] = await started.printed(/growth (\{.*\})/, start_ms);
+    const flags = ['--max-old-space-size=8192'];
+    const started = startFile(file, [JSON.stringify(sizes)], { core: gateway_core, env: bare(), flags });
+    const [, text] = await started.printed(/growth (\{.*\})/, startup_ms);
     return new GrowingSidecar(JSON.parse(text!), started);
   }
 
@@ -82,14 +66,6 @@ export class GrowingSidecar {
       isStopped = true;
       for (const client of clients) void client.destroy();
     }
-  }
-
-  /** All pauses of the garbage collector since the start. */
-  async collections(): Promise<readonly Collection[]> {
-    const told = once(this.#process.child, 'message');
-    this.#process.child.send('collections');
-    const [found] = await told;
-    return found;
   }
 
   async stop(): Promise<void> {

@@ -1,14 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'undici';
-import { median, quantile } from '../figures.ts';
-import { chatBody } from './conversation.ts';
-import { conversationOf, GrowingSidecar, headersOf } from './growth-load.ts';
-import { growthModel } from './growth-names.ts';
-import type { Collection } from './growth-server.ts';
+import { median } from '../figures.ts';
+import { conversationOf, GrowingSidecar } from './growth-load.ts';
 import type { GrowthTable } from './growth-table.ts';
-import { events_per_second } from './measurement.ts';
-import { replyTo, requestOf } from './request-load.ts';
-import { measureStreams, streamLength_ms } from './stream-load.ts';
+import { replyTo } from './request-load.ts';
 
 /** CPU milliseconds of all threads until now, to the nanosecond. */
 const cpu_ms = (pid: number): number =>
@@ -47,62 +42,3 @@ export const firstRequests = (upstream_port: number): GrowthTable => ({
     return [median(found.map(([cpu]) => cpu)), median(found.map(([, wall]) => wall))];
   },
 });
-
-/** How long the garbage collector stops streams. `upstream_port` is that of an upstream that paces them. */
-export const collections = (upstream_port: () => Promise<number>): GrowthTable => ({
-  title: `Garbage collection while streams of ${events_per_second} events per second run`,
-  unit: 'streams',
-  sizes: [200, 1000],
-  columns: [
-    { head: 'young, per second', digits: 1 },
-    { head: 'p50 ms', digits: 2 },
-    { head: 'p99 ms', digits: 2 },
-    { head: 'longest ms', digits: 1 },
-    { head: 'full, per minute', digits: 1 },
-    { head: 'longest pause ms', digits: 1 },
-    { head: 'share of time %', digits: 2 },
-  ],
-  async measure(streams) {
-    const sidecar = await GrowingSidecar.start({ upstream_port: await upstream_port() });
-    const pace = { streams, open_ms: 3000, measure_ms: 10_000 };
-    const max_tokens = Math.ceil((streamLength_ms(pace) / 1000) * events_per_second);
-    const body = JSON.stringify({ ...JSON.parse(chatBody({ max_tokens })), model: growthModel(0) });
-    try {
-      const { found, seconds, fault } = await measureStreams({
-        ...pace,
-        origin: sidecar.told.url,
-        patience_ms: 180_000,
-        requestOf: () => requestOf('chat', headersOf(0), body),
-        isWhole: events => events >= max_tokens + 3,
-        start: () => {
-          const from_ms = performance.now();
-          const before = sidecar.collections();
-          return async () => ({
-            found: (await sidecar.collections()).slice((await before).length),
-            seconds: (performance.now() - from_ms) / 1000,
-          });
-        },
-      });
-      if (fault) throw new Error(fault);
-      return figuresOf(found, seconds);
-    } finally {
-      await sidecar.stop();
-    }
-  },
-});
-
-function figuresOf(found: readonly Collection[], seconds: number): number[] {
-  const ofKind = (isYoung: boolean) =>
-    found.filter(one => one.isYoung === isYoung).map(({ pause_ms }) => pause_ms);
-  const [young, full] = [ofKind(true), ofKind(false)];
-  const total_ms = [...young, ...full].reduce((sum, pause_ms) => sum + pause_ms, 0);
-  return [
-    young.length / seconds,
-    quantile(young, 0.5),
-    quantile(young, 0.99),
-    Math.max(0, ...young),
-    (full.length / seconds) * 60,
-    Math.max(0, ...full),
-    total_ms / seconds / 10,
-  ];
-}

@@ -1,5 +1,4 @@
 /** `growth-server.ts SIZES`: a sidecar with so many accounts, keys, models and providers, from a configuration that is made here. */
-import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { serve } from '../../../src/cli/serve.ts';
 import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
@@ -18,18 +17,6 @@ export interface GrowthSizes {
   readonly providers?: number;
   /** More of the configuration. */
   readonly config?: object;
-}
-
-/** An entry of the performance timeline about the collector. */
-interface GcEntry {
-  readonly duration: number;
-  readonly detail: { readonly kind: number };
-}
-
-/** A pause of the garbage collector: a young collection, or a step of a full one. */
-export interface Collection {
-  readonly pause_ms: number;
-  readonly isYoung: boolean;
 }
 
 /** What such a server tells when it listens. */
@@ -97,15 +84,6 @@ async function main(): Promise<void> {
     heap_mib: ((await heapInUse()) - empty) / 2 ** 20,
   };
   process.stdout.write(`growth ${JSON.stringify(told)}\n`);
-  const found: Collection[] = [];
-  new PerformanceObserver(list => {
-    // What Node's types do not know of.
-    const pauses = list.getEntries() as unknown as readonly GcEntry[];
-    for (const { duration, detail } of pauses)
-      found.push({ pause_ms: duration, isYoung: detail.kind === constants.NODE_PERFORMANCE_GC_MINOR });
-  }).observe({ entryTypes: ['gc'] });
-  process.on('message', () => process.send?.(found));
-  process.on('disconnect', () => process.exit());
 }
 
 await main();

@@ -19,8 +19,6 @@ export interface GrowthTable {
   readonly columns: readonly Column[];
   /** The figures of one size, in the order of the columns. */
   measure(size: number): Promise<readonly number[]>;
-  /** Called after the last size. */
-  end?(): Promise<void>;
 }
 
 /** The figures of a table, size by size. */

@@ -1,11 +1,6 @@
-import { join } from 'node:path';
-import { load_core } from '../machine.ts';
-import { startOwn } from '../processes.ts';
-import { root } from './contestants.ts';
-import { ledgerTable } from './growth-ledger.ts';
 import { type Conversation, conversationOf, GrowingSidecar, requestOfMany } from './growth-load.ts';
 import { growthModel } from './growth-names.ts';
-import { collections, firstRequests } from './growth-process.ts';
+import { firstRequests } from './growth-process.ts';
 import type { GrowthSizes } from './growth-server.ts';
 import type { Column, GrowthTable } from './growth-table.ts';
 
@@ -88,10 +83,6 @@ const lists = (upstream_port: number): GrowthTable => ({
     ]),
 });
 
-/** The upstream of the other benchmarks, whose streams come at a pace. */
-const startPacedUpstream = async (): Promise<number> =>
-  (await startOwn(load_core, join(root, 'test/tools/bench/upstream.ts'))).port;
-
 /** Every table by its name for `--tables`. */
 export const growthTables = (upstream_port: number): Readonly<Record<string, GrowthTable>> => {
   const ofRequests = requests.bind(undefined, upstream_port);
@@ -110,9 +101,7 @@ export const growthTables = (upstream_port: number): Readonly<Record<string, Gro
     keys: ofConfiguration('Keys of one account', 'keys', powers(1e6), keys => ({ keys })),
     models: ofConfiguration('Models', 'models', [5, 50, 500, 5000], models => ({ models })),
     lists: lists(upstream_port),
-    ledger: ledgerTable(),
     cold: firstRequests(upstream_port),
-    collections: collections(startPacedUpstream),
     providers: ofConfiguration(
       'Providers, all of them upstreams of one model',
       'providers',

@@ -1,5 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { memoryBytesOf, startStopwatch } from '../machine.ts';
+import { say } from '../tool.ts';
 import type { Contestant, Gateway, Place } from './contestants.ts';
 import { chatBody } from './conversation.ts';
 import { measureRequests, requestOf } from './request-load.ts';
@@ -48,8 +49,6 @@ export interface Entry {
   /** Why it does not take part, or what was wrong with its replies. */
   fault?: string;
 }
-
-export const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** Measures a gateway that runs. A fault is kept; with one nothing more is measured. */
 async function measure(

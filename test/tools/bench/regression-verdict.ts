@@ -1,11 +1,10 @@
 import { median } from '../figures.ts';
-import type { RungName } from './ladder/rungs.ts';
-import type { Entry } from './measurement.ts';
+import type { Entry, Kind } from './measurement.ts';
 import { cpu_us } from './result-table.ts';
 
-/** A rung as it is, and as it was at the last release; both measured in the same rounds. */
+/** A sidecar as it is, and as it was at the last release; both measured in the same rounds. */
 export interface Pair {
-  readonly name: RungName;
+  readonly name: string;
   readonly now: Entry;
   readonly released: Entry;
 }
@@ -13,12 +12,13 @@ export interface Pair {
 /** What counts as grown. */
 const most = 1.25;
 
-/** CPU per request of both in each round, in µs, and the median of their ratios. */
-export function growthOf({ now, released }: Pair) {
-  const [now_us, released_us] = [now.requests.map(cpu_us), released.requests.map(cpu_us)];
+/** CPU per request, or per event, of both in each round, in µs, and the median of their ratios. */
+export function growthOf({ now, released }: Pair, kind: Kind = 'requests') {
+  const [now_us, released_us] = [now[kind].map(cpu_us), released[kind].map(cpu_us)];
   const ratio = median(now_us.map((value, round) => value / released_us[round]!));
   return { now_us, released_us, ratio };
 }
 
-/** Whether a rung takes more than 25 % more CPU per request than it did. */
-export const isGrown = (pair: Pair): boolean => growthOf(pair).ratio > most;
+/** Whether a sidecar takes more than 25 % more CPU than it did, for a request or for an event, where that was measured. */
+export const isGrown = (pair: Pair): boolean =>
+  (['requests', 'streams'] as const).some(kind => growthOf(pair, kind).ratio > most);

@@ -2,42 +2,31 @@ import { markdownTable, median } from '../figures.ts';
 import type { Entry, Kind, Result } from './measurement.ts';
 import type { Table } from './tables.ts';
 
-/** What was measured of a contestant: medians by their names, and under `…_ratio` those of the ratios to the baseline. */
-export type Figures = Readonly<Record<string, number>>;
-
-export const perSecond = ({ count, seconds }: Result): number => count / seconds;
 export const cpu_us = ({ cpu_s, count }: Result): number => (cpu_s / count) * 1e6;
-type Quantity = (result: Result) => number;
 
-const columns: readonly {
-  head: string;
-  /** In the history. */
-  key: string;
-  kind: Kind;
-  of: Quantity;
-  digits: number;
-  ratio?: true;
-}[] = [
-  { head: 'Requests/s', key: 'requests_per_s', kind: 'requests', of: perSecond, digits: 0, ratio: true },
-  { head: 'p50 ms', key: 'p50_ms', kind: 'requests', of: ({ p50_ms }) => p50_ms, digits: 2 },
-  { head: 'p99 ms', key: 'p99_ms', kind: 'requests', of: ({ p99_ms }) => p99_ms, digits: 2 },
+interface Column {
+  readonly head: string;
+  readonly kind: Kind;
+  of(result: Result): number;
+  readonly digits: number;
+  /** Its ratio to the baseline stands beside it. */
+  readonly ratio?: true;
+}
+
+const columns: readonly Column[] = [
   {
-    head: 'CPU µs per request',
-    key: 'cpu_us_per_request',
+    head: 'Requests/s',
     kind: 'requests',
-    of: cpu_us,
-    digits: 1,
+    of: ({ count, seconds }) => count / seconds,
+    digits: 0,
     ratio: true,
   },
-  { head: 'CPU µs per event', key: 'cpu_us_per_event', kind: 'streams', of: cpu_us, digits: 1, ratio: true },
-  { head: 'of the pace', key: 'pace', kind: 'streams', of: ({ pace }) => pace, digits: 2 },
-  {
-    head: 'KiB per stream',
-    key: 'kib_per_stream',
-    kind: 'streams',
-    of: ({ stream_bytes }) => stream_bytes / 1024,
-    digits: 0,
-  },
+  { head: 'p50 ms', kind: 'requests', of: ({ p50_ms }) => p50_ms, digits: 2 },
+  { head: 'p99 ms', kind: 'requests', of: ({ p99_ms }) => p99_ms, digits: 2 },
+  { head: 'CPU µs per request', kind: 'requests', of: cpu_us, digits: 1, ratio: true },
+  { head: 'CPU µs per event', kind: 'streams', of: cpu_us, digits: 1, ratio: true },
+  { head: 'of the pace', kind: 'streams', of: ({ pace }) => pace, digits: 2 },
+  { head: 'KiB per stream', kind: 'streams', of: ({ stream_bytes }) => stream_bytes / 1024, digits: 0 },
 ];
 
 /** The median with its unit; a dash of none. */
@@ -46,49 +35,27 @@ const shown = (values: readonly number[], digits: number, unit = ''): string => 
   return Number.isNaN(middle) ? '–' : `${middle.toFixed(digits)}${unit}`;
 };
 
+/** What was measured, a row for each contestant. */
 export function tableText(
-  { title, baseline, contestants }: Table,
-  entries: ReadonlyMap<string, Entry>,
+  { title, baseline }: Omit<Table, 'contestants'>,
+  entries: readonly Entry[],
 ): string {
-  const base = entries.get(baseline);
-  const measured = columns.filter(({ kind }) =>
-    contestants.some(({ name }) => entries.get(name)![kind].length > 0),
-  );
-  const rows = contestants.map(({ name, title }) => {
-    const entry = entries.get(name)!;
-    if (entry.fault) return [`${title}: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}`];
-    const cells = measured.flatMap(({ kind, of, digits, ratio }) => {
-      const { values, ratios } = valuesOf(entry, base, kind, of);
-      return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
-    });
-    return [title, ...cells];
+  const base = entries.find(({ contestant: { name } }) => name === baseline);
+  const measured = columns.filter(({ kind }) => entries.some(entry => entry[kind].length > 0));
+  const rows = entries.map(entry => {
+    const { title: name } = entry.contestant;
+    if (entry.fault) return [`${name}: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}`];
+    return [name, ...measured.flatMap(column => cellsOf(column, entry, base))];
   });
   const head = measured.flatMap(({ head, ratio }) => [head, ...(ratio ? ['× baseline'] : [])]);
   return `**${title}**, × baseline: divided by ${baseline}\n\n${markdownTable(['Gateway', ...head], rows)}`;
 }
 
-/** All values of a quantity, and their ratios to the baseline round by round: the machine is faster in one round than in another. */
-function valuesOf(entry: Entry, base: Entry | undefined, kind: Kind, of: Quantity) {
-  const values = entry[kind].map(of);
-  const ratios = values.map((value, round) => value / (base?.[kind].map(of)[round] ?? Number.NaN));
-  return { values, ratios };
-}
-
-/** The figures of a table by the names of its contestants, for the history. */
-export function figuresOf(
-  { baseline, contestants }: Table,
-  entries: ReadonlyMap<string, Entry>,
-): Record<string, Figures> {
-  const base = entries.get(baseline);
-  const figures = contestants.map(({ name }) => {
-    const named = columns.flatMap(({ key, kind, of, ratio }) => {
-      const { values, ratios } = valuesOf(entries.get(name)!, base, kind, of);
-      return [[key, median(values)] as const, ...(ratio ? [[`${key}_ratio`, median(ratios)] as const] : [])];
-    });
-    const known = named.filter(([, value]) => Number.isFinite(value));
-    return [name, Object.fromEntries(known.map(([key, value]) => [key, Number(value.toPrecision(4))]))];
-  });
-  return Object.fromEntries(figures);
+/** Ratios to the baseline are taken round by round: the machine is faster in one round than in another. */
+function cellsOf({ kind, of, digits, ratio }: Column, entry: Entry, base: Entry | undefined): string[] {
+  const [values, others] = [entry[kind].map(of), base?.[kind].map(of) ?? []];
+  const ratios = values.map((value, round) => value / (others[round] ?? Number.NaN));
+  return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
 }
 
 /** Notes on contestants whose figures were limited by something else. */

@@ -1,13 +1,9 @@
-/**
- * Servers of the benchmark, each a process: `proxy UPSTREAM` is the baseline, `gateway CONFIG` is sluice mounted in Express and `spike UPSTREAM`
- * the gateway written by hand, `spans` takes spans and forgets them.
- */
+/** Servers of the benchmark, each a process: `proxy UPSTREAM` is the baseline, `gateway CONFIG` is sluice mounted in Express, `spans` takes spans and forgets them. */
 import { Agent, createServer, type RequestListener } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { createGateway } from '../../../src/index.ts';
 import { listen } from '../processes.ts';
-import { spike } from './spike.ts';
 
 const servers: Readonly<Record<string, (argument: string) => RequestListener | Promise<RequestListener>>> = {
   proxy: target => {
@@ -15,7 +11,6 @@ const servers: Readonly<Record<string, (argument: string) => RequestListener | P
     return express().use(createProxyMiddleware({ target, agent }));
   },
   gateway: async config => express().use(await createGateway(config)),
-  spike: target => express().use(spike(target)),
   // OTLP over HTTP.
   spans: () => (request, response) => {
     const end = () => response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();

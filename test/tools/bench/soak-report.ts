@@ -1,6 +1,5 @@
 import type { ProcessMetrics } from '../chaos/process-metrics.ts';
-import { markdownTable, median } from '../figures.ts';
-import { isFlat, type Point, trendOf } from './trend.ts';
+import { markdownTable, quantile, thirdsOf } from '../figures.ts';
 
 /** What a soak has seen. */
 export interface SoakRun {
@@ -15,71 +14,55 @@ export interface SoakRun {
 interface Quantity {
   readonly title: string;
   of(sample: ProcessMetrics): number;
-  /** Of the samples of one stretch of time. */
-  summed(values: readonly number[]): number;
   readonly digits: number;
+  /** By how much it may grow in any case, beside 3 %. */
+  readonly slack: number;
 }
 
 const mib = (bytes: number): number => bytes / 2 ** 20;
-const least = (values: readonly number[]): number => Math.min(...values);
-const most = (values: readonly number[]): number => Math.max(...values);
+const most_growth = 1.03;
+const rows = 12;
 
-/** Of what a collector frees now and then, the least of a stretch of time is what is in use. */
 const quantities: readonly Quantity[] = [
-  { title: 'resident MiB', of: ({ rss_bytes }) => mib(rss_bytes), summed: median, digits: 1 },
-  { title: 'old heap MiB', of: ({ old_bytes }) => mib(old_bytes), summed: least, digits: 1 },
-  { title: 'external MiB', of: ({ external_bytes }) => mib(external_bytes), summed: least, digits: 1 },
-  { title: 'lag p99 ms', of: ({ lag_p99_s }) => lag_p99_s * 1000, summed: median, digits: 1 },
-  { title: 'open files', of: ({ open_files }) => open_files, summed: median, digits: 0 },
-  { title: 'handles', of: ({ resources }) => resources, summed: median, digits: 0 },
-  { title: 'queued rows', of: ({ queued }) => queued, summed: most, digits: 0 },
-  { title: 'in flight', of: ({ in_flight }) => in_flight, summed: median, digits: 0 },
+  { title: 'resident MiB', of: ({ rss_bytes }) => mib(rss_bytes), digits: 1, slack: 4 },
+  { title: 'old heap MiB', of: ({ old_bytes }) => mib(old_bytes), digits: 1, slack: 2 },
+  { title: 'external MiB', of: ({ external_bytes }) => mib(external_bytes), digits: 1, slack: 2 },
+  { title: 'lag p99 ms', of: ({ lag_p99_s }) => lag_p99_s * 1000, digits: 1, slack: 20 },
+  { title: 'open files', of: ({ open_files }) => open_files, digits: 0, slack: 16 },
+  { title: 'handles', of: ({ resources }) => resources, digits: 0, slack: 16 },
+  { title: 'queued rows', of: ({ queued }) => queued, digits: 0, slack: 100 },
+  { title: 'in flight', of: ({ in_flight }) => in_flight, digits: 0, slack: 16 },
 ];
 
-const [stretches, rows] = [60, 12];
+/** What is in use at the least: collections, and what the load does by chance, only ever add to it. */
+const floorOf = (values: readonly number[]): number => quantile(values, 0.1);
 
-/** One point for each of `count` stretches of the samples. */
-function pointsOf(samples: readonly ProcessMetrics[], count: number, { of, summed }: Quantity): Point[] {
-  const size = samples.length / count;
-  return Array.from({ length: count }, (_, at) => {
-    const stretch = samples.slice(Math.round(at * size), Math.round((at + 1) * size));
-    return { at_ms: stretch.at(-1)!.at_ms, value: summed(stretch.map(of)) };
-  });
+/** The floors of a quantity in the second and the last third of a run, and whether it has grown. */
+export function growthIn(values: readonly number[], slack: number) {
+  const { before, after } = thirdsOf(values, floorOf);
+  return { before, after, hasGrown: after > before * most_growth + slack };
 }
 
-/** The lines through the second half of a run. */
-function trends({ samples }: SoakRun) {
-  return quantities.map(quantity => {
-    const points = pointsOf(samples, stretches, quantity).slice(stretches / 2);
-    const trend = trendOf(points);
-    return { quantity, trend, flat: isFlat(trend, points.at(-1)!.at_ms - points[0]!.at_ms) };
+/** Whether nothing grows, and every reply was as expected. */
+export const isSteady = ({ faults, samples }: SoakRun): boolean =>
+  faults.size === 0 && !quantities.some(({ of, slack }) => growthIn(samples.map(of), slack).hasGrown);
+
+/** The run in twelve rows, its thirds, and what was wrong with replies. */
+export function soakReport({ samples, began_ms, replies, streams, faults }: SoakRun): string {
+  const times = Array.from({ length: rows }, (_, row) => {
+    const stretch = samples.slice((row * samples.length) / rows, ((row + 1) * samples.length) / rows);
+    const minute = ((stretch.at(-1)!.at_ms - began_ms) / 60_000).toFixed(1);
+    return [minute, ...quantities.map(({ of, digits }) => floorOf(stretch.map(of)).toFixed(digits))];
   });
-}
-
-/** Whether nothing grows over the second half, and every reply was as expected. */
-export const isSteady = (run: SoakRun): boolean =>
-  run.faults.size === 0 && trends(run).every(({ flat }) => flat);
-
-/** The run in twelve rows, and the lines through its second half. */
-export function soakReport(run: SoakRun): string {
-  const columns = quantities.map(quantity => pointsOf(run.samples, rows, quantity));
-  const times = columns[0]!.map(({ at_ms }, row) => [
-    ((at_ms - run.began_ms) / 60_000).toFixed(1),
-    ...columns.map((points, column) => points[row]!.value.toFixed(quantities[column]!.digits)),
-  ]);
-  const lines = trends(run).map(({ quantity: { title, digits }, trend, flat }) => [
-    title,
-    trend.mean.toFixed(digits),
-    trend.per_hour.toFixed(digits + 1),
-    trend.error_per_hour.toFixed(digits + 1),
-    flat ? 'flat' : '**grows**',
-  ]);
-  const faults = [...run.faults].map(([text, times]) => `- ${times} × ${text}`);
+  const thirds = quantities.map(({ title, of, digits, slack }) => {
+    const { before, after, hasGrown } = growthIn(samples.map(of), slack);
+    return [title, before.toFixed(digits), after.toFixed(digits), hasGrown ? '**grows**' : 'steady'];
+  });
+  const wrong = [...faults].map(([text, count]) => `- ${count} × ${text}`);
   return [
     markdownTable(['minute', ...quantities.map(({ title }) => title)], times),
-    'The line through the second half:',
-    markdownTable(['', 'mean', 'per hour', 'standard error', 'verdict'], lines),
-    `${run.replies} replies and ${run.streams} streams; ${faults.length === 0 ? 'all as expected' : 'not as expected:'}`,
-    ...(faults.length > 0 ? [faults.join('\n')] : []),
+    markdownTable(['', 'second third', 'last third', ''], thirds),
+    `${replies} replies and ${streams} streams; ${wrong.length === 0 ? 'all as expected' : 'not as expected:'}`,
+    ...(wrong.length > 0 ? [wrong.join('\n')] : []),
   ].join('\n\n');
 }

@@ -81,23 +81,31 @@ function answerRequest(socket: Socket, path: string, body: string): void {
   socket.once('close', () => slot.delete(stream));
 }
 
-/** Reads requests that say their length; no contestant sends them otherwise. */
+/** Reads requests that say their length; no contestant sends them otherwise. Long ones are put together once. */
 function serve(socket: Socket): void {
-  let held = Buffer.alloc(0);
+  let parts: Buffer[] = [];
+  let [held, wanted] = [0, 0];
   socket.on('error', () => {});
   socket.on('data', bytes => {
-    held = held.length > 0 ? Buffer.concat([held, bytes]) : bytes;
-    for (;;) {
-      const body_at = held.indexOf('\r\n\r\n') + 4;
-      if (body_at < 4) return;
-      const text = held.toString('latin1', 0, body_at);
+    parts.push(bytes);
+    held += bytes.length;
+    if (held < wanted) return;
+    let rest = parts.length === 1 ? bytes : Buffer.concat(parts);
+    for (wanted = 0; ; ) {
+      const body_at = rest.indexOf('\r\n\r\n') + 4;
+      if (body_at < 4) break;
+      const text = rest.toString('latin1', 0, body_at);
       const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1]);
       if (Number.isNaN(length))
         return void socket.end('HTTP/1.1 411 Length Required\r\ncontent-length: 0\r\n\r\n');
-      if (held.length < body_at + length) return;
-      answerRequest(socket, text.split(' ', 2)[1]!, held.toString('latin1', body_at, body_at + length));
-      held = held.subarray(body_at + length);
+      wanted = body_at + length;
+      if (rest.length < wanted) break;
+      answerRequest(socket, text.split(' ', 2)[1]!, rest.toString('latin1', body_at, wanted));
+      rest = rest.subarray(wanted);
+      wanted = 0;
     }
+    parts = [rest];
+    held = rest.length;
   });
 }
 

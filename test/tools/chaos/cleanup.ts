@@ -18,7 +18,6 @@ export async function cleanUpAfterExit(): Promise<string> {
   cleaner.unref();
   cleaner.channel?.unref();
   Object.assign(process.env, { TMPDIR: directory, SLUICE_CHAOS: directory });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   return directory;
 }
 

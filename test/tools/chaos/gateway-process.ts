@@ -7,11 +7,11 @@ import { sumOf } from '../../support/gateway-under-test.ts';
 import type { PrintingProcess } from '../../support/printing-process.ts';
 import { configFile } from '../../support/sidecar-process.ts';
 import { until } from '../../support/until.ts';
+import { listening, start_ms } from '../processes.ts';
 import { type ProcessMetrics, readMetrics } from './process-metrics.ts';
-import { portOf, ServerProcess, start_ms } from './server-process.ts';
+import { portOf, ServerProcess } from './server-process.ts';
 
 const stop_ms = 60_000;
-const listening = /listening on (http:\/\/\S+) \(admin: (http:\/\/[^\s)]+)\)/;
 
 /** A period in which an instance was down, on `performance.now()`. */
 interface Absence {
@@ -56,7 +56,7 @@ export class GatewayProcess extends ServerProcess {
   async start(): Promise<void> {
     const { file, remove } = await configFile(stringify(this.#placed));
     this.#file = file;
-    const started = this.spawn(['src/cli/sidecar.ts', '--config', file], ['ignore', 'pipe', 'pipe']);
+    const started = this.spawn('src/cli/sidecar.ts', ['--config', file]);
     this.#wanted = started;
     this.#processes.push(started);
     void started.exited.finally(remove).then(code => {
@@ -65,7 +65,7 @@ export class GatewayProcess extends ServerProcess {
       this.bad_ends.push(`${this.name} ended by itself with ${code}: ${started.stderr.slice(-2000)}`);
     });
     createInterface({ input: started.child.stdout! }).on('line', line => {
-      if (!listening.test(line)) this.#onLine(line);
+      if (!line.includes('is listening on')) this.#onLine(line);
     });
     const [, url = '', adminUrl = ''] = await started.printed(listening, start_ms);
     started.keepsOutput = false;

@@ -1,9 +1,8 @@
-import { fileURLToPath } from 'node:url';
 import type { SimulatorOptions } from '../../../src/simulator/server.ts';
+import { listening, start_ms } from '../processes.ts';
 import type { Call } from './provider-child.ts';
-import { portOf, ServerProcess, start_ms } from './server-process.ts';
+import { portOf, ServerProcess } from './server-process.ts';
 
-const file = fileURLToPath(new URL('provider-child.ts', import.meta.url));
 /** Within this time a provider that was paused has accepted what had waited. */
 const catching_up_ms = 2000;
 
@@ -27,13 +26,17 @@ export class ProviderProcess extends ServerProcess {
 
   async start(): Promise<void> {
     const options = JSON.stringify({ ...this.#options, port: portOf(this.url) });
-    const started = this.spawn([file, options], ['ignore', 'pipe', 'inherit', 'ipc']);
+    const started = this.spawn(
+      'test/tools/chaos/provider-child.ts',
+      [options],
+      ['ignore', 'pipe', 'inherit', 'ipc'],
+    );
     const name = `${this.name}.${++this.#starts}`;
     started.child.on('message', (call: Call) => {
       if (call.at === 'begin') this.calls_at_ms.push(performance.now());
       this.#onCall(`${name}.${call.call}`, call, performance.now() < this.#resumed_ms + catching_up_ms);
     });
-    [, this.url = ''] = await started.printed(/listening on (\S+)\n/, start_ms);
+    [, this.url = ''] = await started.printed(listening, start_ms);
   }
 
   override resume(): void {

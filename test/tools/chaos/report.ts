@@ -37,11 +37,10 @@ export function figuresOf({ scenario, findings, checks }: Result) {
   };
 }
 
+export type RunFigures = ReturnType<typeof figuresOf>;
+
 /** One scenario as Markdown. */
-export function scenarioReport(
-  { scenario, findings, checks }: Result,
-  figures: ReturnType<typeof figuresOf>,
-): string {
+export function scenarioReport({ scenario, findings, checks }: Result, figures: RunFigures): string {
   const { faults } = findings.comparison;
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const parts = [
@@ -62,7 +61,7 @@ export function scenarioReport(
 
 /** Where and how, and all scenarios in one table. */
 export function summary(
-  runs: Readonly<Record<string, ReturnType<typeof figuresOf>>>,
+  runs: Readonly<Record<string, RunFigures>>,
   machine: Machine,
   command: string,
 ): string {

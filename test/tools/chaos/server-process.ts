@@ -1,10 +1,6 @@
 import type { StdioOptions } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { PrintingProcess } from '../../support/printing-process.ts';
-
-/** Starting takes a second or two; on a machine that is busy with other tests many more. */
-export const start_ms = 60_000;
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+import type { PrintingProcess } from '../../support/printing-process.ts';
+import { startFile } from '../processes.ts';
 
 /** A program of the repository that can be killed, paused, and started again at the same address. */
 export class ServerProcess {
@@ -39,9 +35,8 @@ export class ServerProcess {
     await this.process?.exited;
   }
 
-  protected spawn(args: readonly string[], stdio: StdioOptions): PrintingProcess {
-    const command = ['--conditions=sluice-source', ...args];
-    this.process = new PrintingProcess(process.execPath, command, { cwd: root, stdio });
+  protected spawn(file: string, args: readonly string[], stdio?: StdioOptions): PrintingProcess {
+    this.process = startFile(file, args, stdio ? { stdio } : {});
     return this.process;
   }
 }

@@ -1,4 +1,4 @@
-import { median, quantile } from '../figures.ts';
+import { quantile, thirdsOf } from '../figures.ts';
 import { account } from './deployment.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type Check, check, type Findings, type RunOptions, type Scenario } from './scenario.ts';
@@ -96,9 +96,8 @@ export function flat(
   values: readonly number[],
   growth: { readonly ratio: number; readonly bytes: number },
 ): Check {
-  const third = Math.floor(values.length / 3);
-  const [middle, last] = [median(values.slice(third, 2 * third)), median(values.slice(2 * third))];
-  const [before_mib, after_mib] = [middle, last].map(bytes => (bytes / 2 ** 20).toFixed(0));
+  const { before, after } = thirdsOf(values);
+  const [before_mib, after_mib] = [before, after].map(bytes => (bytes / 2 ** 20).toFixed(0));
   const detail = `median ${before_mib} MiB in the second third of the run, ${after_mib} in the last`;
-  return check(name, last <= middle * growth.ratio + growth.bytes, detail);
+  return check(name, after <= before * growth.ratio + growth.bytes, detail);
 }

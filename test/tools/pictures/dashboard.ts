@@ -9,8 +9,7 @@ import { dashboardAdmin, operator } from '../../support/dashboard-visitor.ts';
 import { clientKey, type GatewayUnderTest, startGateway } from '../../support/gateway-under-test.ts';
 import { portalSection } from '../../support/portal-visitor.ts';
 import { recordsPlace } from '../../support/records-place.ts';
-
-/** Takes the pictures of `docs/dashboard/` (npm run pictures): every page, light and dark, of a gateway that has been used a little. */
+import { defineTool } from '../tool.ts';
 
 const folder = fileURLToPath(new URL('../../../docs/dashboard/', import.meta.url));
 const plans = {
@@ -29,6 +28,51 @@ const accounts = [
   ['globex', 'standard', ['support bot']],
   ['initech', 'standard', ['editor plug-in', 'translation']],
 ] as const;
+
+/** Takes the pictures of `docs/dashboard/`: every page, light and dark, of a gateway that has been used a little. */
+export const tool = defineTool({
+  about: 'Needs Chromium; takes two minutes.',
+  async run() {
+    await mkdir(folder, { recursive: true });
+    const simulator = await startSimulator({ ttft_ms: 150, tokens_per_second: 120 });
+    const place = await recordsPlace();
+    await place.look(async ({ ledger }) => {
+      const rows = pastRows(
+        accounts.map(([account]) => account),
+        50,
+        Date.now(),
+      );
+      for (let at = 0; at < rows.length; at += 500) await ledger.insert(rows.slice(at, at + 500));
+    });
+    const second = await startSimulator({ ttft_ms: 250, tokens_per_second: 80 });
+    const gateway = await startGateway({
+      upstream: simulator,
+      others: [second],
+      server: { public_url: 'https://llm.example.com' },
+      config: { admin: dashboardAdmin(), portal: portalSection(), stores: place.stores, plans },
+    });
+    const browser = await startBrowser();
+    try {
+      const home = `${gateway.adminUrl}/dashboard/`;
+      const { page } = await watchedPage(browser, { width: 1120 });
+      await page.setViewportSize({ width: 1120, height: 900 });
+      await page.goto(home);
+      await signIn(page);
+      const keys = await prepare(page, gateway, home);
+      // Meanwhile last uses are written down, every fifteen seconds.
+      await takeLive(page, home, gateway, keys);
+      await takeAll(page, home);
+      await takePortal(page, `${gateway.url}/portal/`);
+    } finally {
+      await browser.close();
+      await gateway.close();
+      await place.remove();
+      await simulator.close();
+      await second.close();
+    }
+    return true;
+  },
+});
 
 async function use({ url }: GatewayUnderTest, key: string, times: number): Promise<void> {
   const body = JSON.stringify({
@@ -130,42 +174,4 @@ async function takePortal(page: Page, home: string): Promise<void> {
   await take(page, 'portal');
   await page.goto(`${home}keys`);
   await take(page, 'portal-keys');
-}
-
-await mkdir(folder, { recursive: true });
-const simulator = await startSimulator({ ttft_ms: 150, tokens_per_second: 120 });
-const place = await recordsPlace();
-await place.look(async ({ ledger }) => {
-  const rows = pastRows(
-    accounts.map(([account]) => account),
-    50,
-    Date.now(),
-  );
-  for (let at = 0; at < rows.length; at += 500) await ledger.insert(rows.slice(at, at + 500));
-});
-const second = await startSimulator({ ttft_ms: 250, tokens_per_second: 80 });
-const gateway = await startGateway({
-  upstream: simulator,
-  others: [second],
-  server: { public_url: 'https://llm.example.com' },
-  config: { admin: dashboardAdmin(), portal: portalSection(), stores: place.stores, plans },
-});
-const browser = await startBrowser();
-try {
-  const home = `${gateway.adminUrl}/dashboard/`;
-  const { page } = await watchedPage(browser, { width: 1120 });
-  await page.setViewportSize({ width: 1120, height: 900 });
-  await page.goto(home);
-  await signIn(page);
-  const keys = await prepare(page, gateway, home);
-  // Meanwhile last uses are written down, every fifteen seconds.
-  await takeLive(page, home, gateway, keys);
-  await takeAll(page, home);
-  await takePortal(page, `${gateway.url}/portal/`);
-} finally {
-  await browser.close();
-  await gateway.close();
-  await place.remove();
-  await simulator.close();
-  await second.close();
 }

@@ -3,15 +3,11 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { parse, parseAllDocuments } from 'yaml';
+import { root } from '../processes.ts';
+import { defineTool } from '../tool.ts';
 
-/**
- * Checks the manifests of examples/kubernetes with the published schemas of Kubernetes and of the Prometheus operator, and compose.yaml
- * with that of Compose. The schemas are installed for the run. Prints every mistake, and exits 1 if there is one.
- */
-
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = join(tmpdir(), 'sluice-recipes');
 const packages = [
   'kubernetes-models@5.1.0',
@@ -31,10 +27,34 @@ interface Checked {
   validate(): void;
 }
 
-mkdirSync(folder, { recursive: true });
-writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...packages], { cwd: folder });
-const installed = createRequire(join(folder, 'any.js'));
+/**
+ * Checks the manifests of examples/kubernetes with the published schemas of Kubernetes and of the Prometheus operator, and compose.yaml
+ * with that of Compose.
+ */
+export const tool = defineTool({
+  about: 'The schemas are installed for the run. Prints every mistake, and fails if there is one.',
+  async run() {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
+    execFileSync('npm', ['install', ...flags, ...packages], { cwd: folder });
+    const manifests = globSync('examples/kubernetes/*/*.yaml', { cwd: root, exclude: ['**/sluice.yaml'] })
+      .toSorted()
+      .flatMap(file =>
+        parseAllDocuments(readFileSync(join(root, file), 'utf8'), { merge: true, version: '1.1' }),
+      )
+      .map(document => document.toJS() as Manifest)
+      .filter(({ kind }) => kind !== 'Kustomization');
+    const mistakes = [
+      ...(await Promise.all(manifests.map(wrongValues))).flat(),
+      ...unknownFields(manifests),
+      ...composeMistakes(),
+    ];
+    for (const mistake of mistakes) process.stdout.write(`${mistake}\n`);
+    process.stdout.write(`${manifests.length} manifests and compose.yaml: ${mistakes.length} mistakes\n`);
+    return mistakes.length === 0;
+  },
+});
 
 const moduleOf = ({ apiVersion }: Manifest): string =>
   apiVersion.startsWith('monitoring.coreos.com/')
@@ -76,6 +96,7 @@ function unknownFields(manifests: readonly Manifest[]): string[] {
 
 /** Mistakes in compose.yaml. The schema is older than the field `name`, and calls its parts by `id`. */
 function composeMistakes(): string[] {
+  const installed = createRequire(join(folder, 'any.js'));
   const { Ajv } = installed('ajv') as {
     Ajv: new (options: object) => { validate(schema: unknown, value: unknown): boolean; errors: unknown };
   };
@@ -90,17 +111,3 @@ function composeMistakes(): string[] {
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
   return ajv.validate(schema, file) ? [] : [`compose.yaml (${name}): ${JSON.stringify(ajv.errors)}`];
 }
-
-const manifests = globSync('examples/kubernetes/*/*.yaml', { cwd: root, exclude: ['**/sluice.yaml'] })
-  .toSorted()
-  .flatMap(file => parseAllDocuments(readFileSync(join(root, file), 'utf8'), { merge: true, version: '1.1' }))
-  .map(document => document.toJS() as Manifest)
-  .filter(({ kind }) => kind !== 'Kustomization');
-const mistakes = [
-  ...(await Promise.all(manifests.map(wrongValues))).flat(),
-  ...unknownFields(manifests),
-  ...composeMistakes(),
-];
-for (const mistake of mistakes) process.stdout.write(`${mistake}\n`);
-process.stdout.write(`${manifests.length} manifests and compose.yaml: ${mistakes.length} mistakes\n`);
-process.exitCode = mistakes.length === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-/** What one exchange costs, as measured by `npm run scale` and, of the gateway, in docs/performance.md. */
+/** What one exchange costs, as measured by the simulated month and, of the gateway, in docs/performance.md. */
 export interface UnitCosts {
   /** Beside renewals. */
   readonly redis_calls_per_exchange: number;

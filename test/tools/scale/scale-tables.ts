@@ -43,7 +43,7 @@ const costsOf = (month: MonthFigures): UnitCosts => ({
 });
 
 /** What was measured, as a Markdown table. */
-function monthTable(month: MonthFigures): string {
+export function monthTable(month: MonthFigures): string {
   const costs = costsOf(month);
   return markdownTable(
     ['Measured', ''],
@@ -68,7 +68,7 @@ function monthTable(month: MonthFigures): string {
 }
 
 /** What a million streams would take, as a Markdown table. */
-function projectionTable(month: MonthFigures): string {
+export function projectionTable(month: MonthFigures): string {
   const p = projectionOf(load, costsOf(month));
   return markdownTable(
     ['Computed', ''],
@@ -87,14 +87,5 @@ function projectionTable(month: MonthFigures): string {
       ['Postgres: batches a second, if each instance writes 4 times a second', number(p.batches)],
       ['Postgres: cores', number(p.postgres_cores)],
     ],
-  );
-}
-
-/** The page with the tables of these figures in place of those that it has. */
-export function pageWith(month: MonthFigures, page: string): string {
-  const tables = { measured: monthTable(month), computed: projectionTable(month) };
-  return page.replace(
-    /(<!-- scale: (measured|computed) -->\n\n)[\s\S]*?(\n\n<!-- end -->)/g,
-    (_, begin, name: keyof typeof tables, end) => `${begin}${tables[name]}${end}`,
   );
 }

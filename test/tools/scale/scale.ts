@@ -1,17 +1,16 @@
-/** `npm run scale`: a simulated month of many accounts at many instances, on a real Redis and Postgres, and what it says of larger loads. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { Command } from 'commander';
+import type { Database } from '../../../src/stores/records/database.ts';
 import { ledgerMonths } from '../../../src/stores/records/ledger-months.ts';
 import { ledgerRecords } from '../../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../../src/stores/records/migrate.ts';
 import { openPostgres } from '../../../src/stores/records/postgres.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { startPostgres } from '../../support/postgres-server.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { numberFrom } from '../command-options.ts';
 import { machineText, thisMachine } from '../machine.ts';
+import { defineTool } from '../tool.ts';
 import { MadeExchanges, usedBy } from './made-exchanges.ts';
-import { type MonthFigures, pageWith } from './scale-tables.ts';
+import { type MonthFigures, monthTable, projectionTable } from './scale-tables.ts';
 import { StateMonth } from './state-month.ts';
 import {
   batchesPerSecond,
@@ -21,18 +20,6 @@ import {
   redisFigures,
 } from './store-figures.ts';
 
-const count = numberFrom(1, 99_999_999);
-const { accounts, instances, exchanges, together } = new Command('npm run scale --')
-  .description(
-    'Writes test/tools/scale/measured.json, and into docs/scale.md what was measured and what is computed from it.',
-  )
-  .option('--accounts <N>', 'accounts, a few of which make most requests', count, 10_000)
-  .option('--instances <N>', 'gateways', count, 50)
-  .option('--exchanges <N>', 'in the month', count, 20_000)
-  .option('--together <N>', 'exchanges that are open at the same time', count, 500)
-  .parse()
-  .opts<{ accounts: number; instances: number; exchanges: number; together: number }>();
-
 const began_ms = Date.parse('2026-11-01T00:00:00Z');
 const month_ms = 30 * 86_400_000;
 const lasts_ms = 20_000;
@@ -40,29 +27,61 @@ const renewal_ms = 5000;
 /** Instances that write small batches at once. */
 const writers = 12;
 
-const redis = await startRedis();
-const postgres = await startPostgres();
-const database = await openPostgres(postgres.url, () => {});
-const clock = new FakeClock(began_ms);
-const state = new StateMonth(redis.url, instances, clock);
-try {
-  await migrate(database, true, clock.epoch_ms());
-  await ledgerMonths(database).prepare(clock.epoch_ms());
-  await state.heartbeats();
-  const month = await simulate();
-  const [figures, page] = ['test/tools/scale/measured.json', 'docs/scale.md'];
-  await writeFile(figures, `${JSON.stringify(month, undefined, 2)}\n`);
-  await writeFile(page, pageWith(month, await readFile(page, 'utf8')));
-  process.stderr.write(`${machineText(thisMachine())}\n`);
-} finally {
-  await state.close();
-  await database.close();
-  await postgres.stop();
-  await redis.stop();
+const count = numberFrom(1, 99_999_999);
+
+interface Options {
+  readonly accounts: number;
+  readonly instances: number;
+  readonly exchanges: number;
+  readonly together: number;
+}
+
+/** A simulated month of many accounts at many instances, on a real Redis and Postgres, and what it says of larger loads. */
+export const tool = defineTool<Options>({
+  about: 'Prints both tables of docs/scale.md: what was measured, and what is computed from it.',
+  options: command =>
+    command
+      .option('--accounts <N>', 'accounts, a few of which make most requests', count, 10_000)
+      .option('--instances <N>', 'gateways', count, 50)
+      .option('--exchanges <N>', 'in the month', count, 20_000)
+      .option('--together <N>', 'exchanges that are open at the same time', count, 500),
+  async run({ options }) {
+    const redis = await startRedis();
+    const postgres = await startPostgres();
+    const database = await openPostgres(postgres.url, () => {});
+    const clock = new FakeClock(began_ms);
+    const state = new StateMonth(redis.url, options.instances, clock);
+    try {
+      await migrate(database, true, clock.epoch_ms());
+      await ledgerMonths(database).prepare(clock.epoch_ms());
+      await state.heartbeats();
+      const month = await simulate(options, { redis, postgres, database, clock, state });
+      process.stdout.write(
+        `${[machineText(thisMachine()), monthTable(month), projectionTable(month)].join('\n\n')}\n`,
+      );
+    } finally {
+      await state.close();
+      await database.close();
+      await postgres.stop();
+      await redis.stop();
+    }
+    return true;
+  },
+});
+
+/** What the month is simulated on. */
+interface Stores {
+  readonly redis: RedisServer;
+  readonly postgres: PostgresServer;
+  readonly database: Database;
+  readonly clock: FakeClock;
+  readonly state: StateMonth;
 }
 
 /** The month: again and again many exchanges begin, are renewed and end together, and their rows are written in one batch. */
-async function simulate(): Promise<MonthFigures> {
+async function simulate(options: Options, stores: Stores): Promise<MonthFigures> {
+  const { accounts, instances, exchanges, together } = options;
+  const { redis, postgres, database, clock, state } = stores;
   const made = new MadeExchanges(accounts, instances);
   const ledger = ledgerRecords(database);
   const empty = await redisFigures(redis);

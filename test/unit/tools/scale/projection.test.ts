@@ -1,11 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { projectionOf, type UnitCosts } from '../../../tools/scale/projection.ts';
-import { type MonthFigures, pageWith } from '../../../tools/scale/scale-tables.ts';
-
-const root = join(import.meta.dirname, '../../../..');
-const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 const costs: UnitCosts = {
   redis_calls_per_exchange: 4,
@@ -19,14 +13,6 @@ const costs: UnitCosts = {
 };
 
 describe('the figures of scale', () => {
-  it('are in docs/scale.md as they were measured, and as they are computed from that', () => {
-    const page = read('docs/scale.md');
-    const measured = JSON.parse(read('test/tools/scale/measured.json')) as MonthFigures;
-    expect(page).toContain('| Redis: ');
-    expect(pageWith(measured, page)).toBe(page);
-    expect(pageWith({ ...measured, calls: 2 * measured.calls }, page)).not.toBe(page);
-  });
-
   it('grow with streams as one would reckon by hand', () => {
     const load = { streams: 6000, tokens_per_second: 10, seconds_per_stream: 60, accounts: 1_000_000 };
     const projected = projectionOf(load, costs);

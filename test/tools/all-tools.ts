@@ -1,0 +1,43 @@
+import type { Tool } from './tool.ts';
+
+/** A tool in the list; its modules are loaded when it is started. */
+interface ListedTool {
+  readonly what: string;
+  load(): Promise<Tool>;
+}
+
+const table = (name: string, what: string): [string, ListedTool] => [
+  name,
+  { what, load: async () => (await import('./bench/gateways.ts')).tableTool(name) },
+];
+const one = (
+  name: string,
+  what: string,
+  load: () => Promise<{ readonly tool: Tool }>,
+): [string, ListedTool] => [name, { what, load: async () => (await load()).tool }];
+
+/** Every tool by the npm script and the name that start it: `npm run bench -- latency`. */
+export const allTools: Readonly<Record<string, ReadonlyMap<string, ListedTool>>> = {
+  bench: new Map([
+    table('gateways', 'sluice beside other gateways, on one core'),
+    table('parts', 'what limits, Redis and traces cost'),
+    table('mounted', 'the gateway in Express beside the sidecar'),
+    table('workers', 'two workers beside one process'),
+    table('passthrough', 'paths that are passed through, one text a call'),
+    table('batches', 'the same with many texts a call'),
+    one('latency', 'what gateways add to the time of a reply', () => import('./bench/latency.ts')),
+    one('regression', 'CPU against the last release', () => import('./bench/regression.ts')),
+    one('growth', 'cost against the size of what is given', () => import('./bench/growth.ts')),
+    one('soak', 'memory, files and queues over hours', () => import('./bench/soak.ts')),
+    one('dashboard', 'every page over a large store', () => import('./bench/dashboard.ts')),
+  ]),
+  drill: new Map([
+    one('chaos', 'gateways under load while everything fails', () => import('./chaos/chaos.ts')),
+    one('alerts', 'every alert provoked, in a real Prometheus', () => import('./alerts/alerts.ts')),
+    one('scale', 'a simulated month on Redis and Postgres', () => import('./scale/scale.ts')),
+    one('mutants', 'small bugs, and which no test notices', () => import('./mutants/mutants.ts')),
+    one('recipes', 'manifests against the published schemas', () => import('./recipes/schemas.ts')),
+    one('pictures', 'the pictures of docs/dashboard', () => import('./pictures/dashboard.ts')),
+    one('grafana-pictures', 'those of grafana/pictures', () => import('./pictures/grafana.ts')),
+  ]),
+};
