@@ -44,15 +44,11 @@ describe('a killed chaos runner', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'leaves no process and no file behind after %s',
     async signal => {
-      const args = ['--scenario', 'redis-stopped', '--minutes', '10'];
-      const runner = spawn(
-        process.execPath,
-        ['--conditions=sluice-source', 'test/tools/chaos/chaos.ts', ...args],
-        {
-          cwd: root,
-          stdio: ['ignore', 'ignore', 'pipe'],
-        },
-      );
+      const args = ['drill', 'chaos', '--scenario', 'redis-stopped', '--minutes', '10'];
+      const runner = spawn(process.execPath, ['--conditions=sluice-source', 'test/tools/run.ts', ...args], {
+        cwd: root,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
       let said = '';
       runner.stderr.setEncoding('utf8').on('data', text => (said += text));
       await until(() => /in (\S+)\n/.test(said));
