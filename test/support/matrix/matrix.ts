@@ -1,8 +1,11 @@
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../../src/catalog/default-models.ts';
+import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { nanoUsdOf } from '../../../src/money.ts';
 import type { Outcome } from '../../../src/plugin.ts';
 import type { LimitName } from '../../../src/stores/limits/limit-table.ts';
-import { clientKey } from '../gateway-under-test.ts';
+import { clientKey, providerNames } from '../gateway-under-test.ts';
 import { expectNoTrace } from '../hostile-setting.ts';
 import {
   type Script,
@@ -26,6 +29,8 @@ export interface Row {
   readonly when: string;
   /** What each provider plays, the first one first. */
   readonly plays: (kind: UsageKind, way: Way) => Script | readonly Script[];
+  /** What they play to the same request before, which is read to its end and is not looked at. */
+  readonly before?: Row['plays'];
   /** What the client does; without it the client reads to the end. */
   readonly client?: (exchange: Exchange) => Promise<unknown> | unknown;
   /** Further fields of the request, by the names of chat completions. */
@@ -45,7 +50,7 @@ export interface Row {
     readonly message?: string | RegExp;
     readonly headers?: Readonly<Record<string, unknown>>;
   };
-  readonly settled: Partial<Outcome>;
+  readonly settled: PartOf<Outcome>;
   /** Without it `also` looks at the usage. */
   readonly bill?: Bill;
   /** Which side has closed the last connection to an upstream; `kept` if neither. */
@@ -65,7 +70,18 @@ export interface Exchange {
   readonly client: MatrixClient;
   /** What its providers have received, attempt by attempt. */
   readonly requests: readonly UpstreamRequest[];
+  /** Lets the provider that was asked first, or `attempt` later, play this as well. */
+  play(script: Script, attempt?: number): Promise<void>;
   settled(): Promise<Outcome>;
+}
+
+type PartOf<T> = T extends object ? { readonly [Name in keyof T]?: PartOf<T[Name]> } : T;
+
+/** What the providers play to a request, and what they have received of it. */
+interface Asked {
+  readonly scripts: readonly Script[];
+  readonly requests: UpstreamRequest[];
+  readonly sockets: Socket[];
 }
 
 interface Case {
@@ -74,6 +90,8 @@ interface Case {
   readonly dialect: DialectName;
   readonly way: Way;
   readonly kind: UsageKind;
+  /** The model that is asked for, if not the one of all. */
+  readonly model?: string;
 }
 
 /** How many exchanges of a matrix run at a time. */
@@ -87,7 +105,7 @@ const mark = / \[((?:sidecar|express|chain)-\d+)\]/;
 class Matrix {
   readonly #providers: number;
   readonly #setting: MatrixSetting;
-  readonly #asked = new Map<string, { scripts: readonly Script[]; requests: UpstreamRequest[] }>();
+  readonly #asked = new Map<string, Asked>();
   readonly #mounts = new Map<MountName, Mount>();
   #upstreams: ScriptedUpstream[] = [];
 
@@ -106,14 +124,41 @@ class Matrix {
   }
 
   /** Sends the request of a case, lets its client do what it does, and compares what follows with the row. */
-  async run({ row, mount: name, dialect, way, kind }: Case): Promise<void> {
+  async run(one: Case): Promise<void> {
+    const { row, way, kind } = one;
+    if (row.before) {
+      const before = this.#ask(one, row.before(kind, way));
+      await before.client.ended;
+      await before.settled();
+    }
+    const exchange = this.#ask(one, row.plays(kind, way));
+    const { id, mount, client, requests } = exchange;
+    await row.client?.(exchange);
+    if (row.told) await client.ended;
+    const outcome = await exchange.settled();
+    this.#expectTold(row, exchange, outcome);
+    expect(outcome).toMatchObject({ endpoint: one.dialect, ...row.settled });
+    if (row.bill) expectBilled(outcome.usage, kind, row.bill);
+    // Behind a chain the application's own proxy decides whether a connection is kept.
+    if (row.connection !== 'kept' || mount.name !== 'chain')
+      await expectConnection(row.connection, requests.at(-1));
+    await row.also?.(exchange, outcome);
+    const errors = mount.lines.filter(({ level, request_id }) => level >= 50 && request_id === id);
+    expect(errors.filter(({ msg }) => !row.log?.test(msg))).toEqual([]);
+  }
+
+  #ask({ row, mount: name, dialect, way, model }: Case, plays: Script | readonly Script[]): Exchange {
     const mount = this.#mounts.get(name)!;
     const id = `${name}-${this.#asked.size}`;
-    const plays = row.plays(kind, way);
-    const asked = { scripts: [plays].flat() as Script[], requests: [] };
-    this.#asked.set(id, asked);
+    const requests: UpstreamRequest[] = [];
+    const sockets: Socket[] = [];
+    this.#asked.set(id, { scripts: [plays].flat() as Script[], requests, sockets });
     const { path, request } = dialects[dialect];
-    const body = request(question + markOf(id), { ...(way === 'streamed' && { stream: true }), ...row.more });
+    const body = request(question + markOf(id), {
+      ...(way === 'streamed' && { stream: true }),
+      ...(model && { model }),
+      ...row.more,
+    });
     const sending = {
       path,
       headers: {
@@ -125,24 +170,18 @@ class Matrix {
       body: JSON.stringify(body),
     };
     const client = new MatrixClient(mount.url, row.sends?.(sending) ?? sending);
-    const settled = async () => {
-      const find = () => mount.entries.find(({ outcome }) => outcome.id === id)?.outcome;
-      await until(() => find() !== undefined);
-      return find()!;
+    return {
+      ...{ id, mount, dialect, way, client, requests },
+      async play(script, attempt = 0) {
+        await until(() => requests.length > attempt);
+        playOn(sockets[attempt]!, requests[attempt]!, script);
+      },
+      async settled() {
+        const find = () => mount.entries.find(({ outcome }) => outcome.id === id)?.outcome;
+        await until(() => find() !== undefined);
+        return find()!;
+      },
     };
-    const exchange = { id, mount, dialect, way, client, requests: asked.requests, settled };
-    await row.client?.(exchange);
-    if (row.told) await client.ended;
-    const outcome = await settled();
-    this.#expectTold(row, exchange, outcome);
-    expect(outcome).toMatchObject({ endpoint: dialect, ...row.settled });
-    if (row.bill) expectBilled(outcome.usage, kind, row.bill);
-    // Behind a chain the application's own proxy decides whether a connection is kept.
-    if (row.connection !== 'kept' || name !== 'chain')
-      await expectConnection(row.connection, asked.requests.at(-1));
-    await row.also?.(exchange, outcome);
-    const errors = mount.lines.filter(({ level, request_id }) => level >= 50 && request_id === id);
-    expect(errors.filter(({ msg }) => !row.log?.test(msg))).toEqual([]);
   }
 
   #expectTold({ told }: Row, { dialect, client }: Exchange, { usage }: Outcome): void {
@@ -168,6 +207,7 @@ class Matrix {
       const settled = mount.entries.map(({ outcome }) => outcome.id);
       expect(settled.toSorted()).toEqual(ids.toSorted());
       await expectBalance(mount.registry, mount.entries);
+      await expectAttempts(mount);
       expectLimits(mount);
     }
     for (const upstream of this.#upstreams)
@@ -176,15 +216,20 @@ class Matrix {
     await Promise.all(this.#upstreams.map(upstream => upstream.close()));
   }
 
-  #play(provider: number, socket: Parameters<Exclude<Script, string | Buffer>>[0], request: UpstreamRequest) {
+  #play(provider: number, socket: Socket, request: UpstreamRequest) {
     const asked = this.#asked.get(mark.exec(request.text)?.[1] ?? '');
     const script = asked?.scripts[provider] ?? asked?.scripts[0];
     if (!asked || script === undefined)
       throw new Error(`the upstream was asked for nothing known: ${request.text}`);
     asked.requests.push(request);
-    if (typeof script === 'function') script(socket, request);
-    else socket.write(script);
+    asked.sockets.push(socket);
+    playOn(socket, request, script);
   }
+}
+
+function playOn(socket: Socket, request: UpstreamRequest, script: Script): void {
+  if (typeof script === 'function') script(socket, request);
+  else socket.write(script);
 }
 
 async function expectConnection(connection: Row['connection'], last?: UpstreamRequest): Promise<void> {
@@ -195,6 +240,33 @@ async function expectConnection(connection: Row['connection'], last?: UpstreamRe
 async function openIn({ registry }: Mount): Promise<number> {
   const { values } = await registry.getSingleMetric('sluice_in_flight')!.get();
   return values.reduce((sum, { value }) => sum + value, 0);
+}
+
+/** Metrics of providers count the attempts of the records, and none runs any longer. */
+async function expectAttempts({ name, registry, entries }: Mount): Promise<void> {
+  // Behind a chain are no providers.
+  if (name === 'chain') return;
+  const counted: Record<string, number> = {};
+  const count = (what: string) => {
+    counted[what] = (counted[what] ?? 0) + 1;
+  };
+  for (const { attempts } of entries.map(({ outcome }) => outcome))
+    for (const [at, { provider, kind, outcome }] of attempts.entries()) {
+      if (outcome !== 'completed') count(`${provider} ${outcome === 'aborted' ? 'aborted' : kind}`);
+      const next = attempts[at + 1];
+      // On a kept connection that was just closed it is sent again, which is no failover.
+      if (next && kind !== 'stale_connection') count(`${provider} ${kind}, then ${next.provider}`);
+    }
+  const samples = async (metric: string, nameOf: (labels: Record<string, unknown>) => string) =>
+    (await registry.getSingleMetric(metric)!.get()).values.flatMap(({ labels, value }) =>
+      value > 0 ? [[nameOf(labels), value]] : [],
+    );
+  const told = [
+    ...(await samples('sluice_upstream_errors_total', l => `${l.sluice_provider} ${l.kind}`)),
+    ...(await samples('sluice_failovers_total', l => `${l.from} ${l.kind}, then ${l.to}`)),
+  ];
+  expect(Object.fromEntries(told)).toEqual(counted);
+  expect(await samples('sluice_provider_in_flight', l => `${l.sluice_provider}`)).toEqual([]);
 }
 
 /** What the limits have counted is what was billed, and no permit is held. */
@@ -229,9 +301,14 @@ export function matrix(
   setting: MatrixSetting = {},
   providers = 1,
 ): void {
-  const cases = rows.flatMap(row => casesOf(row));
+  const cases = rows
+    .flatMap(row => casesOf(row))
+    .map((one, at) => (setting.ownModels ? { ...one, model: `own/${at}` } : one));
   describe(title, () => {
-    const gateways = new Matrix(setting, providers);
+    const gateways = new Matrix(
+      setting.ownModels ? withModels(setting, cases, providers) : setting,
+      providers,
+    );
     const results = new Map<Case, Promise<PromiseSettledResult<void>>>();
 
     beforeAll(async () => {
@@ -256,6 +333,19 @@ export function matrix(
       if (result.status === 'rejected') throw result.reason;
     });
   });
+}
+
+/** The setting with the models of these cases, each served by all providers in their order. */
+function withModels(setting: MatrixSetting, cases: readonly Case[], providers: number): MatrixSetting {
+  const [example] = defaultModels('');
+  const upstreams = providerNames
+    .slice(0, providers)
+    .map((provider, at) => ({ provider, model: 'm', priority: at + 1 }));
+  const models = cases.map(({ model: id }) => ({
+    ...example,
+    ...{ id, upstreams, pricing: { prompt: '0', completion: '0' } },
+  }));
+  return { ...setting, config: { ...setting.config, models: models as GatewayConfig['models'] } };
 }
 
 /** No exchange of a matrix waits for longer than the settings let it. */

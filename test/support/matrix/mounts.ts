@@ -28,6 +28,8 @@ export interface MatrixSetting {
   /** Stages of the tests' own, by their file: before or behind the built-in ones. */
   readonly first?: readonly OwnStage[];
   readonly last?: readonly OwnStage[];
+  /** Each exchange asks for a model of its own, so that no upstream rests for the faults of another. */
+  readonly ownModels?: true;
 }
 type OwnStage = readonly [file: string, options: object];
 

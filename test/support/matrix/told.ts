@@ -55,7 +55,7 @@ interface Part {
   readonly content?: readonly Part[];
 }
 
-const joined = (texts: readonly unknown[]): string => texts.map(text => text ?? '').join('');
+const joined = (texts: readonly unknown[]): string => texts.map(text => text || '').join('');
 const usageIn = (usage: Reply['usage'], kind: 'completion' | 'output') => {
   if (!usage) return undefined;
   const prompt = kind === 'completion' ? usage.prompt_tokens : usage.input_tokens;
@@ -84,16 +84,28 @@ const chat: Dialect = {
     expect(events.at(-1)?.data).toBe('[DONE]');
     const chunks = events.slice(0, -1).map(({ json }) => json as unknown as Reply);
     const error = chunks.at(-1)?.error;
-    const choices = chunks.slice(0, error ? -1 : undefined).flatMap(chunk => chunk.choices!);
-    const said = { text: joined(choices.map(({ delta }) => delta?.content)), error };
-    const reasoning = joined(choices.map(({ delta }) => delta?.reasoning));
-    expect(choices.filter(({ delta }) => delta?.role)).toHaveLength(choices.length > 0 ? 1 : 0);
-    expect(new Set(chunks.map(({ id }) => id)).size).toBeLessThanOrEqual(error ? 2 : 1);
-    const finishes = choices.flatMap(({ finish_reason }) => finish_reason ?? []);
-    expect(finishes).toHaveLength(error ? 0 : 1);
-    if (error) return { ...said, reasoning, ...broken };
-    expect(choices.at(-1)?.finish_reason).toBe(finishes[0]);
-    return { ...said, reasoning, finish: finishes[0], usage: usageIn(chunks.at(-1)?.usage, 'completion') };
+    const shown = chunks.slice(0, error ? -1 : undefined);
+    for (const { usage, ...chunk } of shown)
+      expect(Object.keys(chunk)).toEqual(['id', 'object', 'created', 'model', 'choices']);
+    const heads = chunks.map(({ id, object, created, model }) => `${id} ${object} ${created} ${model}`);
+    expect(new Set(heads).size).toBeLessThanOrEqual(error ? 2 : 1);
+    const choices = shown.flatMap(chunk => chunk.choices!);
+    const indexes = [...new Set(choices.map(({ index }) => index))].toSorted();
+    const roles = choices.filter(({ delta }) => delta?.role);
+    expect(roles.map(({ index }) => index).toSorted()).toEqual(indexes);
+    if (choices[0]) expect(choices[0].delta).toEqual({ role: 'assistant', content: '' });
+    const saidIn = (field: 'content' | 'reasoning') =>
+      indexes.map(of => joined(choices.map(({ index, delta }) => index === of && delta?.[field]))).join('|');
+    const said = { text: saidIn('content'), reasoning: saidIn('reasoning'), error };
+    const ends = choices.filter(({ finish_reason }) => finish_reason);
+    if (error) {
+      expect(ends.length).toBeLessThan(Math.max(indexes.length, 1));
+      return { ...said, ...broken };
+    }
+    expect(ends.map(({ index }) => index).toSorted()).toEqual(indexes);
+    expect(choices.at(-1)).toEqual({ ...ends.at(-1), delta: {} });
+    const finish = ends.map(({ finish_reason }) => finish_reason).join('|');
+    return { ...said, finish, usage: usageIn(chunks.at(-1)?.usage, 'completion') };
   },
 };
 
