@@ -1,24 +1,8 @@
 import { expect } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
 import { type GatewayOverrides, providerNames } from './gateway-under-test.ts';
-import {
-  completion,
-  contentOf,
-  delta,
-  expectBrokenStream,
-  expectWholeStream,
-  finished,
-  said,
-  used,
-} from './hostile-setting.ts';
-import {
-  events,
-  type Script,
-  ScriptedUpstream,
-  startScriptedUpstream,
-  streamed,
-  whole,
-} from './scripted-upstream.ts';
+import { completion, delta, expectWholeStream, finished, said, used } from './hostile-setting.ts';
+import { events, type Script, startScriptedUpstream, streamed, whole } from './scripted-upstream.ts';
 import { type Books, openBooksOf, type Sent } from './settlement.ts';
 
 export type FleetOverrides = Omit<GatewayOverrides, 'upstream' | 'others' | 'stages'>;
@@ -90,22 +74,4 @@ export function expectNothing({ reply, outcome }: Sent, status: number, type: st
   expect(JSON.parse(reply.text)).toEqual({ error: { message: expect.any(String), type } });
   expect(outcome.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0, cached_tokens: 0 });
   expect(outcome.cost_usd).toBe('0');
-}
-
-/** Expects a stream that ends with an error event after `content`. */
-export function expectBroken({ reply }: Sent, content: string, type = 'provider_error'): void {
-  expectBrokenStream(reply, content, type);
-  expect(contentOf(reply)).toBe(content);
-}
-
-/** A provider at an address where no server listens. */
-export async function nobodyThere(): Promise<ScriptedUpstream> {
-  const upstream = await startScriptedUpstream();
-  const { url, port } = upstream;
-  await upstream.close();
-  return Object.defineProperties(new ScriptedUpstream(''), {
-    url: { value: url },
-    port: { value: port },
-    close: { value: () => Promise.resolve() },
-  });
 }

@@ -14,7 +14,11 @@ export const refused = {
   status: 400,
   error_type: 'invalid_request_error',
 } as const;
-export const misconfigured = { ...refused, error_type: 'configuration_error' } as const;
+export const misconfigured = {
+  end_reason: 'upstream_failed',
+  status: 400,
+  error_type: 'configuration_error',
+} as const;
 
 /** What a client is told of them. */
 export const toldBroken = { error: 'provider_error', finish: undefined } as const;

@@ -179,7 +179,9 @@ const messages: Dialect = {
     };
   },
   stream(events) {
-    const all = events.map(({ event, json }) => ({ event, ...(json as unknown as Reply) }));
+    const all = events
+      .filter(({ event }) => event !== 'ping')
+      .map(({ event, json }) => ({ event, ...(json as unknown as Reply) }));
     const deltas = all.flatMap(({ event, delta }) => (event === 'content_block_delta' ? [delta] : []));
     const textOf = (member: string) =>
       joined(deltas.map(delta => (delta as Readonly<Record<string, string>>)[member]));
@@ -211,7 +213,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
 export function errorTypeIn(dialect: DialectName, status: number, type: string): string {
   if (dialect !== 'messages') return type;
   // A stream has only the error's own type.
-  if (status === 200 && type === 'invalid_request_error') return type;
+  if (status === 200 && /^(invalid_request|configuration)_error$/.test(type)) return 'invalid_request_error';
   const byStatus: Readonly<Record<number, string>> = {
     200: 'api_error',
     401: 'authentication_error',

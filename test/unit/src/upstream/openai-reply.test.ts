@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { usageOf } from '../../../../src/canonical.ts';
+import { type Usage, usageOf } from '../../../../src/canonical.ts';
 import { decodeOpenAiReply } from '../../../../src/upstream/openai/openai-format.ts';
 import { readUsage } from '../../../../src/upstream/openai/openai-usage.ts';
 
@@ -14,7 +14,7 @@ const replyOf = (choice: object, rest: object = {}) => ({
 const messageOf = (message: object) => decodeOpenAiReply(replyOf({ message })).choices[0]!.message;
 
 describe('the usage of a reply', () => {
-  it.each([
+  it.each<[unknown, Usage | undefined]>([
     [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 }, usageOf(12, 9)],
     [
       {
@@ -86,6 +86,22 @@ describe('the usage of a reply', () => {
     ],
     [{}, undefined],
     [{ total_tokens: 5 }, undefined],
+    [{ prompt_tokens: -7, completion_tokens: -3 }, undefined],
+    [JSON.parse('{"prompt_tokens":1e999,"completion_tokens":1e999}'), undefined],
+    ...[{ cached_tokens: -1 }, { cached_tokens: 'x' }, 'x'].map((prompt_tokens_details): [unknown, Usage] => [
+      { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details },
+      usageOf(7, 3),
+    ]),
+    ...[
+      { reasoning_tokens: '2' },
+      { reasoning_tokens: {} },
+      { reasoning_tokens: -2 },
+      { worker: 'x' },
+      [],
+    ].map((completion_tokens_details): [unknown, Usage] => [
+      { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details },
+      usageOf(7, 3, 0, Array.isArray(completion_tokens_details) ? undefined : {}),
+    ]),
     [{ prompt_tokens: '12' }, undefined],
     [null, undefined],
     [[], undefined],

@@ -4,6 +4,7 @@ import {
   failureOf,
   failureOfErrorReply,
   failureOfStatus,
+  retryAfter_s,
 } from '../../../../../src/upstream/attempt/attempt-failure.ts';
 import { UpstreamError } from '../../../../../src/upstream/http/upstream-error.ts';
 
@@ -92,6 +93,17 @@ describe('the Retry-After of an upstream', () => {
       expect(failed(503, { 'retry-after': value }).error.headers).toEqual({});
     },
   );
+
+  it.each([
+    [{ 'retry-after': '7' }, 7],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, 30],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:27:00 GMT' }, 0],
+    [{ 'retry-after-ms': '1500', 'retry-after': '9' }, 1.5],
+    [{ 'retry-after-ms': 'soon', 'retry-after': '9' }, 9],
+    [{ 'retry-after': 'soon' }, undefined],
+  ])('is read from %j as %s seconds', (headers, seconds) => {
+    expect(retryAfter_s(headers, Date.parse('2026-10-21T07:27:30Z'))).toBe(seconds);
+  });
 
   it('is not copied where a retry is useless', () => {
     for (const status of [400, 401]) expect(failed(status, { 'retry-after': '7' }).error.headers).toEqual({});

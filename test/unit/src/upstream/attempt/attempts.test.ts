@@ -176,6 +176,14 @@ describe('the failover after a failed attempt', () => {
     expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'upstreams', value: 1 }]);
   });
 
+  it('stops where the upstream asks for more time than there is, and counts that', async () => {
+    const busy = whole(503, {}, { 'retry-after': '600' });
+    const { refusal, requests, metric } = await failover([busy], { retries_per_upstream: 1 });
+    expect(await refusal()).toMatchObject({ type: 'provider_error', headers: { 'retry-after': '600' } });
+    expect(requests()).toEqual([1]);
+    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'time', value: 1 }]);
+  });
+
   it('retries the only upstream with each of its other keys', async () => {
     const { refusal, requests } = await failover([whole(401, {})], {}, { api_keys: ['one', 'two'] });
     expect(await refusal()).toMatchObject({ type: 'configuration_error' });

@@ -220,6 +220,17 @@ describe('a compressed stream', () => {
     expect([heard, given.length]).toEqual([['finished'], 4001]);
   });
 
+  it('lets the event loop rest while it waits', async () => {
+    const { client, given, send, intake } = compressed();
+    client.keepsUp = false;
+    send(gzipSync(words(8000)));
+    await until(() => given.length > 0);
+    const before = performance.eventLoopUtilization();
+    await new Promise(resolve => setTimeout(resolve, 200));
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+    intake.close();
+  });
+
   it('ends with its call when its attempt ends while it waits', async () => {
     const { client, given, end, call, send, intake, heard } = compressed();
     client.keepsUp = false;

@@ -126,6 +126,59 @@ describe('the tool calls of a stream', () => {
     expect(calls(...given.map(call => [call]))).toEqual(dense);
   });
 
+  const d20 = { name: 'roll', arguments: '{"d":20}' };
+  const d6 = { name: 'roll', arguments: '{"d":6}' };
+  it.each<[string, readonly (readonly object[])[], ids: string[]]>([
+    ['without index and id', [[{ function: d20 }], [{ function: d6 }]], []],
+    ['without id', [[{ index: 0, function: d20 }], [{ index: 1, function: d6 }]], []],
+    ['with an empty id', [[{ index: 0, id: '', function: d20 }], [{ index: 1, id: '', function: d6 }]], []],
+    [
+      'with null for what is not there',
+      [
+        [{ index: 0, id: 'a', type: 'function', function: { name: 'roll', arguments: null } }],
+        [{ index: 0, id: null, type: null, function: { name: null, arguments: '{"d":20}' } }],
+        [{ index: 1, id: 'b', function: d6 }],
+      ],
+      ['a', 'b'],
+    ],
+    [
+      'with the id on every delta',
+      [
+        [{ index: 0, id: 'a', function: { name: 'roll', arguments: '{"d":' } }],
+        [{ index: 0, id: 'a', type: 'function', function: { arguments: '20}' } }],
+        [{ index: 1, id: 'b', function: d6 }],
+      ],
+      ['a', 'b'],
+    ],
+    [
+      'with the name after the id',
+      [
+        [{ index: 0, id: 'a', type: 'function' }],
+        [{ index: 0, function: { name: 'roll', arguments: '' } }],
+        [{ index: 0, function: { arguments: '{"d":20}' } }],
+        [{ index: 1, id: 'b', function: d6 }],
+      ],
+      ['a', 'b'],
+    ],
+  ])('are the same to a client that joins them by index: %s', (_, deltas, ids) => {
+    const joined: { id: string | undefined; name: string; arguments: string }[] = [];
+    for (const { index, id, type, function: part } of calls(...deltas)) {
+      // Only the first delta of a call says what it is, and indexes have no gaps.
+      expect([index <= joined.length, type]).toEqual([
+        true,
+        index === joined.length ? 'function' : undefined,
+      ]);
+      if (index < joined.length) expect(id).toBeUndefined();
+      joined[index] ??= { id, name: '', arguments: '' };
+      joined[index].name += part?.name ?? '';
+      joined[index].arguments += part?.arguments ?? '';
+    }
+    expect(joined).toMatchObject([d20, d6]);
+    const told = joined.map(({ id }) => id);
+    for (const [at, id] of told.entries()) expect(id).toMatch(ids[at] ? `${ids[at]}` : /^call_/);
+    expect(new Set(told).size).toBe(2);
+  });
+
   it('are counted separately for each choice', () => {
     const call = { function: { name: 'roll', arguments: '{}' } };
     const both = [0, 1].map(index => ({ index, delta: { tool_calls: [call] }, finish_reason: null }));
