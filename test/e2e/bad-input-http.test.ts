@@ -36,7 +36,7 @@ describe('HTTP parsing', () => {
   it('writes no error response to garbage after other replies on a connection', async () => {
     const connection = new RawConnection(gateway.url);
     connection.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n');
-    await new Promise(resolve => setTimeout(resolve, 500));
+    await connection.received(/"object":"list"[\s\S]*\}$/);
     connection.write('garbage\r\n\r\n');
     await connection.closed;
     expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);

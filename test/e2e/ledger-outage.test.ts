@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { GatewayConfig } from '../../src/config/schema.ts';
@@ -9,6 +8,7 @@ import { readinessLike, recordsDown, sendRequests, timesSaid } from '../support/
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let postgres: PostgresServer;
 let telling: TellingUpstream;
@@ -47,10 +47,7 @@ const ledger = () =>
 /** Waits until everything that the upstream told is in the ledger. */
 async function allWritten(): Promise<void> {
   const { told } = telling;
-  for (let tries = 0; (await rowCount()) < told.requests; tries++) {
-    if (tries > 120) break;
-    await sleep(250);
-  }
+  await until(async () => (await rowCount()) >= told.requests, 30_000);
   expect(await ledger()).toEqual(told);
 }
 
@@ -128,7 +125,7 @@ describe('the ledger in Postgres', () => {
     await load.more(50);
     await load.stop();
     // What is killed may lose what waits in memory; after two seconds nothing does.
-    await sleep(2500);
+    await until(async () => (await metric(killed, /sluice_ledger_queue_rows\{place="memory"\} (\d+)/)) === 0);
     killed.signal('SIGKILL');
     const started_ms = performance.now();
     expect(await stopped.stop()).toBe(0);

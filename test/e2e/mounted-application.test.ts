@@ -194,8 +194,8 @@ describe('a parent that answers the request itself', () => {
   ] as const)('keeps its answer when it answers while %s is being generated', async (_, more, end) => {
     const { chat, gateway, errors } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
-        setTimeout(() => response.status(503).end('out of time'), 100);
         next();
+        void until(() => simulator.stats.open === 1).then(() => response.status(503).end('out of time'));
       }),
     );
     const reply = await post(chat, ask('[[sim:ttft=400 tokens=3 reasoning_tokens=1]]', more));
@@ -210,8 +210,8 @@ describe('a parent that answers the request itself', () => {
   it('stops the gateway’s writes when it answers in the middle of a stream', async () => {
     const { chat, gateway } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
-        setTimeout(() => response.end('data: cut by the parent\n\n'), 300);
         next();
+        void until(() => response.headersSent).then(() => response.end('data: cut by the parent\n\n'));
       }),
     );
     const reply = await post(chat, ask('[[sim:tokens=endless tps=50]]', { stream: true }));
@@ -223,11 +223,12 @@ describe('a parent that answers the request itself', () => {
 
 describe('a parent that ends a stream which its client does not read', () => {
   it('survives the chunks that are still written', async () => {
+    let ended: Promise<void> | undefined;
     const { url, chat, gateway } = await mounted(simulator, app =>
       app.use((_request, response, next) => {
-        // More than the buffers on the way take, so that the response stays open for a while after its end.
-        setTimeout(() => response.end(Buffer.alloc(50_000_000)), 300);
         next();
+        // More than the buffers on the way take, so that the response stays open for a while after its end.
+        ended = until(() => response.headersSent).then(() => void response.end(Buffer.alloc(50_000_000)));
       }),
     );
     const connection = new RawConnection(url);
@@ -237,7 +238,10 @@ describe('a parent that ends a stream which its client does not read', () => {
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-    await sleep(1000);
+    await until(() => ended !== undefined);
+    await ended;
+    // Four more chunks.
+    await sleep(80);
     connection.socket.resume();
     await until(() => gateway.inFlight === 0);
     connection.destroy();
@@ -293,7 +297,6 @@ describe('closing a mounted gateway', () => {
     const { chat, gateway } = await mounted(simulator);
     const running = await post(chat, ask('[[sim:tokens=endless tps=20]]', { stream: true }));
     const text = running.text();
-    await sleep(100);
     await gateway.close(100);
     const events = eventsOf(await text);
     expect(events.at(-2)?.json.error?.type).toBe('server_error');

@@ -53,6 +53,7 @@ describe('load balancing over several upstreams', () => {
     const books = await openProviders(2, { standings: together });
     allWell(books);
     books.upstream.reply(
+      // biome-ignore lint/plugin: as slow as this.
       (socket, { body }) => void setTimeout(() => socket.write(goodAnswer(1, body.stream === true)), 300),
     );
     await sendMany(books, 120);

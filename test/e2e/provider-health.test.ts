@@ -62,6 +62,7 @@ it('stops health checks when the gateway closes', async () => {
   await books.gateway.gateway.close(0);
   expect(Date.now() - begun_ms).toBeLessThan(1000);
   const before = books.upstream.requests.length;
+  // biome-ignore lint/plugin: four times the interval, in which nothing may come.
   await new Promise(resolve => setTimeout(resolve, 400));
   expect(books.upstream.requests.length).toBe(before);
   expect(books.upstream.open).toBe(0);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { capturedLog } from '../support/captured-log.ts';
 import { closeHealthy, completion, expectRefusal, hostileSetting } from '../support/hostile-setting.ts';
 import { type Script, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -62,7 +63,11 @@ describe('keys in a file', () => {
   it('are reloaded when the file changes and kept when it becomes invalid', async () => {
     const file = join(folder, 'keys');
     writeFileSync(file, '# first\nsk-file-one-0123456789\n\n');
-    const { send, upstream } = await hostileSetting({ provider: { api_key: undefined, api_key_file: file } });
+    const { log, lines } = capturedLog();
+    const { send, upstream } = await hostileSetting({
+      provider: { api_key: undefined, api_key_file: file },
+      options: { log },
+    });
     upstream.reply(whole(200, completion('Hello.')));
     const used = async () => {
       await (await send(false)).text();
@@ -72,7 +77,7 @@ describe('keys in a file', () => {
     writeFileSync(file, 'sk-file-two-0123456789\n');
     await until(async () => (await used()) === 'sk-file-two-0123456789');
     writeFileSync(file, '# nothing\n');
-    await new Promise(resolve => setTimeout(resolve, 2500));
+    await until(() => lines.some(({ msg }) => msg.startsWith('failed to read the key file')));
     expect(await used()).toBe('sk-file-two-0123456789');
   });
 });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
@@ -27,6 +26,8 @@ const post = (content: string, more: object = {}): Promise<Response> =>
   });
 
 const statusOf = async (path: string): Promise<number> => (await fetch(sidecar.adminUrl + path)).status;
+
+const metrics = async (): Promise<string> => (await fetch(`${sidecar.adminUrl}/metrics`)).text();
 
 /** SIGTERM, and the wait until it has been noticed. */
 async function terminate(): Promise<void> {
@@ -114,7 +115,7 @@ describe('SIGTERM', () => {
       `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\n` +
         'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
     );
-    await sleep(200);
+    await until(async () => /^sluice_in_flight\{.*\} 1$/m.test(await metrics()));
     sidecar.signal('SIGTERM');
     const { code, took_ms } = await ending();
     expect(code).toBe(0);

@@ -134,6 +134,7 @@ describe('reuse_port', () => {
     let answered = 0;
     let isOver = false;
     const client = async (path: string) => {
+      // biome-ignore lint/plugin: load, not a wait.
       while (!isOver) {
         await send(first.url + path).then(
           ({ status }) => (status === 200 ? answered++ : failures.push(status)),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
@@ -8,6 +7,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 /** Said in the documents: a change reaches every instance within this. */
 const bound_ms = 5000;
@@ -37,22 +37,17 @@ const statusOf = async (sidecar: Sidecar, key: string): Promise<number> => {
   return response.status;
 };
 
-/** The time until every sidecar answers with `status`. */
-async function until(
+/** Waits until every sidecar answers with `status`. */
+async function answering(
   sidecars: readonly Sidecar[],
   key: string,
   status: number,
-  patience_ms = 3 * bound_ms,
-): Promise<number> {
-  const started_ms = performance.now();
-  for (const sidecar of sidecars) {
-    while ((await statusOf(sidecar, key)) !== status) {
-      if (performance.now() - started_ms > patience_ms)
-        throw new Error(`the status did not become ${status}`);
-      await sleep(50);
-    }
-  }
-  return performance.now() - started_ms;
+  within_ms = bound_ms,
+): Promise<void> {
+  const all = sidecars.map(sidecar =>
+    until(async () => (await statusOf(sidecar, key)) === status, within_ms),
+  );
+  await Promise.all(all);
 }
 
 describe.each([
@@ -91,7 +86,7 @@ describe.each([
 
     const revoked = await runCommand(config, 'keys', 'revoke', id);
     expect(revoked.stdout).toContain(`revoked ${id}`);
-    expect(await until(sidecars, key, 401)).toBeLessThan(bound_ms);
+    await answering(sidecars, key, 401);
     const refused = await post(sidecars[0]!, key);
     expect(await refused.json()).toEqual(invalidKey);
   });
@@ -106,7 +101,7 @@ describe.each([
     const next = await rotate(old.id, '--overlap', '1h');
     for (const { key } of [old, next]) expect(await statusOf(sidecars[0]!, key)).toBe(200);
     const last = await rotate(next.id, '--overlap', '0');
-    expect(await until(sidecars, next.key, 401)).toBeLessThan(bound_ms);
+    await answering(sidecars, next.key, 401);
     expect(await statusOf(sidecars[0]!, last.key)).toBe(200);
     const again = await runCommand(config, 'keys', 'rotate', next.id);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('has expired or is revoked')]);
@@ -127,8 +122,8 @@ describe.each([
         .catch(() => undefined);
       return made ?? expiring(2 * in_ms);
     };
-    const { key, id, in_ms } = await expiring(1500);
-    await until(sidecars, key, 401, in_ms + 3 * bound_ms);
+    const { key, id, in_ms } = await expiring(6000);
+    await answering(sidecars, key, 401, in_ms + bound_ms);
     const refused = await post(sidecars[0]!, key);
     expect(await refused.json()).toEqual(invalidKey);
     expect((await place.look(store => store.keys.find(id)))!.expires_ms).toBeLessThanOrEqual(Date.now());
@@ -141,7 +136,7 @@ describe.each([
     expect([await statusOf(sidecar!, key), await statusOf(sidecar!, key)]).toEqual([200, 200]);
     expect(await statusOf(sidecar!, key)).toBe(429);
     expect((await runCommand(config, 'accounts', 'set-plan', 'acme', 'large')).code).toBe(0);
-    expect(await until([sidecar!], key, 200)).toBeLessThan(bound_ms);
+    await answering([sidecar!], key, 200);
   });
 
   it('work beside those of the configuration', async () => {

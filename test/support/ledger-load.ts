@@ -62,6 +62,7 @@ export class Load {
   }
 
   async #client(at: number): Promise<void> {
+    // biome-ignore lint/plugin: load, not a wait.
     while (!this.#isStopped) {
       const started_ms = performance.now();
       const status = await this.#ask(this.#urls[at % this.#urls.length]!);

@@ -1,10 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, clientKey } from './gateway-under-test.ts';
 import type { RecordsPlace } from './records-place.ts';
 import type { SidecarProcess } from './sidecar-process.ts';
-
-const tries = 600;
-const pause_ms = 50;
+import { until } from './until.ts';
 
 /** Sends so many requests, one after the other, and returns their statuses. */
 export async function sendRequests({ url }: SidecarProcess, count: number): Promise<number[]> {
@@ -24,13 +21,15 @@ export async function sendRequests({ url }: SidecarProcess, count: number): Prom
 /** What `/readyz` answers, once it matches. Rejects with what it answered last. */
 export async function readinessLike({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<string> {
   let text = '';
-  for (let tried = 0; tried < tries; tried++) {
+  const matches = async () => {
     const reply = await fetch(`${adminUrl}/readyz`);
     text = `${reply.status} ${await reply.text()}`;
-    if (pattern.test(text)) return text;
-    await sleep(pause_ms);
-  }
-  throw new Error(`/readyz did not come to match ${pattern}: ${text}`);
+    return pattern.test(text);
+  };
+  await until(matches, 30_000).catch(cause => {
+    throw new Error(`/readyz did not come to match ${pattern}: ${text}`, { cause });
+  });
+  return text;
 }
 
 /** The operations of the records store that fail, as the gauge has it. */

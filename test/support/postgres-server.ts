@@ -4,13 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
 import { PrintingProcess } from './printing-process.ts';
 import { pathOf, unprivileged } from './programs.ts';
+import { until } from './until.ts';
 
-const start_ms = 60_000;
+const start_ms = 15_000;
 
 /** A PostgreSQL server for one test, on a free loopback port. Its data directory is removed with it. */
 export interface PostgresServer {
@@ -71,12 +71,10 @@ class Server implements PostgresServer {
   }
 
   async start(): Promise<void> {
-    const until_ms = Date.now() + start_ms;
-    while (!(await this.#started())) {
-      // After SIGKILL the memory of the old server may still be in use for a moment.
-      if (Date.now() > until_ms) throw new Error(`PostgreSQL did not start: ${this.#postmaster?.output()}`);
-      await sleep(100);
-    }
+    // After SIGKILL the memory of the old server may still be in use for a moment.
+    await until(() => this.#started(), start_ms).catch(cause => {
+      throw new Error(`PostgreSQL did not start: ${this.#postmaster?.output()}`, { cause });
+    });
   }
 
   pause(): void {
@@ -116,11 +114,10 @@ class Server implements PostgresServer {
       { ...this.#owner, cwd: this.#directory, stdio: ['ignore', 'ignore', 'pipe'] },
     );
     this.#postmaster = postmaster;
-    while (!postmaster.hasEnded()) {
-      if (/ready to accept connections/.test(postmaster.output()) && (await this.#accepts())) return true;
-      await sleep(20);
-    }
-    return false;
+    const serves = async () =>
+      /ready to accept connections/.test(postmaster.output()) && (await this.#accepts());
+    await until(async () => postmaster.hasEnded() || (await serves()), start_ms);
+    return !postmaster.hasEnded();
   }
 
   #accepts(): Promise<boolean> {

@@ -1,8 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { failAfter } from './until.ts';
 
-/** Starting takes a second; a machine that is busy with other tests may need many. */
-const start_ms = 60_000;
+/** Starting takes a second, on a machine that has nothing else to do. */
+const start_ms = 10_000;
 
 const setpriv = '/usr/bin/setpriv';
 /** Lets a process end with the one that has started it, also when that is killed: a run that is cut off leaves none behind, on Linux. */
@@ -57,7 +58,7 @@ export class PrintingProcess {
 
   /** Resolves with the match once the output matches. Kills the process and rejects, with all it printed, when it ends first or takes too long. */
   async printed(pattern: RegExp, within_ms = start_ms): Promise<RegExpExecArray> {
-    let timer: NodeJS.Timeout | undefined;
+    let stop = () => {};
     let look = () => {};
     try {
       return await new Promise((resolve, reject) => {
@@ -66,7 +67,7 @@ export class PrintingProcess {
           const match = pattern.exec(this.output());
           if (match) resolve(match);
         };
-        timer = setTimeout(() => fail(`did not print ${pattern}`), within_ms);
+        stop = failAfter(within_ms, () => fail(`did not print ${pattern} within ${within_ms} ms`));
         this.exited.then(code => fail(`exited with ${code}`), reject);
         this.#readers.add(look);
         look();
@@ -75,7 +76,7 @@ export class PrintingProcess {
       this.child.kill('SIGKILL');
       throw error;
     } finally {
-      clearTimeout(timer);
+      stop();
       this.#readers.delete(look);
     }
   }

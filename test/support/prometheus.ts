@@ -2,9 +2,9 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { pathOf } from './programs.ts';
+import { until } from './until.ts';
 
 const shippedRules = readFileSync(new URL('../../grafana/alerts/sluice.rules.yaml', import.meta.url), 'utf8');
 
@@ -102,13 +102,10 @@ export class PrometheusServer {
   }
 
   async #ready(): Promise<void> {
-    for (let tries = 0; tries < 200; tries++) {
-      if (this.#process.exitCode !== null) break;
-      const response = await fetch(`${this.url}/-/ready`).catch(() => undefined);
-      if (response?.ok) return;
-      await sleep(100);
-    }
-    throw new Error(`prometheus did not start: ${this.#output}`);
+    const hasEnded = () => this.#process.exitCode !== null;
+    const serves = async () => (await fetch(`${this.url}/-/ready`).catch(() => undefined))?.ok;
+    await until(async () => hasEnded() || ((await serves()) ?? false), 20_000).catch(() => {});
+    if (!(await serves())) throw new Error(`prometheus did not start: ${this.#output}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { failAfter } from './until.ts';
 
 /** A reply with its headers as they came, and its whole body. */
 export interface RawReply {
@@ -60,21 +61,21 @@ export class RawConnection {
     this.socket.write(bytes);
   }
 
-  /** Resolves when what has come matches. Rejects when the connection closes first, or after a minute. */
-  async received(pattern: RegExp): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
+  /** Resolves when what has come matches. Rejects when the connection closes first, or too late. */
+  async received(pattern: RegExp, within_ms = 5000): Promise<void> {
+    let stop = () => {};
     let look = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
         look = () => pattern.test(this.text) && resolve();
         const fail = (why: string) => reject(new Error(`${why} before ${pattern} came: ${this.text}`));
         this.#readers.add(look);
-        timer = setTimeout(() => fail('a minute has passed'), 60_000);
+        stop = failAfter(within_ms, () => fail(`${within_ms} ms have passed`));
         look();
         void this.closed.then(() => fail('the connection was closed'));
       });
     } finally {
-      clearTimeout(timer);
+      stop();
       this.#readers.delete(look);
     }
   }

@@ -98,7 +98,7 @@ const openai =
     const tools = [{ type: 'function' as const, function: { name: 'roll', parameters } }];
     const params = { model, messages, tools, ...(!split && { reasoning_split: false }) };
     const sides: number[] = [];
-    while (true) {
+    for (let step = 0; step < 5; step++) {
       const completion = isStreamed
         ? await client.chat.completions.stream(params).finalChatCompletion()
         : await client.chat.completions.create(params);
@@ -110,6 +110,7 @@ const openai =
         messages.push({ role: 'tool', tool_call_id: call.id, content: result });
       }
     }
+    throw new Error('no answer after five steps');
   };
 
 /** Tool loops of real clients. */

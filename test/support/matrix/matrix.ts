@@ -15,7 +15,7 @@ import {
 } from '../scripted-upstream.ts';
 import { question } from '../settlement.ts';
 import { type Bill, expectBilled, type UsageKind, usageKinds } from '../settlement-answer.ts';
-import { until } from '../until.ts';
+import { failAfter, until } from '../until.ts';
 import { expectBalance } from './balance.ts';
 import { MatrixClient, type Sending } from './client.ts';
 import { type MatrixSetting, type Mount, type MountName, mountNames, openMount, plenty } from './mounts.ts';
@@ -358,11 +358,11 @@ function withModels(setting: MatrixSetting, cases: readonly Case[], providers: n
 
 /** No exchange of a matrix waits for longer than the settings let it. */
 async function inTime(running: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
+  let stop = () => {};
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the exchange has not ended in ${most_ms} ms`)), most_ms);
+    stop = failAfter(most_ms, () => reject(new Error(`the exchange has not ended in ${most_ms} ms`)));
   });
-  await Promise.race([running, late]).finally(() => clearTimeout(timer));
+  await Promise.race([running, late]).finally(() => stop());
 }
 
 const sentenceOf = ({ row, mount, dialect, way, kind }: Case): string =>

@@ -113,7 +113,7 @@ const long = new Set(['overview', 'usage', 'models', 'playground', 'requests', '
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    // Charts are drawn anew.
+    // biome-ignore lint/plugin: charts are drawn anew.
     await sleep(500);
     await page.screenshot({ path: `${folder}${name}-${colorScheme}.png`, fullPage: !long.has(name) });
   }
@@ -123,6 +123,7 @@ async function take(page: Page, name: string): Promise<void> {
 async function takeLive(page: Page, home: string, gateway: GatewayUnderTest, keys: string[]): Promise<void> {
   await page.goto(`${home}?since=day&by=model`);
   const using = traffic(gateway, keys, 48_000);
+  // biome-ignore lint/plugin: the charts show this time.
   await sleep(45_000);
   await take(page, 'overview');
   await using;

@@ -155,7 +155,7 @@ describe('a simulated stream', () => {
   it('reaches a slow reader in full', async () => {
     const simulator = await simulate({ reasoning: 'none' });
     const response = await post(simulator, ask('Hello [[sim:tokens=30000]]', { stream: true, ...counted }));
-    await new Promise(resolve => setTimeout(resolve, 200));
+    await new Promise(resolve => setTimeout(resolve, 50));
     const data = (await response.text()).split('\n\n');
     expect(data.slice(-2)).toEqual(['data: [DONE]', '']);
     const last = JSON.parse(data.at(-3)?.slice(6) ?? '') as Chunk;

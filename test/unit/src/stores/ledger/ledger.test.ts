@@ -22,7 +22,7 @@ afterEach(() => setting.close());
 class LateDisk extends DiskQueue {
   override async first(limit: number): Promise<LedgerEntry[]> {
     const rows = await super.first(limit);
-    await sleep(100);
+    await sleep(50);
     return rows;
   }
 }
@@ -135,13 +135,14 @@ describe('the ledger', () => {
     setting.trouble = undefined;
     for (let at = 0; at < 50; at++) {
       ledger.record(sampleRow());
-      await sleep(10);
+      await sleep(5);
     }
     await until(async () => (await written()) === 51);
   });
 
   it('bypasses a slow store, and does not repeat what that wrote late', async () => {
-    setting.trouble = () => sleep(300);
+    // Slow until the rows are on the disk.
+    setting.trouble = () => until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) > 0);
     const ledger = openLedger();
     for (const row of sampleRows(20)) ledger.record(row);
     await until(async () => (await metric('sluice_ledger_queue_rows', 'disk')) > 0);
@@ -259,11 +260,14 @@ describe('the ledger', () => {
 
   it('keeps rows in memory while store and disk are both out, and writes them to the first that is back', async () => {
     await writeFile(setting.queuePath, 'not a database, however often it is tried '.repeat(100));
-    setting.trouble = out;
+    let tries = 0;
+    setting.trouble = () => {
+      tries++;
+      return out();
+    };
     const ledger = openLedger();
     for (const row of sampleRows(25)) ledger.record(row);
-    await until(async () => (await metric('sluice_ledger_queue_rows', 'memory')) === 25);
-    await sleep(100);
+    await until(async () => tries > 5 && (await metric('sluice_ledger_queue_rows', 'memory')) === 25);
     expect(await metric('sluice_ledger_dropped_total')).toBe(0);
     setting.trouble = undefined;
     await until(async () => (await written()) === 25);

@@ -119,10 +119,12 @@ describe('the resilient state store', () => {
     short.settle(charge(1));
     await until(() => remote.renewed.length >= 2);
     expect(new Set(remote.renewed.flat())).toEqual(new Set(['2']));
+    const next = await reservation();
     long.settle(charge(1));
     const { length } = remote.renewed;
-    await new Promise(resolve => setTimeout(resolve, 800));
-    expect(remote.renewed).toHaveLength(length);
+    await until(() => remote.renewed.length >= length + 2);
+    expect(new Set(remote.renewed.slice(length).flat())).toEqual(new Set(['3']));
+    next.settle(charge(1));
   });
 
   it('does not restore a reservation that was settled during its renewal', async () => {

@@ -5,6 +5,7 @@ import { RedisConnection } from '../../../../../../src/stores/limits/redis/redis
 import { createLog } from '../../../../../../src/telemetry/log.ts';
 import { freePort } from '../../../../../support/free-port.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
+import { until } from '../../../../../support/until.ts';
 
 const one = script('return 1');
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -122,8 +123,7 @@ describe('a connection to Redis', () => {
     for (const lives of [1, 2, 3]) {
       expect(connection.lives).toBe(lives);
       await server.restart();
-      while (!connection.ready || connection.lives === lives)
-        await new Promise(resolve => setTimeout(resolve, 10));
+      await until(() => connection.ready && connection.lives !== lives);
       expect(await connection.run(one, [], [])).toBe(1);
     }
   });
