@@ -1,107 +1,99 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Dice } from '../../../src/simulator/seed.ts';
 import { numberFrom } from '../command-options.ts';
-import { markdownTable } from '../figures.ts';
-import { root } from '../processes.ts';
 import { defineTool } from '../tool.ts';
-import { MutantTree, type Place } from './mutant-tree.ts';
+import { MutatedTree, tracked } from './mutated-tree.ts';
 import { mutantsOf } from './operators.ts';
-import { relatedTests } from './related-tests.ts';
-
-/** Settlement, limits, streams, failover, ledger. */
-const beforeRelease = [
-  'src/settlement',
-  'src/stores/limits',
-  'plugins/stages/rate-limit',
-  'src/outbound',
-  'src/upstream',
-  'src/stores/ledger',
-];
+import { folderOf, folders } from './related-tests.ts';
+import { type Place, Trial, type Witness, witnesses } from './trial.ts';
 
 interface Options {
   readonly sample: number;
   readonly seed: number;
   readonly near?: true;
   readonly list?: true;
-  readonly releases?: true;
 }
 
-/** Puts small bugs into the source files, one at a time, in a copy of the tree, and runs the tests that belong to each file. */
+interface Found {
+  readonly place: Place;
+  readonly witness: Witness;
+}
+
+/** Puts small bugs into the source files, one at a time, in a copy of the tree, and runs the tests that belong to each file, quick ones first. */
 export const tool = defineTool<Options>({
   about:
     'Prints the bugs that no test noticed, and the share that was noticed by folder; fails if one was not. What only the type check would reject is said to be noticed by it.',
   options: command =>
     command
       .argument('[PATH...]', 'files and folders (default: src and plugins)')
-      .option('--sample <N>', 'so many bugs, drawn from all; 0 for all', numberFrom(0, 1e6), 40)
+      .option('--sample <N>', 'so many bugs, drawn from all files alike; 0 for all', numberFrom(0, 1e6), 40)
       .option('--seed <N>', 'another sample', numberFrom(0, 1e9), 1)
       .option('--near', 'only unit and contract tests: quick, and misses what end-to-end tests show')
-      .option('--list', 'print the bugs without running anything')
-      .option('--releases', 'the folders that are run before a release, in place of PATH'),
+      .option('--list', 'print the bugs without running anything'),
   async run({ options, names }) {
-    const paths = options.releases ? beforeRelease : names.length > 0 ? names : ['src', 'plugins'];
-    const files = listed(...paths).filter(file => /^(src|plugins)\/.*\.ts$/.test(file));
-    const all: Place[] = files.flatMap(file =>
-      mutantsOf(readFileSync(file, 'utf8')).map(mutant => ({ ...mutant, file })),
-    );
-    const drawn = draw(all, options.sample, options.seed);
-    if (!options.list) return runAll(drawn, options, all.length);
-    for (const place of drawn) print(described(place));
+    const places = drawn(options, names);
+    if (!options.list) return runAll(places, options.near === true);
+    for (const place of places) print(described(place));
     return true;
   },
 });
 
-/** Whether every bug was noticed. */
-async function runAll(drawn: readonly Place[], { near }: Options, of_all: number): Promise<boolean> {
-  const tests = listed('test').filter(file => file.endsWith('.test.ts'));
-  const tree = new MutantTree(listed(), file => {
-    const related = relatedTests(file, tests);
-    const filled = (...groups: string[][]) => groups.filter(group => group.length > 0);
-    return { quick: filled(related.own, related.near), slow: near ? [] : filled(related.far) };
-  });
-  const survivors: Place[] = [];
-  const counts = { tests: 0, types: 0 };
-  await tree.assertWhole(drawn);
-  for (const [at, place] of drawn.entries()) {
-    const witness = await tree.witnessOf(place);
-    if (witness) counts[witness]++;
-    else survivors.push(place);
-    print(`${at + 1}/${drawn.length} ${witness ? `noticed by ${witness}` : 'SURVIVED'} ${described(place)}`);
+/** Whether every bug was noticed. Stopped by Ctrl-C it reports on those that it has tried. */
+async function runAll(places: readonly Place[], isNear: boolean): Promise<boolean> {
+  const trial = new Trial(new MutatedTree(), isNear);
+  const found: Found[] = [];
+  process.prependOnceListener('SIGINT', () => report(found));
+  for (const [at, place] of places.entries()) {
+    const began_ms = performance.now();
+    const witness = await trial.witnessOf(place);
+    found.push({ place, witness });
+    const took_s = Math.round((performance.now() - began_ms) / 1000);
+    const told = witness === 'none' ? 'SURVIVED' : `noticed by ${witness}`;
+    print(`${at + 1}/${places.length} ${told} in ${took_s} s: ${described(place)}`);
   }
-  print(`\n${shares(drawn, survivors)}\n`);
-  print(
-    `${counts.tests} of ${drawn.length} bugs noticed by tests, ${counts.types} by the type check alone, of ${of_all} that could be put in`,
-  );
-  for (const place of survivors) print(`survived: ${described(place)}`);
-  return survivors.length === 0;
+  report(found);
+  return found.every(({ witness }) => witness !== 'none');
 }
 
-/** The share that was noticed, by folder. */
-function shares(drawn: readonly Place[], survivors: readonly Place[]): string {
-  const folderOf = ({ file }: Place) => dirname(file).split('/').slice(0, 3).join('/');
-  const countIn = (places: readonly Place[], folder: string) =>
-    places.filter(place => folderOf(place) === folder).length;
-  const rows = [...new Set(drawn.map(folderOf))].toSorted().map(folder => {
-    const [bugs, missed] = [countIn(drawn, folder), countIn(survivors, folder)];
-    return [folder, `${bugs}`, `${bugs - missed}`, `${((100 * (bugs - missed)) / bugs).toFixed(0)} %`];
-  });
-  return markdownTable(['folder', 'bugs', 'noticed', 'share'], rows);
+/** Prints the survivors, and a table of all by folder. */
+function report(found: readonly Found[]): void {
+  const survivors = found.filter(({ witness }) => witness === 'none');
+  print(`\n${survivors.length} of ${found.length} survived`);
+  for (const { place } of survivors) print(described(place));
+  const rows = folders.map(([folder]): [string, Witness[]] => [
+    folder,
+    found.flatMap(({ place, witness }) => (folderOf(place.file) === folder ? witness : [])),
+  ]);
+  print(`\n${tableOf([...rows, ['all', found.map(({ witness }) => witness)]])}`);
 }
 
-const listed = (...args: string[]): string[] =>
-  execFileSync('git', ['ls-files', ...args], { cwd: root, encoding: 'utf8' })
-    .split('\n')
-    .filter(Boolean);
-
-/** `count` elements by chance, the same for the same seed, in the order in which they were. */
-function draw<T>(from: readonly T[], count: number, seed: number): T[] {
-  if (count === 0 || from.length <= count) return [...from];
+/** Bugs from equal parts of all that can be put in, one of each part. */
+function drawn({ sample, seed }: Options, paths: readonly string[]): Place[] {
+  const files = tracked(...(paths.length > 0 ? paths : ['src', 'plugins']));
+  const all: Place[] = files
+    .filter(file => /^(src|plugins)\/.*\.ts$/.test(file))
+    .flatMap(file => mutantsOf(readFileSync(file, 'utf8')).map(mutant => ({ ...mutant, file })));
+  if (sample === 0 || all.length <= sample) return all;
   const dice = new Dice(seed);
-  const left = from.map((_, at) => at);
-  const drawn = Array.from({ length: count }, () => left.splice(dice.integer(0, left.length - 1), 1)[0]!);
-  return drawn.toSorted((one, other) => one - other).map(at => from[at]!);
+  const part = all.length / sample;
+  return Array.from({ length: sample }, (_, at) => all[Math.floor((at + dice.roll()) * part)]!);
+}
+
+/** Bugs by folder and witness; folders without a bug are left out. */
+function tableOf(rows: readonly [string, readonly Witness[]][]): string {
+  const lines = rows
+    .filter(([, found]) => found.length > 0)
+    .map(([folder, found]) => {
+      const counts = witnesses.map(witness => found.filter(each => each === witness).length);
+      const share = Math.round(100 * (1 - counts.at(-1)! / found.length));
+      return [folder, found.length, ...counts.map(count => count || ''), `${share} %`];
+    });
+  const table = [['folder', 'bugs', ...witnesses, 'noticed'], ...lines];
+  return table
+    .map(([name, ...cells]) =>
+      [String(name).padEnd(28), ...cells.map(cell => String(cell).padStart(7))].join(' '),
+    )
+    .join('\n');
 }
 
 function described({ file, start, end, what }: Place): string {

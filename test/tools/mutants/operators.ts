@@ -54,7 +54,10 @@ function bugsOf(node: Node, textOf: (node: Node) => string): [text: string, what
   const part = (name: string) => textOf(node[name] as Node);
   switch (node.type) {
     case 'ExpressionStatement':
+    case 'ThrowStatement':
       return [[';', 'statement removed']];
+    case 'ReturnStatement':
+      return node.argument ? [] : [[';', 'statement removed']];
     case 'IfStatement': {
       const rest = textOf(node).slice(textOf(node).indexOf(part('test')) + part('test').length);
       return [

@@ -12,6 +12,8 @@ const bugged = (source: string): string[] => mutantsOf(source).map(mutant => wit
 describe('the mutation operators', () => {
   it.each([
     ['stop(now);', [';']],
+    ['throw a;', [';']],
+    ['function a() { return; return b; }', ['function a() { ; return b; }']],
     ['const a = b < c;', ['const a = (b <= c);']],
     ['const a = b ?? c;', ['const a = b;']],
     ['const a = await b;', ['const a = b;']],
