@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cpuSecondsOf } from '../tools/machine.ts';
 import { CountingUpstream } from '../support/counting-upstream.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { type RawReply, send } from '../support/raw-client.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { cpuSecondsOf } from '../tools/machine.ts';
 
 /** Of the process, for a body of up to 16 MiB: a quarter of 250 ms per MiB, and three times what the dearest takes on a slow core. */
 const most_cpu_ms = 1000;
