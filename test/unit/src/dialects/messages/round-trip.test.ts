@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { ChatRequest, ContentPart, Message, ReasoningDetail } from '../../../../../src/canonical.ts';
-import { messages } from '../../../../../src/dialects/messages/index.ts';
+import { adapterOf } from '../../../../support/provider-fixtures.ts';
+import { messageFormat } from '../renderings.ts';
 
-const dialect = messages.create({ enabled: true }, { models: [] });
+const adapter = adapterOf('anthropic', { strict_tools: true });
+const target = { model: 'claude-sonnet-4-5', effortMap: {}, extraParameters: [] };
 
 type Json = Record<string, unknown>;
 
-const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+/** The adapter leaves out blank texts. */
+const text = fc.string({ unit: 'grapheme', maxLength: 12 }).map(more => `a${more}`);
 const id = fc.stringMatching(/^[a-z0-9_]{1,8}$/);
 const cache = { cache_control: fc.constantFrom({ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }) };
 /** Fields of which some may be missing. */
@@ -34,7 +36,14 @@ const image = typed(
 );
 const part = fc.oneof(textBlock, image);
 const parts = fc.array(part, { minLength: 1, maxLength: 3 });
-const result = typed('tool_result', { tool_use_id: id, content: fc.oneof(text, parts) }, cache);
+const result = typed(
+  'tool_result',
+  { tool_use_id: id, content: fc.oneof(text, parts) },
+  {
+    ...cache,
+    is_error: fc.constant(true),
+  },
+);
 const call = typed(
   'tool_use',
   // As text they were before: JSON has no -0.
@@ -63,7 +72,7 @@ const turn = fc.oneof(
 
 const tool = some(
   { name: id, input_schema: fc.dictionary(id, fc.jsonValue({ maxDepth: 1 })) },
-  { description: text, strict: fc.boolean(), ...cache },
+  { description: text, strict: fc.constant(true), ...cache },
 );
 /** Requests of which everything has a place in the canonical form. */
 const request = some(
@@ -71,14 +80,13 @@ const request = some(
     model: fc.constant('a/b'),
     max_tokens: fc.integer({ min: 1, max: 9000 }),
     messages: fc.array(turn, { minLength: 1, maxLength: 4 }),
+    tools: fc.array(tool, { minLength: 1, maxLength: 2 }),
   },
   {
     system: fc.oneof(text, fc.array(textBlock, { minLength: 1, maxLength: 2 })),
     stop_sequences: fc.array(text, { minLength: 1, maxLength: 2 }),
     stream: fc.boolean(),
     temperature: fc.double({ min: 0, max: 1, noNaN: true }),
-    top_p: fc.double({ min: 0, max: 1, noNaN: true }),
-    tools: fc.array(tool, { minLength: 1, maxLength: 2 }),
     tool_choice: some(
       { type: fc.constantFrom('auto', 'any') },
       { disable_parallel_tool_use: fc.constant(true) },
@@ -90,124 +98,63 @@ const request = some(
   },
 );
 
-/** A request again in the Messages format: what is a matter of style in one form only. */
-function encoded({ messages: given, parameters, tools, stop, ...rest }: ChatRequest): Json {
-  const [first, ...others] = given;
-  const isPrompt = first?.role === 'system';
-  const { tool_choice, parallel_tool_calls, user: user_id, response_format, ...own } = parameters;
-  const format = response_format as { json_schema: { schema: Json } } | undefined;
-  const choice = { auto: 'auto', required: 'any' }[tool_choice as string];
-  return {
-    model: rest.model,
-    max_tokens: rest.max_tokens,
-    ...(rest.stream && { stream: true }),
-    ...(rest.temperature !== undefined && { temperature: rest.temperature }),
-    ...own,
-    ...(isPrompt && { system: blocksOf(first.content) }),
-    messages: turnsOf(isPrompt ? others : given),
-    ...(stop && { stop_sequences: stop }),
-    ...(tools && {
-      tools: tools.map(({ function: { parameters: input_schema, ...named }, cache_control }) => ({
-        ...named,
-        input_schema,
-        ...(cache_control && { cache_control }),
-      })),
-    }),
-    ...(choice && {
-      tool_choice: {
-        type: choice,
-        ...(parallel_tool_calls === false && { disable_parallel_tool_use: true }),
-      },
-    }),
-    ...(user_id !== undefined && { metadata: { user_id } }),
-    ...(format && {
-      output_config: { format: { type: 'json_schema', schema: format.json_schema.schema } },
-    }),
-  };
-}
-
-/** Results of tools and what is said behind them are one turn of the user. */
-function turnsOf(given: readonly Message[]): Json[] {
-  return given.map(message => ({
-    role: message.role === 'assistant' ? 'assistant' : 'user',
-    content: [
-      ...(message.reasoning_details ?? []).map(thinkingOf),
-      ...(message.role === 'tool'
-        ? [{ type: 'tool_result', tool_use_id: message.tool_call_id, content: blocksOf(message.content) }]
-        : blocksOf(message.content)),
-      ...(message.tool_calls ?? []).map(({ id, function: { name, arguments: input }, cache_control }) => ({
-        type: 'tool_use',
-        id,
-        name,
-        input: JSON.parse(input),
-        ...(cache_control && { cache_control }),
-      })),
-    ],
-  }));
-}
-
-const thinkingOf = ({ type, text, signature, data }: ReasoningDetail): Json =>
-  type === 'reasoning.text'
-    ? { type: 'thinking', thinking: text, signature }
-    : { type: 'redacted_thinking', data };
-
-const blocksOf = (content: Message['content']): Json[] =>
-  typeof content === 'string'
-    ? content === ''
-      ? []
-      : [{ type: 'text', text: content }]
-    : (content ?? []).map(blockOf);
-
-function blockOf(part: ContentPart): Json {
-  const { cache_control } = part;
-  const mark = cache_control && { cache_control };
-  if (part.type === 'text') return { type: 'text', text: part.text, ...mark };
-  const [, media_type, data] = /^data:([^;]+);base64,(.*)$/.exec(part.image_url.url) ?? [];
-  const source =
-    data === undefined ? { type: 'url', url: part.image_url.url } : { type: 'base64', media_type, data };
-  return { type: 'image', source, ...mark };
-}
-
-/** A request in the style of `encoded`: contents as blocks, each result a turn, marks of results on their last part. */
-function plain(given: Json): Json {
-  const { stream, system, messages: turns, ...rest } = given;
-  const shown = (turns as Json[]).flatMap(({ role, content }) => {
+/** The request as a server gets it: contents as blocks, one turn after the other, each result with the mark of its last part. */
+function shaped({ stream, system, messages: said, ...rest }: Json): Json {
+  const prompt = system === undefined ? [] : blocksIn(system);
+  const joined = prompt.some(({ cache_control }) => cache_control)
+    ? prompt
+    : prompt.map(({ text }) => text).join('\n');
+  const turns: { role: unknown; content: Json[] }[] = [];
+  for (const { role, content } of said as Json[]) {
     const blocks = blocksIn(content);
-    const results = blocks.filter(({ type }) => type === 'tool_result');
-    const others = blocks.filter(({ type }) => type !== 'tool_result');
-    return [...results.map(one => [marked(one)]), ...(others.length > 0 ? [others] : [])].map(own => ({
-      role,
-      content: own,
-    }));
+    const last = turns.at(-1);
+    if (last?.role === role) last?.content.push(...blocks);
+    else turns.push({ role, content: blocks });
+  }
+  const messages = turns.map(({ role, content }) => {
+    const [results, others] = [true, false].map(is =>
+      content.filter(({ type }) => (type === 'tool_result') === is),
+    );
+    return { role, content: [...results!.map(marked), ...others!] };
   });
   return {
     ...rest,
+    model: target.model,
+    messages,
     ...(stream === true && { stream }),
-    ...(system !== undefined && { system: blocksIn(system) }),
-    messages: shown,
+    ...(joined.length > 0 && { system: joined }),
   };
 }
 
 const blocksIn = (content: unknown): Json[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Json[]);
+  typeof content === 'string' ? [{ type: 'text', text: content }] : [...(content as Json[])];
 
-function marked({ cache_control, content, ...result }: Json): Json {
+function marked({ cache_control: mark, content, ...result }: Json): Json {
   const own = blocksIn(content);
-  const last = own.length - 1;
-  return {
-    ...result,
-    content: own.map((block, at) => (at === last && cache_control ? { ...block, cache_control } : block)),
-  };
+  const { cache_control, ...last } = own.pop()!;
+  const kept = mark ?? cache_control;
+  return { ...result, content: [...own, last], ...(kept !== undefined && { cache_control: kept }) };
 }
 
+/** Marks of a request: a server takes four of them. */
+const marksIn = (body: unknown): number => JSON.stringify(body).split('"cache_control":').length - 1;
+
 describe('a Messages request', () => {
-  it('comes back from the canonical form as it was', () => {
+  it('reaches a server of the same format as it was sent', () => {
     fc.assert(
       fc.property(request, given => {
-        const parsed = dialect.parse(structuredClone(given));
-        expect(encoded(parsed)).toEqual(plain(given));
+        const parsed = messageFormat.parse(structuredClone(given));
         expect(parsed.unknown).toEqual({});
+        const { body, ignored } = adapter.encode(parsed, target);
+        const isMuchMarked = marksIn(shaped(given)) > 4;
+        expect(ignored).toEqual(isMuchMarked ? ['cache_control'] : []);
+        const withoutMarks = (value: unknown) =>
+          JSON.parse(JSON.stringify(value, (name, one) => (name === 'cache_control' ? undefined : one)));
+        expect(isMuchMarked ? withoutMarks(body) : body).toEqual(
+          isMuchMarked ? withoutMarks(shaped(given)) : shaped(given),
+        );
       }),
+      { numRuns: 200 },
     );
   });
 
@@ -233,7 +180,7 @@ describe('a Messages request', () => {
       fc.property(request, fc.constantFrom(...Object.keys(places)), name, (given, place, name) => {
         const more = structuredClone(given);
         places[place]!(more, name);
-        expect(Object.keys(dialect.parse(more).unknown)).toEqual([place + name]);
+        expect(Object.keys(messageFormat.parse(more).unknown)).toEqual([place + name]);
       }),
     );
   });
