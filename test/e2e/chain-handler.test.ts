@@ -90,6 +90,7 @@ describe('an application handler', () => {
   it('that replies after stream_commit_ms may still set headers', async () => {
     const app = await startApp(app => {
       app.use(chainOf(allStages(), { stream_commit_ms: 30 }), async (_request, response) => {
+        // biome-ignore lint/plugin: longer than stream_commit_ms.
         await new Promise(resolve => setTimeout(resolve, 150));
         response.set('x-late', 'yes').type('text/event-stream').status(200);
         response.write(events(said('Late.')));
@@ -171,6 +172,7 @@ describe('the start of a transformer in a chain', () => {
   });
 
   it('may take longer than the handler may be silent', async () => {
+    // biome-ignore lint/plugin: longer than the silence that is allowed.
     const { status, events } = await beginning(() => sleep(400), { idle_timeout_ms: 200 });
     expect(status).toBe(200);
     expect(events).toEqual(['started', 'handler called']);

@@ -136,6 +136,7 @@ describe('a proxied stream that fails after its first content', () => {
 
   it('keeps the client connected with heartbeat comments when the upstream stalls past stream_commit_ms', async () => {
     upstream.reply(async socket => {
+      // biome-ignore lint/plugin: longer than stream_commit_ms.
       await new Promise(resolve => setTimeout(resolve, 400));
       socket.write(whole(500, 'too late for a status'));
     });

@@ -243,6 +243,7 @@ describe('several chains on one request', () => {
     const reply = await post(app.url + chat, ask('Hello?', { stream: true }));
     await until(() => waits);
     // Longer than the inner chain would wait.
+    // biome-ignore lint/plugin: longer than the inner chain would wait.
     await sleep(900);
     const all = eventsOf(await reply.text());
     expect(all.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toHaveLength(20_000_000);

@@ -96,6 +96,7 @@ matrix('a client that reads slowly', [
     client: async ({ client }) => {
       await client.received(/word/);
       client.pause();
+      // biome-ignore lint/plugin: the client is slow for this time.
       await new Promise(resolve => setTimeout(resolve, 100));
       client.resume();
     },

@@ -259,6 +259,7 @@ matrix(
       plays: () => Buffer.concat([Buffer.from(streamHead()), chunk(': waiting\n\n')]),
       client: async ({ requests, play }) => {
         await play(chunk(''.padEnd(1, '\n')));
+        // biome-ignore lint/plugin: no second request must come in this time.
         await new Promise(resolve => setTimeout(resolve, 200));
         expect(requests).toHaveLength(1);
         await play(chunk(events({ error: { message: 'x' } })));
@@ -274,6 +275,7 @@ matrix(
       client: async ({ client, play }) => {
         await client.received(halfSeen);
         // A timer of no time would beat all the while.
+        // biome-ignore lint/plugin: nothing must come in this time.
         await new Promise(resolve => setTimeout(resolve, 200));
         expect(client.text).not.toMatch(textSeen);
         await play(partsOf(final, 'secondHalf', 'finish', 'usage', 'done', 'end'));
@@ -296,6 +298,7 @@ const said_then =
     socket.write(streamHead());
     socket.write(chunk(events(said('Hello'))));
     // What arrives together with the fault is not promised to be seen.
+    // biome-ignore lint/plugin: what comes with the fault is not promised to be seen.
     setTimeout(() => {
       for (const text of texts) socket.write(chunk(text));
     }, 100);

@@ -247,6 +247,7 @@ describe('a stream on the wire', () => {
   it('matches example 3.4: an error after the start', async () => {
     upstream.reply(socket => {
       socket.write(streamHead());
+      // biome-ignore lint/plugin: the example begins its stream before this time.
       setTimeout(() => socket.end(), 400);
     });
     const hasty = await startGateway({ upstream, server: { stream_commit_ms: 100 } });

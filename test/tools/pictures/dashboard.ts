@@ -113,7 +113,6 @@ const long = new Set(['overview', 'usage', 'models', 'playground', 'requests', '
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    // biome-ignore lint/plugin: charts are drawn anew.
     await sleep(500);
     await page.screenshot({ path: `${folder}${name}-${colorScheme}.png`, fullPage: !long.has(name) });
   }
@@ -123,7 +122,6 @@ async function take(page: Page, name: string): Promise<void> {
 async function takeLive(page: Page, home: string, gateway: GatewayUnderTest, keys: string[]): Promise<void> {
   await page.goto(`${home}?since=day&by=model`);
   const using = traffic(gateway, keys, 48_000);
-  // biome-ignore lint/plugin: the charts show this time.
   await sleep(45_000);
   await take(page, 'overview');
   await using;

@@ -217,7 +217,7 @@ function choiceOf(plan: ChoicePlan, index: number, isOrdered: boolean, turn: Tur
     : interleaved([], calls, turn);
   const all = isOrdered
     ? [...thinking, ...content, ...refusal, ...called]
-    : interleaved(mixed([thinking, [...content, ...refusal]], turn), calls, turn);
+    : interleaved(mixed([thinking, content, refusal], turn), calls, turn);
   const stop = finish_reason === 'stop' && isStopped ? { stop_sequence: '###' } : {};
   const pieces = grouped(all, turn).map((piece): ChunkChoice => ({ index, ...piece, finish_reason: null }));
   const start: ChunkChoice = { index, delta: { role: 'assistant', content: '' }, finish_reason: null };

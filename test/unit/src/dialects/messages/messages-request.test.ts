@@ -9,6 +9,8 @@ const models = defaultModels('x').map(
   entry => ({ ...modelSchema.parse(entry), extra_parameters: [] }) as Model,
 );
 const dialect = messages.create({ enabled: true }, { models });
+const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+const image_url = { url: 'https://example.com/a.png' };
 const [newer, older, plain] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.0', 'aion-labs/aion-rp-llama-3.1-8b'];
 
 const parsed = (fields: object): ChatRequest =>
@@ -65,70 +67,50 @@ describe('a Messages request in the canonical form', () => {
     expect(parsed({ ...none, stream: null, top_k: null, cache_control: null })).toEqual(parsed({}));
   });
 
-  it.each<[string, unknown, unknown]>([
-    ['a string', 'Be brief.', 'Be brief.'],
-    ['one block', [{ type: 'text', text: 'Be brief.' }], 'Be brief.'],
+  it.each<[unknown, unknown]>([
+    ['Be brief.', 'Be brief.'],
+    [[{ type: 'text', text: 'Be brief.' }], 'Be brief.'],
     [
-      'a block with a cache mark',
       [{ type: 'text', text: 'Be brief.', cache_control }],
       [{ type: 'text', text: 'Be brief.', cache_control }],
     ],
-  ])('begins with the system prompt given as %s', (_, system, content) => {
-    expect(parsed({ system }).messages[0]).toEqual({ role: 'system', content });
-  });
-
-  it('has no system message for an empty prompt', () => {
-    for (const system of ['', []]) expect(parsed({ system }).messages).toHaveLength(1);
+    ['', undefined],
+    [[], undefined],
+  ])('begins with the system prompt %j as %j', (system, content) => {
+    const user = { role: 'user', content: 'Hi' };
+    expect(parsed({ system }).messages).toEqual(
+      content === undefined ? [user] : [{ role: 'system', content }, user],
+    );
   });
 
   it('has images as data URLs or addresses', () => {
     const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
-    expect(
-      said(
-        { type: 'text', text: 'Look' },
-        { type: 'image', source, cache_control },
-        { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
-      ),
-    ).toEqual([
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'Look' },
-          { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' }, cache_control },
-          { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
-        ],
-      },
-    ]);
+    const inline = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' }, cache_control };
+    const [user] = said({ type: 'text', text: 'Look' }, { type: 'image', source, cache_control }, image);
+    expect(user?.content).toEqual([{ type: 'text', text: 'Look' }, inline, { type: 'image_url', image_url }]);
   });
 
   it('has a tool message for each result, before what the user says beside them', () => {
-    const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+    const see = { type: 'text', text: 'See' };
+    const result = (tool_use_id: string, more: object) => ({ type: 'tool_result', tool_use_id, ...more });
+    const answer = (tool_call_id: string, content: unknown) => ({ role: 'tool', tool_call_id, content });
     expect(
       said(
-        { type: 'tool_result', tool_use_id: 'a', content: 'Seventeen' },
+        result('a', { content: 'Seventeen' }),
         { type: 'text', text: 'And now?' },
-        { type: 'tool_result', tool_use_id: 'b', content: [{ type: 'text', text: 'See' }, image] },
-        { type: 'tool_result', tool_use_id: 'c' },
-        { type: 'tool_result', tool_use_id: 'e', content: [{ type: 'tool_reference', tool_name: 'roll' }] },
-        { type: 'tool_result', tool_use_id: 'd', content: 'Three', cache_control },
+        result('b', { content: [see, image] }),
+        result('c', {}),
+        result('d', { content: 'Three', cache_control }),
+        result('e', { content: [see, image], cache_control }),
+        result('f', { content: [{ type: 'tool_reference', tool_name: 'roll' }] }),
       ),
     ).toEqual([
-      { role: 'tool', tool_call_id: 'a', content: 'Seventeen' },
-      {
-        role: 'tool',
-        tool_call_id: 'b',
-        content: [
-          { type: 'text', text: 'See' },
-          { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
-        ],
-      },
-      { role: 'tool', tool_call_id: 'c', content: '' },
-      {
-        role: 'tool',
-        tool_call_id: 'e',
-        content: [{ type: 'text', text: '[tool reference: roll]', tool_reference: 'roll' }],
-      },
-      { role: 'tool', tool_call_id: 'd', content: [{ type: 'text', text: 'Three', cache_control }] },
+      answer('a', 'Seventeen'),
+      answer('b', [see, { type: 'image_url', image_url }]),
+      answer('c', ''),
+      answer('d', [{ type: 'text', text: 'Three', cache_control }]),
+      answer('e', [see, { type: 'image_url', image_url, cache_control }]),
+      answer('f', [{ type: 'text', text: '[tool reference: roll]', tool_reference: 'roll' }]),
       { role: 'user', content: 'And now?' },
     ]);
   });
@@ -176,10 +158,27 @@ describe('a Messages request in the canonical form', () => {
     expect(answered(...blocks)).toMatchObject({ reasoning: 'Hm.', reasoning_details: [detail] });
   });
 
-  it('puts a cache mark of the request on the last part of the prompt', () => {
-    expect(parsed({ cache_control }).messages).toEqual([
-      { role: 'user', content: [{ type: 'text', text: 'Hi', cache_control }] },
-    ]);
+  const tool_use = { type: 'tool_use', id: 'a', name: 'roll', input: {} };
+  const marked = { type: 'text', text: 'Hi', cache_control };
+  const own = { type: 'ephemeral' };
+  it.each<[string, object, object]>([
+    ['a text', { role: 'user', content: 'Hi' }, { content: [marked] }],
+    [
+      'the last part',
+      { role: 'user', content: [image, { type: 'text', text: 'Hi' }] },
+      { content: [{ image_url }, marked] },
+    ],
+    ['a call', { role: 'assistant', content: [tool_use] }, { tool_calls: [{ id: 'a', cache_control }] }],
+    [
+      'none where there is one',
+      { role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: own }] },
+      { content: [{ type: 'text', text: 'Hi', cache_control: own }] },
+    ],
+    ['no empty text', { role: 'assistant', content: [] }, { content: '' }],
+  ])('puts a cache mark of the request on %s', (_, message, expected) => {
+    const [last] = parsed({ cache_control, messages: [message] }).messages;
+    expect(last).toMatchObject(expected);
+    expect(JSON.stringify(last).split('cache_control').length).toBeLessThanOrEqual(2);
   });
 
   it.each([
@@ -194,12 +193,19 @@ describe('a Messages request in the canonical form', () => {
     expect(parsed({ tools, tool_choice }).parameters).toEqual({ tool_choice: expected });
   });
 
-  it('names what it leaves out, by the names in the request', () => {
+  it('names what it leaves out, by the names in the request, and not what changes nothing', () => {
+    const result = { type: 'tool_result', tool_use_id: 'a', is_error: false };
+    const content = [
+      {
+        ...result,
+        content: [
+          { type: 'text', text: 'a', x: 1 },
+          { type: 'tool_reference', tool_name: 'roll', y: 1 },
+        ],
+      },
+    ];
     const { unknown, tools } = parsed({
-      top_k: 40,
-      service_tier: 'auto',
-      mcp_servers: [{ name: 'm' }],
-      container: 'c',
+      ...{ top_k: 40, service_tier: 'auto', mcp_servers: [{ name: 'm' }], container: 'c' },
       system: [{ type: 'text', text: 'a', citations: [{}] }],
       metadata: { user_id: 'u', team: 't' },
       output_config: { task_budget: {} },
@@ -208,40 +214,15 @@ describe('a Messages request in the canonical form', () => {
         { name: 'roll', input_schema: {}, defer_loading: true },
         { type: 'web_search_20250305', name: 'web_search', max_uses: 1 },
       ],
-      messages: [
-        {
-          role: 'user',
-          id: 'm1',
-          content: [
-            {
-              type: 'tool_result',
-              tool_use_id: 'a',
-              is_error: true,
-              content: [
-                { type: 'text', text: 'a', x: 1 },
-                { type: 'tool_reference', tool_name: 'roll', y: 1 },
-              ],
-            },
-          ],
-        },
-      ],
+      messages: [{ role: 'user', id: 'm1', content }],
     });
-    expect(Object.keys(unknown).sort()).toEqual([
-      'container',
-      'mcp_servers',
-      'messages.content.content.x',
-      'messages.content.content.y',
-      'messages.id',
-      'metadata.team',
-      'output_config.task_budget',
-      'service_tier',
-      'system.citations',
-      'thinking.display',
-      'tools.defer_loading',
-      'tools.web_search_20250305',
-      'top_k',
-    ]);
+    expect(Object.keys(unknown).sort().join(' ')).toBe(
+      'container mcp_servers messages.content.content.x messages.content.content.y messages.id metadata.team output_config.task_budget service_tier system.citations thinking.display tools.defer_loading tools.web_search_20250305 top_k',
+    );
     expect(tools).toHaveLength(1);
+    const thinking = { type: 'adaptive', display: 'summarized' };
+    const messages = [{ role: 'user', content: [{ ...result, content: 'b' }] }];
+    expect(parsed({ thinking, messages }).unknown).toEqual({});
   });
 
   it('keeps that a result is the failure of its call', () => {
@@ -253,12 +234,6 @@ describe('a Messages request in the canonical form', () => {
       }).messages[0];
     expect(resultOf(true)).toEqual({ role: 'tool', tool_call_id: 'a', content: 'b', is_error: true });
     for (const absent of [false, null, undefined]) expect(resultOf(absent)).not.toHaveProperty('is_error');
-  });
-
-  it('does not name what changes nothing', () => {
-    const result = { type: 'tool_result', tool_use_id: 'a', content: 'b', is_error: false };
-    const thinking = { type: 'adaptive', display: 'summarized' };
-    expect(parsed({ thinking, messages: [{ role: 'user', content: [result] }] }).unknown).toEqual({});
   });
 });
 
@@ -288,6 +263,29 @@ describe('the effort for thinking', () => {
       unknown: { 'thinking.budget_tokens': 1024 },
     });
     expect(parsed({ model: plain, thinking: { type: 'disabled' } }).unknown).toEqual({});
+    expect(parsed({ model: plain, output_config: { effort: 'low' } }).unknown).toEqual({
+      'output_config.effort': 'low',
+    });
+  });
+
+  it('is fitted to another model that a stage has named, unless a stage has set it', () => {
+    const find = (id: string | undefined) => models.find(model => model.id === id);
+    const refitted = (from: string | undefined, to: string | undefined, fields: object, set?: string) => {
+      const request = parsed({ model: from, max_tokens: 64_000, ...fields });
+      if (set) request.reasoning_effort = set;
+      dialect.renamed(request, find(to));
+      return [request.reasoning_effort, Object.keys(request.unknown)];
+    };
+    expect(refitted(newer, older, enabled(10_000))).toEqual(['medium', []]);
+    expect(refitted(newer, older, enabled(10_000), 'max')).toEqual(['max', []]);
+    expect(refitted(plain, older, enabled(10_000))).toEqual(['medium', []]);
+    expect(refitted(plain, older, { output_config: { effort: 'low' } })).toEqual(['low', []]);
+    expect(refitted(older, plain, enabled(10_000))).toEqual([undefined, ['thinking.budget_tokens']]);
+    expect(refitted(older, undefined, { output_config: { effort: 'low' } })).toEqual([
+      undefined,
+      ['output_config.effort'],
+    ]);
+    expect(refitted(newer, older, {})).toEqual([undefined, []]);
   });
 });
 

@@ -250,6 +250,12 @@ describe('the output items of a stream', () => {
       ['rs_5f2 a', 'msg_5f2 Hello.', 'fc_5f2 call_0 roll {}', 'fc_5f2_2 call_1 toss {"n incomplete'],
     ],
     [
+      'are incomplete where arguments came last, though another call was opened later',
+      [call(0, 'roll', '{"a'), call(1, 'toss', '{"n'), more(0, '":')],
+      'length',
+      ['fc_5f2 call_0 roll {"a": incomplete', 'fc_5f2_2 call_1 toss {"n'],
+    ],
+    [
       'are complete once they are done, whatever empty delta follows',
       [call(0, 'roll', '{}'), call(1, 'toss', '{"n'), more(0, '')],
       'length',

@@ -83,7 +83,10 @@ describe('the parser of Responses requests', () => {
     [{ top_logprobs: 3 }, { parameters: { logprobs: true, top_logprobs: 3 } }],
     [{ top_logprobs: 0 }, {}],
     [{ include: ['message.output_text.logprobs'] }, { parameters: { logprobs: true } }],
-    [{ ...echo, store: true, background: false, prompt_cache_retention: '24h' }, { client: { ...least.client, echo } }],
+    [
+      { ...echo, store: true, background: false, prompt_cache_retention: '24h' },
+      { client: { ...least.client, echo } },
+    ],
     [
       { top_k: 5, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
       { unknown: { top_k: 5, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },

@@ -226,6 +226,7 @@ describe('a compressed stream', () => {
     send(gzipSync(words(8000)));
     await until(() => given.length > 0);
     const before = performance.eventLoopUtilization();
+    // biome-ignore lint/plugin: the loop must be idle in this time.
     await new Promise(resolve => setTimeout(resolve, 200));
     expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
     intake.close();
