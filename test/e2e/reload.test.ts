@@ -75,25 +75,4 @@ describe('gateway.reload', () => {
     const { server, stores: inUse } = gateway.gateway.settings;
     expect([server.port, server.drain_ms, inUse.state_lease_ms]).toEqual([0, 1234, 15_000]);
   });
-
-  it('is done once for calls that wait together, and in the order of their sources', async () => {
-    const [one, other] = [await upstreamSaying('one'), await upstreamSaying('other')];
-    const gateway = await reloadable({ upstream: one });
-    const { gateway: reloading } = gateway;
-    const many = Array.from({ length: 20 }, () => reloading.reload());
-    const last = reloading.reload(configOf({ upstream: other }));
-    await Promise.all([...many, last]);
-    expect(await gateway.metric('sluice_config_reloads_total', { result: 'success' })).toBe(2);
-    expect(await answerOf(gateway)).toBe('other');
-  });
-
-  it('is refused once the gateway closes', async () => {
-    const upstream = await upstreamSaying('hello');
-    const gateway = await reloadable({ upstream });
-    const pending = gateway.gateway.reload();
-    const closed = gateway.gateway.close(0);
-    await expect(pending).rejects.toThrow('closing');
-    await expect(gateway.gateway.reload()).rejects.toThrow('closing');
-    await closed;
-  });
 });

@@ -191,7 +191,7 @@ describe('the file of a configuration', () => {
     const reloads = await reloadable();
     write({ reload_on_change: true });
     await reloads.reload();
-    await pass(2000);
+    for (const ms of [2000, 250]) await pass(ms);
     write({ reload_on_change: true, drain_ms: 5 });
     await pass(2000);
     await pass(250, () => drain_ms() === 5);

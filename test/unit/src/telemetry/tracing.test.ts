@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   context,
   INVALID_SPAN_CONTEXT,
@@ -187,6 +187,17 @@ describe('the span of an exchange', () => {
     expect(finished()[0]!.parentSpanContext).toBeUndefined();
     expect(span.spanContext().traceId).not.toBe(trace_id);
     expect(traceHeaders(span)).not.toHaveProperty('tracestate');
+  });
+
+  it('begins at the time of day, also after that was set', () => {
+    const now = Date.now.bind(Date);
+    for (const set_ms of [3_600_000, -3_600_000, 0]) {
+      const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + set_ms);
+      startServerSpan({}, {}).end();
+      clock.mockRestore();
+      const [seconds] = finished().at(-1)!.startTime;
+      expect(Math.abs(seconds * 1000 - (now() + set_ms))).toBeLessThan(60_000);
+    }
   });
 
   it('gives its trace id to logs and exemplars only when it is recorded', () => {

@@ -269,6 +269,16 @@ describe('another listener', () => {
     expect(said('worker ended, another one is started')).toEqual([]);
   });
 
+  it('is what a worker has that was to be started again, and no other is started for it', async () => {
+    await open(spec(1, 'a'));
+    workers[0]!.exit(null, 'SIGKILL');
+    await turns();
+    await pool.serve(spec(1, 'a', { port: 2 }));
+    await turns();
+    await pass(10_000);
+    expect([listeners(), workers.length]).toEqual([[{ port: 2 }], 2]);
+  });
+
   it('at which none can listen is given up: all keep the former one, and those that are started later have it', async () => {
     await open(spec(2, 'a'));
     plans.begin = worker => (worker.listener as { port: number }).port === 2 && worker.exit(1, null);

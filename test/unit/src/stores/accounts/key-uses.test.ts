@@ -18,3 +18,13 @@ it('writes uses that could not be written again with the next ones, the newer of
   await uses.close();
   expect(written).toEqual([{ a: 3, b: 2 }]);
 });
+
+it('writes every use, of at most 500 keys at a time', async () => {
+  const written: ReadonlyMap<string, number>[] = [];
+  const used = async (times: ReadonlyMap<string, number>) => void written.push(times);
+  const uses = new KeyUses({ used }, createLog('silent'));
+  for (let at = 0; at < 1100; at++) uses.note(`${at}`, at);
+  await uses.close();
+  expect(written.map(({ size }) => size)).toEqual([500, 500, 100]);
+  expect(new Set(written.flatMap(times => [...times.keys()])).size).toBe(1100);
+});

@@ -58,6 +58,22 @@ describe('a queue file that two processes share', () => {
 });
 
 describe('a queue file', () => {
+  it('knows since when its oldest row waits, as last seen', async () => {
+    const [queue, other] = [queueAt(), queueAt()];
+    const rows = [3000, 2000, 4000].map(started_ms => sampleRow({ started_ms }));
+    expect(queue.oldest_ms).toBe(Number.POSITIVE_INFINITY);
+    const seen: number[] = [];
+    for (const row of rows) {
+      await queue.append([row]);
+      seen.push(queue.oldest_ms);
+    }
+    await other.remove([rows[1]!]);
+    await queue.first(9);
+    seen.push(queue.oldest_ms);
+    await queue.remove([rows[0]!, rows[2]!]);
+    expect([...seen, queue.oldest_ms]).toEqual([3000, 2000, 2000, 3000, Number.POSITIVE_INFINITY]);
+  });
+
   it('keeps half of its room for paid rows', async () => {
     const queue = queueAt(10);
     const unbilled = sampleRows(8, { prompt_tokens: 0, completion_tokens: 0 });

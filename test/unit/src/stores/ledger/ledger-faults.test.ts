@@ -2,6 +2,10 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DiskQueue } from '../../../../../src/stores/ledger/disk-queue.ts';
+import { LedgerFaults } from '../../../../../src/stores/ledger/ledger-faults.ts';
+import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts';
+import { capturedLog } from '../../../../support/captured-log.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 import { until } from '../../../../support/until.ts';
 import { LedgerSetting, out } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';
@@ -32,26 +36,33 @@ describe('an outage of the records store', () => {
     setting.trouble = undefined;
     await until(() => ledger.conditions.length === 0);
     expect(await setting.written()).toBe(25);
+    expect(setting.lines.at(-1)).toMatchObject({ msg: 'ledger writes succeed again', rows_written: 25 });
   });
 
-  it('is logged once at its start and once at its end, with the number of rows', async () => {
-    setting.trouble = out;
-    const ledger = setting.ledger();
-    let tries = 0;
-    setting.trouble = async () => {
-      tries++;
-      await out();
-    };
-    for (const row of sampleRows(25)) ledger.record(row);
-    await until(async () => tries > 5 && (await onDisk()) === 25);
-    ledger.record(sampleRow());
-    await until(async () => (await onDisk()) === 26);
-    setting.trouble = undefined;
-    await until(() => ledger.conditions.length === 0);
-    expect(setting.said()).toEqual(['ledger writes fail, rows are queued on disk']);
-    expect(setting.lines.filter(({ msg }) => msg === 'ledger writes succeed again')).toEqual([
-      expect.objectContaining({ rows_written: 26, outage_ms: expect.any(Number) }),
-    ]);
+  it('is logged once at its start for each place of rows and once at its end, and so is the next one', () => {
+    const { log, lines } = capturedLog();
+    const clock = new FakeClock();
+    const metrics = new RecordsMetrics(setting.registry);
+    const faults = new LedgerFaults({ log, clock, metrics }, 'queue.db');
+    for (let outage = 0; outage < 2; outage++) {
+      for (const why of ['first', 'second']) {
+        faults.storeFailed(new Error(why));
+        for (const place of ['disk', 'memory'] as const) faults.waitingIn(place);
+        clock.advance(1500);
+      }
+      for (const rows of [20, 6]) faults.wrote(rows);
+      faults.allWritten();
+      faults.allWritten();
+      faults.waitingIn('disk');
+    }
+    const err = { message: 'first' };
+    const each = [
+      { level: 40, msg: 'ledger writes fail, rows are queued on disk', err, queue: 'queue.db' },
+      { level: 50, msg: 'ledger writes fail, rows wait in memory', err },
+      { level: 30, msg: 'ledger writes succeed again', rows_written: 26, outage_ms: 3000 },
+    ];
+    expect(lines).toMatchObject([...each, ...each]);
+    expect(lines).toHaveLength(6);
   });
 
   it('ends when another process has written the waiting rows', async () => {

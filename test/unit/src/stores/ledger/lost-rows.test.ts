@@ -49,3 +49,33 @@ it.each([
     }
   },
 );
+
+it('the numbers of lost rows have a line at once, one for ten seconds after it, and the rest at the end', () => {
+  jest.useFakeTimers();
+  try {
+    const { log, lines } = capturedLog();
+    lost = new LostRows(new RecordsMetrics(new Registry()), log);
+    const told: unknown[][] = [];
+    const pass = (ms: number) => {
+      jest.advanceTimersByTime(ms);
+      told.push(lines.splice(0).map(({ dropped }) => dropped));
+    };
+    const add = (rows: number) => lost.add(Array.from({ length: rows }, () => sampleRow()), 'unbilled');
+    add(1);
+    pass(0);
+    add(2);
+    add(3);
+    pass(9999);
+    pass(1);
+    pass(20_000);
+    add(4);
+    add(5);
+    pass(0);
+    lost.close();
+    pass(0);
+    const counts = [[1], [], [5], [], [4], [5]];
+    expect(told).toEqual(counts.map(rows => rows.map(unbilled => ({ unbilled }))));
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -146,9 +146,10 @@ describe('counters restored from the ledger', () => {
 
   it('let the first request of an account wait again as soon as the ledger answers', async () => {
     let isOut = true;
-    const { clock, take, warnings } = open(async (_, at) => {
+    const { clock, take, warnings } = open(async (account, at) => {
       if (isOut) throw new Error('out');
-      await new Promise(setImmediate);
+      // Longer than no time at all.
+      if (account === 'c') await new Promise(resolve => setTimeout(resolve, 50));
       return pastAt(at, used);
     });
     await take(1, 'a');

@@ -78,7 +78,8 @@ describe('the queue of settlements', () => {
       return settle(settlement);
     };
     for (let id = 10; id < 20; id++) add(id);
-    for (let time = 0; time < 10; time++) await settlements.settled();
+    // Ten times with the first.
+    for (let time = 0; time < 9; time++) await settlements.settled();
     expect(arrived()).toEqual([10, 11, 12, 14, 15, 16, 17, 18, 19]);
     expect(settlements.waiting).toBe(0);
     expect(await dropped('rejected')).toBe(1);

@@ -25,6 +25,7 @@ class Servers extends RemoteStandIn {
 
 let remote: Servers;
 let heard: number[];
+let registry: Registry;
 let metrics: StoreMetrics;
 let servers: StateServers;
 const log = createLog('silent');
@@ -34,7 +35,8 @@ beforeEach(() => {
   remote.all = [new RemoteStandIn(), new RemoteStandIn()];
   for (const [at, account] of ['a', 'b'].entries()) remote.owners.set(account, remote.all[at]!);
   heard = [];
-  metrics = new StoreMetrics(new Registry());
+  registry = new Registry();
+  metrics = new StoreMetrics(registry);
   servers = new StateServers(remote, { metrics, log, clock: systemClock }, instances =>
     heard.push(instances),
   );
@@ -104,6 +106,7 @@ it('gives what waits for a server that is gone to the one that has its accounts 
   remote.owners.set('a', other!);
   await pass(500);
   expect([settlements.waiting, remote.settled.length, servers.outage]).toEqual([0, 1, undefined]);
+  expect(await registry.metrics()).toContain('sluice_store_up{store="state",operation="heartbeat"} 1\n');
   const { pulses } = gone!;
   await pass(60_000);
   expect(gone!.pulses).toBe(pulses);
