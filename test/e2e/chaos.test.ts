@@ -51,12 +51,12 @@ describe('a killed chaos runner', () => {
       });
       let said = '';
       runner.stderr.setEncoding('utf8').on('data', text => (said += text));
-      await until(() => /in (\S+)\n/.test(said));
+      await until(() => /in (\S+)\n/.test(said), 30_000);
       const [, directory = ''] = /in (\S+)\n/.exec(said)!;
       // Redis, two gateways and two providers.
-      await until(() => processesOf(directory).length >= 5);
+      await until(() => processesOf(directory).length >= 5, 30_000);
       runner.kill(signal);
-      await until(() => processesOf(directory).length === 0);
+      await until(() => processesOf(directory).length === 0, 30_000);
       await until(() => !existsSync(directory));
     },
     180_000,

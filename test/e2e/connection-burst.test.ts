@@ -28,9 +28,9 @@ describe('a burst of connections to a paused gateway', () => {
       socket.once('data', (data: Buffer) => (answered += data.toString().startsWith('HTTP/1.1 200') ? 1 : 0));
       socket.write(request);
     }
-    await until(() => connected === clients);
+    await until(() => connected === clients, 20_000);
     sidecar.signal('SIGCONT');
-    await until(() => answered === clients);
+    await until(() => answered === clients, 20_000);
     expect(answered).toBe(clients);
   });
 });

@@ -37,7 +37,7 @@ describe('the ledger in SQLite', () => {
     const load = new Load([sidecar.url], clientKey, 8);
     const settledBy = (now_ms: number) =>
       load.answers.filter(({ at_ms, status }) => status === 200 && at_ms < now_ms - window_ms);
-    await until(() => settledBy(performance.now()).length > 40);
+    await until(() => settledBy(performance.now()).length > 40, 20_000);
     const killed_ms = performance.now();
     sidecar.signal('SIGKILL');
     await sidecar.exited;

@@ -178,7 +178,7 @@ describe('a listener with TLS', () => {
   });
 
   it('ends handshakes that are not finished in ten seconds', async () => {
-    await until(() => silentClosed === silent.length);
+    await until(() => silentClosed === silent.length, 12_000);
     const labels = { listener: 'server', reason: 'timeout' };
     await until(async () => (await metric('sluice_listener_handshake_failures_total', labels)) === 1000);
   });

@@ -98,7 +98,7 @@ async function attacked(
     await reply?.text();
     if (sidecar.hasEnded()) break;
   } while (waiting.size < unanswered);
-  await until(() => waiting.size === unanswered || sidecar.hasEnded());
+  await until(() => waiting.size === unanswered || sidecar.hasEnded(), 30_000);
   const held = waiting.size;
   release();
   return { statuses: await Promise.all(attacks), good: [...new Set(good)], held };

@@ -48,6 +48,7 @@ async function exchange(sections: object, options: GatewayOptions = {}) {
   const named = (name: string) => exporter.getFinishedSpans().find(span => span.name === name);
   await until(
     () => named('POST /v1/chat/completions') !== undefined && named('the application') !== undefined,
+    10_000,
   );
   return named;
 }
@@ -84,7 +85,7 @@ describe('a trace through a mounted gateway', () => {
       const url = `${app.url}/tenants/acme/llm/v1/chat/completions?key=secret`;
       await (await fetch(url, { method: 'POST', headers, body: JSON.stringify(ask('Hello.')) })).text();
       const own = () => exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.SERVER);
-      await until(() => own().length > 0);
+      await until(() => own().length > 0, 10_000);
       expect(own().map(({ name }) => name)).toEqual(['POST /v1/chat/completions']);
       expect(own()[0]!.attributes).toMatchObject({
         'http.route': '/v1/chat/completions',
@@ -109,7 +110,7 @@ describe('a trace through a mounted gateway', () => {
     const body = JSON.stringify(ask('Hello.', { stream: true }));
     await (await fetch(`${app.url}/v1/chat/completions`, { method: 'POST', headers, body })).text();
     const spans = () => exporter.getFinishedSpans();
-    await until(() => spans().some(({ kind }) => kind === SpanKind.SERVER));
+    await until(() => spans().some(({ kind }) => kind === SpanKind.SERVER), 10_000);
     expect(spans().map(({ name }) => name)).toEqual([
       'stage auth',
       ...['stage inner', 'stage outer'].sort(

@@ -32,9 +32,9 @@ it('no client sees the loss of a primary of a Redis Cluster under load, and its 
   const sent = () => [...statuses.values()].every(({ length }) => length >= 20);
   await until(sent);
   await cluster.servers[0]!.kill();
-  await until(async () => (await fleet.metric('sluice_state_alone_total')) > 0);
-  await until(async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 10);
-  await until(async () => (await fleet.metric('sluice_state_settlements_waiting')) === 0);
+  await until(async () => (await fleet.metric('sluice_state_alone_total')) > 0, 15_000);
+  await until(async () => (await fleet.metric('sluice_store_up', 'store="state"')) === 10, 15_000);
+  await until(async () => (await fleet.metric('sluice_state_settlements_waiting')) === 0, 15_000);
   isRunning = false;
   await Promise.all(running);
   expect([...statuses.values()].flatMap(each => each.filter(status => status !== 200))).toEqual([]);

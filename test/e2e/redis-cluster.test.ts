@@ -46,7 +46,7 @@ const alone = async (opened: readonly RedisStore[]): Promise<number> =>
 /** Resolves when so many more exchanges are decided. */
 const more = async (running: LimitLoad, count: number): Promise<void> => {
   const from = running.decided;
-  await until(() => running.decided >= from + count);
+  await until(() => running.decided >= from + count, 15_000);
 };
 /** The amount that an account has used of its day, by the server that answers. */
 const tokensOfDay = async (opened: RedisStore, account: string): Promise<number> => {
@@ -140,7 +140,7 @@ describe('limits in a Redis Cluster', () => {
     ];
     await more(lost, 20);
     await cluster.servers[2]!.kill();
-    await until(() => opened.every(({ store }) => store.outage !== undefined));
+    await until(() => opened.every(({ store }) => store.outage !== undefined), 15_000);
     expect(opened[0]!.store.outage).toMatchObject({
       refuses: false,
       cause: { message: expect.stringContaining('1 of 3 servers: ') },
@@ -159,10 +159,10 @@ describe('limits in a Redis Cluster', () => {
     await more(alsoKept, 20);
     expect(await alone([late])).toBe(0);
     await cluster.servers[2]!.restart();
-    await until(() => [...opened, late].every(({ store }) => store.outage === undefined));
+    await until(() => [...opened, late].every(({ store }) => store.outage === undefined), 15_000);
     const again = load([late], cluster.accountAt(2), 1_000_000);
     await more(again, 20);
-    await until(async () => (await opened[0]!.metric('sluice_store_up')) === 5);
+    await until(async () => (await opened[0]!.metric('sluice_store_up')) === 5, 15_000);
   });
 
   it('leave no connection behind', async () => {

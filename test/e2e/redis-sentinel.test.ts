@@ -48,11 +48,11 @@ describe('a primary that Sentinels name', () => {
     await until(() => running.failed > 0);
     const { admitted } = running;
     expect(admitted).toBeLessThan(max);
-    await until(() => running.refused > 20);
+    await until(() => running.refused > 20, 15_000);
     // What a primary has not sent to its replicas when it ends is lost: less than what was under way.
     expect(running.admitted).toBeGreaterThan(admitted);
     expect(running.admitted).toBeLessThanOrEqual(max + opened.length * parallel);
-    await until(() => opened.every(({ store }) => store.outage === undefined));
-    await until(async () => (await opened[0]!.metric('sluice_state_settlements_waiting')) === 0);
+    await until(() => opened.every(({ store }) => store.outage === undefined), 15_000);
+    await until(async () => (await opened[0]!.metric('sluice_state_settlements_waiting')) === 0, 15_000);
   });
 });

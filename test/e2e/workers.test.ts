@@ -80,7 +80,7 @@ describe('two workers', () => {
       await load.more(20);
       const killed = sidecar.workers().get(1)!;
       process.kill(killed, 'SIGKILL');
-      await until(() => sidecar.workers().get(1) !== killed);
+      await until(() => sidecar.workers().get(1) !== killed, 10_000);
       await load.more(20);
       await load.end();
       // At most what that process had of four clients, and one connection that was on its way to it.
@@ -146,11 +146,11 @@ describe('a reload with workers', () => {
       const kill = async (restarts: number) => {
         const killed = sidecar.workers().get(1)!;
         process.kill(killed, 'SIGKILL');
-        await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === restarts);
+        await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === restarts, 10_000);
         return killed;
       };
       const first = await kill(1);
-      await until(() => sidecar.workers().get(1) !== first);
+      await until(() => sidecar.workers().get(1) !== first, 10_000);
       await sidecar.whenReady(2);
       hold('start');
       await kill(2);
@@ -199,7 +199,7 @@ describe('a reload with workers', () => {
       }
 
       process.kill(sidecar.workers().get(2)!, 'SIGKILL');
-      await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === 1);
+      await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === 1, 10_000);
       await sidecar.whenReady(2);
       expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
 
@@ -228,7 +228,7 @@ describe('a reload with workers', () => {
       await load.more(20);
       await sidecar.process.rewrite(configOf({ server: { tls: { ...server.tls, min_version: 'TLSv1.3' } } }));
       sidecar.process.signal('SIGHUP');
-      await until(() => sidecar.log().some(({ msg }) => msg === 'workers are replaced'));
+      await until(() => sidecar.log().some(({ msg }) => msg === 'workers are replaced'), 20_000);
       await load.more(20);
       await load.end();
       expect(load.failures).toEqual([]);

@@ -53,7 +53,7 @@ export class Load {
   /** Resolves when so many more have been answered. */
   async more(count: number): Promise<void> {
     const all = this.answers.length + count;
-    await until(() => this.answers.length >= all);
+    await until(() => this.answers.length >= all, 15_000);
   }
 
   async stop(): Promise<void> {

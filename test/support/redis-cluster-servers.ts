@@ -124,13 +124,16 @@ class Servers implements RedisClusterServers {
     const info = (server: RedisServer) => server.cli('CLUSTER', 'INFO');
     const knows = (text: string) =>
       text.includes('cluster_state:ok') && text.includes(`cluster_known_nodes:${this.servers.length}`);
-    await until(async () => (await Promise.all(this.servers.map(info))).every(knows));
+    await until(async () => (await Promise.all(this.servers.map(info))).every(knows), 15_000);
     await Promise.all(this.servers.slice(3).map((server, at) => this.#follow(server, this.servers[at]!)));
   }
 
   async #follow(replica: RedisServer, primary: RedisServer): Promise<void> {
     const id = await primary.cli('CLUSTER', 'MYID');
-    await until(async () => (await replica.cli('CLUSTER', 'REPLICATE', id)) === 'OK');
-    await until(async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'));
+    await until(async () => (await replica.cli('CLUSTER', 'REPLICATE', id)) === 'OK', 15_000);
+    await until(
+      async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'),
+      15_000,
+    );
   }
 }

@@ -54,7 +54,7 @@ export async function startRedisSentinel(options: SentinelOptions = {}): Promise
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await Promise.all(sentinels.map(({ knows }) => until(knows)));
+    await Promise.all(sentinels.map(({ knows }) => until(knows, 30_000)));
   } catch (error) {
     await stop();
     throw error;

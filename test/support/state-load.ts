@@ -50,7 +50,7 @@ export class StateLoad {
   /** Resolves when so many more have been answered. */
   async more(count: number): Promise<void> {
     const all = this.takes_ms.length + count;
-    await until(() => this.takes_ms.length >= all);
+    await until(() => this.takes_ms.length >= all, 15_000);
   }
 
   /** Begins no more; resolves when all have ended. */

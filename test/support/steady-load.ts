@@ -40,7 +40,7 @@ export class SteadyLoad {
   /** Resolves when so many more have been answered. */
   async more(count: number): Promise<void> {
     const all = this.answered.length + count;
-    await until(() => this.answered.length >= all);
+    await until(() => this.answered.length >= all, 15_000);
   }
 
   /** Sends no more. Resolves when all have been answered. */

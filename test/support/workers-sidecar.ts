@@ -132,7 +132,7 @@ export class CatalogLoad {
   /** Resolves when so many more have been answered. */
   more(count: number): Promise<void> {
     const all = this.answered + count;
-    return until(() => this.answered >= all);
+    return until(() => this.answered >= all, 15_000);
   }
 
   async end(): Promise<void> {

@@ -39,6 +39,7 @@ export function openPostgresPool(
   pool: PostgresPool,
   onIdleError: (error: Error) => void,
   statement_ms = default_statement_ms,
+  connect_ms = pool_connect_ms,
 ): Database {
   // Connections made here are the pool's when they are idle; without a listener, one that is lost would end the process.
   pool.on?.('error', onIdleError);
@@ -46,7 +47,7 @@ export function openPostgresPool(
   const open: PostgresPool = {
     connect: () => (isClosed ? Promise.reject(new Error('the records have been closed')) : pool.connect()),
   };
-  return databaseOn({ pool: open, connect_ms: pool_connect_ms, statement_ms }, async () => {
+  return databaseOn({ pool: open, connect_ms, statement_ms }, async () => {
     isClosed = true;
     pool.off?.('error', onIdleError);
   });

@@ -105,7 +105,10 @@ export class Deployment {
     this.redis.push(replica);
     this.relay = new TcpRelay(primary.port);
     await this.relay.listen();
-    await until(async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'));
+    await until(
+      async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'),
+      30_000,
+    );
   }
 
   #config(): GatewayConfig {

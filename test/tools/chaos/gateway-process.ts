@@ -82,7 +82,7 @@ export class GatewayProcess extends ServerProcess {
     const before = await this.#loaded_s();
     await writeFile(this.#file, stringify(this.#placed));
     this.process!.signal('SIGHUP');
-    await until(async () => (await this.#loaded_s()) > before);
+    await until(async () => (await this.#loaded_s()) > before, 30_000);
   }
 
   /** When the configuration was accepted that is in use. */

@@ -65,7 +65,7 @@ export class MutatedTree {
     return code === 0;
   }
 
-  /** Runs a script of Node to its end; after `limit_ms`, longer on a busy machine, it and its children are killed. */
+  /** Runs a script of Node to its end; after `limit_ms`, up to twice that on a busy machine, it and its children are killed. */
   #run(args: readonly string[], limit_ms: number): Promise<{ code: number | null | 'late'; said: string }> {
     const stdio = ['ignore', 'ignore', 'pipe'] as const;
     const child = spawn(process.execPath, args, { cwd: this.#root, stdio: [...stdio], detached: true });
@@ -79,7 +79,7 @@ export class MutatedTree {
       isLate = true;
       this.#kill();
     };
-    const timer = setTimeout(late, patience_ms(limit_ms, 10 * limit_ms));
+    const timer = setTimeout(late, patience_ms(limit_ms, 2 * limit_ms));
     return new Promise(resolve => {
       child.once('exit', code => {
         clearTimeout(timer);

@@ -3,8 +3,8 @@ import type { Mutant } from './operators.ts';
 import { relatedTests } from './related-tests.ts';
 
 /** The longest that the tests of a file and of its neighbours take, and then the others, on a quiet machine. */
-const quick_ms = 60_000;
-const others_ms = 180_000;
+const quick_ms = 45_000;
+const others_ms = 90_000;
 /** A bug may leave every test of a file waiting; no quick one takes long without it. */
 const quick_test_ms = 10_000;
 

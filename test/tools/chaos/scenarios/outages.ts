@@ -174,5 +174,5 @@ export const outages: readonly Scenario[] = [
 async function demote({ redis: [old, next], relay }: Deployment): Promise<void> {
   relay!.port = next!.port;
   await old!.cli('FAILOVER');
-  await until(async () => (await next!.cli('ROLE')).startsWith('master'));
+  await until(async () => (await next!.cli('ROLE')).startsWith('master'), 30_000);
 }

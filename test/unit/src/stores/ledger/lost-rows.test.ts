@@ -60,7 +60,11 @@ it('the numbers of lost rows have a line at once, one for ten seconds after it, 
       jest.advanceTimersByTime(ms);
       told.push(lines.splice(0).map(({ dropped }) => dropped));
     };
-    const add = (rows: number) => lost.add(Array.from({ length: rows }, () => sampleRow()), 'unbilled');
+    const add = (rows: number) =>
+      lost.add(
+        Array.from({ length: rows }, () => sampleRow()),
+        'unbilled',
+      );
     add(1);
     pass(0);
     add(2);
