@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../../../../../src/stores/records/ledger-entry
 import { BoundedLog } from '../../../../../src/telemetry/logger.ts';
 import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
-import { sampleRow } from './sample-row.ts';
+import { sampleRow, sampleRows } from './sample-row.ts';
 
 let lost: LostRows;
 afterEach(() => lost.close());
@@ -60,11 +60,7 @@ it('the numbers of lost rows have a line at once, one for ten seconds after it, 
       jest.advanceTimersByTime(ms);
       told.push(lines.splice(0).map(({ dropped }) => dropped));
     };
-    const add = (rows: number) =>
-      lost.add(
-        Array.from({ length: rows }, () => sampleRow()),
-        'unbilled',
-      );
+    const add = (rows: number) => lost.add(sampleRows(rows), 'unbilled');
     add(1);
     pass(0);
     add(2);
