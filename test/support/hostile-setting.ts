@@ -151,24 +151,6 @@ export async function expectRefusal(
   return body.error.message;
 }
 
-/** Expects a broken stream: its text so far, one error event, `[DONE]`, and no invented finish reason. */
-export function expectBrokenStream(
-  stream: ClientStream,
-  content: string,
-  type: string,
-  message?: string,
-): void {
-  expect(stream.status).toBe(200);
-  const [error, done] = stream.events.slice(-2);
-  expect(error?.event).toBeUndefined();
-  expect(error?.json).toEqual({ error: { message: message ?? expect.any(String), type } });
-  expect(done?.data).toBe('[DONE]');
-  const chunks = stream.events.slice(0, -2);
-  expect(chunks.filter(({ json }) => !json.choices)).toEqual([]);
-  expect(finishesOf(chunks)).toEqual([]);
-  expect(contentOf(stream)).toBe(content);
-}
-
 /** Expects a whole stream: roles first, the finish chunk last and with the usage, `[DONE]`. Returns its chunks. */
 export function expectWholeStream(stream: ClientStream, content: string, finish = 'stop'): ClientEvent[] {
   expect({ status: stream.status, text: stream.text }).toEqual({ status: 200, text: stream.text });
