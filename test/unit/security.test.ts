@@ -24,7 +24,7 @@ const shownBy: readonly (readonly [promise: string, ...titles: string[]])[] = [
   [
     "The client's key never goes",
     "carries the provider's key and no header of the client's",
-    'sends the provider its own key and nothing that identifies the client',
+    'has the key of the provider and nothing that identifies the client',
   ],
   [
     'Keys, passwords, prompts',

@@ -65,6 +65,8 @@ it('sums the counters of all models, and counts no refusals and no errors of cli
     30,
     60,
     120,
+    300,
+    600,
     null,
   ]);
   expect(first_tokens.filter(({ within_s }) => within_s === 0.08 || within_s === 0.1)).toEqual([

@@ -78,6 +78,8 @@ const callEvents: Readonly<Record<string, readonly [event: string, whole: string
   function_call: ['response.function_call_arguments', 'arguments'],
   custom_tool_call: ['response.custom_tool_call_input', 'input'],
 };
+/** Calls of tools that the format defines: they come whole, with no events of their text. */
+const wholeCalls = ['shell_call', 'local_shell_call', 'apply_patch_call'];
 /** The events of each kind of part: of its text and around it, its index, the member with the whole and what a delta says that it is. */
 const partEvents: Readonly<Record<string, readonly string[]>> = {
   reasoning_text: ['response.reasoning_text', 'response.content_part', 'content_index', 'text', 'reasoning'],
@@ -110,7 +112,7 @@ class OpenItem {
       message: { role: 'assistant', content: [] },
       reasoning: { summary: [], content: [] },
     };
-    must(rest, empty[type] ?? { [callEvents[type]![1]]: '' });
+    if (!wholeCalls.includes(type)) must(rest, empty[type] ?? { [callEvents[type]![1]]: '' });
     this.#added = item!;
   }
 
@@ -177,7 +179,9 @@ class OpenItem {
 
   #end(done: Item): void {
     const { status, content, summary, arguments: text, input, encrypted_content, ...same } = done;
-    expect(this.#added).toMatchObject(same);
+    // What a call of the format's own does is known once it is whole.
+    const { action, operation, ...begun } = same;
+    expect(this.#added).toMatchObject(wholeCalls.includes(done.type) ? begun : same);
     expect(status).toMatch(/^(completed|incomplete)$/);
     if (callEvents[done.type]) must([text ?? input, this.#part?.isTold], [this.#text, true]);
     else {
