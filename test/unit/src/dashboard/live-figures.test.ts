@@ -73,7 +73,7 @@ it('sums the counters of all models, and counts no refusals and no errors of cli
     { within_s: 0.08, count: 0 },
     { within_s: 0.1, count: 2 },
   ]);
-  expect(first_tokens.at(-2)).toEqual({ within_s: 120, count: 2 });
+  expect(first_tokens.find(({ within_s }) => within_s === 120)?.count).toBe(2);
   expect(first_tokens.at(-1)).toEqual({ within_s: null, count: 3 });
 });
 

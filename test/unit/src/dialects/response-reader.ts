@@ -180,7 +180,7 @@ class OpenItem {
   #end(done: Item): void {
     const { status, content, summary, arguments: text, input, encrypted_content, ...same } = done;
     // What a call of the format's own does is known once it is whole.
-    const { action, operation, ...begun } = same;
+    const { action, operation, ...begun } = same as typeof same & Readonly<Record<string, unknown>>;
     expect(this.#added).toMatchObject(wholeCalls.includes(done.type) ? begun : same);
     expect(status).toMatch(/^(completed|incomplete)$/);
     if (callEvents[done.type]) must([text ?? input, this.#part?.isTold], [this.#text, true]);
