@@ -142,6 +142,7 @@ describe.each(['http/protobuf', 'http/json'])('a trace that a collector receives
       'gen_ai.provider.name': 'vllm',
       'gen_ai.request.model': 'aion-3.5',
       'gen_ai.request.stream': true,
+      'gen_ai.request.reasoning.level': 'high',
       'gen_ai.request.max_tokens': 40,
       'gen_ai.request.temperature': 0.5,
       'gen_ai.request.top_p': 0.9,
