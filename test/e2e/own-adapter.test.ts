@@ -179,7 +179,7 @@ describe('an adapter of its own, named by its path', () => {
   });
 
   it('refuses by field what the server cannot express', async () => {
-    const response_format = { type: 'grammar' } as never;
+    const response_format = { type: 'structural_tag' } as never;
     await expect(chat(ask('x'), false, { response_format })).rejects.toMatchObject({
       status: 400,
       error: { message: expect.stringMatching(/^response_format: must be/) },

@@ -141,7 +141,7 @@ describe('a client that reads nothing for slow_client_ms', () => {
     gateway = await startGateway({ upstream: simulator, server: { slow_client_ms: 1500 } });
     const clients = Array.from({ length: 20 }, () => stalled('[[sim:tokens=endless chunk=2000]]'));
     try {
-      await until(async () => (await ended('slow_client')) === clients.length);
+      await until(async () => (await ended('slow_client')) === clients.length, 60_000);
       expect(await gateway.metric('sluice_requests_total')).toBe(clients.length);
       expect(await gateway.metric('sluice_in_flight')).toBe(0);
       await until(() => simulator.stats.open === 0);
@@ -170,7 +170,7 @@ describe('a client that reads nothing for slow_client_ms', () => {
     gateway = await startGateway({ upstream, server: { slow_client_ms: 1500 } });
     // Of sizes around what a connection holds, so that some are cut while only their end waits.
     const clients = Array.from({ length: 60 }, (_, n) => stalled(`parts=${1 + 2 * n}`));
-    await until(async () => (await gateway!.metric('sluice_requests_total')) === clients.length);
+    await until(async () => (await gateway!.metric('sluice_requests_total')) === clients.length, 60_000);
     const texts = await Promise.all(clients.map(rest));
     const whole = texts.filter(({ text }) => text.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
     expect(whole.length).toBeGreaterThan(0);
