@@ -31,10 +31,10 @@ const { log, lines } = capturedLog();
 const running: GatewayUnderTest[] = [];
 let clock: FakeClock;
 let place: RecordsPlace;
-/** Where nobody guesses passwords. */
+/** The gateway of all tests that guess no password. */
 let shared: GatewayUnderTest;
 
-/** A gateway with a dashboard of its own, and somebody who has not signed in to it. */
+/** A gateway with a dashboard of its own, and a visitor who has not signed in to it. */
 async function dashboard(
   admin: object = dashboardAdmin(),
   config: object = {},
@@ -582,7 +582,7 @@ describe('the header of a trusted proxy', () => {
 });
 
 describe('the dashboard in a parent application', () => {
-  /** An application with the dashboard at `/ops`, and somebody who has not signed in. */
+  /** An application with the dashboard at `/ops`, and a visitor who has not signed in. */
   async function mounted(
     options: GatewayOptions = {},
     admin: object = {},

@@ -175,7 +175,7 @@ describe('the overview', () => {
         headers: { authorization: 'Bearer sk-nearly' },
       });
     expect(await send('unknown-model', 'no/such')).toBe(400);
-    // Nobody loads the page again.
+    // The page is not loaded again.
     await page.getByRole('link', { name: 'invalid_request_error' }).waitFor();
     await page.locator('[data-figure=first-token]', { hasText: /\d\sm?s · \d/ }).waitFor();
     await page.locator('[data-figure=requests]', { hasText: /\d\.\d/ }).waitFor();

@@ -37,7 +37,7 @@ interface Setting {
   run(body: object, key?: string): Promise<(readonly [string | undefined, Record<string, unknown>])[]>;
 }
 
-/** Somebody signed in to a dashboard in front of `upstream`. */
+/** An operator signed in to a dashboard in front of `upstream`. */
 async function opened(
   upstream: { readonly url: string },
   sections: Partial<GatewayConfig> = {},

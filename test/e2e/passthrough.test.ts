@@ -41,7 +41,7 @@ const speech = { path: '/v1/audio/speech' };
 
 let upstream: ScriptedUpstream;
 let gateway: GatewayUnderTest;
-/** Waits for nobody longer than a second. */
+/** Waits at most a second for a client. */
 let impatient: GatewayUnderTest;
 
 beforeAll(async () => {

@@ -287,7 +287,7 @@ describe('an invitation to the portal', () => {
     return { visitor, ...(await visitor.signIn(word, name)) };
   };
 
-  /** Invites somebody. Returns the path of the invitation below the portal, with its token. */
+  /** Invites a person. Returns the path of the invitation below the portal, with its token. */
   async function invited(name: string, of = 'acme'): Promise<string> {
     await account(of);
     const { location } = await change({ change: 'invite', customer: name }, of);
@@ -525,7 +525,7 @@ describe('the portal in a parent application', () => {
 
   it('shows the account that the application names, without a sign-in', async () => {
     const { as, visitor, send } = await mounted();
-    // The application names nobody but the account, which stands there once.
+    // The application names only the account, which stands there once.
     expect((await as('acme', '')).text).toMatch(/class="who"[^>]*>acme</);
     await as('acme', 'keys');
     expect((await send('acme', 'keys', { name: 'from the application' })).status).toBe(303);

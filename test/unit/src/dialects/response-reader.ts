@@ -192,7 +192,7 @@ class OpenItem {
   }
 }
 
-/** Log probabilities that nobody asked for are an empty list in events, and absent in items. */
+/** Log probabilities that were not asked for are an empty list in events, and absent in items. */
 const withoutEmpty = ({ logprobs = [], ...part }: Part) => ({
   ...part,
   ...(logprobs.length > 0 && { logprobs }),

@@ -65,6 +65,6 @@ it('waits until every line is written, for a limited time, and says how many wer
   expect(await flushed).toBe(before + 1);
   standardOutput.write('next');
   pipe.writable = false;
-  // The line, and the one before it that says how many were lost. Nobody is there to wait for.
+  // The line, and the one before it that says how many were lost. There is nothing to wait for.
   expect(await standardOutput.flush(60_000)).toBe(before + 1 + 2);
 });
