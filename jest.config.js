@@ -7,21 +7,25 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/no
 const { dependencies, devDependencies } = JSON.parse(
   readFileSync(new URL('package.json', import.meta.url), 'utf8'),
 );
-// Jest loads its own packages. OpenTelemetry keeps what a test file has registered.
+// Jest loads its own packages, and tests a copy of OpenTelemetry of their own: it keeps what a file has registered.
 const shared = Object.keys({ ...dependencies, ...devDependencies }).filter(
   name => !/jest|opentelemetry/.test(name),
 );
 
-/** ESM TypeScript straight from the sources: swc strips the types, installed packages are loaded by Node, and no module is mocked. */
+/**
+ * ESM TypeScript straight from the sources. What is tested is loaded by Node, once per worker, as users load it; of the tests themselves
+ * swc strips the types. No module is mocked.
+ */
 export default {
   testEnvironment: '<rootDir>/test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
+    [`^${import.meta.dirname}/(src|plugins)/.+\\.ts$`]: '<rootDir>/test/support/package-transform.js',
+    [`/node_modules/(${shared.join('|')})/`]: '<rootDir>/test/support/package-transform.js',
     '^.+\\.ts$': [
       '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } },
     ],
-    [`/node_modules/(${shared.join('|')})/`]: '<rootDir>/test/support/package-transform.js',
   },
   transformIgnorePatterns: [],
   testEnvironmentOptions: { customExportConditions: ['sluice-source', 'node', 'node-addons'] },

@@ -3,7 +3,13 @@ import { fileURLToPath } from 'node:url';
 
 /** What `npm test` runs: jest, and without arguments also the client libraries, each in a Node of its own. */
 export const commandsOf = (args: readonly string[]): string[][] => [
-  ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', ...args],
+  [
+    '--experimental-vm-modules',
+    '--conditions=sluice-source',
+    '--no-warnings',
+    'node_modules/jest/bin/jest.js',
+    ...args,
+  ],
   ...(args.length > 0 ? [] : [['--conditions=sluice-source', 'test/clients/run.ts']]),
 ];
 

@@ -12,7 +12,7 @@ function proxyOf(path) {
   return [`const loaded = ${statement};`, ...exports].join('\n');
 }
 
-/** Keeps jest from compiling installed packages anew for each test file. */
+/** Keeps jest from compiling our sources and installed packages anew for each test file. */
 export default {
   getCacheKey: (_source, path) => createHash('sha1').update(proxyOf(path)).digest('hex'),
   process: (_source, path) => ({ code: proxyOf(path) }),

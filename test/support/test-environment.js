@@ -17,7 +17,7 @@ const load = Symbol.for('sluice-tests.load-package');
 const children = Symbol.for('sluice-tests.children');
 const kept = new Set([...Reflect.ownKeys(globalThis), load]);
 
-/** Loads an installed package once per worker, as Node does. */
+/** Loads a module of the sources or an installed package once per worker, as Node does. */
 globalThis[load] = path => {
   const before = new Set(Reflect.ownKeys(globalThis));
   const exports = require(path);
@@ -70,7 +70,8 @@ const testsOf = ({ children }) =>
   children.flatMap(child => (child.type === 'test' ? [child] : testsOf(child)));
 
 /**
- * Runs each test file in Node's own realm, with its own instances of our sources but with installed packages shared.
+ * Runs each test file in Node's own realm. What it imports of the sources and of installed packages is shared with the other files of its
+ * worker, so that a module which keeps something beyond a gateway fails a test.
  * A `vm` context per file, jest's way, costs 0.2 s of CPU more per file and makes every access to a global slow.
  */
 export default class TestEnvironment {
