@@ -7,7 +7,6 @@ import { type LedgerMonths, ledgerMonths } from '../../src/stores/records/ledger
 import type { LedgerQuery } from '../../src/stores/records/ledger-query.ts';
 import { type LedgerRecords, ledgerRecords } from '../../src/stores/records/ledger-records.ts';
 import { migrate } from '../../src/stores/records/migrate.ts';
-import { type Migration, migrations } from '../../src/stores/records/migrations.ts';
 import { openPostgres } from '../../src/stores/records/postgres.ts';
 import { pruning } from '../../src/stores/records/pruning.ts';
 import { Retention } from '../../src/stores/records/retention.ts';
@@ -15,18 +14,10 @@ import { usageRecords } from '../../src/stores/records/usage-records.ts';
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordsTargets } from '../support/records-targets.ts';
-import { until } from '../support/until.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 
 const targets = recordsTargets();
 const now = '2026-11-20T12:00:00Z';
-/** Versions up to 7, which divides the ledger. Rows are written as today, so that version 6 has the columns of later ones already. */
-const later = migrations.filter(({ version }) => version > 7).flatMap(({ statements }) => statements);
-const divided = migrations
-  .filter(({ version }) => version <= 7)
-  .map(step => (step.version === 6 ? { ...step, statements: [...step.statements, ...later] } : step));
-const before = divided.slice(0, -1);
-
 let url: string;
 let database: Database;
 let ledger: LedgerRecords;
@@ -49,7 +40,6 @@ afterEach(async () => {
 });
 
 const timeOf = (at: string): number => Date.parse(at);
-const migrateTo = (steps: readonly Migration[], on = database) => migrate(on, true, timeOf(now), { steps });
 const rowAt = (at: string, more: Partial<LedgerRow> = {}) => sampleRow({ started_ms: timeOf(at), ...more });
 
 /** How many rows each table of the ledger or of the attempts has, by the part of its name that says which. */
@@ -72,74 +62,15 @@ async function monthsOf(on: Connection = database) {
   return counts;
 }
 
-describe('the migration of the ledger to months', () => {
-  it('keeps rows, attempts and sums where they are, and puts rows of the future where they belong', async () => {
-    await migrateTo(before);
-    const rows = ['2024-02-29T23:00:00Z', now, '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z'].map(at =>
-      rowAt(at),
+describe('the schema of the ledger', () => {
+  it('has one table for the past, those of the next months, and one for what has no month', async () => {
+    await migrate(database, true, timeOf(now));
+    await ledger.insert(
+      ['2024-02-29T23:00:00Z', now, '2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z', '2031-01-01'].map(
+        at => rowAt(at),
+      ),
     );
-    await ledger.insert([...rows, rowAt('2031-01-01T00:00:00Z')]);
-    const found = await ledger.find('req_1');
-    const sums = await usageRecords(database).sum({ by: ['account', 'model', 'day'] });
-    await migrateTo(divided);
     expect(await monthsOf()).toEqual({ to_2026_11: 3, '2026_12': 1, '2027_01': 0, others: 1 });
-    expect(await ledger.find('req_1')).toEqual(found);
-    expect(await usageRecords(database).sum({ by: ['account', 'model', 'day'] })).toEqual(sums);
-    expect(await ledger.insert([...rows, rowAt('2026-12-31T23:59:59.999Z')])).toBe(1);
-    expect(await monthsOf()).toEqual({ to_2026_11: 3, '2026_12': 2, '2027_01': 0, others: 1 });
-  });
-
-  it('is done once by instances that start together, while one of the version before writes', async () => {
-    await migrateTo(before);
-    const others = await Promise.all([open(), open(), open()]);
-    let isMigrated = false;
-    const migrated = Promise.all(others.map(other => migrateTo(divided, other))).then(() => {
-      isMigrated = true;
-    });
-    const rows: LedgerRow[] = [];
-    while (!isMigrated || rows.length < 20) {
-      const row = rowAt(now);
-      rows.push(row);
-      // As the ledger's writer, which waits while the store is locked.
-      await until(() =>
-        ledger.insert([row]).then(
-          () => true,
-          () => false,
-        ),
-      );
-    }
-    await migrated;
-    // That version goes on: it inserts, lists and deletes as it did.
-    expect(await ledger.insert([...rows, rowAt('2026-12-24T18:00:00Z')])).toBe(1);
-    expect(await ledger.list({ limit: 9999 })).toHaveLength(rows.length + 1);
-    expect(await pruning(database).rows(timeOf('2026-12-01'), 9999)).toBe(rows.length);
-    expect(await monthsOf()).toEqual({ to_2026_11: 0, '2026_12': 1, '2027_01': 0, others: 0 });
-  });
-
-  it('leaves all as it was when it is aborted, and goes on at the next start', async () => {
-    await migrateTo(before);
-    const rows = [rowAt(now), rowAt('2027-05-01')];
-    await ledger.insert(rows);
-    const aborted = divided.map(step =>
-      step.version === 7 ? { ...step, statements: [...step.statements, 'SELECT 1 / 0'] } : step,
-    );
-    await expect(migrateTo(aborted)).rejects.toThrow('division by zero');
-    expect(await ledger.insert(rows)).toBe(0);
-    await migrateTo(divided);
-    expect(await ledger.insert(rows)).toBe(0);
-    expect(await ledger.list({ limit: 9 })).toHaveLength(2);
-  });
-
-  it('leaves a role that reads the ledger its right', async () => {
-    await migrateTo(before);
-    await database.run('CREATE ROLE reports LOGIN');
-    await database.run('GRANT USAGE ON SCHEMA sluice TO reports');
-    await database.run('GRANT SELECT ON sluice.ledger TO reports');
-    await migrateTo(divided);
-    await ledger.insert([rowAt(now), rowAt('2026-12-24')]);
-    const reader = await open(url.replace('sluice@', 'reports@'));
-    expect(await reader.run('SELECT COUNT(*) AS rows FROM sluice.ledger')).toEqual([{ rows: 2 }]);
-    await expect(reader.run('DELETE FROM sluice.ledger')).rejects.toThrow('permission denied');
   });
 
   it('finds months where the language of the database sorts aa behind z', async () => {
@@ -149,19 +80,17 @@ describe('the migration of the ledger to months', () => {
       "CREATE DATABASE danish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da-DK' LOCALE 'C.UTF-8'",
     );
     const there = await open(danish.href);
-    await migrateTo(before, there);
+    await migrate(there, true, timeOf('2025-11-23'));
     // The ids of that time begin with 019aa.
     const row = rowAt('2025-11-22T12:00:00Z');
     expect(row.id).toMatch(/^019aa/);
-    await ledgerRecords(there).insert([row]);
-    await migrate(there, true, timeOf('2025-11-23'), { steps: divided });
     await ledgerRecords(there).insert([row, rowAt('2025-12-01'), rowAt('2026-01-01')]);
     expect(await monthsOf(there)).toEqual({ to_2025_11: 1, '2025_12': 1, '2026_01': 1, others: 0 });
   });
 });
 
 describe('the months of the ledger', () => {
-  beforeEach(() => migrateTo(migrations));
+  beforeEach(() => migrate(database, true, timeOf(now)));
 
   it('are created before they begin, across the end of the year, once by all instances', async () => {
     const instances = [months, ...(await Promise.all([open(), open()])).map(ledgerMonths)];
@@ -212,8 +141,8 @@ describe('the months of the ledger', () => {
   it('stay without a table where too many of their rows lie among the others', async () => {
     await database.run(
       `INSERT INTO sluice.ledger (id, request_id, account, endpoint, started_ms, duration_ms, status, end_reason, attempts, prompt_tokens,
-      completion_tokens, cached_tokens, reasoning_tokens, estimated, cost_pico_usd)
-      SELECT ? || number, 'r', 'acme', 'chat', 0, 1, 200, 'completed', 1, 0, 0, 0, 0, 0, 0 FROM generate_series(1, 10001) AS number`,
+      completion_tokens, cached_tokens, cache_creation_tokens, reasoning_tokens, estimated, cost_pico_usd)
+      SELECT ? || number, 'r', 'acme', 'chat', 0, 1, 200, 'completed', 1, 0, 0, 0, 0, 0, 0, 0 FROM generate_series(1, 10001) AS number`,
       [timeOrderedUuid(timeOf('2027-04-10'))],
     );
     await months.prepare(timeOf('2027-04-15'));
@@ -238,7 +167,7 @@ describe('retention by months', () => {
   beforeEach(async () => {
     lines = [];
     registry = new Registry();
-    await migrateTo(migrations);
+    await migrate(database, true, timeOf(now));
     for (const month of ['2026-12-01', '2027-03-01']) await months.prepare(timeOf(month));
     // A row of each day from October to May.
     const first_ms = timeOf('2026-10-01T12:00:00Z');
@@ -342,7 +271,7 @@ describe('the queries of lists', () => {
   let explained: LedgerRecords;
 
   beforeEach(async () => {
-    await migrateTo(migrations);
+    await migrate(database, true, timeOf(now));
     for (const month of ['2027-01-01', '2027-04-01', '2027-07-01']) await months.prepare(timeOf(month));
     plans = [];
     explained = ledgerRecords({

@@ -11,7 +11,7 @@ import { checkCollector } from '../../src/cli/doctor/collector-check.ts';
 import { diagnose } from '../../src/cli/doctor/diagnose.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { checkClock, checkOpenFiles, checkWorkers } from '../../src/cli/doctor/machine-check.ts';
-import { checkRecords } from '../../src/cli/doctor/records-check.ts';
+import { checkRecords, versionFinding } from '../../src/cli/doctor/records-check.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -311,7 +311,7 @@ describe('the records store', () => {
     expect(await sqlite(join(folder, 'text.db'))).toEqual([expect.objectContaining({ status: 'fault' })]);
   });
 
-  it('in Postgres is read and not migrated, and warned of when the next start migrates it', async () => {
+  it('in Postgres is read and not migrated, and at fault when it is from before the first release', async () => {
     const server = await startPostgres();
     cleanUps.push(() => server.stop());
     const { url } = server;
@@ -329,13 +329,22 @@ describe('the records store', () => {
     await store.migrate(Date.now());
     await store.close();
     expect(bad(await check(), 'records')).toEqual([]);
-    await client.query('DELETE FROM sluice.schema_migrations WHERE version > 3');
+    await client.query('UPDATE sluice.schema_migrations SET version = 3');
     expect(await check()).toEqual([
       expect.objectContaining({
-        status: 'warning',
-        found: expect.stringContaining('schema version 3; the next'),
+        status: 'fault',
+        found: expect.stringContaining('schema version 3, from before the first release'),
       }),
     ]);
+  });
+});
+
+describe('a records store of an earlier version', () => {
+  it('is warned of, with the number of steps, because the next start migrates it', () => {
+    expect(versionFinding('it', 9, { first: 9, newest: 11 })).toMatchObject({
+      status: 'warning',
+      found: expect.stringContaining('it has schema version 9; the next start migrates it to 11 (2 steps)'),
+    });
   });
 });
 

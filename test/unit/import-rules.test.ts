@@ -76,6 +76,7 @@ const layers: readonly (readonly string[])[] = [
     'src/end-class.ts',
     'src/errors.ts',
     'src/clock.ts',
+    'src/durations.ts',
     'src/json-object.ts',
     'src/money.ts',
     'src/version.ts',

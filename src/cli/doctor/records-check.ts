@@ -10,7 +10,7 @@ import { placeOf, type RecordsTarget } from '../../stores/records/records-target
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 
 const thing = 'records store';
-const newest = migrations.at(-1)!.version;
+const schema = { first: migrations[0]!.version, newest: migrations.at(-1)!.version };
 const mebibyte = 1024 * 1024;
 const little_space = 1024 * mebibyte;
 const no_space = 100 * mebibyte;
@@ -84,12 +84,14 @@ function folderFaults(of: string, folder: string): Finding[] {
   }
 }
 
-function versionFinding(place: string, version: number): Finding {
+/** What a store of this version is to a program that upgrades from `first` to `newest`. */
+export function versionFinding(place: string, version: number, { first, newest } = schema): Finding {
   const found = `${place} has schema version ${version}`;
   if (version > newest)
     return fault(thing, `${found}, this sluice knows ${newest}`, 'start a newer sluice, or another store');
   if (version === newest) return ok(thing, found);
   if (version === 0) return ok(thing, `${place} is empty; the first start makes its tables`);
+  if (version < first) return fault(thing, `${found}, from before the first release`, 'set a new store');
   const steps = newest - version;
   return warning(
     thing,

@@ -1,7 +1,6 @@
-/** Days as `2026-11-20`, months as `2026-11` and hours as `2026-11-20 12:00`, all in UTC. */
+import { day_ms } from '../../durations.ts';
 
-export const minute_ms = 60_000;
-export const day_ms = 86_400_000;
+/** Days as `2026-11-20`, months as `2026-11` and hours as `2026-11-20 12:00`, all in UTC. */
 
 /** Whether `text` is a day of the calendar. */
 export function isDay(text: string): boolean {

@@ -1,4 +1,5 @@
-import { day_ms, hourOf } from './calendar-day.ts';
+import { day_ms } from '../../durations.ts';
+import { hourOf } from './calendar-day.ts';
 import type { Connection } from './database.ts';
 import type { AlikeExchanges } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';

@@ -1,6 +1,6 @@
+import { minute_ms } from '../../durations.ts';
 import { type EndClass, endClassOf, errorClasses, errorNameOf, isErrorClass } from '../../end-class.ts';
 import { picoUsd } from '../../money.ts';
-import { minute_ms } from './calendar-day.ts';
 import type { AttemptRow, LedgerRow, RefusalCount } from './ledger-entry.ts';
 import { durationColumnOf, firstTokenColumnOf } from './traffic-sums.ts';
 

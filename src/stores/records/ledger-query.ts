@@ -1,3 +1,4 @@
+import { day_ms } from '../../durations.ts';
 import {
   classOfReason,
   classOfType,
@@ -6,7 +7,6 @@ import {
   type ErrorClass,
   refusal_statuses,
 } from '../../end-class.ts';
-import { day_ms } from './calendar-day.ts';
 import { Condition, rowMarks } from './database.ts';
 import { firstUuidOf } from './ids.ts';
 import type { LedgerRow } from './ledger-entry.ts';

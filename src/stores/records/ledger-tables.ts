@@ -1,68 +1,94 @@
 import type { Connection } from './database.ts';
 import { attachmentOf, creationOf, type Month, monthlyTables, monthsFrom } from './months.ts';
 
-/** Indexes of the tables, by what follows their names. */
+const columns = {
+  ledger: `
+    request_id TEXT NOT NULL,
+    account TEXT NOT NULL,
+    key_id TEXT,
+    model TEXT,
+    requested_model TEXT,
+    provider TEXT,
+    endpoint TEXT NOT NULL,
+    stream SMALLINT,
+    started_ms BIGINT NOT NULL,
+    duration_ms BIGINT NOT NULL,
+    first_token_ms BIGINT,
+    status SMALLINT NOT NULL,
+    error_type TEXT,
+    error_message TEXT,
+    error_param TEXT,
+    code TEXT,
+    end_reason TEXT NOT NULL,
+    refused_by TEXT,
+    attempts SMALLINT NOT NULL,
+    prompt_tokens BIGINT NOT NULL,
+    completion_tokens BIGINT NOT NULL,
+    cached_tokens BIGINT NOT NULL,
+    cache_creation_tokens BIGINT NOT NULL,
+    reasoning_tokens BIGINT NOT NULL,
+    estimated SMALLINT NOT NULL,
+    cost_pico_usd BIGINT NOT NULL,
+    trace_id TEXT,
+    stages TEXT`,
+  attempts: `
+    number SMALLINT NOT NULL,
+    provider TEXT,
+    model TEXT,
+    offset_ms BIGINT NOT NULL,
+    wait_ms BIGINT NOT NULL,
+    first_token_ms BIGINT,
+    duration_ms BIGINT,
+    status SMALLINT,
+    outcome TEXT,
+    kind TEXT,
+    error_message TEXT`,
+} as const;
+
+const primaryKeys = { ledger: 'id', attempts: 'ledger_id, number' } as const;
+
+/** By what follows the names of their tables. Failures are looked for among all rows: they are few, and so is what their indexes cost. */
 const indexes = {
   ledger: {
     by_time: '(started_ms, id)',
     by_account: '(account, started_ms, id)',
     by_request_id: '(request_id)',
     failures: '(started_ms, id) WHERE error_type IS NOT NULL',
+    // Of applications' own handlers.
     failures_untyped: '(started_ms, id) WHERE error_type IS NULL AND status >= 400',
   },
   attempts: { failed: "(provider, ledger_id) WHERE outcome = 'failed'" },
 } as const;
 
-const primaryKeys = { ledger: 'id', attempts: 'ledger_id, number' } as const;
-
-/**
- * Divides the ledger and its attempts by month in Postgres. What is there stays where it is, as one table for all time up to the end of this
- * month, and only its indexes are built anew, since ids must be in the order of their bytes. Instances of the version before go on.
- */
-export async function divideLedger(
+/** Creates the ledger and its attempts, in Postgres by month. `stages` is JSON: [stage, hook, offset_ms, own_ms] of each hook. */
+export async function ledgerTables(
   connection: Connection,
   isPostgres: boolean,
   epoch_ms: number,
 ): Promise<void> {
-  if (!isPostgres) return;
-  const [current, ...next] = monthsFrom(epoch_ms) as [Month, ...Month[]];
-  for (const { table, key } of monthlyTables)
-    for (const sql of division(table, key, current, next)) await connection.run(sql);
+  for (const { table, key } of monthlyTables) {
+    await connection.run(creationSql(table, key, isPostgres));
+    for (const [name, of] of Object.entries(indexes[table]))
+      await connection.run(`CREATE INDEX ${table}_${name} ON sluice.${table} ${of}`);
+    if (isPostgres) for (const sql of monthsOf(table, epoch_ms)) await connection.run(sql);
+  }
 }
 
-function division(
-  table: keyof typeof indexes,
-  key: string,
-  { suffix, end_id }: Month,
-  next: readonly Month[],
-): string[] {
-  const [whole, past] = [`sluice.${table}`, `${table}_to_${suffix}`];
-  const named = Object.entries(indexes[table]);
+/** Ids are in the order of their bytes, whatever the language of the database; SQLite has no other order. */
+function creationSql(table: keyof typeof columns, key: string, isPostgres: boolean): string {
+  const [collation, storage] = isPostgres ? [' COLLATE "C"', ` PARTITION BY RANGE (${key})`] : ['', ''];
+  const clustered = !isPostgres && table === 'attempts' ? ' WITHOUT ROWID' : '';
+  return `CREATE TABLE sluice.${table} (${key} TEXT${collation} NOT NULL, ${columns[table]},
+    PRIMARY KEY (${primaryKeys[table]}))${storage}${clustered}`;
+}
+
+/** One table for all time up to the end of this month, those of the next months, and one for what has no month. */
+function monthsOf(table: string, epoch_ms: number): string[] {
+  const [current, ...next] = monthsFrom(epoch_ms) as [Month, ...Month[]];
+  const past = `${table}_to_${current.suffix}`;
   return [
-    `ALTER TABLE ${whole} ALTER COLUMN ${key} TYPE TEXT COLLATE "C"`,
-    `ALTER TABLE ${whole} RENAME TO ${past}`,
-    ...['pkey', ...named.map(([name]) => name)].map(
-      name => `ALTER INDEX ${whole}_${name} RENAME TO ${past}_${name}`,
-    ),
-    `CREATE TABLE ${whole} (LIKE sluice.${past} INCLUDING DEFAULTS) PARTITION BY RANGE (${key})`,
-    `ALTER TABLE ${whole} ADD CONSTRAINT ${table}_pkey PRIMARY KEY (${primaryKeys[table]})`,
-    ...named.map(([name, of]) => `CREATE INDEX ${table}_${name} ON ${whole} ${of}`),
-    sameRights(past, table),
-    `CREATE TABLE ${whole}_others PARTITION OF ${whole} DEFAULT`,
+    `CREATE TABLE sluice.${past} PARTITION OF sluice.${table} FOR VALUES FROM (MINVALUE) TO ('${current.end_id}')`,
     ...next.flatMap(month => [creationOf(table, month), attachmentOf(table, month)]),
-    // Of clocks that were ahead.
-    `WITH later AS (DELETE FROM sluice.${past} WHERE ${key} >= '${end_id}' RETURNING *) INSERT INTO ${whole} SELECT * FROM later`,
-    `ALTER TABLE ${whole} ATTACH PARTITION sluice.${past} FOR VALUES FROM (MINVALUE) TO ('${end_id}')`,
+    `CREATE TABLE sluice.${table}_others PARTITION OF sluice.${table} DEFAULT`,
   ];
 }
-
-/** Gives the roles that may read or write `from`, such as that of reports, the same rights to `to`. */
-const sameRights = (from: string, to: string): string => `DO $$
-  DECLARE given RECORD;
-  BEGIN
-    FOR given IN SELECT privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS role
-      FROM pg_class, aclexplode(relacl) WHERE pg_class.oid = 'sluice.${from}'::regclass AND grantee <> relowner
-    LOOP
-      EXECUTE format('GRANT %s ON sluice.${to} TO %s', given.privilege_type, given.role);
-    END LOOP;
-  END $$`;

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { day_ms } from './calendar-day.ts';
+import { day_ms, hour_ms } from '../../durations.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { type RecordsTarget, recordsSchema, targetOf } from './records-target.ts';
 
-const units: Readonly<Record<string, number>> = { h: 3_600_000, d: day_ms };
+const units: Readonly<Record<string, number>> = { h: hour_ms, d: day_ms };
 
 /** A time such as `90d` or `12h` in milliseconds, `Infinity` for `never`; `undefined` for anything else. */
 function retentionMs(text: string): number | undefined {

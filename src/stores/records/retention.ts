@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
+import { day_ms, hour_ms } from '../../durations.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
-import { day_ms } from './calendar-day.ts';
 import { hours_ms } from './detailed-sums.ts';
 import type { LedgerMonths } from './ledger-months.ts';
 import type { Pruning } from './pruning.ts';
@@ -31,7 +31,7 @@ export interface RetentionSetup {
 
 /** Long after the start, and not at all instances at once. */
 const default_first_ms = () => 60_000 + Math.random() * 600_000;
-const default_every_ms = 3_600_000;
+const default_every_ms = hour_ms;
 /** The pause after each transaction, in durations of the transaction, and the shortest pause. */
 const pause_factor = 4;
 const min_pause_ms = 20;

@@ -1,6 +1,4 @@
-import { day_ms, minute_ms } from './calendar-day.ts';
-
-const hour_ms = 60 * minute_ms;
+import { day_ms, hour_ms, minute_ms } from '../../durations.ts';
 
 /** The lengths of time that are added up, and how long each is kept: a little longer than the ranges that are made of them. */
 export const trafficSteps = [

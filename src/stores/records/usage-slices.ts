@@ -1,4 +1,5 @@
-import { day_ms, dayOf, hourOf, type Range, wholeMonths } from './calendar-day.ts';
+import { day_ms, hour_ms } from '../../durations.ts';
+import { dayOf, hourOf, type Range, wholeMonths } from './calendar-day.ts';
 import { Condition, rowMarks } from './database.ts';
 import { all_accounts, hours_ms } from './detailed-sums.ts';
 import type { AlikeExchanges } from './exchange-counts.ts';
@@ -14,8 +15,6 @@ import type { UsageGroup, UsageQuery } from './usage-query.ts';
  * and by the month an account and all models, for long times. Each is a row of `daily_sums` or of `monthly_sums`; what has providers, keys
  * or hours is answered from detailed-sums.ts.
  */
-
-const hour_ms = 3_600_000;
 
 /** No model has this name; an exchange that named none has the empty one. */
 export const all_models = '*';
