@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { notOneOf } from '../diagnostics/config-error.ts';
+import { day_ms } from '../durations.ts';
 import { type AuditEntry, actionsNamed, auditActions, auditGroups } from '../stores/records/audit-log.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
@@ -12,8 +13,6 @@ interface AuditOptions extends ListOptions {
   readonly from?: number;
   readonly to?: number;
 }
-
-const day_ms = 86_400_000;
 
 /** `sluice audit`. */
 export const auditCommand = (voice: Voice): Command =>

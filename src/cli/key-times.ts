@@ -1,8 +1,9 @@
+import { day_ms, hour_ms, minute_ms } from '../durations.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 import { UsageMistake } from './command.ts';
 
 /** Milliseconds of the units of times. */
-export const units_ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+export const units_ms = { m: minute_ms, h: hour_ms, d: day_ms, w: 7 * day_ms } as const;
 
 /** Milliseconds of `12h`, `30d` or `8w`; undefined for anything else. */
 function durationOf(text: string): number | undefined {

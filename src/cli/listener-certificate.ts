@@ -2,6 +2,7 @@ import type { Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { type LoadedCertificate, readCertificate, timeLeft } from '../config/certificate-files.ts';
 import type { TlsConfig } from '../config/tls-schema.ts';
+import { day_ms } from '../durations.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { watchFiles } from '../watch-files.ts';
@@ -9,7 +10,7 @@ import { watchFiles } from '../watch-files.ts';
 /** A certificate and its key may be replaced one after the other: a pair that does not fit is read once more after this time. */
 const retry_ms = 2000;
 /** Time between two warnings of a certificate that ends soon. */
-const remind_ms = 86_400_000;
+const remind_ms = day_ms;
 /** Longest time of a handshake; Node's default is two minutes. */
 const handshake_ms = 10_000;
 

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import { day_ms } from '../durations.ts';
 import { FileProblem, readSmallFile } from '../small-file.ts';
 import type { TlsConfig } from './tls-schema.ts';
 
@@ -47,7 +48,7 @@ export function readCertificate(files: TlsConfig): LoadedCertificate {
 }
 
 /** Tools renew a certificate a month before its end. */
-const soon_ms = 14 * 86_400_000;
+const soon_ms = 14 * day_ms;
 
 /** Whether a certificate that ends at `ends_ms` can still be used: `little` is less than two weeks. */
 export function timeLeft(ends_ms: number, now_ms: number): 'none' | 'little' | 'enough' {

@@ -1,3 +1,4 @@
+import { day_ms } from '../durations.ts';
 import { type AuditQuery, actionsNamed } from '../stores/records/audit-log.ts';
 import { isDay } from '../stores/records/calendar-day.ts';
 
@@ -11,8 +12,6 @@ export interface AuditFilters {
   readonly from: string;
   readonly to: string;
 }
-
-const day_ms = 86_400_000;
 
 /** The filters that an address has; what makes no sense is as if it were left out. */
 export function auditFiltersOf(query: URLSearchParams): AuditFilters {

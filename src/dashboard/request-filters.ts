@@ -1,3 +1,4 @@
+import { day_ms, hour_ms } from '../durations.ts';
 import { endReasons, errorClasses, serviceFailures } from '../end-class.ts';
 import type { LedgerQuery } from '../stores/records/ledger-query.ts';
 import { no_model as none } from '../stores/records/usage-columns.ts';
@@ -5,9 +6,9 @@ import { minuteOf } from './view/format.ts';
 
 /** How far back the list goes, by its name in the address; the first is the default. */
 export const spans: Readonly<Record<string, { readonly title: string; readonly ms: number }>> = {
-  day: { title: '24 hours', ms: 86_400_000 },
+  day: { title: '24 hours', ms: day_ms },
   quarter: { title: '15 minutes', ms: 900_000 },
-  hour: { title: '1 hour', ms: 3_600_000 },
+  hour: { title: '1 hour', ms: hour_ms },
   'six-hours': { title: '6 hours', ms: 21_600_000 },
   week: { title: '7 days', ms: 604_800_000 },
   month: { title: '30 days', ms: 2_592_000_000 },

@@ -1,9 +1,6 @@
+import { day_ms, hour_ms, minute_ms } from '../durations.ts';
 import { type TrafficRange, type TrafficSplit, trafficSplits } from '../stores/records/traffic-records.ts';
 import { linkOf, minuteOf } from './view/format.ts';
-
-const minute_ms = 60_000;
-const hour_ms = 60 * minute_ms;
-const day_ms = 24 * hour_ms;
 
 interface Range {
   /** As in “the last hour”. */

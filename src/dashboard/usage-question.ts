@@ -1,4 +1,5 @@
-import { day_ms, dayOf, isDay } from '../stores/records/calendar-day.ts';
+import { day_ms } from '../durations.ts';
+import { dayOf, isDay } from '../stores/records/calendar-day.ts';
 import { no_model as none } from '../stores/records/usage-columns.ts';
 import { PageError } from './page-response.ts';
 

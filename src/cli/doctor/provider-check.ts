@@ -2,6 +2,7 @@ import { systemClock } from '../../clock.ts';
 import { timeLeft } from '../../config/certificate-files.ts';
 import type { Settings } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
+import { day_ms } from '../../durations.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { Provider } from '../../upstream/http/provider.ts';
 import { withoutCredentials } from '../../upstream/http/scrub.ts';
@@ -14,7 +15,6 @@ import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 const max_keys = 20;
 /** Names of models that are listed in one finding. */
 const max_names = 5;
-const day_ms = 86_400_000;
 /** Time for a reply of one token, prefill of a large model included. */
 const generate_ms = 60_000;
 

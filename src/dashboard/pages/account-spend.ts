@@ -1,3 +1,4 @@
+import { day_ms } from '../../durations.ts';
 import { amountOfRule, type LimitRule } from '../../stores/limits/plan-limits.ts';
 import { dayOf } from '../../stores/records/calendar-day.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
@@ -15,7 +16,6 @@ import { type MeasureName, measures, usageChart } from './usage-chart.ts';
 
 /** Days that are shown, with today. */
 const days = 30;
-const day_ms = 86_400_000;
 
 /** Requests of an account in the last 30 days; where `seesMoney` also its cost, and that of the month against its limit in dollars. */
 export async function spendPanel(

@@ -1,6 +1,7 @@
+import { day_ms } from '../../durations.ts';
 import { errorClasses, noErrors } from '../../end-class.ts';
 import { picoUsd, usdOf } from '../../money.ts';
-import { day_ms, dayOf } from '../../stores/records/calendar-day.ts';
+import { dayOf } from '../../stores/records/calendar-day.ts';
 import type { KeyRecord } from '../../stores/records/key-record.ts';
 import type { KeyUse } from '../../stores/records/usage-records.ts';
 import type { DashboardContext } from '../page-request.ts';

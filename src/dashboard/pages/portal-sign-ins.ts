@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { day_ms } from '../../durations.ts';
 import { hashKey } from '../../stores/accounts/hash-key.ts';
 import {
   type CustomerLogin,
@@ -19,7 +20,7 @@ import { type Column, emptyState, tableOf } from '../view/table.ts';
 import { issueOnce, nonceInput, takeKey } from './issued.ts';
 
 /** For how long an invitation can be accepted. */
-const invited_ms = 7 * 86_400_000;
+const invited_ms = 7 * day_ms;
 
 /** Who may sign in to the portal for an account; empty while there is no portal. */
 export async function portalSignIns(request: PageRequest, { id, source }: AccountView): Promise<Part> {

@@ -1,3 +1,4 @@
+import { hour_ms } from '../../durations.ts';
 import type { KeyRecord } from '../../stores/records/key-record.ts';
 import { rotatedExpiry } from '../../stores/records/key-records.ts';
 import type { PageRequest } from '../page-request.ts';
@@ -7,8 +8,6 @@ import { type Html, html, type Part } from '../view/html.ts';
 import { type PageParts, postForm } from '../view/shell.ts';
 import { issueOnce, nonceInput } from './issued.ts';
 import { refuseEnded } from './key-parts.ts';
-
-const hour_ms = 3_600_000;
 
 /** Times for which the old key goes on working. */
 const overlaps = new Map([

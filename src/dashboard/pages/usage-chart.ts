@@ -1,3 +1,4 @@
+import { hour_ms } from '../../durations.ts';
 import { dayOf, hourOf } from '../../stores/records/calendar-day.ts';
 import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
@@ -6,8 +7,6 @@ import { numberOf } from '../view/format.ts';
 import type { Html } from '../view/html.ts';
 import { dollarText } from '../view/money.ts';
 import { looksOf } from '../view/series-looks.ts';
-
-const hour_ms = 3_600_000;
 
 /** What bars can show. */
 export interface Measure {

@@ -1,3 +1,4 @@
+import { day_ms } from '../../durations.ts';
 import { no_model } from '../../stores/records/usage-columns.ts';
 import type { UsageSum } from '../../stores/records/usage-query.ts';
 import type { Page } from '../page-request.ts';
@@ -16,7 +17,6 @@ import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts
 
 /** Longer spans are shown by month. */
 const max_days = 92;
-const day_ms = 86_400_000;
 /** Keys that are listed, the most expensive. */
 const max_keys = 50;
 

@@ -1,4 +1,4 @@
-import { day_ms } from '../../stores/records/calendar-day.ts';
+import { day_ms } from '../../durations.ts';
 import { type KeyRecord, max_key_name } from '../../stores/records/key-record.ts';
 import { conflict_fault, editedFields, type FieldTexts, seenInput } from './edited-fields.ts';
 import { minuteOf } from './format.ts';

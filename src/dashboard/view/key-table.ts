@@ -1,4 +1,5 @@
-import { day_ms, dayOf } from '../../stores/records/calendar-day.ts';
+import { day_ms } from '../../durations.ts';
+import { dayOf } from '../../stores/records/calendar-day.ts';
 import type { KeyRecord } from '../../stores/records/key-record.ts';
 import type { KeyUse } from '../../stores/records/usage-records.ts';
 import type { PageRequest } from '../page-request.ts';

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { day_ms } from '../../durations.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CacheStore } from './cache-store.ts';
 import { MemoryCache } from './memory-cache.ts';
@@ -7,7 +8,7 @@ import { MemoryCache } from './memory-cache.ts';
 export const max_value_bytes = 1_048_576;
 /** Size of a stage's cache in memory: 64 MiB at most, since a character takes one or two bytes. */
 export const max_memory_characters = 33_554_432;
-export const max_ttl_ms = 30 * 86_400_000;
+export const max_ttl_ms = 30 * day_ms;
 
 /**
  * The cache of one stage: in `shared`, with keys that no other stage has, or in this process. Larger values are not stored, which is logged

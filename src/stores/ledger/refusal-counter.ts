@@ -1,3 +1,4 @@
+import { day_ms, minute_ms } from '../../durations.ts';
 import { timeOfUuid } from '../records/ids.ts';
 import type { LedgerRow, RefusalBatch, RefusalCount } from '../records/ledger-entry.ts';
 
@@ -7,8 +8,6 @@ const kinds_per_batch = 500;
 /** Refusals of a minute that are also kept as rows: of each kind, and of all. A flood makes 72,000 rows a day at most. */
 const samples_per_kind = 5;
 const max_samples = 50;
-const minute_ms = 60_000;
-const day_ms = 86_400_000;
 
 /** An exchange without an attempt and without usage: counted in the ledger, with a few as rows, or one throttled client would write thousands. */
 export const isRefusal = (row: LedgerRow): boolean =>

@@ -1,4 +1,5 @@
-const day_ms = 86_400_000;
+import { day_ms } from '../../durations.ts';
+
 /** No month is longer. */
 const month_ms = 31 * day_ms;
 
