@@ -1,5 +1,3 @@
-import type { ErrorCode, errorCatalogue } from './errors.ts';
-
 /** Why an exchange ended. */
 export type EndReason =
   | 'completed'
@@ -24,11 +22,11 @@ export const noErrors: ErrorCounts = { provider_failed: 0, gateway_failed: 0, re
 /** What an end says of the service: an error of one class, or none. */
 export type EndClass = ErrorClass | 'completed' | 'client_left';
 
-/** Types of errors that the gateway sends. */
-export type ErrorType = (typeof errorCatalogue)[ErrorCode]['type'];
+/** Types of errors that the gateway sends: each has its class. */
+export type ErrorType = keyof typeof classOfType;
 
 /** The class of an error, where the end reason leaves it open. */
-export const classOfType: Readonly<Record<ErrorType, ErrorClass>> = {
+export const classOfType = {
   authentication_error: 'refusal',
   permission_error: 'refusal',
   rate_limit_error: 'refusal',
@@ -37,7 +35,7 @@ export const classOfType: Readonly<Record<ErrorType, ErrorClass>> = {
   server_error: 'gateway_failed',
   timeout_error: 'gateway_failed',
   configuration_error: 'gateway_failed',
-};
+} as const satisfies Readonly<Record<string, ErrorClass>>;
 
 interface ReasonClass {
   /** The class without an error that says more. */

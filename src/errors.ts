@@ -1,9 +1,11 @@
+import type { ErrorType } from './end-class.ts';
+
 /** One row of the error catalogue. */
 export interface ErrorRow {
   /** HTTP status. */
   readonly status: number;
   /** `error.type` of the envelope. */
-  readonly type: string;
+  readonly type: ErrorType;
   /** Default message. */
   readonly message: string;
   /** Reply headers of this error. */

@@ -14,8 +14,8 @@ export {
 export type { AccountAnswer, AccountOf, ApplicationAccount } from './chain/application-accounts.ts';
 export type { ChainOptions } from './chain/chain-options.ts';
 export { type ChainHandler, createChain } from './chain/create-chain.ts';
-export { defineStage, type StageFactory } from './chain/define-stage.ts';
-export type { ErrorHandler, RequestHandler } from './chain/stage-plan.ts';
+export { defineStage } from './chain/define-stage.ts';
+export type { ErrorHandler, RequestHandler, StageFactory } from './chain/stage-plan.ts';
 export type { ConfiguredProvider, ConfiguredStage, GatewayConfig } from './config/gateway-config.ts';
 export type { StageEntry } from './config/given-plugins.ts';
 export { ConfigError, type ConfigIssue } from './diagnostics/config-error.ts';

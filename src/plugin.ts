@@ -22,9 +22,9 @@ export type {
 export { encryptedDetails, textOf, tokenCount, usageOf } from './canonical.ts';
 export { type Catalog, type Model, takesImages } from './catalog/catalog.ts';
 export type { FindAccount } from './chain/application-accounts.ts';
-export { defineStage, type StageFactory } from './chain/define-stage.ts';
+export { defineStage } from './chain/define-stage.ts';
 export { fromGenerator } from './chain/from-generator.ts';
-export type { Hooks, StageSetup } from './chain/stage-plan.ts';
+export type { Hooks, StageFactory, StageSetup } from './chain/stage-plan.ts';
 export type { Clock } from './clock.ts';
 export { shown } from './diagnostics/field-path.ts';
 export { decodePath } from './dialects/decode-path.ts';

@@ -4,19 +4,14 @@ import { shown } from '../diagnostics/field-path.ts';
 import { aFunction } from '../diagnostics/methods.ts';
 import { isPromise } from '../refused-promise.ts';
 import { createChain } from './create-chain.ts';
-import type { Hooks, RequestHandler, StagePlan, StageSetup } from './stage-plan.ts';
-
-/** A handler for `app.use`, which runs this stage alone, with the stage's plan for `createChain`. */
-export type StageHandler = RequestHandler & { readonly plan: StagePlan };
-
-/** Creates a stage with options; carries the definition for configurations and documents. */
-export interface StageFactory<Options = unknown> {
-  (options?: Options): StageHandler;
-  /** The stage's name in configurations, metrics and spans. */
-  readonly stageName: string;
-  /** The zod schema of its options. */
-  readonly schema: z.ZodType<unknown, Options>;
-}
+import type {
+  Hooks,
+  RequestHandler,
+  StageFactory,
+  StageHandler,
+  StagePlan,
+  StageSetup,
+} from './stage-plan.ts';
 
 /** The schema of a stage that has none. */
 const noOptions = z.strictObject({});
@@ -56,11 +51,6 @@ export function defineStage<Schema extends z.ZodType = typeof noOptions>(definit
     return Object.assign(handler, { plan });
   };
   return Object.assign(factory, { stageName: name, schema: schema as z.ZodType<unknown, z.input<Schema>> });
-}
-
-/** Whether a module's export was returned by `defineStage`, of this copy of the package or another. */
-export function isStageFactory(value: unknown): value is StageFactory {
-  return typeof value === 'function' && 'stageName' in value && 'schema' in value;
 }
 
 const definitionSchema = z.strictObject({

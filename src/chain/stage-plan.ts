@@ -69,3 +69,20 @@ export type RequestHandler = (
   response: ServerResponse,
   next: (error?: unknown) => void,
 ) => void;
+
+/** A handler for `app.use`, which runs this stage alone, with the stage's plan for `createChain`. */
+export type StageHandler = RequestHandler & { readonly plan: StagePlan };
+
+/** Creates a stage with options; carries the definition for configurations and documents. */
+export interface StageFactory<Options = unknown> {
+  (options?: Options): StageHandler;
+  /** The stage's name in configurations, metrics and spans. */
+  readonly stageName: string;
+  /** The zod schema of its options. */
+  readonly schema: z.ZodType<unknown, Options>;
+}
+
+/** Whether a module's export was returned by `defineStage`, of this copy of the package or another. */
+export function isStageFactory(value: unknown): value is StageFactory {
+  return typeof value === 'function' && 'stageName' in value && 'schema' in value;
+}

@@ -1,4 +1,4 @@
-import type { StageHandler } from '../chain/define-stage.ts';
+import type { StageHandler } from '../chain/stage-plan.ts';
 import type { AnyDialectDefinition } from '../dialects/define-dialect.ts';
 import type { PostgresPool } from '../stores/records/postgres-pool.ts';
 import type { AnyProviderDefinition } from '../upstream/adapter.ts';

@@ -1,8 +1,8 @@
 import { ZodError } from 'zod';
 import { builtInStages, defaultStages } from '../../plugins/index.ts';
-import { isStageFactory, type StageFactory } from '../chain/define-stage.ts';
 import { nameTaken, planOf } from '../chain/given-stage.ts';
 import type { StagePlan } from '../chain/stage-plan.ts';
+import { isStageFactory, type StageFactory } from '../chain/stage-plan.ts';
 import { type ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
 import { suggested } from '../diagnostics/suggestion.ts';
 import { asObject, isObject, type Json } from '../json-object.ts';

@@ -6,7 +6,7 @@ import { originOf } from '../exchange/log-error.ts';
 import { withoutPrompt } from '../exchange/prompt-filter.ts';
 import { stageRecords } from '../exchange/stage-record.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Ledger } from '../stores/ledger/ledger.ts';
+import type { LedgerRow } from '../stores/records/ledger-entry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { epochOf } from '../telemetry/tracing.ts';
 import { storable } from '../text/printable.ts';
@@ -22,7 +22,7 @@ import { lineShare } from './log-sample.ts';
 export function settle(
   exchange: Exchange,
   metrics: Metrics,
-  ledger?: Pick<Ledger, 'record'>,
+  ledger?: { record(row: LedgerRow): void },
   log_sample = 1,
 ): Outcome {
   // Without a price the tokens are still worth a row.
