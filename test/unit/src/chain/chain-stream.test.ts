@@ -84,26 +84,6 @@ describe('a stream through the stages', () => {
     expect(closed.sort()).toEqual(['a', 'b', 'source']);
   });
 
-  it('closes what is below a stage that throws, and fails with its error', async () => {
-    const closed: string[] = [];
-    const bug = new Error('bug');
-    const throwing: Stage = {
-      name: 'throwing',
-      onStream: () =>
-        fromGenerator(async function* (chunks) {
-          for await (const chunk of chunks) {
-            yield chunk;
-            throw bug;
-          }
-        }),
-    };
-    const { passage } = entered([passing('a', closed), throwing, passing('b', closed)]);
-    const { chunks, fault } = await collected(through(passage, endless(closed)));
-    expect(fault).toBe(bug);
-    expect(chunks).toHaveLength(1);
-    expect(closed.sort()).toEqual(['a', 'b', 'source']);
-  });
-
   it('cancels the transformers that it has when a later stage fails to make its own', () => {
     const cancelled: string[] = [];
     const made: Stage = {
@@ -127,33 +107,5 @@ describe('a stream through the stages', () => {
     expect(() => through(entered([promising]).passage, streamOf([]))).toThrow('returned a promise');
     late.resolve({ transform() {}, cancel: cancelled.resolve });
     await cancelled.promise;
-  });
-
-  it('passes an error of its source through all stages, which may still flush', async () => {
-    const fault = new Error('reset');
-    const holding: Stage = {
-      name: 'holding',
-      onStream: () =>
-        fromGenerator(async function* (chunks) {
-          let held: Chunk | undefined;
-          try {
-            for await (const chunk of chunks) {
-              if (held) yield held;
-              held = chunk;
-            }
-          } finally {
-            if (held) yield held;
-          }
-        }),
-    };
-    const { passage } = entered([passing('a', []), holding, holding]);
-    const given = [chunkOf({ content: 'x' }), chunkOf({ content: 'y' })];
-    expect(await collected(through(passage, streamOf(given, fault)))).toEqual({ chunks: given, fault });
-  });
-
-  it('passes unchanged where no stage transforms it', async () => {
-    const { passage } = entered([{ name: 'idle' }]);
-    const chunk = chunkOf({ content: 'x' });
-    expect((await collected(through(passage, streamOf([chunk])))).chunks).toEqual([chunk]);
   });
 });

@@ -184,25 +184,6 @@ describe('the duration of a stage', () => {
     expect((await seconds())['stage=ahead,hook=onStream']).toBeLessThan(0.2);
   });
 
-  it('includes what an asynchronous hook awaits', async () => {
-    const stage: Stage = {
-      name: 'a',
-      onHeaders: () => work(30),
-      onRequest: () => wait(50),
-      onReply: async (_, given) => {
-        await wait(50);
-        return given;
-      },
-    };
-    const { passage, settle, seconds } = measured([stage]);
-    await passage.onHeaders();
-    await passage.onRequest();
-    await passage.onReply(reply);
-    settle();
-    for (const hook of ['onHeaders', 'onRequest', 'onReply'])
-      expect((await seconds())[`stage=a,hook=${hook}`]).toBeGreaterThan(0.025);
-  });
-
   it('is observed for a stream whose reader left', async () => {
     const { passage, settle, counts } = measured([{ name: 'a', onStream: pass }]);
     for await (const _ of through(passage, streamOf([chunkOf({ content: 'x' })]))) break;

@@ -348,21 +348,6 @@ describe('a generator as a transformer', () => {
     expect(made).toBe(0);
     stream.stop();
   });
-
-  it('ends the stream and its upstream when it returns', async () => {
-    const first = fromGenerator(async function* (chunks) {
-      for await (const chunk of chunks) {
-        yield chunk;
-        return;
-      }
-    });
-    const { into, seen, told } = pushedThrough(first);
-    await turn();
-    into.chunk(text('a'));
-    await turn();
-    expect(seen).toEqual(['a', 'end']);
-    expect(told).toEqual(['resume', 'stop']);
-  });
 });
 
 function fail(): never {

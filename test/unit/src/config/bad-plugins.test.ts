@@ -156,66 +156,42 @@ describe('create of a plugin', () => {
     throw new Error('no database');
   };
 
-  it('that throws is one sentence', async () => {
-    expect(await made(stage(broken))).toEqual([
-      'options.stages[0]: create of the stage mine threw: no database',
-    ]);
-    expect(await made(dialect(broken))).toEqual(['options.dialects[0]: cannot be created: no database']);
-    expect(await made(adapter(broken), { providers })).toEqual([
-      'providers.local.adapter: cannot be created: no database',
-    ]);
-  });
-
-  it('that returns a promise is one sentence', async () => {
-    expect(await made(stage(async () => ({})))).toEqual([
-      `options.stages[0]: hooks of the stage mine: ${promise}`,
-    ]);
-    expect(await made(dialect(async () => ({})))).toEqual([
-      `options.dialects[0]: what create of the dialect mine returns: ${promise}`,
-    ]);
-    expect(
-      await made(
-        adapter(async () => ({})),
-        { providers },
-      ),
-    ).toEqual([
-      'providers.local.adapter: what create of the adapter mine returns: must not be a promise; create and all methods of an adapter are synchronous',
-    ]);
-  });
-
-  it('that returns nothing useful is one sentence', async () => {
-    expect(await made(stage(() => undefined))).toEqual([
-      expect.stringMatching(/^options\.stages\[0\]: hooks of the stage mine: /),
-    ]);
-    expect(
-      await made(
-        adapter(() => undefined),
-        { providers },
-      ),
-    ).toEqual([
-      'providers.local.adapter: create of the adapter mine: returned nothing; it must return the adapter',
-    ]);
-    const parts = { providerName: 'mine', encode() {}, openStream() {} };
-    expect(
-      await made(
-        adapter(() => parts),
-        { providers },
-      ),
-    ).toEqual([
-      'providers.local.adapter: what create of the adapter mine returns: decodeReply: must be a function: it returns the canonical reply',
-    ]);
-    const misspelt = { ...parts, decodeReply() {}, credentials() {} };
-    expect(
-      await made(
-        adapter(() => misspelt),
-        { providers },
-      ),
-    ).toEqual([
-      "providers.local.adapter: what create of the adapter mine returns: credentials: is no method of an adapter; did you mean 'credential'?",
-    ]);
-    expect(await made(dialect(() => ({ parse() {}, renderReply() {} })))).toEqual([
-      'options.dialects[0]: what create of the dialect mine returns: renderStream: must be a function: it returns the renderer of a stream',
-    ]);
+  const parts = { providerName: 'mine', encode() {}, openStream() {} };
+  it.each<[string, object, string]>([
+    ['of a stage throws', stage(broken), 'options.stages[0]: create of the stage mine threw: no database'],
+    ['of a dialect throws', dialect(broken), 'options.dialects[0]: cannot be created: no database'],
+    ['of an adapter throws', adapter(broken), 'providers.local.adapter: cannot be created: no database'],
+    ['of a stage waits', stage(async () => ({})), `options.stages[0]: hooks of the stage mine: ${promise}`],
+    ['of a dialect waits', dialect(async () => ({})), `create of the dialect mine returns: ${promise}`],
+    [
+      'of an adapter waits',
+      adapter(async () => ({})),
+      'adapter mine returns: must not be a promise; create and all',
+    ],
+    ['of a stage returns nothing', stage(() => undefined), 'options.stages[0]: hooks of the stage mine: '],
+    [
+      'of an adapter returns nothing',
+      adapter(() => undefined),
+      'returned nothing; it must return the adapter',
+    ],
+    [
+      'of an adapter lacks a method',
+      adapter(() => parts),
+      'decodeReply: must be a function: it returns the canonical',
+    ],
+    [
+      'of an adapter misspells a method',
+      adapter(() => ({ ...parts, decodeReply() {}, credentials() {} })),
+      "credentials: is no method of an adapter; did you mean 'credential'?",
+    ],
+    [
+      'of a dialect lacks a method',
+      dialect(() => ({ parse() {}, renderReply() {} })),
+      'renderStream: must be a function: it returns the renderer of a stream',
+    ],
+  ])('is one sentence where that %s', async (_, options, sentence) => {
+    const config = 'adapters' in options ? { providers } : {};
+    expect(await made(options, config)).toEqual([expect.stringContaining(sentence)]);
   });
 });
 

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
 import type { GatewayConfig } from '../../../../src/config/schema.ts';
-import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
+import { mistakesOf, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
 const file = temporaryFiles();
 
@@ -80,12 +80,6 @@ describe('a valid configuration', () => {
     expect(given).toEqual(before);
   });
 
-  it('loads from YAML and from JSON', async () => {
-    const text = `providers: { local: { adapter: vllm, base_url: "http://a/v1" } }\nmodels:\n  - id: a/small${modelInYaml}`;
-    for (const path of [file('a.yaml', text), file('a.json', JSON.stringify(sampleConfig()))])
-      expect((await loadConfig(path)).models).toHaveLength(1);
-  });
-
   it('needs no rate-limit while nothing is limited', async () => {
     const { stages } = await loadConfig(sampleConfig({ plans: { open: {} }, stages: ['auth'] }));
     expect(stages).toHaveLength(1);
@@ -149,27 +143,6 @@ describe('a valid configuration', () => {
 });
 
 describe('an environment variable', () => {
-  it('is expanded once in any string', async () => {
-    const given = sampleConfig({
-      providers: {
-        local: { adapter: 'vllm', base_url: 'http://${HOST_OF_IT}:8000/v1', headers: { 'x-a': '${A}-${A}' } },
-      },
-    });
-    const { providers } = await loadConfig(given, { HOST_OF_IT: 'gpu-1', A: '${B}' });
-    expect(providers[0]!.config).toMatchObject({
-      base_url: 'http://gpu-1:8000/v1',
-      headers: { 'x-a': '${B}-${B}' },
-    });
-  });
-
-  it('is reported once per place when it is missing', async () => {
-    const keys = [{ value: '${FIRST}' }, { value: 'sk-${SECOND}' }];
-    expect(await mistakesOf(sampleConfig({ accounts: { a: { keys } } }), {})).toEqual([
-      'accounts.a.keys[0].value: the environment variable FIRST is not set',
-      'accounts.a.keys[1].value: the environment variable SECOND is not set',
-    ]);
-  });
-
   it('reaches the options of stages, even when another part is invalid', async () => {
     const stages = [{ validation: { unknown_parameters: '${POLICY}' } }];
     const server = { open: true };

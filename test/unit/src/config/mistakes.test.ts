@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { adminSchema, configSchema, type GatewayConfig } from '../../../../src/config/schema.ts';
+import type { GatewayConfig } from '../../../../src/config/schema.ts';
 import { providerBaseSchema } from '../../../../src/upstream/http/provider-schema.ts';
 import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
@@ -12,61 +12,89 @@ describe('an invalid configuration', () => {
   const local = sampleConfig().providers.local!;
   const account = (changes: object) => sampleConfig({ accounts: { demo: changes } });
 
-  it.each<[string, object, string[]]>([
+  const provider = (fields: object) => sampleConfig({ providers: { local: { ...local, ...fields } } });
+  const plan = (free: object) => sampleConfig({ plans: { free } });
+  const demo = { limits: { models: { 'aion-labs/aion-3.5': { tokens_per_day: 1 } } } };
+
+  it.each<[object, string]>([
     [
-      'an unknown key at the top level',
       sampleConfig({ sever: {} }),
-      [
-        `sever: unknown name; did you mean 'server'? Accepted here: ${Object.keys(configSchema.shape).join(', ')}`,
-      ],
+      "sever: unknown name; did you mean 'server'? Accepted here: server, admin, ",
+    ],
+    [sampleConfig({ admin: { prot: 1 } }), "admin.prot: unknown name; did you mean 'port'? Accepted here: "],
+    [
+      provider({ max_tokens_field: 'max_tokens' }),
+      `providers.local.max_tokens_field: unknown name; accepted here: ${Object.keys(providerBaseSchema.shape).join(', ')}, adapter, thinking_switches`,
     ],
     [
-      'an unknown key below',
-      sampleConfig({ admin: { prot: 1 } }),
-      [
-        `admin.prot: unknown name; did you mean 'port'? Accepted here: ${Object.keys(adminSchema.shape).join(', ')}`,
-      ],
-    ],
-    [
-      'an unknown key of a provider',
-      sampleConfig({ providers: { local: { ...local, max_tokens_field: 'max_tokens' } } }),
-      [
-        `providers.local.max_tokens_field: unknown name; accepted here: ${Object.keys(providerBaseSchema.shape).join(', ')}, adapter, thinking_switches`,
-      ],
-    ],
-    [
-      'an unknown key of an API key',
       account({ keys: [{ valeu: 'sk-12345678' }] }),
-      ['accounts.demo.keys[0]: must be an object with one name: value or sha256'],
+      'demo.keys[0]: must be an object with one name: value or sha256',
     ],
-    ['a missing section', { models: sampleConfig().models }, ['providers: is required: an object']],
+    [{ models: sampleConfig().models }, 'providers: is required: an object'],
+    [sampleConfig({ server: { port: 'x' } }), 'server.port: must be a number'],
     [
-      'a wrong type',
-      sampleConfig({ server: { port: 'x' } }),
-      [expect.stringMatching(/^server\.port: .*number/) as unknown as string],
-    ],
-    [
-      'an effort that the adapter cannot express',
       withModel({ reasoning_effort: { supported: true, levels: ['low', 'ultra'], default: 'low' } }),
-      [
-        "models[0].reasoning_effort.levels[1]: the adapter vllm has no words for 'ultra'; say in effort_map.ultra what is sent",
-      ],
+      "models[0].reasoning_effort.levels[1]: the adapter vllm has no words for 'ultra'; say in effort_map.ultra",
     ],
-    ['no models', sampleConfig({ models: [] }), ['models: must list at least one model']],
+    [sampleConfig({ models: [] }), 'models: must list at least one model'],
     [
-      'an unknown adapter',
-      sampleConfig({ providers: { local: { ...local, adapter: 'vlm' } } }),
-      [
-        "providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic; not 'vlm'; did you mean 'vllm'? (or a path such as ./my-server.ts, or a package)",
-      ],
+      provider({ adapter: 'vlm' }),
+      "anthropic; not 'vlm'; did you mean 'vllm'? (or a path such as ./my-server.ts, or a",
+    ],
+    [sampleConfig({ log: { level: 'wran' } }), "trace, silent; not 'wran'; did you mean 'warn'?"],
+    [
+      provider({ adapter: undefined }),
+      'providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, ',
+    ],
+    [provider({ base_url: 'ftp://a' }), 'providers.local.base_url: must be an http:// or https:// address'],
+    [account({ keys: [{ value: 'short' }] }), 'accounts.demo.keys[0].value: must have at least 8 characters'],
+    [
+      account({ keys: [{ sha256: 'xyz' }] }),
+      'keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits',
     ],
     [
-      'a value outside a fixed set',
-      sampleConfig({ log: { level: 'wran' } }),
-      [
-        "log.level: must be one of: fatal, error, warn, info, debug, trace, silent; not 'wran'; did you mean 'warn'?",
-      ],
+      withModel({ pricing: { prompt: '7e-7', completion: '1' } }),
+      'pricing.prompt: must be a decimal string without',
     ],
+    [withModel({ id: 'small' }), 'models[0].id: must have the form <vendor>/<model_name>'],
+    [
+      withModel({ starts_in_reasoning: 'yes' }),
+      'models[0].starts_in_reasoning: must be true, false or "auto"',
+    ],
+    [
+      withModel({ upstreams: [{ provider: 'remote', model: 'm' }] }),
+      "there is no provider 'remote'; there are: local",
+    ],
+    [
+      withModel({ effort_map: { huge: {} } }),
+      'models[0].effort_map.huge: is not one of reasoning_effort.levels',
+    ],
+    [
+      sampleConfig({ models: Array(2).fill(sampleConfig().models[0]) }),
+      'models[1].id: aion-labs/aion-3.5 is listed twice',
+    ],
+    [account({ plan: 'gold' }), "accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
+    [
+      plan({ request_per_minute: 5 }),
+      "request_per_minute: unknown name; did you mean 'requests_per_minute'? Accepted",
+    ],
+    [
+      plan({ usd_per_month: '5 dollars' }),
+      'plans.free.usd_per_month: must be an amount above 0 with at most 9 decimal',
+    ],
+    [
+      sampleConfig({ plans: { free: { requests_per_minute: 1 } }, stages: ['auth', 'validation'] }),
+      'stages: must list rate-limit: nothing else holds the limits of plans.free',
+    ],
+    [
+      sampleConfig({ accounts: { demo }, stages: ['auth'] }),
+      'stages: must list rate-limit: nothing else holds the limits of accounts.demo',
+    ],
+  ])('is rejected with its path and what is accepted (case %#)', async (given, expected) => {
+    expect(await mistakesOf(given as GatewayConfig)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it.each<[string, object, string[]]>([
     [
       'a misspelt stage, provider and plan',
       {
@@ -78,85 +106,10 @@ describe('an invalid configuration', () => {
       [
         "models[0].upstreams[0].provider: there is no provider 'Local'; did you mean 'local'? There are: local",
         "accounts.demo.plan: there is no plan 'fere'; did you mean 'free'? There are: free",
-        expect.stringMatching(/^stages\[0\]: there is no stage 'auht'; did you mean 'auth'\? Built in are: /),
-        expect.stringMatching(
-          /^stages\[1\]\.rate_limit: there is no stage 'rate_limit'; did you mean 'rate-limit'\? Built in are: /,
-        ),
-        "stages[2].validation.unknown_parameters: must be one of: ignore, reject; not 'rejct'; did you mean 'reject'?",
-        "stages[2].validation.max_choice: unknown name; did you mean 'max_choices'? Accepted here: unknown_parameters, max_tokens_above_cap, max_choices",
-      ] as string[],
-    ],
-    [
-      'a missing adapter',
-      sampleConfig({ providers: { local: { base_url: 'http://a' } } }),
-      [
-        'providers.local.adapter: must be one of: openai, vllm, sglang, llama-cpp, openrouter, anthropic (or a path such as ./my-server.ts, or a package)',
-      ],
-    ],
-    [
-      'an unsupported URL scheme',
-      sampleConfig({ providers: { local: { ...local, base_url: 'ftp://a' } } }),
-      ['providers.local.base_url: must be an http:// or https:// address'],
-    ],
-    [
-      'a short key',
-      account({ keys: [{ value: 'short' }] }),
-      ['accounts.demo.keys[0].value: must have at least 8 characters'],
-    ],
-    [
-      'an invalid digest',
-      account({ keys: [{ sha256: 'xyz' }] }),
-      ['accounts.demo.keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits'],
-    ],
-    [
-      'a price with an exponent',
-      withModel({ pricing: { prompt: '7e-7', completion: '1' } }),
-      [
-        'models[0].pricing.prompt: must be a decimal string without exponent and with at most 12 decimals, such as "0.0000007"',
-      ],
-    ],
-    [
-      'an id without a vendor',
-      withModel({ id: 'small' }),
-      ['models[0].id: must have the form <vendor>/<model_name>'],
-    ],
-    [
-      'starts_in_reasoning',
-      withModel({ starts_in_reasoning: 'yes' }),
-      ['models[0].starts_in_reasoning: must be true, false or "auto"'],
-    ],
-    [
-      'an unknown provider',
-      withModel({ upstreams: [{ provider: 'remote', model: 'm' }] }),
-      ["models[0].upstreams[0].provider: there is no provider 'remote'; there are: local"],
-    ],
-    [
-      'an effort outside the levels',
-      withModel({ effort_map: { huge: {} } }),
-      ['models[0].effort_map.huge: is not one of reasoning_effort.levels'],
-    ],
-    [
-      'a model listed twice',
-      sampleConfig({ models: [sampleConfig().models[0], sampleConfig().models[0]] }),
-      ['models[1].id: aion-labs/aion-3.5 is listed twice'],
-    ],
-    [
-      'an unknown plan',
-      account({ plan: 'gold' }),
-      ["accounts.demo.plan: there is no plan 'gold'; there are: (none)"],
-    ],
-    [
-      'an unknown limit',
-      sampleConfig({ plans: { free: { request_per_minute: 5 } } }),
-      [
-        "plans.free.request_per_minute: unknown name; did you mean 'requests_per_minute'? Accepted here: requests_per_minute, tokens_per_minute, tokens_per_day, concurrent_requests, usd_per_month, models",
-      ],
-    ],
-    [
-      'an invalid amount',
-      sampleConfig({ plans: { free: { usd_per_month: '5 dollars' } } }),
-      [
-        'plans.free.usd_per_month: must be an amount above 0 with at most 9 decimal places, such as 5 or "0.50"',
+        "stages[0]: there is no stage 'auht'; did you mean 'auth'? Built in are: ",
+        "stages[1].rate_limit: there is no stage 'rate_limit'; did you mean 'rate-limit'? Built in are: ",
+        "validation.unknown_parameters: must be one of: ignore, reject; not 'rejct'; did you mean 'reject'?",
+        "stages[2].validation.max_choice: unknown name; did you mean 'max_choices'? Accepted here: unknown_",
       ],
     ],
     [
@@ -168,22 +121,9 @@ describe('an invalid configuration', () => {
         },
       }),
       [
-        "plans.free.models.aion-labs/aion-9: there is no model 'aion-labs/aion-9'; did you mean 'aion-labs/aion-3.5'? There are: aion-labs/aion-3.5",
+        "plans.free.models.aion-labs/aion-9: there is no model 'aion-labs/aion-9'; did you mean 'aion-labs/aion-3.5'?",
         "accounts.demo.limits.models.small: there is no model 'small'; there are: aion-labs/aion-3.5",
       ],
-    ],
-    [
-      'limits of a plan that no stage enforces',
-      sampleConfig({ plans: { free: { requests_per_minute: 1 } }, stages: ['auth', 'validation'] }),
-      ['stages: must list rate-limit: nothing else holds the limits of plans.free'],
-    ],
-    [
-      'limits of an account on one model that no stage enforces',
-      sampleConfig({
-        accounts: { demo: { limits: { models: { 'aion-labs/aion-3.5': { tokens_per_day: 1 } } } } },
-        stages: ['auth'],
-      }),
-      ['stages: must list rate-limit: nothing else holds the limits of accounts.demo'],
     ],
     [
       'limits of the stage on an unknown model, and its own plans',
@@ -199,15 +139,10 @@ describe('an invalid configuration', () => {
       ],
     ],
     [
-      'limits that are enforced before the account is known',
-      sampleConfig({ plans: { free: { tokens_per_day: 1 } }, stages: ['rate-limit', 'auth'] }),
-      ['stages[0]: must come after auth, which finds the account that is limited'],
-    ],
-    [
       'keys from two sources, one a missing file',
-      sampleConfig({ providers: { local: { ...local, api_key: 'k', api_key_file: './no-such-file' } } }),
+      provider({ api_key: 'k', api_key_file: './no-such-file' }),
       [
-        'providers.local.api_key_file: only one of api_key, api_keys, api_key_file may be given; there are: api_key, api_key_file',
+        'only one of api_key, api_keys, api_key_file may be given; there are: api_key, api_key_file',
         'providers.local.api_key_file: cannot be read: ENOENT',
       ],
     ],
@@ -223,7 +158,7 @@ describe('an invalid configuration', () => {
         ],
       }),
       [
-        'passthrough[0].path: must be a path below /v1, such as /v1/embeddings, or all paths below one, such as /v1/files/*',
+        'passthrough[0].path: must be a path below /v1, such as /v1/embeddings, or all paths below one',
         'passthrough[2].forward_headers[0]: is never passed on: it belongs to the client or its connection',
         "passthrough[1].path: /v1/chat/completions is the gateway's own and cannot be let through",
         "passthrough[2].provider: there is no provider 'remote'; there are: local",
@@ -231,8 +166,9 @@ describe('an invalid configuration', () => {
         'passthrough[3].path: /v1/embeddings is listed twice',
       ],
     ],
-  ])('is rejected with paths and accepted values: %s', async (_, given, expected) => {
-    expect(await mistakesOf(given as GatewayConfig)).toEqual(expected);
+  ])('is rejected with all mistakes: %s', async (_, given, expected) => {
+    const found = await mistakesOf(given as GatewayConfig);
+    expect(found).toEqual(expected.map(mistake => expect.stringContaining(mistake)));
   });
 
   it.each(['mysql://h/d', 'sqlite:', 'sqlite://a.db', 'sqlite::memory:', 'postgres://', './a.db'])(

@@ -47,55 +47,6 @@ describe('a conversation for the Messages API', () => {
     });
   });
 
-  it('alternates roles by merging neighbours of one role', () => {
-    expect(
-      sent(
-        user('a'),
-        user([
-          { type: 'text', text: 'b' },
-          { type: 'text', text: 'c' },
-        ]),
-        { role: 'assistant', content: 'd' },
-        { role: 'assistant', content: 'e' },
-        user('f'),
-      ).turns,
-    ).toEqual([
-      ['user', [text('a'), text('b'), text('c')]],
-      ['assistant', [text('d'), text('e')]],
-      ['user', [text('f')]],
-    ]);
-  });
-
-  it('puts calls and results in blocks, the results of one turn in one message', () => {
-    expect(sent(user(), calling('a', 'b'), result('a'), result('b', '6'), user('Sum?')).turns).toEqual([
-      ['user', [text('Roll.')]],
-      ['assistant', [use('a'), use('b')]],
-      ['user', [used('a'), used('b', '6'), text('Sum?')]],
-    ]);
-  });
-
-  it('says which result is the failure of its call', () => {
-    const failure: Message = { ...result('a', 'No die.'), is_error: true };
-    expect(sent(user(), calling('a', 'b'), failure, result('b')).turns[2]).toEqual([
-      'user',
-      [{ ...used('a', 'No die.'), is_error: true }, used('b')],
-    ]);
-  });
-
-  it('puts text before calls', () => {
-    expect(sent(user(), { ...calling('a'), content: 'Rolling.' }, result('a')).turns[1]).toEqual([
-      'assistant',
-      [text('Rolling.'), use('a')],
-    ]);
-  });
-
-  it('puts results before text, wherever they stood', () => {
-    expect(sent(user(), calling('a'), user('Well?'), result('a')).turns[2]).toEqual([
-      'user',
-      [used('a'), text('Well?')],
-    ]);
-  });
-
   it('drops empty text, since the API rejects it', () => {
     expect(
       sent(
@@ -167,54 +118,10 @@ describe('a conversation for the Messages API', () => {
 });
 
 const cache_control = { type: 'ephemeral' as const, ttl: '1h' };
-const png = 'data:image/png;base64,iVBORw0KGgo=';
-
-describe('images for the Messages API', () => {
-  it('are blocks with an address or the image itself, also in the results of tools', () => {
-    const parts: Message['content'] = [
-      { type: 'text', text: 'What is this?' },
-      { type: 'image_url', image_url: { url: png, detail: 'low' } },
-      { type: 'image_url', image_url: { url: 'https://example.com/a.png' }, cache_control },
-    ];
-    const blocks = [
-      text('What is this?'),
-      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
-      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
-    ];
-    const marked = { ...blocks[2], cache_control };
-    expect(sent(user(parts), calling('a'), result('a', parts)).turns).toEqual([
-      ['user', [blocks[0], blocks[1], marked]],
-      ['assistant', [use('a')]],
-      // A mark on the last part of a result is one on the result.
-      ['user', [{ type: 'tool_result', tool_use_id: 'a', content: blocks, cache_control }]],
-    ]);
-  });
-});
 
 describe('cache marks for the Messages API', () => {
   const marked = (words: string) => ({ type: 'text' as const, text: words, cache_control });
   const rolling = { ...calling('a'), content: [marked('Rolling.')] };
-
-  it('stand on the blocks of the system prompt, texts, calls and tools', () => {
-    const [{ tool_calls }] = [calling('a')];
-    const { system, tools, messages } = bodyOf({
-      messages: [
-        { role: 'system', content: [text('Be brief.') as never, marked('Be kind.')] },
-        { role: 'system', content: 'Be quick.' },
-        user([marked('Roll.')]),
-        { ...calling('a'), tool_calls: [{ ...tool_calls![0]!, cache_control }] },
-        result('a'),
-      ],
-      tools: [{ type: 'function', function: { name: 'roll' }, cache_control }],
-    });
-    expect(system).toEqual([text('Be brief.'), marked('Be kind.'), text('Be quick.')]);
-    expect(tools).toMatchObject([{ name: 'roll', cache_control }]);
-    expect(messages).toEqual([
-      { role: 'user', content: [marked('Roll.')] },
-      { role: 'assistant', content: [{ ...use('a'), cache_control }] },
-      { role: 'user', content: [used('a')] },
-    ]);
-  });
 
   it('are the last four where there are more, and the others are named', () => {
     const { body, ignored } = encoded({

@@ -3,7 +3,7 @@ import { addDetails } from '../../../../../plugins/providers/openrouter/reasonin
 import type { Chunk, Completion, Message, ReasoningDetail } from '../../../../../src/canonical.ts';
 import { ReplyAssembler } from '../../../../../src/exchange/assemble-reply.ts';
 import type { Adapter } from '../../../../../src/upstream/adapter.ts';
-import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
+import { adapterOf, fixtureOf } from '../../../../support/provider-fixtures.ts';
 import { type ReadStream, readStream } from '../../../read-stream.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 
@@ -70,15 +70,6 @@ describe.each(Object.entries(ways))('an OpenRouter turn that arrived %s', (_, co
     come(adapter);
     for (const one of [adapter, adapterOf('openrouter')])
       expect(one.encode(sampleRequest({ messages }), target).body.messages).toEqual(messages);
-  });
-});
-
-describe('an OpenRouter turn without calls', () => {
-  it('is not cached', () => {
-    const adapter = adapterOf('openrouter');
-    const { stream, choices } = fixtureOf('openrouter', 'answer');
-    const { chunks } = readStream(adapter.openStream(), [Buffer.from(stream)]);
-    expect(assembledReply(chunks).choices).toEqual(choices);
   });
 });
 

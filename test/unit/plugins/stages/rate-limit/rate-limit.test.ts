@@ -2,8 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { estimatePromptTokens } from '../../../../../plugins/stages/rate-limit/request-charge.ts';
 import { Catalog } from '../../../../../src/catalog/catalog.ts';
+import type { Account } from '../../../../../src/stores/accounts/accounts.ts';
 import { outcomeOf } from '../../../../../src/settlement/settle.ts';
 import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
+import type { Plan } from '../../../../../src/stores/limits/plan-limits.ts';
 import type { StateStore } from '../../../../../src/stores/limits/state-store.ts';
 import { pluginMetrics } from '../../../../../src/telemetry/metric-factory.ts';
 import type { FakeClock } from '../../../../support/fake-clock.ts';
@@ -255,17 +257,17 @@ describe('a rate-limited exchange', () => {
 });
 
 describe('the limits of an account', () => {
-  it('are those of its plan, overridden by its own', async () => {
-    const limited = new LimitedStage({ requests_per_minute: 1 });
-    const account = ownLimits({ requests_per_minute: 2 }, 'tested');
-    for (let at = 0; at < 2; at++) await limited.admitted({}, account);
-    await limited.refused({}, account);
-  });
-
-  it('are its own when it has no plan', async () => {
-    const limited = new LimitedStage(undefined);
-    const account = ownLimits({ requests_per_minute: 1 });
-    await limited.admitted({}, account);
+  const once = { requests_per_minute: 1 };
+  const twice = { requests_per_minute: 2 };
+  it.each<[string, Plan | undefined, object, Account | undefined, number]>([
+    ['are those of its plan, overridden by its own', once, {}, ownLimits(twice, 'tested'), 2],
+    ['are its own when it has no plan', undefined, {}, ownLimits(once), 1],
+    ['default to those of the stage', plan, { limits: once }, { id: 'b', plan: undefined, limits: {} }, 1],
+    ['are not those of the stage when it has a plan', twice, { limits: once }, undefined, 2],
+    ['come from the plans of the stage when it has some', plan, { plans: { tested: once } }, undefined, 1],
+  ])('%s', async (_, plan, options, account, admitted) => {
+    const limited = new LimitedStage(plan, { options });
+    for (let at = 0; at < admitted; at++) await limited.admitted({}, account);
     await limited.refused({}, account);
   });
 
@@ -276,16 +278,6 @@ describe('the limits of an account', () => {
       const { replyHeaders } = await limited.admitted({}, account);
       expect(replyHeaders).toEqual({});
     }
-  });
-
-  it('default to those of the stage', async () => {
-    const limited = new LimitedStage(plan, { options: { limits: { requests_per_minute: 1 } } });
-    for (const id of ['b', 'c']) {
-      await limited.admitted({}, { id, plan: undefined });
-      await limited.refused({}, { id, plan: undefined, limits: {} });
-    }
-    await limited.admitted();
-    await limited.admitted();
   });
 
   it('are one shared set for all requests without an account', async () => {
@@ -338,12 +330,6 @@ describe('the limits of an account', () => {
   it('are harmless when they name a model that the catalog no longer has', async () => {
     const limited = new LimitedStage(plan);
     await limited.admitted({}, ownLimits({ models: { 'a/gone': { tokens_per_day: 5 } } }));
-  });
-
-  it('come from the plans of the stage when it has some', async () => {
-    const limited = new LimitedStage(plan, { options: { plans: { tested: { requests_per_minute: 1 } } } });
-    await limited.admitted();
-    await limited.refused();
   });
 });
 

@@ -29,21 +29,6 @@ const deltas = (chunks: readonly Chunk[], index = 0): Delta[] =>
 describe('joining reasoning into the text of a stream', () => {
   it.each<{ name: string; given: Delta[]; expected: Delta[] }>([
     {
-      name: 'reasoning, then an answer',
-      given: [
-        { reasoning: 'The user' },
-        { reasoning: ' greets me.' },
-        { content: 'Hello' },
-        { content: ' there.' },
-      ],
-      expected: [
-        { content: '<think>The user' },
-        { content: ' greets me.' },
-        { content: '</think>Hello' },
-        { content: ' there.' },
-      ],
-    },
-    {
       name: 'both in one delta',
       given: [{ reasoning: 'One.', content: 'Yes.' }, { content: ' More.' }],
       expected: [{ content: '<think>One.</think>Yes.' }, { content: ' More.' }],

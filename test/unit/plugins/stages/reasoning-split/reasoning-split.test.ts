@@ -2,24 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { reasoningSplit } from '../../../../../plugins/stages/reasoning-split/index.ts';
 import type { Chunk, Message } from '../../../../../src/canonical.ts';
-import { thinkTexts } from '../../../../fixtures/think-texts.ts';
 import { assembled, chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 import { type Asked, call, choiceOf, replied, stageOf, streamed } from './split-stage.ts';
 import { thinkText } from './think-text.ts';
-
-describe('the reasoning-split stage on the fixtures', () => {
-  it.each(thinkTexts)(
-    'splits a whole reply and a stream alike: $name',
-    async ({ text, implicit = false, reasoning, content }) => {
-      const asked = { model: { starts_in_reasoning: implicit } };
-      expect(replied(asked, { content: text })).toMatchObject({ reasoning, content });
-      const { chunks } = await stageOf(asked).stream([chunkOf({ content: text }), chunkOf({}, 'stop')]);
-      expect(assembled(chunks)).toEqual({ reasoning, content });
-    },
-  );
-});
 
 describe('the reasoning-split stage on any interleaved choices', () => {
   it('gives the same for streams as for whole replies, each choice for itself', async () => {

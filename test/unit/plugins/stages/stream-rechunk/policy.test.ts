@@ -18,33 +18,14 @@ const exchangeOf = (account: { id: string; plan?: string }, continuous_usage_sta
 };
 
 describe('the rechunk policy of a request', () => {
-  it.each([
-    [
-      'its plan',
-      { id: 'a', plan: 'free' },
-      false,
-      { coalesce_characters: 80, coalesce_ms: 100, split_characters: 0 },
-    ],
-    [
-      'the first match',
-      { id: 'acme', plan: 'free' },
-      true,
-      { coalesce_characters: 80, coalesce_ms: 100, split_characters: 0 },
-    ],
-    [
-      'all conditions together',
-      { id: 'acme' },
-      true,
-      { coalesce_characters: 0, coalesce_ms: 50, split_characters: 0 },
-    ],
-    ['its account', { id: 'acme' }, false, { coalesce_characters: 0, coalesce_ms: 50, split_characters: 5 }],
-    [
-      'the default of the stage without a match',
-      { id: 'b' },
-      false,
-      { coalesce_characters: 10, coalesce_ms: 50, split_characters: 0 },
-    ],
-  ])('is chosen by %s', (_, account, continuous, expected) => {
+  it.each<[string, { id: string; plan?: string }, boolean, [number, number, number]]>([
+    ['its plan', { id: 'a', plan: 'free' }, false, [80, 100, 0]],
+    ['the first match', { id: 'acme', plan: 'free' }, true, [80, 100, 0]],
+    ['all conditions together', { id: 'acme' }, true, [0, 50, 0]],
+    ['its account', { id: 'acme' }, false, [0, 50, 5]],
+    ['the default of the stage without a match', { id: 'b' }, false, [10, 50, 0]],
+  ])('is chosen by %s', (_, account, continuous, [coalesce_characters, coalesce_ms, split_characters]) => {
+    const expected = { coalesce_characters, coalesce_ms, split_characters };
     expect(policyOf(policies, exchangeOf(account, continuous))).toMatchObject(expected);
   });
 

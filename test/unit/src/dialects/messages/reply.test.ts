@@ -224,18 +224,6 @@ describe('a Messages stream', () => {
       [thinking('One.'), text('Yes.'), thinking('', ofOurs)],
     ],
     [
-      'has one block after the other where pieces of calls alternate',
-      [
-        ...[
-          piece(0, '{"a":', 'call_1', 'roll'),
-          piece(1, '{"b":"}', 'call_2', 'toss'),
-          { content: 'Meanwhile.' },
-        ],
-        ...[piece(0, '[1]'), piece(1, '\\"'), piece(0, '}'), piece(1, '"}')],
-      ],
-      [use('call_1', 'roll', { a: [1] }), use('call_2', 'toss', { b: '}"' }), text('Meanwhile.')],
-    ],
-    [
       'tells reasoning once that waits behind a call without a name',
       [
         ...[

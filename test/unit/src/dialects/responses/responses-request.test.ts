@@ -43,11 +43,6 @@ describe('the parser of Responses requests', () => {
   });
 
   it.each<[object, Partial<ChatRequest>]>([
-    [
-      { max_output_tokens: 1, temperature: 0 },
-      { max_tokens: 1, temperature: 0 },
-    ],
-    [{ reasoning_effort: 'low' }, { reasoning_effort: 'low' }],
     [{ reasoning_effort: 'low', reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }],
     [
       { reasoning: { effort: 'low' } },
@@ -66,7 +61,6 @@ describe('the parser of Responses requests', () => {
       { tools: [{ type: 'function', name: 'roll', description: null, parameters: null, strict: null }] },
       { tools: [{ type: 'function', function: { name: 'roll' } }] },
     ],
-    [{ tool_choice: 'required' }, { parameters: { tool_choice: 'required' } }],
     [
       { tool_choice: { type: 'function', name: 'roll' } },
       { parameters: { tool_choice: { type: 'function', function: { name: 'roll' } } } },
@@ -165,16 +159,6 @@ describe('the parser of input items', () => {
     ['a reply without text', [said([thought])], [{ ...said(''), reasoning: 'Hm.' }]],
     ['a refusal', [said([{ type: 'refusal', refusal: 'No.' }])], [said('No.')]],
     ['a name', [{ ...user, name: 'Ann' }], [{ ...user, name: 'Ann' }]],
-    [
-      'calls and then their outputs',
-      [user, call('c1'), call('c2', 'toss'), output('c1'), output('c2', [])],
-      [user, calling(null, chatCall('c1'), chatCall('c2', 'toss')), answer('c1'), answer('c2', '')],
-    ],
-    [
-      'calls of two turns',
-      [user, call('c1'), output('c1'), call('c2'), output('c2')],
-      [user, calling(null, chatCall('c1')), answer('c1'), calling(null, chatCall('c2')), answer('c2')],
-    ],
     [
       'calls behind a message, across any reasoning between',
       [

@@ -151,37 +151,25 @@ describe('the failover after a failed attempt', () => {
     },
   );
 
-  it('stops at max_attempts, and counts that', async () => {
-    const { refusal, requests, metric } = await failover([whole(500, {}), whole(500, {}), answer], {
-      max_attempts: 2,
-    });
-    expect(await refusal()).toMatchObject({ type: 'provider_error' });
-    expect(requests()).toEqual([1, 1, 0]);
-    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'attempts', value: 1 }]);
-  });
-
-  it('stops at the retry budget, and counts that', async () => {
-    const { refusal, requests, metric } = await failover([whole(500, {}), answer], {
-      retry_ratio: 0,
-      min_retries_per_second: 0,
-    });
-    expect(await refusal()).toMatchObject({ type: 'provider_error' });
-    expect(requests()).toEqual([1, 0]);
-    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'budget', value: 1 }]);
-  });
-
-  it('stops at the last upstream, and counts that', async () => {
-    const { refusal, metric } = await failover([whole(500, {}), whole(500, {})]);
-    expect(await refusal()).toMatchObject({ type: 'provider_error' });
-    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'upstreams', value: 1 }]);
-  });
-
-  it('stops where the upstream asks for more time than there is, and counts that', async () => {
-    const busy = whole(503, {}, { 'retry-after': '600' });
-    const { refusal, requests, metric } = await failover([busy], { retries_per_upstream: 1 });
-    expect(await refusal()).toMatchObject({ type: 'provider_error', headers: { 'retry-after': '600' } });
-    expect(requests()).toEqual([1]);
-    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason: 'time', value: 1 }]);
+  const busy = whole(503, {}, { 'retry-after': '600' });
+  const broken = whole(500, {});
+  it.each<[string, string[], object, number[], string]>([
+    ['at max_attempts', [broken, broken, answer], { max_attempts: 2 }, [1, 1, 0], 'attempts'],
+    [
+      'at the retry budget',
+      [broken, answer],
+      { retry_ratio: 0, min_retries_per_second: 0 },
+      [1, 0],
+      'budget',
+    ],
+    ['at the last upstream', [broken, broken], {}, [1, 1], 'upstreams'],
+    ['where the upstream asks for more time than there is', [busy], { retries_per_upstream: 1 }, [1], 'time'],
+  ])('stops %s, and counts that', async (_, scripts, options, asked, reason) => {
+    const { refusal, requests, metric } = await failover(scripts, options);
+    const headers = reason === 'time' ? { 'retry-after': '600' } : {};
+    expect(await refusal()).toMatchObject({ type: 'provider_error', headers });
+    expect(requests()).toEqual(asked);
+    expect(await metric('sluice_retries_denied_total')).toMatchObject([{ reason, value: 1 }]);
   });
 
   it('retries the only upstream with each of its other keys', async () => {

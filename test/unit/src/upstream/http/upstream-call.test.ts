@@ -129,15 +129,6 @@ describe('a body that waits for its reader', () => {
 });
 
 describe('a body with a consumer', () => {
-  it('delivers what has come, what follows, and its end', () => {
-    given(Buffer.from('a'));
-    const { told, body } = consumer();
-    call.readInto(body);
-    given(Buffer.from('b'));
-    call.onResponseEnd();
-    expect([told, call.hasBody]).toEqual([['a', 'b', 'end'], true]);
-  });
-
   it('pauses its connection while the consumer takes no more, until that resumes', () => {
     call.onRequestStart(dispatcher);
     call.readInto(consumer(false).body);

@@ -72,12 +72,6 @@ describe('the chunks of a whole reply', () => {
     );
   });
 
-  it('are one for a reply of usual size, with all its choices', () => {
-    const message = { role: 'assistant' as const, content: 'Yes.' };
-    const choices = [0, 1].map(index => ({ index, message, finish_reason: 'stop' as const }));
-    expect([...chunksOf({ choices })]).toHaveLength(1);
-  });
-
   it('all have the usage, so that a client that leaves is billed for what was generated', () => {
     const message = { role: 'assistant' as const, content: 'x'.repeat(100_000) };
     const usage = usageOf(1, 30_000);

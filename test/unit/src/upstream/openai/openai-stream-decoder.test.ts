@@ -12,24 +12,7 @@ describe('the deltas of a stream', () => {
     ['nothing', {}, {}],
     ['nulls', { content: null, reasoning: null, tool_calls: null, refusal: null }, {}],
     ['reasoning', { reasoning: 'One.' }, { reasoning: 'One.' }],
-    ['reasoning_content', { content: null, reasoning_content: 'One.' }, { reasoning: 'One.' }],
-    [
-      'reasoning beside the same in reasoning_details',
-      { content: '', reasoning: 'One.', reasoning_details: [{ type: 'reasoning.text', text: 'One.' }] },
-      { content: '', reasoning: 'One.' },
-    ],
-    ['reasoning_details alone', { reasoning_details: [{ text: 'One.' }] }, { reasoning: 'One.' }],
     ['empty reasoning, which is dropped', { reasoning: '', content: 'Yes.' }, { content: 'Yes.' }],
-    [
-      'parts',
-      {
-        content: [
-          { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
-          { type: 'text', text: 'Yes.' },
-        ],
-      },
-      { content: 'Yes.', reasoning: 'One.' },
-    ],
     ['a refusal', { refusal: 'No.' }, { refusal: 'No.' }],
   ])('are decoded from %s', (_, given, expected) => {
     expect(decoded([wire(given)])).toEqual([chunkOf(expected)]);
@@ -50,10 +33,6 @@ describe('the deltas of a stream', () => {
 describe('the finish reasons of a stream', () => {
   it.each([
     ['stop', 'stop'],
-    ['end_turn', 'stop'],
-    ['max_tokens', 'length'],
-    ['tool_use', 'tool_calls'],
-    ['content_filter', 'content_filter'],
     [null, null],
     ['', null],
   ])('turn %j into %j', (given, expected) => {

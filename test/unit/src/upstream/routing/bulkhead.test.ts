@@ -59,26 +59,6 @@ describe('the queue of a bulkhead', () => {
     bulkhead.release();
     expect(await patient.outcome).toBe('entered');
   });
-
-  it('can be left', async () => {
-    const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 1 });
-    bulkhead.acquire();
-    const waiting = bulkhead.wait(long);
-    waiting.cancel();
-    expect(await waiting.outcome).toBe('left');
-    bulkhead.release();
-    expect([bulkhead.in_flight, bulkhead.queued]).toEqual([0, 0]);
-  });
-
-  it('cannot be left by a request that already has a permit', async () => {
-    const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 1 });
-    bulkhead.acquire();
-    const waiting = bulkhead.wait(long);
-    bulkhead.release();
-    waiting.cancel();
-    expect(await waiting.outcome).toBe('entered');
-    expect(bulkhead.in_flight).toBe(1);
-  });
 });
 
 describe('a bulkhead with new limits', () => {

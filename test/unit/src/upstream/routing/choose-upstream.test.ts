@@ -34,11 +34,22 @@ function seeded(seed = 1) {
 }
 
 describe('the choice of two upstreams', () => {
-  it('follows the weights while both are healthy', () => {
+  it.each<[string, Partial<Candidate>, Partial<Candidate>, number]>([
+    ['by their weights while both are healthy', { weight: 3 }, { weight: 1 }, 0.75],
+    ['never for the busier one', { in_flight: 9 }, { in_flight: 3 }, 0],
+    ['never for the slower one', { latency_ms: 900 }, { latency_ms: 100 }, 0],
+    [
+      'by load and latency together',
+      { latency_ms: 100, in_flight: 19 },
+      { latency_ms: 1000, in_flight: 1 },
+      0.5,
+    ],
+    ['alike at small differences', { latency_ms: 110 }, { latency_ms: 100 }, 0.5],
+    ['by load alone where one latency is unknown', {}, { latency_ms: 100 }, 0.5],
+  ])('is made %s', (_, one, other, share) => {
     const random = seeded();
-    const all = [candidate('a', { weight: 3 }), candidate('b', { weight: 1 })];
-    const { a } = shares(all, () => chooseOfTwo(all, random));
-    expect(a).toBeCloseTo(0.75, 1);
+    const all = [candidate('a', one), candidate('b', other)];
+    expect(shares(all, () => chooseOfTwo(all, random)).a).toBeCloseTo(share, 1);
   });
 
   it('follows a weight of a hundredth while both are equally busy', () => {
@@ -50,37 +61,6 @@ describe('the choice of two upstreams', () => {
     const { b } = shares(all, () => chooseOfTwo(all, random));
     expect(b).toBeGreaterThan(0.005);
     expect(b).toBeLessThan(0.015);
-  });
-
-  it('prefers the less busy one', () => {
-    const all = [candidate('a', { in_flight: 9 }), candidate('b', { in_flight: 3 })];
-    expect(shares(all, () => chooseOfTwo(all, seeded()))).toEqual({ a: 0, b: 1 });
-  });
-
-  it('prefers the faster one', () => {
-    const all = [candidate('a', { latency_ms: 900 }), candidate('b', { latency_ms: 100 })];
-    expect(shares(all, () => chooseOfTwo(all, seeded()))).toEqual({ a: 0, b: 1 });
-  });
-
-  it('does not overload a fast one: load and latency are weighed together', () => {
-    const random = seeded();
-    const all = [
-      candidate('fast', { latency_ms: 100, in_flight: 19 }),
-      candidate('slow', { latency_ms: 1000, in_flight: 1 }),
-    ];
-    expect(shares(all, () => chooseOfTwo(all, random)).fast).toBeCloseTo(0.5, 1);
-  });
-
-  it('ignores small differences', () => {
-    const random = seeded();
-    const all = [candidate('a', { latency_ms: 110 }), candidate('b', { latency_ms: 100 })];
-    expect(shares(all, () => chooseOfTwo(all, random)).a).toBeCloseTo(0.5, 1);
-  });
-
-  it('compares by load alone when the latency of one is unknown', () => {
-    const random = seeded();
-    const all = [candidate('new'), candidate('known', { latency_ms: 100 })];
-    expect(shares(all, () => chooseOfTwo(all, random)).new).toBeCloseTo(0.5, 1);
   });
 
   it('never picks the worst of many, and picks all others', () => {

@@ -6,7 +6,7 @@ import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import { ThrottledLog } from '../../../../../src/telemetry/throttled-log.ts';
 import { Router } from '../../../../../src/upstream/routing/router.ts';
 import { sampleExchange, sampleModel } from '../../../sample-exchange.ts';
-import { closeRoutes, fill, open, routeOver } from '../sample-route.ts';
+import { closeRoutes, open, routeOver } from '../sample-route.ts';
 
 afterEach(closeRoutes);
 
@@ -85,17 +85,5 @@ describe('the router', () => {
     };
     expect(await refuses({ when_all_unavailable: undefined })).toBe(true);
     expect(await refuses({ when_all_unavailable: 'try', max_attempts: 1 })).toBe(false);
-  });
-
-  it('creates attempts that acquire permits of the providers', async () => {
-    const { a, b, refusalFor } = setting();
-    fill(a);
-    fill(b);
-    const { exchange, attempts } = refusalFor('m/one');
-    await attempts()
-      .reply()
-      .catch(() => {});
-    expect(exchange.attempts.map(({ provider }) => provider)).toEqual(['a', 'b']);
-    expect([a.provider.bulkhead.in_flight, b.provider.bulkhead.in_flight]).toEqual([1, 1]);
   });
 });

@@ -32,14 +32,6 @@ function selectorOver(given: readonly Given[], options: object = {}, stream = tr
   return { ...setting, exchange, selector, pass, bulkhead: setting.a.provider.bulkhead };
 }
 
-describe('an available upstream', () => {
-  it('is selected synchronously, with a permit of its provider', () => {
-    const { selector, a, bulkhead } = selectorOver([{}]);
-    expect(selector.next()).toMatchObject({ upstream: a });
-    expect(bulkhead.in_flight).toBe(1);
-  });
-});
-
 describe('a selector that waits for a permit', () => {
   it('gets the permit of the attempt that ends first', async () => {
     const { selector, exchange, a, bulkhead, pass } = selectorOver([{ provider: oneAtATime }]);
@@ -87,14 +79,6 @@ describe('a selector that waits for a permit', () => {
     pass(2000);
     expect(await found).toMatchObject({ upstream: b });
     expect([bulkhead.queued, bulkhead.in_flight]).toEqual([0, 1]);
-  });
-
-  it('fails because all are full when there is no other', async () => {
-    const { selector, a, pass } = selectorOver([{ provider: oneAtATime }]);
-    fill(a);
-    const found = selector.next();
-    pass(2000);
-    await expect(found).rejects.toMatchObject({ why: 'full' });
   });
 
   it.each([
@@ -186,18 +170,6 @@ describe('a selector that retries the same upstream', () => {
     pass(102);
     await expect(found).rejects.toMatchObject({ why: 'full' });
     expect(bulkhead.in_flight).toBe(1);
-  });
-
-  it('tries none again that cannot express the request', async () => {
-    const { selector, a } = selectorOver([{}], retries);
-    selector.unfit(a);
-    await expect(selector.next()).rejects.toMatchObject({ why: 'unusable' });
-  });
-
-  it('tries none more often than configured', async () => {
-    const { selector, a } = failedOnce();
-    selector.failed(a);
-    await expect(selector.next()).rejects.toMatchObject({ why: 'unusable' });
   });
 });
 
