@@ -46,10 +46,6 @@ describe('a completion that is not streamed', () => {
     expect(usage?.completion_tokens).toBe(texts.reduce((sum, text) => sum + countTokens(text), 0));
   });
 
-  it('omits usage when configured to', async () => {
-    expect(await complete(await simulate({ usage: 'none' }), ask('Hello'))).not.toHaveProperty('usage');
-  });
-
   it('takes the length and the text from directives, and does not quote them', async () => {
     const simulator = await simulate({ reasoning: 'none' });
     const long = await complete(simulator, ask('Hello world [[sim:tokens=333]]'));
@@ -148,13 +144,6 @@ describe('simulated reasoning', () => {
     expect(lengths[0]).toBe(0);
     expect(lengths).toEqual([...new Set(lengths)].sort((a, b) => a - b));
     expect(await tokens({ chat_template_kwargs: { enable_thinking: false } })).toBe(0);
-  });
-
-  it('is hidden but counted with include_reasoning: false', async () => {
-    const body = ask('Hello [[sim:reasoning_tokens=10 tokens=20]]', { include_reasoning: false });
-    const { choices, usage } = await complete(await simulate(), body);
-    expect(choices[0]?.message.reasoning).toBeNull();
-    expect(usage?.completion_tokens).toBe(30);
   });
 });
 

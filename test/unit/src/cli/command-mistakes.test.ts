@@ -33,77 +33,56 @@ async function refusalOf(args: readonly string[]): Promise<string> {
 }
 
 describe('a mistyped command', () => {
-  it.each([
+  it.each<[string, RegExp]>([
     [
-      ['keys', 'make'],
+      'keys make',
       /^sluice keys: unknown command 'make'\n\nUsage: sluice keys [\s\S]*create[\s\S]*list[\s\S]*revoke/,
     ],
     [
-      ['accounts', 'lsit'],
+      'accounts lsit',
       /^sluice accounts: unknown command 'lsit'\n\(Did you mean list\?\)\n\nUsage: sluice accounts /,
     ],
-    [['keys', 'create'], /^sluice keys create: required option '-a, --account <ACCOUNT>' not specified\n/],
+    ['keys create', /^sluice keys create: required option '-a, --account <ACCOUNT>' not specified\n/],
     [
-      ['keys', 'create', '--account', 'nobody'],
+      'keys create --account nobody',
       /^there is no account 'nobody'; make it with: sluice accounts create nobody /,
     ],
+    ['keys create --account tester --expires soon', /^--expires: 'soon' is no time; use 12h, 30d, /],
+    ['keys create --account tester --expires 2020-01-01', /^--expires: 2020-01-01 has passed already$/],
+    ['keys create --account tester --expires 2027-02-31', /^--expires: '2027-02-31' is no time/],
+    ['keys create tester', /^sluice keys create: required option '-a, --account <ACCOUNT>' not specified\n/],
     [
-      ['keys', 'create', '--account', 'tester', '--expires', 'soon'],
-      /^--expires: 'soon' is no time; use 12h, 30d, /,
-    ],
-    [
-      ['keys', 'create', '--account', 'tester', '--expires', '2020-01-01'],
-      /^--expires: 2020-01-01 has passed already$/,
-    ],
-    [
-      ['keys', 'create', '--account', 'tester', '--expires', '2027-02-31'],
-      /^--expires: '2027-02-31' is no time/,
-    ],
-    [
-      ['keys', 'create', 'tester'],
-      /^sluice keys create: required option '-a, --account <ACCOUNT>' not specified\n/,
-    ],
-    [
-      ['keys', 'create', 'tester', '--account', 'tester'],
+      'keys create tester --account tester',
       /^sluice keys create: too many arguments.* Expected 0 [\s\S]*--name/,
     ],
-    [['keys', 'revoke'], /^sluice keys revoke: missing required argument 'ID'[\s\S]*sluice keys list/],
-    [['keys', 'revoke', 'key_000'], /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
-    [['keys', 'rotate', 'key_000'], /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
+    ['keys revoke', /^sluice keys revoke: missing required argument 'ID'[\s\S]*sluice keys list/],
+    ['keys revoke key_000', /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
+    ['keys rotate key_000', /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
+    ['keys rotate key_000 --overlap 1', /^--overlap: '1' is no time; use 0, 30m, 1h, 7d or 2w$/],
+    ['keys revoke sk-sluice-abc', /takes the id of a key \(key_…\), not the key$/],
     [
-      ['keys', 'rotate', 'key_000', '--overlap', '1'],
-      /^--overlap: '1' is no time; use 0, 30m, 1h, 7d or 2w$/,
-    ],
-    [['keys', 'revoke', 'sk-sluice-abc'], /takes the id of a key \(key_…\), not the key$/],
-    [
-      ['keys', 'list', '--acount', 'x'],
+      'keys list --acount x',
       /^sluice keys list: unknown option '--acount'\n\(Did you mean --account\?\)\n[\s\S]*--search/,
     ],
-    [['keys', 'list', '--limit', '0'], /^--limit must be a number above 0, not '0'$/],
-    [['keys', 'list', '--format', 'xml'], /^--format must be one of: table, csv, json; not 'xml'$/],
-    [['accounts', 'create'], /^sluice accounts create: missing required argument 'NAME'\n/],
-    [['accounts', 'create', '-x'], /^sluice accounts create: unknown option '-x'/],
-    [['accounts', 'create', 'a b'], /^'a b' cannot be an account's name: /],
-    [['accounts', 'create', 'tester'], /^account 'tester' is one of the configuration: its name is taken$/],
-    [['accounts', 'create', 'new', '--plan', 'huge'], /^there is no plan 'huge'; there are: small$/],
-    [['accounts', 'create', 'new', '--limits', '{'], /^limits must be JSON, /],
-    [['accounts', 'create', 'new', '--limits', '{"requests_per_minut":1}'], /^limits: .*requests_per_minut/],
+    ['keys list --limit 0', /^--limit must be a number above 0, not '0'$/],
+    ['keys list --format xml', /^--format must be one of: table, csv, json; not 'xml'$/],
+    ['accounts create', /^sluice accounts create: missing required argument 'NAME'\n/],
+    ['accounts create -x', /^sluice accounts create: unknown option '-x'/],
+    ['accounts create a\u00a0b', /^'a\u00a0b' cannot be an account's name: /],
+    ['accounts create tester', /^account 'tester' is one of the configuration: its name is taken$/],
+    ['accounts create new --plan huge', /^there is no plan 'huge'; there are: small$/],
+    ['accounts create new --limits {', /^limits must be JSON, /],
+    ['accounts create new --limits {"requests_per_minut":1}', /^limits: .*requests_per_minut/],
     [
-      ['accounts', 'create', 'new', '--limits', '{"models":{"v/none":{"requests_per_minute":1}}}'],
+      'accounts create new --limits {"models":{"v/none":{"requests_per_minute":1}}}',
       /^limits: there is no model 'v\/none'; there are: aion-labs\//,
     ],
-    [['accounts', 'set-plan', 'nobody', 'small'], /^there is no account 'nobody'$/],
-    [
-      ['accounts', 'set-limits', 'tester', '{}'],
-      /^account 'tester' is one of the configuration: it is changed there$/,
-    ],
-    [
-      ['usage', '--by', 'week'],
-      /^--by must be one of: account, model, provider, key, hour, day, month; not 'week'$/,
-    ],
-    [['usage', '--from', '2026-11-31'], /^--from must be a day in UTC such as 2026-11-20, not '2026-11-31'$/],
-    [['usage', '--from', '2026-11-02', '--to', '2026-11-01'], /^--from 2026-11-02 is after --to 2026-11-01$/],
-  ])('lists what is accepted: %j', async (args, expected) => {
-    expect(await refusalOf(args)).toMatch(expected);
+    ['accounts set-plan nobody small', /^there is no account 'nobody'$/],
+    ['accounts set-limits tester {}', /^account 'tester' is one of the configuration: it is changed there$/],
+    ['usage --by week', /^--by must be one of: account, model, provider, key, hour, day, month; not 'week'$/],
+    ['usage --from 2026-11-31', /^--from must be a day in UTC such as 2026-11-20, not '2026-11-31'$/],
+    ['usage --from 2026-11-02 --to 2026-11-01', /^--from 2026-11-02 is after --to 2026-11-01$/],
+  ])('lists what is accepted: %j', async (line, expected) => {
+    expect(await refusalOf(line.split(' '))).toMatch(expected);
   });
 });

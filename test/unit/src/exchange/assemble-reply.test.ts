@@ -33,14 +33,6 @@ it('assembles several choices in the order of their indices, with the last usage
   });
 });
 
-it('concatenates the lists of logprobs', () => {
-  const { choices } = assembled(
-    { choices: [piece(0, { content: 'a' }, null, tokens('a'))] },
-    { choices: [piece(0, { content: 'b' }, 'stop', tokens('b'))] },
-  );
-  expect(choices[0]?.logprobs).toEqual({ content: [{ token: 'a' }, { token: 'b' }] });
-});
-
 it('takes the log probabilities of more tokens than a call may have arguments', () => {
   const content = Array.from({ length: 200_000 }, () => ({ token: 'a' }));
   const { choices } = assembled({ choices: [piece(0, { content: 'a' }, 'stop', { logprobs: { content } })] });

@@ -28,9 +28,9 @@ describe('the end reason of an exchange', () => {
 
   it.each([
     [200, undefined, 'completed'],
-    [304, undefined, 'completed'],
+    [399, undefined, 'completed'],
     [429, 'rate_limit_error', 'refused'],
-    [404, undefined, 'refused'],
+    [400, undefined, 'refused'],
     [502, 'server_error', 'internal_error'],
     [200, 'provider_error', 'upstream_failed'],
   ] as const)('follows from status %s and error %s without a cause: %s', (status, error_type, reason) => {

@@ -3,33 +3,11 @@ import type { Chunk, Delta } from '../../../../src/canonical.ts';
 import { usageOf } from '../../../../src/canonical.ts';
 import { StreamShape } from '../../../../src/outbound/stream-shape.ts';
 import { estimateTokens } from '../../../../src/settlement/usage-meter.ts';
-import { choicesOf, chunkOf } from '../../chunk-stream.ts';
+import { chunkOf } from '../../chunk-stream.ts';
 import { sampleExchange } from '../../sample-exchange.ts';
 import { continuous, end, role, shaped, text, told } from './shaped-stream.ts';
 
 describe('the role in a stream', () => {
-  it('comes first in each choice, with empty content, and nowhere else', async () => {
-    const given = [
-      text('One', 1),
-      chunkOf({ role: 'assistant', content: 'Two' }),
-      text('.', 1),
-      end(1),
-      end(),
-    ];
-    const { chunks } = await shaped(given);
-    expect(choicesOf(chunks).map(({ delta }) => delta)).toEqual([
-      role().choices[0]!.delta,
-      { content: 'Two' },
-      {},
-    ]);
-    expect(choicesOf(chunks, 1).map(({ delta }) => delta)).toEqual([
-      role(1).choices[0]!.delta,
-      { content: 'One' },
-      { content: '.' },
-      {},
-    ]);
-  });
-
   it('comes even where there is only a finish chunk', async () => {
     expect((await shaped([end(), told(3, 0)])).chunks).toEqual([role(), { ...end(), usage: usageOf(3, 0) }]);
   });
@@ -79,12 +57,6 @@ describe('the finish chunk', () => {
       text('b', 1),
       { ...end(1, 'length'), usage: usageOf(3, 2) },
     ]);
-  });
-
-  it('stays last and single when the usage chunk repeats choices that have ended', async () => {
-    const repeated = { choices: [end(0).choices[0]!, role(1).choices[0]!], usage: usageOf(3, 2) };
-    const { chunks } = await shaped([text('a'), text('b', 1), end(), end(1), repeated]);
-    expect(chunks.slice(-2)).toEqual([end(), { ...end(1), usage: usageOf(3, 2) }]);
   });
 
   it('does not come out before an error, as what precedes it is no whole answer', async () => {

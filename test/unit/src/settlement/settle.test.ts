@@ -27,28 +27,6 @@ beforeEach(() => {
 
 const settled = () => settle(exchange, new Metrics(registry), { record: row => void rows.push(row) });
 
-describe('the end reason in a ledger row', () => {
-  it.each([
-    [200, undefined, 'completed'],
-    [399, undefined, 'completed'],
-    [400, undefined, 'refused'],
-    [404, undefined, 'refused'],
-    [200, 'rate_limit_error', 'refused'],
-    [502, 'server_error', 'internal_error'],
-    [200, 'server_error', 'internal_error'],
-    [502, 'provider_error', 'upstream_failed'],
-  ] as const)('is, with status %s and error %s, %s', (status, error_type, expected) => {
-    exchange.end.replied(status);
-    if (error_type) exchange.end.errorSent({ type: error_type });
-    expect(settled().end_reason).toBe(expected);
-  });
-
-  it('keeps an earlier cause', () => {
-    exchange.end.causedBy('client_gone');
-    expect(settled().end_reason).toBe('client_gone');
-  });
-});
-
 it('has the key and the address of the client on its line in the log', () => {
   settled();
   expect(captured.lines.at(-1)).toMatchObject({
