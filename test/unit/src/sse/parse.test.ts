@@ -15,61 +15,32 @@ function parsed(pieces: readonly string[], max_event_bytes = limit): SseEvent[] 
 }
 
 describe('the parser of events', () => {
-  it.each<{ name: string; text: string; events: SseEvent[] }>([
-    { name: 'one line', text: 'data: {"a":1}\n\n', events: [{ data: '{"a":1}' }] },
-    {
-      text: ': keep-alive\n\n:\nid: 7\nretry: 10\nweather: fine\nnothing\ndata: a\n\n',
-      events: [{ data: 'a' }],
-    },
-    {
-      text: 'event: ping\ndata: {}\n\ndata: a\n\n',
-      events: [{ data: '{}', event: 'ping' }, { data: 'a' }],
-    },
-    { name: 'a type without data', text: 'event: ping\n\ndata: a\n\n', events: [{ data: 'a' }] },
-    { name: 'blank lines only', text: '\n\n\n', events: [] },
-    { name: 'a last event with one CR', text: 'data: b\r', events: [{ data: 'b' }] },
-    {
-      name: 'the error field of older llama.cpp servers',
-      text: 'data: a\n\nerror: {"code":500}\n\n',
-      events: [{ data: 'a' }, { event: 'error', data: '{"code":500}' }],
-    },
-    { name: 'an error field at the end', text: 'error: {"co', events: [{ event: 'error', data: '{"co' }] },
-    {
-      name: 'fields that begin like it',
-      text: 'errors: x\nerr\nerror\n\n',
-      events: [{ event: 'error', data: '' }],
-    },
-    {
-      name: 'the word error in data and comments',
-      text: ':error: x\ndata: error: y\n\n',
-      events: [{ data: 'error: y' }],
-    },
-  ])('reads the fixture $name', ({ text, events }) => {
+  it.each<[string, string, SseEvent[]]>([
+    ['one line', 'data: {"a":1}\n\n', [{ data: '{"a":1}' }]],
+    ['a type without data', 'event: ping\n\ndata: a\n\n', [{ data: 'a' }]],
+    ['blank lines only', '\n\n\n', []],
+    ['a last event with one CR', 'data: b\r', [{ data: 'b' }]],
+    ['an error field at the end', 'error: {"co', [{ event: 'error', data: '{"co' }]],
+    ['fields that begin like it', 'errors: x\nerr\nerror\n\n', [{ event: 'error', data: '' }]],
+    ['the word error in data and comments', ':error: x\ndata: error: y\n\n', [{ data: 'error: y' }]],
+  ])('reads the fixture %s', (_, text, events) => {
     expect(parsed([text])).toEqual(events);
     expect(parsed([...text])).toEqual(events);
   });
 
   const mark = '\uFEFF';
-  it.each<{ name: string; text: string; events: SseEvent[] }>([
-    { name: 'one', text: `${mark}data: a\n\ndata: b\n\n`, events: [{ data: 'a' }, { data: 'b' }] },
-    { name: 'two', text: `${mark}${mark}data: a\n\ndata: b\n\n`, events: [{ data: 'b' }] },
-    { name: 'three', text: `${mark}${mark}${mark}data: a\n\ndata: b\n\n`, events: [{ data: 'b' }] },
-    { name: 'one alone', text: mark, events: [] },
-    {
-      name: 'one before an error field',
-      text: `${mark}error: a\n\n`,
-      events: [{ event: 'error', data: 'a' }],
-    },
-    { name: 'two before an error field', text: `${mark}${mark}error: a\n\ndata: b`, events: [{ data: 'b' }] },
-    {
-      name: 'one before a later event',
-      text: `data: a\n\n${mark}data: b\n\ndata: c`,
-      events: [{ data: 'a' }, { data: 'c' }],
-    },
-    { name: 'one before a later error field', text: `data: a\n\n${mark}error: b`, events: [{ data: 'a' }] },
+  it.each<[string, string, SseEvent[]]>([
+    ['one', `${mark}data: a\n\ndata: b\n\n`, [{ data: 'a' }, { data: 'b' }]],
+    ['two', `${mark}${mark}data: a\n\ndata: b\n\n`, [{ data: 'b' }]],
+    ['three', `${mark}${mark}${mark}data: a\n\ndata: b\n\n`, [{ data: 'b' }]],
+    ['one alone', mark, []],
+    ['one before an error field', `${mark}error: a\n\n`, [{ event: 'error', data: 'a' }]],
+    ['two before an error field', `${mark}${mark}error: a\n\ndata: b`, [{ data: 'b' }]],
+    ['one before a later event', `data: a\n\n${mark}data: b\n\ndata: c`, [{ data: 'a' }, { data: 'c' }]],
+    ['one before a later error field', `data: a\n\n${mark}error: b`, [{ data: 'a' }]],
   ])(
-    'drops one byte order mark at the beginning of a stream that has $name, wherever it is cut',
-    ({ text, events }) => {
+    'drops one byte order mark at the beginning of a stream that has %s, wherever it is cut',
+    (_, text, events) => {
       const twice = Array.from({ length: text.length + 1 }, (_, at) => [text.slice(0, at), text.slice(at)]);
       for (const pieces of [[text], [...text], ...twice]) expect(parsed(pieces)).toEqual(events);
     },

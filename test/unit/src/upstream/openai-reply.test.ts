@@ -14,75 +14,41 @@ const replyOf = (choice: object, rest: object = {}) => ({
 const messageOf = (message: object) => decodeOpenAiReply(replyOf({ message })).choices[0]!.message;
 
 describe('the usage of a reply', () => {
+  const both = { prompt_tokens: 12, completion_tokens: 9 };
+  const reasoned = { reasoning_tokens: 2, audio_tokens: 0 };
   it.each<[unknown, Usage | undefined]>([
-    [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 }, usageOf(12, 9)],
-    [
-      {
-        prompt_tokens: 12,
-        completion_tokens: 9,
-        total_tokens: 21,
-        prompt_tokens_details: { cached_tokens: 4 },
-      },
-      usageOf(12, 9, 4),
-    ],
-    [{ prompt_tokens: 12, completion_tokens: 9, prompt_tokens_details: null }, usageOf(12, 9)],
-    [{ prompt_tokens: 12, completion_tokens: 9, total_tokens: 99 }, usageOf(12, 87)],
+    [{ ...both, total_tokens: 21 }, usageOf(12, 9)],
+    [{ ...both, total_tokens: 21, prompt_tokens_details: { cached_tokens: 4 } }, usageOf(12, 9, 4)],
+    [{ ...both, prompt_tokens_details: null }, usageOf(12, 9)],
+    [{ ...both, total_tokens: 99 }, usageOf(12, 87)],
     [{ prompt_tokens: 12.7, completion_tokens: 3.2 }, usageOf(12, 3)],
     // Half a figure is none: it would be billed as if it were exact.
     [{ prompt_tokens: 12 }, undefined],
     [{ prompt_tokens: 12, completion_tokens: null }, undefined],
     [{ prompt_tokens: 12, completion_tokens: -3 }, undefined],
-    [
-      {
-        prompt_tokens: 1,
-        completion_tokens: 2,
-        completion_tokens_details: { reasoning_tokens: 2, audio_tokens: 0 },
-      },
-      usageOf(1, 2, 0, { reasoning_tokens: 2, audio_tokens: 0 }),
-    ],
+    [{ ...both, completion_tokens_details: reasoned }, usageOf(12, 9, 0, reasoned)],
     // DeepSeek, Moonshot, LiteLLM, servers with the names of the Responses API, and a figure that cannot be.
-    [{ prompt_tokens: 12, completion_tokens: 9, prompt_cache_hit_tokens: 4 }, usageOf(12, 9, 4)],
-    [{ prompt_tokens: 12, completion_tokens: 9, cached_tokens: 4 }, usageOf(12, 9, 4)],
+    [{ ...both, prompt_cache_hit_tokens: 4 }, usageOf(12, 9, 4)],
+    [{ ...both, cached_tokens: 4 }, usageOf(12, 9, 4)],
     [
-      {
-        prompt_tokens: 12,
-        completion_tokens: 9,
-        cache_read_input_tokens: 4,
-        prompt_tokens_details: { cached_tokens: null },
-      },
+      { ...both, cache_read_input_tokens: 4, prompt_tokens_details: { cached_tokens: null } },
       usageOf(12, 9, 4),
     ],
-    [
-      { prompt_tokens: 12, completion_tokens: 9, input_tokens_details: { cached_tokens: 4 } },
-      usageOf(12, 9, 4),
-    ],
-    [{ prompt_tokens: 12, completion_tokens: 9, cached_tokens: 400 }, usageOf(12, 9, 12)],
+    [{ ...both, input_tokens_details: { cached_tokens: 4 } }, usageOf(12, 9, 4)],
+    [{ ...both, cached_tokens: 400 }, usageOf(12, 9, 12)],
     // What was written to a cache, by OpenRouter and by Alibaba; no more than the rest of the prompt.
     [
-      {
-        prompt_tokens: 12,
-        completion_tokens: 9,
-        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 5 },
-      },
+      { ...both, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 5 } },
       usageOf(12, 9, 4, undefined, 5),
     ],
     [
-      {
-        prompt_tokens: 12,
-        completion_tokens: 9,
-        prompt_tokens_details: { cache_creation_input_tokens: 99, cached_tokens: 4 },
-      },
+      { ...both, prompt_tokens_details: { cache_creation_input_tokens: 99, cached_tokens: 4 } },
       usageOf(12, 9, 4, undefined, 8),
     ],
     // xAI counts reasoning in the total only.
     [
-      {
-        prompt_tokens: 37,
-        completion_tokens: 530,
-        total_tokens: 1258,
-        completion_tokens_details: { reasoning_tokens: 691 },
-      },
-      usageOf(37, 1221, 0, { reasoning_tokens: 691 }),
+      { ...both, total_tokens: 712, completion_tokens_details: { reasoning_tokens: 691 } },
+      usageOf(12, 700, 0, { reasoning_tokens: 691 }),
     ],
     [{}, undefined],
     [{ total_tokens: 5 }, undefined],

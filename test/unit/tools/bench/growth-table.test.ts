@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exponentOf, type GrowthTable, growthText, tooSteep } from '../../../tools/bench/growth-table.ts';
+import { exponentOf, type GrowthTable, tooSteep } from '../../../tools/bench/growth-table.ts';
 
 const table = {
   title: 'Letters',
@@ -17,77 +17,36 @@ const figuresOf = (reading: (n: number) => number, finding: (n: number) => numbe
   table.sizes.map(size => ({ size, values: [reading(size), finding(size), size * size] }));
 
 describe('exponentOf', () => {
-  it('is 1 of a cost that doubles with the size, where the last step shows it, and 2 of a square', () => {
-    const sized = (value: (n: number) => number) => table.sizes.map(n => [n, value(n)] as const);
+  it.each<[string, 'linear' | 'constant', (n: number) => number, number]>([
+    ['1 of a cost that grows as the size does', 'linear', n => 3 * n, 1],
+    ['2 of a square', 'linear', n => n * n, 2],
+    ['0 of a constant', 'constant', () => 5, 0],
+    ['0 of what hardly grows', 'linear', n => 10_000 + n, 0],
+  ])('is %s', (_, growth, cost, expected) => {
     expect(
       exponentOf(
-        sized(n => 3 * n),
-        'linear',
+        table.sizes.map(size => [size, cost(size)] as const),
+        growth,
       ),
-    ).toBeCloseTo(1);
-    expect(
-      exponentOf(
-        sized(n => n * n),
-        'linear',
-      ),
-    ).toBeCloseTo(2);
-    expect(
-      exponentOf(
-        sized(() => 5),
-        'constant',
-      ),
-    ).toBeCloseTo(0);
-    expect(
-      exponentOf(
-        sized(n => 10_000 + n),
-        'linear',
-      ),
-    ).toBeLessThan(0.1);
+    ).toBeCloseTo(expected, 1);
   });
 });
 
 describe('tooSteep', () => {
   it('names what grows faster than it should, and nothing else', () => {
+    const found = (reading: (n: number) => number, finding: (n: number) => number) =>
+      tooSteep(table, figuresOf(reading, finding));
     expect(
-      tooSteep(
-        table,
-        figuresOf(
-          n => n + 50,
-          () => 7,
-        ),
+      found(
+        n => n + 50,
+        () => 7,
       ),
     ).toEqual([]);
     expect(
-      tooSteep(
-        table,
-        figuresOf(
-          n => n * n,
-          n => n,
-        ),
+      found(
+        n => n * n,
+        n => n,
       ),
     ).toEqual(['Letters: reading µs grows with n^2.00', 'Letters: finding µs grows with n^1.00']);
-  });
-});
-
-describe('growthText', () => {
-  it('has a row for each size and one with the exponents', () => {
-    expect(
-      growthText(
-        table,
-        figuresOf(
-          n => n,
-          () => 7,
-        ),
-      ).split('\n'),
-    ).toEqual([
-      '**Letters**',
-      '',
-      '| letters    | reading µs | finding µs |     MiB |',
-      '| ---------- | ---------: | ---------: | ------: |',
-      '| 10         |         10 |        7.0 |     100 |',
-      '| 100        |        100 |        7.0 |   10000 |',
-      '| 1,000      |       1000 |        7.0 | 1000000 |',
-      '| grows with |     n^1.00 |     n^0.00 |         |',
-    ]);
   });
 });

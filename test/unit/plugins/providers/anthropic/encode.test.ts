@@ -76,42 +76,21 @@ describe('sampling parameters', () => {
   const old = { ...budgeted };
   const thinking = { reasoning_effort: 'low' };
 
+  const named = (model: string) => ({ ...old, model });
+  const cool = { temperature: 0.2 };
+  const topP = (top_p: number) => ({ parameters: { top_p } });
   it.each<[string, object, object, object, string[]]>([
-    ['a temperature', old, { temperature: 0.2 }, { temperature: 0.2 }, []],
-    ['top_p', old, { parameters: { top_p: 0.5 } }, { top_p: 0.5 }, []],
-    [
-      'both a temperature and top_p',
-      old,
-      { temperature: 0.2, parameters: { top_p: 0.5 } },
-      { temperature: 0.2 },
-      ['top_p'],
-    ],
-    ['a temperature while it thinks', old, { ...thinking, temperature: 0.2 }, {}, ['temperature']],
-    [
-      'the only temperature allowed while it thinks',
-      old,
-      { ...thinking, temperature: 1 },
-      { temperature: 1 },
-      [],
-    ],
-    ['a low top_p while it thinks', old, { ...thinking, parameters: { top_p: 0.5 } }, {}, ['top_p']],
-    ['a high top_p while it thinks', old, { ...thinking, parameters: { top_p: 0.95 } }, { top_p: 0.95 }, []],
-    ['a temperature of a newer model', adaptive, { temperature: 0.2 }, {}, ['temperature']],
+    ['a temperature', old, cool, cool, []],
+    ['top_p', old, topP(0.5), { top_p: 0.5 }, []],
+    ['both a temperature and top_p', old, { ...cool, ...topP(0.5) }, cool, ['top_p']],
+    ['a temperature while it thinks', old, { ...thinking, ...cool }, {}, ['temperature']],
+    ['the only temperature while it thinks', old, { ...thinking, temperature: 1 }, { temperature: 1 }, []],
+    ['a low top_p while it thinks', old, { ...thinking, ...topP(0.5) }, {}, ['top_p']],
+    ['a high top_p while it thinks', old, { ...thinking, ...topP(0.95) }, { top_p: 0.95 }, []],
+    ['a temperature of a newer model', adaptive, cool, {}, ['temperature']],
     ['the default temperature of a newer model', adaptive, { temperature: 1 }, { temperature: 1 }, []],
-    [
-      'a temperature of Claude 4.6',
-      { ...old, model: 'claude-opus-4-6' },
-      { temperature: 0.2 },
-      { temperature: 0.2 },
-      [],
-    ],
-    [
-      'a temperature of another vendor',
-      { ...old, model: 'glm-4.7' },
-      { temperature: 0.2 },
-      { temperature: 0.2 },
-      [],
-    ],
+    ['a temperature of Claude 4.6', named('claude-opus-4-6'), cool, cool, []],
+    ['a temperature of another vendor', named('glm-4.7'), cool, cool, []],
     ['a blank stop sequence', old, { stop: ['\n'] }, {}, ['stop']],
   ])('are sent or reported as ignored for %s', (_, target, request, fields, ignored) => {
     const { body, ignored: told } = encoded(request, target as typeof budgeted);

@@ -22,13 +22,6 @@ describe('the error envelope', () => {
     expect(openAiErrorBody(shown(error))).not.toContain('inner');
   });
 
-  it('gains two fields when configured, without changing the error itself', () => {
-    expect(openAiError(shown(error, { openai_fields: true }))).toEqual({
-      error: { message: 'n: no.', type: 'invalid_request_error', param: 'n', code: 'invalid_request' },
-    });
-    expect(openAiError(error)).toEqual({ error: { message: 'n: no.', type: 'invalid_request_error' } });
-  });
-
   it('gains them for the errors of plugins too', () => {
     const own = new GatewayError('teapot_error', 418, 'I am one.');
     expect(openAiError(shown(own, { openai_fields: true }))).toEqual({

@@ -186,13 +186,4 @@ describe('joining and splitting reasoning again', () => {
       { numRuns: 300 },
     );
   });
-
-  it('passes an error on', async () => {
-    const broken = new Error('reset');
-    const { chunks, fault } = await collected(
-      transformed(streamOf([chunkOf({ reasoning: 'One.' })], broken), new StreamJoiner()),
-    );
-    expect(fault).toBe(broken);
-    expect(deltas(chunks)).toEqual([{ content: '<think>One.' }]);
-  });
 });

@@ -82,29 +82,6 @@ describe('coalescing small chunks', () => {
     expect(performance.now() - begun_ms).toBeLessThan(2000);
     await iterator.return?.();
   });
-
-  it('releases everything before an error', async () => {
-    const fault = new Error('broken');
-    const { chunks, fault: thrown } = await collected(
-      coalesced(streamOf(texts('a', 'b', 'c'), fault), 1000, patient_ms),
-    );
-    expect(assembled(chunks).content).toBe('abc');
-    expect(thrown).toBe(fault);
-  });
-
-  it('closes its source when its reader leaves', async () => {
-    let closed = false;
-    async function* source() {
-      try {
-        yield* texts('a', 'b', 'c', 'd');
-      } finally {
-        closed = true;
-      }
-    }
-    for await (const _ of coalesced(source(), 2, patient_ms)) break;
-    await new Promise(setImmediate);
-    expect(closed).toBe(true);
-  });
 });
 
 describe('splitting oversized chunks', () => {

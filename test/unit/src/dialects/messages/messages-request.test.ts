@@ -83,13 +83,6 @@ describe('a Messages request in the canonical form', () => {
     );
   });
 
-  it('has images as data URLs or addresses', () => {
-    const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
-    const inline = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' }, cache_control };
-    const [user] = said({ type: 'text', text: 'Look' }, { type: 'image', source, cache_control }, image);
-    expect(user?.content).toEqual([{ type: 'text', text: 'Look' }, inline, { type: 'image_url', image_url }]);
-  });
-
   it('has a tool message for each result, before what the user says beside them', () => {
     const see = { type: 'text', text: 'See' };
     const result = (tool_use_id: string, more: object) => ({ type: 'tool_result', tool_use_id, ...more });

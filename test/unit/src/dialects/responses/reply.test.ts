@@ -138,44 +138,27 @@ describe('the echo of the request in a response', () => {
     strict: null,
   };
 
+  const sampling = { top_p: 0.5, presence_penalty: 0.5, frequency_penalty: -0.5, top_logprobs: 2 };
+  const named = { user: 'me', prompt_cache_key: 'k' };
+  const roll = { type: 'function', function: { name: 'roll' } };
+  const plain = { temperature: 1, top_p: 1, metadata: {}, tools: [], tool_choice: 'auto' };
   it.each<[Partial<ChatRequest>, object]>([
+    [{}, { ...plain, parallel_tool_calls: true }],
     [
-      {},
-      { temperature: 1, top_p: 1, metadata: {}, tools: [], tool_choice: 'auto', parallel_tool_calls: true },
-    ],
-    [
-      { temperature: 0, parameters: { top_p: 0.5 } },
-      { temperature: 0, top_p: 0.5 },
+      { temperature: 0, parameters: { ...sampling, ...named } },
+      { temperature: 0, ...sampling, ...named },
     ],
     [{ parameters: { temperature: 0.3 } }, { temperature: 0.3 }],
     [
       { max_tokens: 50, metadata: { a: 'b' } },
       { max_output_tokens: 50, metadata: { a: 'b' } },
     ],
-    [
-      { reasoning_effort: 'low', tools: [tool] },
-      { reasoning: { effort: 'low', summary: null }, tools: [shownTool] },
-    ],
-    [
-      { client: { echo: { instructions: 'Be brief.', store: true } } },
-      { instructions: 'Be brief.', store: true },
-    ],
-    [
-      { parameters: { tool_choice: { type: 'function', function: { name: 'roll' } } } },
-      { tool_choice: { type: 'function', name: 'roll' } },
-    ],
-    [
-      { parameters: { tool_choice: 'none', parallel_tool_calls: false } },
-      { tool_choice: 'none', parallel_tool_calls: false },
-    ],
-    [
-      { parameters: { top_logprobs: 2, user: 'me', prompt_cache_key: 'k' } },
-      { top_logprobs: 2, user: 'me', prompt_cache_key: 'k' },
-    ],
-    [
-      { parameters: { presence_penalty: 0.5, frequency_penalty: -0.5 } },
-      { presence_penalty: 0.5, frequency_penalty: -0.5 },
-    ],
+    [{ reasoning_effort: 'low' }, { reasoning: { effort: 'low', summary: null } }],
+    [{ tools: [tool] }, { tools: [shownTool] }],
+    [{ client: { echo: { instructions: 'Brief.', store: true } } }, { instructions: 'Brief.', store: true }],
+    [{ parameters: { tool_choice: roll } }, { tool_choice: { type: 'function', name: 'roll' } }],
+    [{ parameters: { tool_choice: 'none' } }, { tool_choice: 'none' }],
+    [{ parameters: { parallel_tool_calls: false } }, { parallel_tool_calls: false }],
     [
       { parameters: { response_format: { type: 'json_schema', json_schema } } },
       { text: { format: { type: 'json_schema', ...json_schema } } },

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 
 import { type Chunk, usageOf } from '../../../../../src/canonical.ts';
 import { failureOf } from '../../../../../src/upstream/attempt/attempt-failure.ts';
@@ -12,7 +11,7 @@ import type { DecodeLimits } from '../../../../../src/upstream/http/stream-reade
 import type { Body, BodyConsumer } from '../../../../../src/upstream/http/upstream-call.ts';
 import { decodeOpenAiReply } from '../../../../../src/upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
-import { assembled, chunkOf } from '../../../chunk-stream.ts';
+import { chunkOf } from '../../../chunk-stream.ts';
 import { readStream } from '../../../read-stream.ts';
 
 const format = { decodeReply: decodeOpenAiReply };
@@ -71,47 +70,6 @@ async function decoded(
 const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });
 
 describe('a decoded stream', () => {
-  it('is the same however its bytes are cut, even within characters', async () => {
-    const bytes = Buffer.from(whole);
-    const expected = await decoded(whole);
-    expect(expected).toMatchObject({ fault: undefined, ended: 1 });
-    expect(assembled(expected.chunks).content).toBe('Да 你好 🎲');
-    expect(expected.chunks.at(-1)).toEqual({ choices: [], usage: usageOf(3, 2) });
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 10 }), async places => {
-        const at = [0, ...places.sort((a, b) => a - b), bytes.length];
-        const parts = at.slice(1).map((to, before) => bytes.subarray(at[before], to));
-        expect(await decoded(parts)).toEqual(expected);
-      }),
-    );
-  });
-
-  it('ends at [DONE] and ignores what follows', async () => {
-    const { chunks, fault, ended } = await decoded(
-      `${step({ content: 'a' }, 'stop')}data:  [DONE] \n\nnonsense\n\ndata: {\n\n`,
-    );
-    expect({ chunks, fault, ended }).toEqual({
-      chunks: [chunkOf({ content: 'a' }, 'stop')],
-      fault: undefined,
-      ended: 1,
-    });
-  });
-
-  it('fails when it is cut anywhere before its last finish reason', async () => {
-    const finished = whole.indexOf('"stop"') + '"stop"}]}'.length;
-    const bytes = Buffer.from(whole);
-    const textEnd = Buffer.byteLength(whole.slice(0, finished));
-    for (const fault of [undefined, Object.assign(new Error('reset'), { code: 'ECONNRESET' })]) {
-      for (let length = 0; length < bytes.length; length++) {
-        const cut = await decoded([bytes.subarray(0, length)], fault && { fault });
-        const complete = fault ? length >= textEnd + 2 : length >= textEnd;
-        if (complete) expect({ length, fault: cut.fault }).toEqual({ length, fault: undefined });
-        else expect({ length, fault: cut.fault }).toEqual({ length, fault: fault ?? providerError });
-        expect('Да 你好 🎲').toContain(assembled(cut.chunks).content);
-      }
-    }
-  });
-
   it.each<[string, string]>([
     ['an empty body', ''],
     ['[DONE] alone', done],
@@ -193,10 +151,6 @@ describe('a whole reply', () => {
   const reading = (text: string, limits = wide) =>
     decodeWhole(bodyOf([...Buffer.from(text)].map(byte => Buffer.from([byte]))), format, limits);
   const reply = JSON.stringify({ choices: [{ message: { content: 'Да 🎲' }, finish_reason: 'stop' }] });
-
-  it('is assembled from its bytes', async () => {
-    expect((await reading(reply)).choices[0]!.message.content).toBe('Да 🎲');
-  });
 
   it.each(['', '{', 'OK', '<html></html>'])('fails on %j', async text => {
     await expect(reading(text)).rejects.toEqual(providerError);

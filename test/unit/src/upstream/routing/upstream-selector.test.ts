@@ -120,14 +120,6 @@ describe('a selector that retries the same upstream', () => {
     return setting;
   };
 
-  it('waits no longer than its backoff', async () => {
-    const { selector, exchange, a, pass } = failedOnce();
-    const found = selector.next();
-    pass(100);
-    expect(await found).toMatchObject({ upstream: a });
-    expect(exchange.upstream_wait_ms).toBe(100);
-  });
-
   it('waits as long as Retry-After says, and a moment more', async () => {
     const { selector, clock, a, bulkhead, pass } = failedOnce();
     pause(a, 3, clock);
