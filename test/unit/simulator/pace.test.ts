@@ -32,7 +32,7 @@ describe('paced replies', () => {
   });
 
   it('are not sent once their server is closed', async () => {
-    const simulator = await simulate({ ttft_ms: 50 });
+    const simulator = await simulate({ ttft_ms: 60_000 });
     const replies = ['status=500', 'say=late', 'reset'].map(directive =>
       post(simulator, ask(`[[sim:${directive}]]`)).catch(() => 'closed'),
     );
