@@ -39,13 +39,6 @@ describe('a completion that is not streamed', () => {
     });
   });
 
-  it('sums the usage of several choices, which differ', async () => {
-    const { usage, choices } = await complete(await simulate({ reasoning: 'none' }), ask('Hello', { n: 3 }));
-    const texts = choices.map(choice => choice.message.content ?? '');
-    expect(new Set(texts).size).toBe(3);
-    expect(usage?.completion_tokens).toBe(texts.reduce((sum, text) => sum + countTokens(text), 0));
-  });
-
   it('takes the length and the text from directives, and does not quote them', async () => {
     const simulator = await simulate({ reasoning: 'none' });
     const long = await complete(simulator, ask('Hello world [[sim:tokens=333]]'));
@@ -61,21 +54,6 @@ describe('a completion that is not streamed', () => {
     expect(choices[0]?.message.content).toBe(JSON.stringify(body));
     expect(choices[0]?.finish_reason).toBe('stop');
     expect(usage?.completion_tokens).toBe(countTokens(JSON.stringify(body)));
-  });
-
-  it('quotes the result of a tool', async () => {
-    const messages = [
-      { role: 'user', content: 'Weather? [[sim:tool]]' },
-      {
-        role: 'assistant',
-        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
-      },
-      { role: 'tool', tool_call_id: 'a', content: 'Rain in Bergen' },
-    ];
-    const tools = [{ type: 'function', function: { name: 'f' } }];
-    const { choices } = await complete(await simulate(), { model: 'm', messages, tools });
-    expect(choices[0]?.message.content).toMatch(/^The tool returned "Rain in Bergen"\./);
-    expect(choices[0]?.finish_reason).toBe('stop');
   });
 });
 

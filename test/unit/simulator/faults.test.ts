@@ -15,34 +15,21 @@ describe('stream faults on the socket', () => {
     expect(simulator.stats).toMatchObject({ failed: 1, aborted: 0 });
   });
 
-  it.each([0, 1, 5])('reset the connection after that many chunks with reset=%i', async k => {
-    const { text, ending } = await rawPost(await simulate(), stream(`[[sim:reset=${k}]]`));
-    expect(text).toContain('HTTP/1.1 200 OK');
-    expect(count(text)).toBe(k);
-    expect(ending).toBe('ECONNRESET');
-  });
-
-  it('close the connection in the middle of the chunked body with cut=K', async () => {
+  it.each<[string, number, string]>([
+    ['reset=0', 0, 'ECONNRESET'],
+    ['reset=5', 5, 'ECONNRESET'],
+    ['cut=3', 3, 'end'],
+    ['stall', 0, 'still open'],
+    ['stall=2', 2, 'still open'],
+  ])('break off or stop after that many chunks with %s', async (directive, chunks, ending) => {
     const simulator = await simulate();
-    const { text, ending } = await rawPost(simulator, stream('[[sim:cut=3]]'));
-    expect(count(text)).toBe(3);
-    expect(text).not.toContain('\r\n0\r\n\r\n');
-    expect(ending).toBe('end');
-    expect(await rawPost(simulator, stream('[[sim:cut]]'))).toEqual({ text: '', ending: 'end' });
-  });
-
-  it('keep the connection open and send nothing more with stall=K', async () => {
-    const simulator = await simulate();
-    const { text, ending } = await rawPost(simulator, stream('[[sim:stall=2]]'), 400);
-    expect(count(text)).toBe(2);
-    expect(ending).toBe('still open');
+    const wait_ms = ending === 'still open' ? 400 : undefined;
+    const reply = await rawPost(simulator, stream(`[[sim:${directive}]]`), wait_ms);
+    expect(reply.text).toContain('HTTP/1.1 200 OK');
+    expect([count(reply.text), reply.ending]).toEqual([chunks, ending]);
+    expect(reply.text).not.toContain('\r\n0\r\n\r\n');
     await until(() => simulator.stats.open === 0);
-    expect(simulator.stats).toMatchObject({ aborted: 1, failed: 0 });
-  });
-
-  it('send only the headers with stall', async () => {
-    const { text, ending } = await rawPost(await simulate(), stream('[[sim:stall]]'), 300);
-    expect(ending).toBe('still open');
+    expect(simulator.stats).toMatchObject(wait_ms ? { aborted: 1, failed: 0 } : { aborted: 0, failed: 1 });
   });
 
   it('end cleanly without finish_reason and [DONE] with truncate=K', async () => {

@@ -144,14 +144,6 @@ describe('a simulated stream', () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('abort');
   });
 
-  it('runs the choices side by side', async () => {
-    const chunks = await streamChunks(
-      await simulate(),
-      ask('Hello [[sim:reasoning=none tokens=3]]', { n: 2 }),
-    );
-    expect(chunks.map(chunk => chunk.choices[0]?.index)).toEqual([0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
-  });
-
   it('reaches a slow reader in full', async () => {
     const simulator = await simulate({ reasoning: 'none' });
     const response = await post(simulator, ask('Hello [[sim:tokens=30000]]', { stream: true, ...counted }));

@@ -74,16 +74,6 @@ describe('the circuit breaker', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('counts a probe that breaks off after its first token as a failure', () => {
-    const { acquire, breaker, clock } = upstreamWith(one);
-    acquire().ended(failure('broken'), 0);
-    clock.advance(1000);
-    const probe = acquire();
-    probe.answered(clock.elapsed_ms());
-    probe.ended(failure('broken'), clock.elapsed_ms());
-    expect(breaker.state).toBe('open');
-  });
-
   it('reopens when a stream breaks off after its first token had closed it', () => {
     const { acquire, breaker, clock } = upstreamWith({ ...one, probes: 1 });
     acquire().ended(failure('broken'), 0);

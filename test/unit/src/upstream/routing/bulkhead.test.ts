@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Bulkhead } from '../../../../../src/upstream/routing/bulkhead.ts';
 
-const soon = 20;
 const long = 60_000;
 
 describe('the permits of a bulkhead', () => {
@@ -48,16 +47,6 @@ describe('the queue of a bulkhead', () => {
     bulkhead.release();
     expect(bulkhead.hasPermit).toBe(false);
     cancel();
-  });
-
-  it('removes a request that has waited too long, and keeps the order of the others', async () => {
-    const bulkhead = new Bulkhead({ max_concurrent: 1, max_queue: 2 });
-    bulkhead.acquire();
-    const [hasty, patient] = [bulkhead.wait(soon), bulkhead.wait(long)];
-    expect(await hasty.outcome).toBe('late');
-    expect(bulkhead.queued).toBe(1);
-    bulkhead.release();
-    expect(await patient.outcome).toBe('entered');
   });
 });
 
