@@ -4,35 +4,18 @@ import { proseRun } from '../../../src/simulator/prose.ts';
 import { countTokens, runText, splitTokens } from '../../../src/simulator/tokens.ts';
 
 describe('splitTokens', () => {
-  it('keeps the leading space with the word and cuts long words', () => {
-    expect(splitTokens('Hello there, incomprehensible world.')).toEqual([
-      'Hello',
-      ' there',
-      ',',
-      ' incompre',
-      'hensible',
-      ' world',
-      '.',
-    ]);
-  });
-
-  it('treats think tags and chat markers as single tokens', () => {
-    expect(splitTokens('<|user|>\n<think>\nYes.\n</think>\n\nNo')).toEqual([
-      '<|user|>',
-      '\n',
-      '<think>',
-      '\n',
-      'Yes',
-      '.',
-      '\n',
-      '</think>',
-      '\n\n',
-      'No',
-    ]);
-  });
-
-  it('splits scripts without spaces by character', () => {
-    expect(splitTokens('你好 world 12345')).toEqual(['你', '好', ' world', ' 123', '45']);
+  it.each([
+    [
+      'keeps the leading space with the word and cuts long words',
+      'Hello· there·,· incompre·hensible· world·.',
+    ],
+    [
+      'treats think tags and chat markers as single tokens',
+      '<|user|>·\n·<think>·\n·Yes·.·\n·</think>·\n\n·No',
+    ],
+    ['splits scripts without spaces by character', '你·好· world· 123·45'],
+  ])('%s', (_, tokens) => {
+    expect(splitTokens(tokens.replaceAll('·', ''))).toEqual(tokens.split('·'));
   });
 
   it('loses no character of any text', () => {

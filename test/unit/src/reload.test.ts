@@ -22,18 +22,9 @@ const settingsOf = (value: string): Settings =>
   }) as unknown as Settings;
 
 const always = [
-  'admin.host',
-  'admin.port',
-  'admin.socket',
-  'admin.tls',
-  'log.format',
-  'metrics.account_label',
-  'server.host',
-  'server.reuse_port',
-  'stores.only_former',
-  'stores.only_next',
-  'stores.records',
-  'stores.state',
+  ...['host', 'port', 'socket', 'tls'].map(name => `admin.${name}`),
+  ...['log.format', 'metrics.account_label', 'server.host', 'server.reuse_port'],
+  ...['only_former', 'only_next', 'records', 'state'].map(name => `stores.${name}`),
 ];
 
 describe.each<[ProcessKind, string[]]>([

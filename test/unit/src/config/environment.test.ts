@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -157,22 +156,16 @@ describe('a file in a value', () => {
 
   it.each([
     ['none', 'the file DIRECTORY/none does not exist'],
-    ['', 'the file DIRECTORY is a directory, not a file'],
-    ['pipe', 'the file DIRECTORY/pipe is not a regular file'],
     ['/dev/zero', 'the file /dev/zero is not a regular file'],
     ['empty', 'the file DIRECTORY/empty is empty'],
-    ['latin', 'the file DIRECTORY/latin is not UTF-8 text'],
     [
       'none:-sk-default',
       'has a ${file:…} with a default; a file has none, so that a secret which was not mounted is noticed: write ${file:PATH}',
     ],
   ])('is refused at the path %j', (path, message) => {
-    execFileSync('mkfifo', ['-m', '600', join(directory, 'pipe')], { stdio: 'ignore' });
     secret('empty', '\n');
-    secret('latin', Buffer.from([0xe4, 0x0a]));
     expect(expanded({ a: `\${file:${path}}` }).issues).toEqual([
       { path: ['a'], message: message.replace('DIRECTORY', directory) },
     ]);
-    rmSync(join(directory, 'pipe'));
   });
 });

@@ -36,6 +36,18 @@ function forwarded(dialect: keyof typeof parsedIn, url: string): string | undefi
   }
 }
 
+/** Hosts that an upstream would reach in its own network. */
+const ownHosts = `
+  localhost a.localhost. a.localhost.. vllm:8000 127.0.0.1 127.0.0.1. 127.1 0x7f.1 0177.0.0.1
+  2130706433 ①②⑦.0.0.1 0.0.0.0 10.0.0.7 100.100.100.200 168.63.129.16 169.254.169.254 [::] [::1]
+  [::127.0.0.1] [::8.8.8.8] [::ffff:10.0.0.7] [::ffff:8.8.8.8] [::ffff:0:127.0.0.1]
+  [64:ff9b::7f00:1] [2002:7f00:1::] [2001::1] [fe80::1] [fec0::1] [fd00:ec2::254] [fd00::7]
+  [ff02::1] [4000::1] metadata.google.internal metadata.google.internal. metadata.goog
+  printer.home.arpa vllm.default.svc.cluster.local
+`
+  .trim()
+  .split(/\s+/);
+
 describe.each(Object.keys(parsedIn) as (keyof typeof parsedIn)[])(
   'the address of an image in %s',
   dialect => {
@@ -72,46 +84,8 @@ describe.each(Object.keys(parsedIn) as (keyof typeof parsedIn)[])(
       expect(forwarded(dialect, url)).toBeUndefined();
     });
 
-    it.each([
-      'https://localhost/a.png',
-      'https://a.localhost./a.png',
-      'https://a.localhost../a.png',
-      'https://vllm:8000/metrics',
-      'https://127.0.0.1/a.png',
-      'https://127.0.0.1./a.png',
-      'https://127.1/a.png',
-      'https://0x7f.1/a.png',
-      'https://0177.0.0.1/a.png',
-      'https://2130706433/a.png',
-      'https://①②⑦.0.0.1/a.png',
-      'https://0.0.0.0/a.png',
-      'https://10.0.0.7/a.png',
-      'https://100.100.100.200/latest/meta-data',
-      'https://168.63.129.16/machine',
-      'https://169.254.169.254/latest/meta-data',
-      'https://[::]/a.png',
-      'https://[::1]/a.png',
-      'https://[::127.0.0.1]/a.png',
-      'https://[::8.8.8.8]/a.png',
-      'https://[::ffff:10.0.0.7]/a.png',
-      'https://[::ffff:8.8.8.8]/a.png',
-      'https://[::ffff:0:127.0.0.1]/a.png',
-      'https://[64:ff9b::7f00:1]/a.png',
-      'https://[2002:7f00:1::]/a.png',
-      'https://[2001::1]/a.png',
-      'https://[fe80::1]/a.png',
-      'https://[fec0::1]/a.png',
-      'https://[fd00:ec2::254]/latest/meta-data',
-      'https://[fd00::7]/a.png',
-      'https://[ff02::1]/a.png',
-      'https://[4000::1]/a.png',
-      'https://metadata.google.internal/a.png',
-      'https://metadata.google.internal./a.png',
-      'https://metadata.goog/a.png',
-      'https://printer.home.arpa/a.png',
-      'https://vllm.default.svc.cluster.local/a.png',
-    ])("is refused in the upstream's own network, as %s", url => {
-      expect(forwarded(dialect, url)).toBeUndefined();
+    it.each(ownHosts)("is refused in the upstream's own network, as %s", host => {
+      expect(forwarded(dialect, `https://${host}/a.png`)).toBeUndefined();
     });
   },
 );

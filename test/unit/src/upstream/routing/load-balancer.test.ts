@@ -6,6 +6,7 @@ import { closeRoutes, fill, type Given, open, pause, routeOver } from '../sample
 
 afterEach(closeRoutes);
 
+const failures = (times: number, ...of: readonly Upstream[]) => new Map(of.map(one => [one, times]));
 const now = (upstream: Upstream) => ({ when: 'now', upstream });
 
 describe('the next upstream', () => {
@@ -15,21 +16,14 @@ describe('the next upstream', () => {
     open(b);
     expect(ask()).toEqual(now(c));
     fill(c);
-    expect(ask({ failed: new Map([[c, 1]]) })).toEqual(now(a));
+    expect(ask({ failed: failures(1, c) })).toEqual(now(a));
   });
 
   it('is never the same twice while there are others', () => {
     const { a, b, ask } = routeOver([{}, {}]);
-    expect(ask({ failed: new Map([[a, 1]]) })).toEqual(now(b));
-    expect(ask({ failed: new Map([[b, 1]]) })).toEqual(now(a));
-    expect(
-      ask({
-        failed: new Map([
-          [a, 1],
-          [b, 1],
-        ]),
-      }),
-    ).toMatchObject({ when: 'never', why: 'unusable' });
+    expect(ask({ failed: failures(1, a) })).toEqual(now(b));
+    expect(ask({ failed: failures(1, b) })).toEqual(now(a));
+    expect(ask({ failed: failures(1, a, b) })).toMatchObject({ when: 'never', why: 'unusable' });
   });
 
   it('may be the same twice where that is configured, but never one that cannot express the request', () => {
@@ -39,14 +33,7 @@ describe('the next upstream', () => {
       [b, Number.POSITIVE_INFINITY],
     ]);
     expect(ask({ failed })).toEqual({ when: 'later', upstream: a, wait_ms: 0 });
-    expect(
-      ask({
-        failed: new Map([
-          [a, 2],
-          [b, 2],
-        ]),
-      }),
-    ).toMatchObject({ when: 'never' });
+    expect(ask({ failed: failures(2, a, b) })).toMatchObject({ when: 'never' });
   });
 
   it('may be one without a free permit when it has a queue', () => {
@@ -193,7 +180,7 @@ describe('a model without available upstreams', () => {
   it('tries no paused upstream after another attempt has failed', () => {
     const { a, b, ask, clock } = routeOver([{}, {}]);
     pause(b, 30, clock);
-    expect(ask({ failed: new Map([[a, 1]]) })).toMatchObject({ when: 'never', why: 'unusable' });
+    expect(ask({ failed: failures(1, a) })).toMatchObject({ when: 'never', why: 'unusable' });
   });
 
   it('refuses with the cause when all permits are taken', () => {
