@@ -14,7 +14,6 @@ const assembled = (...chunks: Chunk[]) => {
   for (const chunk of chunks) assembler.add(chunk);
   return assembler.reply();
 };
-const tokens = (token: string) => ({ logprobs: { content: [{ token }], refusal: null } });
 
 it('assembles several choices in the order of their indices, with the last usage', () => {
   expect(

@@ -153,7 +153,7 @@ describe('the failover after a failed attempt', () => {
 
   const busy = whole(503, {}, { 'retry-after': '600' });
   const broken = whole(500, {});
-  it.each<[string, string[], object, number[], string]>([
+  it.each<[string, ReturnType<typeof whole>[], object, number[], string]>([
     ['at max_attempts', [broken, broken, answer], { max_attempts: 2 }, [1, 1, 0], 'attempts'],
     [
       'at the retry budget',

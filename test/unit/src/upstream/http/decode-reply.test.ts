@@ -1,17 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-
 import { type Chunk, usageOf } from '../../../../../src/canonical.ts';
 import { failureOf } from '../../../../../src/upstream/attempt/attempt-failure.ts';
-import {
-  decodeWhole,
-  isEventStream,
-  chunkOf as wholeAsChunk,
-} from '../../../../../src/upstream/http/decode-reply.ts';
+import { chunkOf, decodeWhole, isEventStream } from '../../../../../src/upstream/http/decode-reply.ts';
 import type { DecodeLimits } from '../../../../../src/upstream/http/stream-reader.ts';
 import type { Body, BodyConsumer } from '../../../../../src/upstream/http/upstream-call.ts';
 import { decodeOpenAiReply } from '../../../../../src/upstream/openai/openai-format.ts';
 import { OpenAiStreamDecoder } from '../../../../../src/upstream/openai/openai-stream-decoder.ts';
-import { chunkOf } from '../../../chunk-stream.ts';
 import { readStream } from '../../../read-stream.ts';
 
 const format = { decodeReply: decodeOpenAiReply };
@@ -60,7 +54,7 @@ async function decoded(
   try {
     if (isEventStream({ 'content-type': type }))
       Object.assign(read, readStream(new OpenAiStreamDecoder(), body, limits));
-    else read.chunks.push(wholeAsChunk(await decodeWhole(body, format, limits)));
+    else read.chunks.push(chunkOf(await decodeWhole(body, format, limits)));
   } catch (thrown) {
     read.fault = thrown;
   }
@@ -148,12 +142,8 @@ describe('a streamed request with another answer', () => {
 });
 
 describe('a whole reply', () => {
-  const reading = (text: string, limits = wide) =>
-    decodeWhole(bodyOf([...Buffer.from(text)].map(byte => Buffer.from([byte]))), format, limits);
-  const reply = JSON.stringify({ choices: [{ message: { content: 'Да 🎲' }, finish_reason: 'stop' }] });
-
   it.each(['', '{', 'OK', '<html></html>'])('fails on %j', async text => {
-    await expect(reading(text)).rejects.toEqual(providerError);
+    await expect(decodeWhole(bodyOf([Buffer.from(text)]), format, wide)).rejects.toEqual(providerError);
   });
 });
 
