@@ -104,12 +104,6 @@ describe('a log that writes to the logger of an application', () => {
     expect(lines).toMatchObject([{ level: 60, stage: 'auth', request_id: 'req_1', msg: 'broken' }]);
     expect([log.isLevelEnabled('warn'), log.isLevelEnabled('info')]).toEqual([true, false]);
   });
-
-  it('writes through a logger like bunyan', () => {
-    const bunyan = new LoggerLikeBunyan({ name: 'app' });
-    new BoundedLog(bunyan).child({ request_id: 'req_1' }).error({ a: 1 }, 'oh');
-    expect(bunyan.lines).toEqual([{ level: 50, name: 'app', request_id: 'req_1', a: 1, msg: 'oh' }]);
-  });
 });
 
 describe('a logger that fails', () => {

@@ -251,14 +251,6 @@ describe('a metric factory', () => {
     expect(declare).toThrow('metric test_metric: is declared already');
   });
 
-  it('rejects invalid Prometheus names, and buckets that do not ascend', () => {
-    expect(() => metrics.counter({ name: 'my-hits', help: 'Hits.' })).toThrow(
-      "'my-hits' is not a valid name",
-    );
-    expect(() => metrics.counter({ ...definition, labels: ['a b'] })).toThrow("'a b' is not a valid name");
-    expect(() => metrics.histogram({ ...definition, buckets: [2, 1] })).toThrow('do not ascend');
-  });
-
   it('rejects a name that the gateway, another plugin or the application has', () => {
     metrics.counter({ name: 'sluice_requests_total', help: 'Requests.' });
     pluginMetrics(registry, 'other', 'shared_').counter({ name: 'hits', help: 'Hits.' });
@@ -276,17 +268,40 @@ describe('a metric factory', () => {
     );
   });
 
-  it('rejects labels that Prometheus reserves, and unknown names in a definition', () => {
-    expect(() => metrics.counter({ ...definition, labels: ['le'] })).toThrow(
+  it.each<[string, string, (metrics: MetricFactory) => unknown, string]>([
+    [
+      'a name',
+      'none of Prometheus',
+      made => made.counter({ name: 'my-hits', help: 'Hits.' }),
+      "'my-hits' is not a valid",
+    ],
+    [
+      'a label',
+      'none of Prometheus',
+      made => made.counter({ ...definition, labels: ['a b'] }),
+      "'a b' is not a valid name",
+    ],
+    [
+      'a label',
+      'reserved',
+      made => made.counter({ ...definition, labels: ['le'] }),
       "'le' is a label that Prometheus",
-    );
-    const named = { name: 'hits', help: 'Hits.', labelNames: ['day'] } as object;
-    expect(() => metrics.counter(named as never)).toThrow(
+    ],
+    ['buckets', 'not ascending', made => made.histogram({ ...definition, buckets: [2, 1] }), 'do not ascend'],
+    [
+      'buckets',
+      'missing',
+      made => made.histogram(definition as never),
+      'buckets: must be upper bounds, such as [0.1, 1',
+    ],
+    [
+      'a member',
+      'unknown',
+      made => made.counter({ name: 'hits', help: 'Hits.', labelNames: ['day'] } as never),
       'labelNames: unknown name; accepted here: name, help, labels',
-    );
-    expect(() => metrics.histogram({ name: 'waits', help: 'Waits.' } as never)).toThrow(
-      'buckets: must be upper bounds, such as [0.1, 1, 10]',
-    );
+    ],
+  ])('rejects %s that is or are %s', (_what, _how, declare, message) => {
+    expect(() => declare(metrics)).toThrow(message);
   });
 
   it('takes labels by name as well, as prom-client does', async () => {

@@ -86,15 +86,6 @@ describe('the stream of an exchange over its attempts', () => {
     expect(taken).toEqual([role, usage, usage, usage, word]);
   });
 
-  it('passes the first chunk on at once when it may hold none', async () => {
-    const { stream, begun, told, taken } = streamOver(0);
-    stream.give([]);
-    expect(told).toEqual(['begin']);
-    stream.give([role]);
-    expect([taken.length, told]).toEqual([1, ['begin', 'released']]);
-    await begun;
-  });
-
   it('reports an error before the first token to the attempt only, so that another may follow', async () => {
     const { stream, attempt, begun, taken, ends, progress } = streamOver(16);
     const fault = refusal('provider_error');

@@ -61,20 +61,6 @@ describe('the tool calls of a stream', () => {
   });
   const more = (index: number, text: string) => ({ index, function: { arguments: text } });
 
-  it('pass unchanged, in any interleaving', () => {
-    const given = [first(0, 'a'), more(0, '{"d":'), first(1, 'b'), more(1, '{}'), more(0, '20}')];
-    expect(calls(...given.map(call => [call]))).toEqual(given);
-  });
-
-  it('get a type and arguments at their beginning, and text for arguments', () => {
-    expect(
-      calls(
-        [{ index: 0, id: 'a', function: { name: 'roll' } }],
-        [{ index: 0, function: { arguments: { d: 20 } } }],
-      ),
-    ).toEqual([first(0, 'a'), more(0, '{"d":20}')]);
-  });
-
   it('get an index from their id where the server sends none', () => {
     const given = (id: string | undefined, text: string, name?: string) => ({
       id,
@@ -97,12 +83,6 @@ describe('the tool calls of a stream', () => {
     expect(made).toEqual([0, 1, 2].map(index => first(index, id, 'roll', '{}')));
     // Clients find a call by its id in a whole conversation.
     expect(new Set(made.map(call => call?.id)).size).toBe(3);
-  });
-
-  it('are counted from 0, as clients count them, wherever the server begins', () => {
-    const given = [first(1, 'a'), more(1, '{}'), first(7, 'b'), more(1, ' '), more(7, '{}')];
-    const dense = [first(0, 'a'), more(0, '{}'), first(1, 'b'), more(0, ' '), more(1, '{}')];
-    expect(calls(...given.map(call => [call]))).toEqual(dense);
   });
 
   const d20 = { name: 'roll', arguments: '{"d":20}' };
@@ -176,12 +156,6 @@ describe('the usage of a stream', () => {
       ...usage(completion_tokens),
     });
   const final = event({ choices: [], ...usage(30) });
-
-  it('may stand beside choices or alone', () => {
-    const chunks = decoded([wire({ content: 'a' }, null, usage(1)), final, wire({}, null, { usage: null })]);
-    expect(chunks.map(chunk => chunk.usage)).toEqual([usageOf(12, 1), usageOf(12, 30), undefined]);
-    expect(chunks[1]!.choices).toEqual([]);
-  });
 
   it('is summed when it counts each choice separately, except the final figure', () => {
     const chunks = decoded(
