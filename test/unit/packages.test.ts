@@ -81,19 +81,13 @@ describe('the npm packages', () => {
     );
     expect(imports).toEqual([]);
     // What is packed is built from src and plugins alone, beside these.
-    expect(files).toEqual([
-      'bin',
-      'dist',
-      'docs/*.md',
-      'examples',
-      'grafana/README.md',
-      'grafana/alerts/sluice.inhibit.yaml',
-      'grafana/alerts/sluice.rules.yaml',
-      'grafana/dashboards',
-      'sluice.example.yaml',
-      'sluice.schema.json',
-      'CHANGELOG.md',
-    ]);
+    expect(files).toEqual(
+      (
+        'bin dist docs/*.md examples grafana/README.md grafana/alerts/sluice.inhibit.yaml ' +
+        'grafana/alerts/sluice.rules.yaml grafana/dashboards sluice.example.yaml ' +
+        'sluice.schema.json CHANGELOG.md'
+      ).split(' '),
+    );
   });
 
   it('are named in the documents where an option needs one more', () => {

@@ -80,26 +80,16 @@ describe('the usage of a reply', () => {
 
 describe('the finish reason of a reply', () => {
   it.each([
-    ['stop', 'stop'],
-    ['length', 'length'],
-    ['tool_calls', 'tool_calls'],
-    ['content_filter', 'content_filter'],
-    ['end_turn', 'stop'],
-    ['eos', 'stop'],
-    ['stop_sequence', 'stop'],
-    ['max_tokens', 'length'],
-    ['tool_use', 'tool_calls'],
-    ['function_call', 'tool_calls'],
-    ['content-filter', 'content_filter'],
-    ['SAFETY', 'content_filter'],
-    ['Recitation', 'content_filter'],
-    ['model_length', 'length'],
-    ['MAX_TOKENS', 'length'],
-    ['STOP', 'stop'],
-  ])('turns %s into %s', (given, expected) => {
-    const [choice] = decodeOpenAiReply(replyOf({ finish_reason: given })).choices;
-    expect(choice).toMatchObject({ finish_reason: expected });
-    expect(choice).not.toHaveProperty('native_finish_reason');
+    ['stop end_turn eos stop_sequence STOP', 'stop'],
+    ['length max_tokens model_length MAX_TOKENS', 'length'],
+    ['tool_calls tool_use function_call', 'tool_calls'],
+    ['content_filter content-filter SAFETY Recitation', 'content_filter'],
+  ])('turns each of %s into %s', (words, expected) => {
+    for (const given of words.split(' ')) {
+      const [choice] = decodeOpenAiReply(replyOf({ finish_reason: given })).choices;
+      expect([given, choice]).toEqual([given, expect.objectContaining({ finish_reason: expected })]);
+      expect(choice).not.toHaveProperty('native_finish_reason');
+    }
   });
 
   it('turns any other word into stop, and keeps the word', () => {

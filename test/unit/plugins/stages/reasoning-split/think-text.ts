@@ -2,18 +2,7 @@ import * as fc from 'fast-check';
 
 const words = ['One', ' two', ' a<b', 'three.', ' 🤔', 'x'];
 const tags = ['<think>', '</think>'];
-const partialTags = [
-  '<',
-  '</',
-  '<thi',
-  '</thin',
-  '<think',
-  '</think',
-  'think>',
-  '>',
-  '<think/>',
-  '<thinking>',
-];
+const partialTags = '< </ <thi </thin <think </think think> > <think/> <thinking>'.split(' ');
 const whitespace = [' ', '\n', '\n\n', '\t', ' \n '];
 
 /** A model's text, much fuller of tags, halves of tags and whitespace than any model's. */

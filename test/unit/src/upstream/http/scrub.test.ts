@@ -170,38 +170,10 @@ describe('the scrubber of upstream messages', () => {
   });
 
   it('takes little time for adversarial text', () => {
-    const pieces = [
-      'a.',
-      'a-',
-      '1.1.1.1',
-      'sk-',
-      '/a',
-      'bearer ',
-      'http://',
-      '@a.',
-      'a:',
-      'a:b@',
-      '::',
-      'token ',
-      'token:"',
-    ];
-    const more = [
-      'password=',
-      'a b:',
-      '-----BEGIN A-----',
-      'cookie:',
-      'aB3',
-      '\n at ',
-      'api key provided ',
-      '[a:',
-      '\\"',
-      'x://a:b ',
-      'password is "',
-      'key is ',
-      'a/b.',
-      'a_key-',
-    ];
-    for (const piece of [...pieces, ...more]) {
+    const pieces =
+      'a.|a-|1.1.1.1|sk-|/a|bearer |http://|@a.|a:|a:b@|::|token |token:"|password=|a b:|-----BEGIN A-----|' +
+      'cookie:|aB3|\n at |api key provided |[a:|\\"|x://a:b |password is "|key is |a/b.|a_key-';
+    for (const piece of pieces.split('|')) {
       const start_ms = performance.now();
       scrubbed(piece.repeat(60_000));
       withoutCredentials(piece.repeat(60_000));

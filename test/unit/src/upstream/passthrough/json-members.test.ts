@@ -79,26 +79,12 @@ describe('members of a JSON object that comes in parts', () => {
     },
   );
 
-  it.each([
-    '{""""',
-    '{"a""b"',
-    '{"a":"b""c"',
-    '{"a":1 2',
-    '{"a":1]',
-    '{"a":["b""c"',
-    '{"a":{"b" "c"',
-    '{"a":[{} {',
-    '{"a":[[]1',
-    '{"a":[]{}',
-    '{"a"::',
-    '{"a":,',
-    '{"a":}',
-    '{,',
-    '{"a":1,,',
-    '{"a":1,}',
-    '{]',
-    '{"a"}',
-  ])('are read up to the first fault, and what follows %s is not looked at', broken => {
+  it.each(
+    (
+      '{""""|{"a""b"|{"a":"b""c"|{"a":1 2|{"a":1]|{"a":["b""c"|{"a":{"b" "c"|{"a":[{} {|' +
+      '{"a":[[]1|{"a":[]{}|{"a"::|{"a":,|{"a":}|{,|{"a":1,,|{"a":1,}|{]|{"a"}'
+    ).split('|'),
+  )('are read up to the first fault, and what follows %s is not looked at', broken => {
     const rest = '""'.repeat(1000);
     const { part, looks } = countedPart(`{"model":"a",${broken.slice(1)}${rest}`);
     const members = new JsonMembers(['model'], 1000);

@@ -9,33 +9,14 @@ describe('a path that means the same to every server', () => {
     },
   );
 
-  it.each([
-    'v1',
-    '/',
-    '/v1/',
-    '/v1//files',
-    '/v1/./files',
-    '/v1/../files',
-    '/v1/..;/files',
-    '/v1/%2e%2e/files',
-    '/v1/%2ffiles',
-    '/v1/%00',
-    '/v1/%25',
-    '/v1/a b',
-    '/v1/a?b',
-    '/v1/a#b',
-    '/%C0%AE',
-    '/%EF%BC%8E',
-    '/%E2%80%A4%E2%80%A4',
-    '/%E2%80%8B',
-    '/.%E2%80%8B.',
-    '/..%E2%80%8B',
-    '/%20',
-    '/.%20',
-    '/..%20',
-    '/%E2%88%95',
-    '/%C2%85',
-  ])('cannot be %j', path => {
+  it.each(
+    (
+      'v1|/|/v1/|/v1//files|/v1/./files|/v1/../files|/v1/..;/files|/v1/%2e%2e/files|' +
+      '/v1/%2ffiles|/v1/%00|/v1/%25|/v1/a b|/v1/a?b|/v1/a#b|/%C0%AE|/%EF%BC%8E|' +
+      '/%E2%80%A4%E2%80%A4|/%E2%80%8B|/.%E2%80%8B.|/..%E2%80%8B|/%20|/.%20|/..%20|/%E2%88%95|' +
+      '/%C2%85'
+    ).split('|'),
+  )('cannot be %j', path => {
     expect(isPlainPath(path)).toBe(false);
   });
 });
