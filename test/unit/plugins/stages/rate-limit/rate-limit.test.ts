@@ -14,6 +14,16 @@ import { LimitedStage, ownLimits } from './limited-stage.ts';
 
 const plan = { requests_per_minute: 10, tokens_per_minute: 10_000 };
 
+/** An exchange under way whose body is passed on unread. */
+const unread = (limited: LimitedStage) => {
+  const start = { endpoint: { name: 'passthrough' as const, public: false }, clock: limited.clock };
+  const exchange = sampleExchange({ start });
+  exchange.account = { id: 'a', plan: 'tested' };
+  limited.stage.onHeaders!(exchange);
+  exchange.beginAttempt();
+  return exchange;
+};
+
 describe('a rate-limited exchange', () => {
   it('is admitted synchronously when the state is in memory', () => {
     const limited = new LimitedStage(plan);
@@ -161,11 +171,7 @@ describe('a rate-limited exchange', () => {
 
   it('takes one request and nothing more when its body is passed on unread', async () => {
     const limited = new LimitedStage({ ...plan, concurrent_requests: 1 });
-    const start = { endpoint: { name: 'passthrough' as const, public: false }, clock: limited.clock };
-    const exchange = sampleExchange({ start });
-    exchange.account = { id: 'a', plan: 'tested' };
-    limited.stage.onHeaders!(exchange);
-    exchange.beginAttempt();
+    const exchange = unread(limited);
     await limited.refused();
     limited.settle(exchange);
     expect(await limited.remaining()).toEqual({ requests: 9, tokens: 10_000 });
@@ -174,20 +180,12 @@ describe('a rate-limited exchange', () => {
 
   it('reserves what recent ones have used when its body is passed on unread', async () => {
     const limited = new LimitedStage({ ...plan, usd_per_month: '1.5' });
-    const unread = () => {
-      const start = { endpoint: { name: 'passthrough' as const, public: false }, clock: limited.clock };
-      const exchange = sampleExchange({ start });
-      exchange.account = { id: 'a', plan: 'tested' };
-      limited.stage.onHeaders!(exchange);
-      exchange.beginAttempt();
-      return exchange;
-    };
-    for (let at = 0; at < 3; at++) limited.settle(unread(), 2000, 0, { cost_usd: '0.3' });
+    for (let at = 0; at < 3; at++) limited.settle(unread(limited), 2000, 0, { cost_usd: '0.3' });
     expect((await limited.remaining()).tokens).toBe(4000);
     // Two more do not fit under the limit on money.
-    const running = unread();
+    const running = unread(limited);
     expect((await limited.remaining()).tokens).toBeLessThan(2000);
-    expect(unread).toThrow('Monthly spending limit exceeded');
+    expect(() => unread(limited)).toThrow('Monthly spending limit exceeded');
     limited.settle(running, 0, 0);
     expect((await limited.remaining()).tokens).toBe(4000);
   });
@@ -334,11 +332,6 @@ describe('the limits of an account', () => {
 });
 
 describe('an error before the rate limit', () => {
-  it('reports the remaining limits of the account', async () => {
-    const limited = new LimitedStage(plan);
-    expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
-  });
-
   it('reports no limits without an account or before the store has answered', () => {
     const limited = new LimitedStage(plan, { state: asking });
     const exchange = limited.exchange();
