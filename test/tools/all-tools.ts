@@ -28,7 +28,6 @@ export const allTools: Readonly<Record<string, ReadonlyMap<string, ListedTool>>>
     one('latency', 'what gateways add to the time of a reply', () => import('./bench/latency.ts')),
     one('regression', 'CPU against the last release', () => import('./bench/regression.ts')),
     one('growth', 'cost against the size of what is given', () => import('./bench/growth.ts')),
-    one('soak', 'memory, files and queues over hours', () => import('./bench/soak.ts')),
     one('dashboard', 'every page over a large store', () => import('./bench/dashboard.ts')),
   ]),
   drill: new Map([

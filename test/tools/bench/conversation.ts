@@ -62,6 +62,10 @@ export function embeddingsOf(texts: number): { readonly body: string; readonly r
 }
 export const batch = 32;
 
+/** Of a growing configuration: the key of that number, of all accounts, and the id of the model of that number. */
+export const growthKey = (at: number): string => `sk-growth-${String(at).padStart(40, '0')}`;
+export const growthModel = (at: number): string => `growth/model-${at}`;
+
 /** The events of a stream; of `tokens` tokens the role for 0, one word each after that. */
 export function chunkText(tokens: number, running: boolean, finish_reason: 'stop' | null = null): string {
   const words = answer.split(/(?<= )/);

@@ -1,22 +1,27 @@
-import { writeFileSync } from 'node:fs';
 import { listOf, numberFrom } from '../command-options.ts';
-import { disturbance, gateway_core, load_core, machineText, thisMachine } from '../machine.ts';
+import { markdownTable, median } from '../figures.ts';
+import { disturbance, machineText, thisMachine } from '../machine.ts';
 import { defineTool } from '../tool.ts';
-import { chatBody, completion } from './conversation.ts';
-import { type Entry, events_per_second, type MeasureOptions, measureAll, started } from './measurement.ts';
-import { benchPlace } from './place.ts';
-import { doubts, tableText } from './result-table.ts';
+import type { Contestant } from './contestants.ts';
+import {
+  benchPlace,
+  type Entry,
+  events_per_second,
+  type Kind,
+  type MeasureOptions,
+  measureAll,
+  type Result,
+  started,
+} from './measurement.ts';
 import { tables } from './tables.ts';
-
-const about =
-  'Linux with taskset and two cores. A Markdown table on stdout, progress on stderr. Portkey is fetched from npm.';
 
 /** The benchmark of one table: all its contestants take turns under load. */
 export const tableTool = (name: string) => {
-  const { contestants, ...table } = tables[name]!;
+  const { contestants, title, baseline } = tables[name]!;
   const named = Object.fromEntries(contestants.map(each => [each.name, each]));
-  return defineTool<MeasureOptions & { only?: typeof contestants; json?: string }>({
-    about,
+  return defineTool<MeasureOptions & { only: readonly Contestant[] }>({
+    about:
+      'Linux with taskset and two cores. A Markdown table on stdout, progress on stderr. Portkey is fetched from npm.',
     options: command =>
       command
         .option('--seconds <N>', 'length of one measurement', numberFrom(0.1, 600, false), 1)
@@ -28,33 +33,77 @@ export const tableTool = (name: string) => {
           numberFrom(0, 5000),
           200,
         )
-        .option('--only <A,B>', `of ${Object.keys(named).join(', ')}`, listOf(named))
-        .option('--json <FILE>', 'write every single measurement to FILE as well'),
+        .option('--only <A,B>', `of ${Object.keys(named).join(', ')}`, listOf(named), contestants),
     async run({ options, command }) {
       const machine = thisMachine();
-      const chosen = options.only ?? contestants;
       const place = await benchPlace();
       const entries: Entry[] = [];
-      for (const contestant of chosen) entries.push(await started(contestant, place));
+      for (const contestant of options.only) entries.push(await started(contestant, place));
       await measureAll(entries, options, place.upstream.pid);
-      const notes = [...howMeasured(options), ...disturbance(machine), ...entries.flatMap(doubts)];
-      const texts = [
-        `${machineText(machine)}\n\`${command}\``,
-        tableText(table, entries),
-        notes.map(line => `- ${line}`).join('\n'),
-      ];
-      process.stdout.write(`${texts.join('\n\n')}\n`);
-      const measured = entries.map(({ contestant, gateway: _, ...rest }) => ({
-        name: contestant.name,
-        ...rest,
-      }));
-      if (options.json) writeFileSync(options.json, JSON.stringify({ machine, command, measured }, null, 2));
+      const notes = [...disturbance(machine), ...entries.flatMap(doubts)].map(line => `- ${line}`);
+      const heading = `**${title}**, × baseline: divided by ${baseline}`;
+      const texts = [`${machineText(machine)}\n\`${command}\``, heading, tableText(baseline, entries)];
+      process.stdout.write(`${[...texts, notes.join('\n')].join('\n\n')}\n`);
       return true;
     },
   });
 };
 
-const howMeasured = ({ rounds, seconds, connections, streams }: MeasureOptions): string[] => [
-  `Gateways on core ${gateway_core}, one at a time under load; load generator and upstream on core ${load_core}; medians, of ratios too, of ${rounds} interleaved rounds of ${seconds} s after one that is thrown away.`,
-  `Requests: closed loop, ${connections} connections, ${chatBody().length} bytes of JSON in, ${completion.length} out. Events: ${streams} streams of ${events_per_second} events per second. CPU: user and system time of all threads and processes of the gateway. Every reply is checked.`,
+export const cpu_us = ({ cpu_s, count }: Result): number => (cpu_s / count) * 1e6;
+
+interface Column {
+  readonly head: string;
+  readonly kind: Kind;
+  of(result: Result): number | undefined;
+  readonly digits: number;
+  /** Its ratio to the baseline stands beside it. */
+  readonly ratio?: true;
+}
+
+const [requests, streams] = [{ kind: 'requests' }, { kind: 'streams' }] as const;
+const columns: readonly Column[] = [
+  { ...requests, head: 'Requests/s', of: ({ count, seconds }) => count / seconds, digits: 0, ratio: true },
+  { ...requests, head: 'p50 ms', of: ({ p50_ms }) => p50_ms, digits: 2 },
+  { ...requests, head: 'p99 ms', of: ({ p99_ms }) => p99_ms, digits: 2 },
+  { ...requests, head: 'CPU µs per request', of: cpu_us, digits: 1, ratio: true },
+  { ...streams, head: 'CPU µs per event', of: cpu_us, digits: 1, ratio: true },
+  { ...streams, head: 'of the pace', of: ({ pace }) => pace, digits: 2 },
+  { ...streams, head: 'KiB per stream', of: ({ stream_bytes = NaN }) => stream_bytes / 1024, digits: 0 },
 ];
+
+/** The median with its unit; a dash of none. */
+const shown = (values: readonly number[], digits: number, unit = ''): string => {
+  const middle = median(values.filter(value => !Number.isNaN(value)));
+  return Number.isNaN(middle) ? '–' : `${middle.toFixed(digits)}${unit}`;
+};
+
+/** What was measured, a row for each contestant. */
+function tableText(baseline: string, entries: readonly Entry[]): string {
+  const base = entries.find(({ contestant: { name } }) => name === baseline);
+  const measured = columns.filter(({ kind }) => entries.some(entry => entry[kind].length > 0));
+  const rows = entries.map(entry => {
+    const { title } = entry.contestant;
+    if (entry.fault) return [`${title}: ${entry.fault.replaceAll(/[\s|]+/g, ' ').slice(0, 200)}`];
+    return [title, ...measured.flatMap(column => cellsOf(column, entry, base))];
+  });
+  const head = measured.flatMap(({ head, ratio }) => [head, ...(ratio ? ['× baseline'] : [])]);
+  return markdownTable(['Gateway', ...head], rows);
+}
+
+/** Ratios to the baseline are taken round by round: the machine is faster in one round than in another. */
+function cellsOf({ kind, of, digits, ratio }: Column, entry: Entry, base: Entry | undefined): string[] {
+  const valuesOf = (each: Entry | undefined) => each?.[kind].map(result => of(result) ?? Number.NaN) ?? [];
+  const [values, others] = [valuesOf(entry), valuesOf(base)];
+  const ratios = values.map((value, round) => value / (others[round] ?? Number.NaN));
+  return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
+}
+
+/** Notes on contestants whose figures were limited by something else. */
+function doubts({ contestant: { name }, requests, streams }: Entry): string[] {
+  const loaded = median([...requests, ...streams].map(({ load_cpu_s, seconds }) => load_cpu_s / seconds));
+  const pace = median(streams.map(result => result.pace!));
+  return [
+    loaded > 0.9 && `${name}: generator and upstream used ${Math.round(loaded * 100)} % of their core`,
+    pace < 0.97 && `${name}: delivered ${Math.round(pace * 100)} % of the pace`,
+  ].filter(note => note !== false);
+}

@@ -1,10 +1,12 @@
 /** `growth-server.ts SIZES`: a sidecar with so many accounts, keys, models and providers, from a configuration that is made here. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { serve } from '../../../src/cli/serve.ts';
 import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { hashKey } from '../../../src/stores/accounts/hash-key.ts';
-import { growthKey, growthModel } from './growth-names.ts';
+import { growthKey, growthModel } from './conversation.ts';
 
 /** How much of everything there is; one of what is not given. */
 export interface GrowthSizes {
@@ -21,7 +23,6 @@ export interface GrowthSizes {
 
 /** What such a server tells when it listens. */
 export interface GrowthServer {
-  readonly pid: number;
   readonly url: string;
   readonly adminUrl: string;
   /** CPU time from the configuration to the listener. */
@@ -61,29 +62,18 @@ function configOf({ upstream_port, accounts = 1, keys = 1, models = 1, providers
 }
 
 /** Bytes in use, of garbage nothing: the collector is asked for by a name that V8 has for it. */
-async function heapInUse(): Promise<number> {
-  const { setFlagsFromString } = await import('node:v8');
-  const { runInNewContext } = await import('node:vm');
+function heapInUse(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
   return process.memoryUsage().heapUsed;
 }
 
-async function main(): Promise<void> {
-  keepGarbageYoung();
-  const config = configOf(JSON.parse(process.argv[2]!) as GrowthSizes);
-  const empty = await heapInUse();
-  const before = process.cpuUsage();
-  const { url, adminUrl } = await serve(config);
-  const { user, system } = process.cpuUsage(before);
-  const told: GrowthServer = {
-    pid: process.pid,
-    url,
-    adminUrl,
-    start_ms: (user + system) / 1000,
-    heap_mib: ((await heapInUse()) - empty) / 2 ** 20,
-  };
-  process.stdout.write(`growth ${JSON.stringify(told)}\n`);
-}
-
-await main();
+keepGarbageYoung();
+const config = configOf(JSON.parse(process.argv[2]!) as GrowthSizes);
+const empty = heapInUse();
+const before = process.cpuUsage();
+const { url, adminUrl } = await serve(config);
+const { user, system } = process.cpuUsage(before);
+const start_ms = (user + system) / 1000;
+const told: GrowthServer = { url, adminUrl, start_ms, heap_mib: (heapInUse() - empty) / 2 ** 20 };
+process.stdout.write(`growth ${JSON.stringify(told)}\n`);

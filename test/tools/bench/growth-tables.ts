@@ -1,116 +1,133 @@
-import { type Conversation, conversationOf, GrowingSidecar, requestOfMany } from './growth-load.ts';
-import { growthModel } from './growth-names.ts';
-import { firstRequests } from './growth-process.ts';
+import type { Dispatcher } from 'undici';
+import { growthKey, growthModel, requestHeaders } from './conversation.ts';
+import { withSidecar } from './growing-sidecar.ts';
 import type { GrowthSizes } from './growth-server.ts';
-import type { Column, GrowthTable } from './growth-table.ts';
+import type { GrowthTable } from './growth-table.ts';
+
+/** A table, its sizes, and how the figures of one size are measured. */
+interface MeasuredTable extends GrowthTable {
+  readonly sizes: readonly number[];
+  measure(size: number, upstream_port: number): Promise<readonly number[]>;
+}
 
 const powers = (most: number): number[] =>
   Array.from({ length: Math.round(Math.log10(most)) + 1 }, (_, power) => 10 ** power);
+const fives = [1, 5, 50, 500];
 
-const perRequest: Column = { head: 'CPU µs per request', digits: 1, growth: 'constant' };
-const start: Column = { head: 'start, CPU ms', digits: 0, growth: 'linear' };
-const heap: Column = { head: 'heap MiB', digits: 1, growth: 'linear' };
-const scrape: Column = { head: '`/metrics`, CPU ms', digits: 2, growth: 'linear' };
+const text = 'A river bends because water on the outside of a slight curve runs faster. ';
 
-async function withSidecar<T>(sizes: GrowthSizes, use: (sidecar: GrowingSidecar) => Promise<T>): Promise<T> {
-  const sidecar = await GrowingSidecar.start(sizes);
-  try {
-    return await use(sidecar);
-  } finally {
-    await sidecar.stop();
-  }
+const chatRequest = (body: object, key = 0, path = '/v1/chat/completions'): Dispatcher.DispatchOptions => ({
+  path,
+  method: 'POST',
+  headers: { ...requestHeaders, authorization: `Bearer ${growthKey(key)}` },
+  body: JSON.stringify(body),
+});
+const get = (path: string) => (): Dispatcher.DispatchOptions => ({ method: 'GET', path });
+
+/** A request with any key and model of so many. */
+function requestOfMany(keys: number, models: number): () => Dispatcher.DispatchOptions {
+  const any = (count: number) => Math.floor(Math.random() * count);
+  return () =>
+    chatRequest({ model: growthModel(any(models)), messages: [{ role: 'user', content: text }] }, any(keys));
 }
 
-/** A table of requests that grow, in each format. */
+/** A conversation as a request of each format: text of so many characters in each of so many messages, and so many tools. */
+function conversationOf({ characters = 100, messages = 1, tools = 0 }) {
+  const content = text.repeat(Math.ceil(characters / text.length)).slice(0, characters);
+  const turns = Array.from({ length: messages }, (_, at) => ({
+    role: (messages - at) % 2 === 1 ? 'user' : 'assistant',
+    content,
+  }));
+  const parameters = {
+    type: 'object',
+    properties: { place: { type: 'string', description: text }, days: { type: 'integer', minimum: 1 } },
+    required: ['place'],
+  };
+  const functions = Array.from({ length: tools }, (_, at) => ({ name: `forecast_${at}`, description: text }));
+  const listed = <T>(form: (one: (typeof functions)[0]) => T) =>
+    tools === 0 ? {} : { tools: functions.map(form) };
+  const asked = {
+    '/v1/chat/completions': {
+      messages: turns,
+      ...listed(one => ({ type: 'function', function: { ...one, parameters } })),
+    },
+    '/v1/responses': { input: turns, ...listed(one => ({ type: 'function', ...one, parameters })) },
+    '/v1/messages': {
+      messages: turns,
+      max_tokens: 100,
+      ...listed(one => ({ ...one, input_schema: parameters })),
+    },
+  };
+  return Object.entries(asked).map(([path, body]) =>
+    chatRequest({ model: growthModel(0), ...body }, 0, path),
+  );
+}
+
+/** Requests in which one of these grows, in each format. */
 const requests = (
-  upstream_port: number,
   title: string,
-  unit: string,
+  grows: 'characters' | 'messages' | 'tools',
   sizes: readonly number[],
-  conversation: (size: number) => Conversation,
-): GrowthTable => ({
+): MeasuredTable => ({
   title,
-  unit,
+  unit: grows,
   sizes,
   columns: ['chat completions', 'responses', 'messages'].map(format => ({
     head: `${format}, CPU µs`,
     digits: 0,
     growth: 'linear',
   })),
-  measure: size =>
+  measure: (size, upstream_port) =>
     withSidecar({ upstream_port, config: { messages: { enabled: true } } }, async sidecar => {
       const figures: number[] = [];
-      for (const request of conversationOf(conversation(size)))
+      for (const request of conversationOf({ [grows]: size }))
         figures.push(await sidecar.cpu_us(() => request));
       return figures;
     }),
 });
 
-/** A table of a configuration that grows, with requests that use any part of it. */
+/** A configuration in which one of these grows, with requests that use any part of it. */
 const configuration = (
-  upstream_port: number,
   title: string,
-  unit: string,
+  grows: 'accounts' | 'keys' | 'models' | 'providers',
   sizes: readonly number[],
-  more: (size: number) => Omit<GrowthSizes, 'upstream_port'>,
-): GrowthTable => ({
+  more: Pick<GrowthSizes, 'config'> = {},
+): MeasuredTable => ({
   title,
-  unit,
+  unit: grows,
   sizes,
-  columns: [perRequest, start, heap, scrape],
-  measure: size =>
-    withSidecar({ upstream_port, ...more(size) }, async sidecar => {
-      const { accounts = 1, keys = 1, models = 1 } = more(size);
-      const { start_ms, heap_mib, adminUrl } = sidecar.told;
-      const cpu_us = await sidecar.cpu_us(requestOfMany(accounts * keys, models));
-      const scrape_us = await sidecar.cpu_us(() => ({ method: 'GET', path: '/metrics' }), 200, adminUrl);
-      return [cpu_us, start_ms, heap_mib, scrape_us / 1000];
+  columns: [
+    { head: 'CPU µs per request', digits: 1, growth: 'constant' },
+    { head: 'start, CPU ms', digits: 0, growth: 'linear' },
+    { head: 'heap MiB', digits: 1, growth: 'linear' },
+    { head: '`/metrics`, CPU ms', digits: 2, growth: 'linear' },
+    { head: '`GET /v1/models`, CPU µs', digits: 0, growth: grows === 'models' ? 'linear' : 'constant' },
+    { head: 'of one model, CPU µs', digits: 0, growth: 'constant' },
+  ],
+  measure: (size, upstream_port) =>
+    withSidecar({ upstream_port, [grows]: size, ...more }, async sidecar => {
+      const [keys, models] = [/accounts|keys/.test(grows) ? size : 1, grows === 'models' ? size : 1];
+      return [
+        await sidecar.cpu_us(requestOfMany(keys, models)),
+        sidecar.start_ms,
+        sidecar.heap_mib,
+        (await sidecar.cpu_us(get('/metrics'), sidecar.adminUrl)) / 1000,
+        await sidecar.cpu_us(get('/v1/models')),
+        await sidecar.cpu_us(get(`/v1/models/${growthModel(models - 1)}`)),
+      ];
     }),
 });
 
-const lists = (upstream_port: number): GrowthTable => ({
-  title: '`GET /v1/models`',
-  unit: 'models',
-  sizes: [5, 50, 500, 5000],
-  columns: [
-    { head: 'the list, CPU µs', digits: 0, growth: 'linear' },
-    { head: 'one model, CPU µs', digits: 0, growth: 'constant' },
-  ],
-  measure: models =>
-    withSidecar({ upstream_port, models }, async sidecar => [
-      await sidecar.cpu_us(() => ({ method: 'GET', path: '/v1/models' })),
-      await sidecar.cpu_us(() => ({ method: 'GET', path: `/v1/models/${growthModel(models - 1)}` })),
-    ]),
-});
-
 /** Every table by its name for `--tables`. */
-export const growthTables = (upstream_port: number): Readonly<Record<string, GrowthTable>> => {
-  const ofRequests = requests.bind(undefined, upstream_port);
-  const ofConfiguration = configuration.bind(undefined, upstream_port);
-  return {
-    body: ofRequests('A long message', 'characters', [1e3, 1e4, 1e5, 1e6, 16e6], characters => ({
-      characters,
-    })),
-    messages: ofRequests('Many messages of 100 characters', 'messages', powers(1e4), messages => ({
-      messages,
-    })),
-    tools: ofRequests('Many tools', 'tools', powers(1e3), tools => ({ tools })),
-    accounts: ofConfiguration('Accounts, each with a key', 'accounts', powers(1e6), accounts => ({
-      accounts,
-    })),
-    keys: ofConfiguration('Keys of one account', 'keys', powers(1e6), keys => ({ keys })),
-    models: ofConfiguration('Models', 'models', [5, 50, 500, 5000], models => ({ models })),
-    lists: lists(upstream_port),
-    cold: firstRequests(upstream_port),
-    providers: ofConfiguration(
-      'Providers, all of them upstreams of one model',
-      'providers',
-      [1, 5, 50, 500],
-      providers => ({ providers }),
-    ),
-    sticky: ofConfiguration('The same with `routing.sticky`', 'providers', [1, 5, 50, 500], providers => ({
-      providers,
-      config: { routing: { sticky: 'conversation' } },
-    })),
-  };
+export const growthTables: Readonly<Record<string, MeasuredTable>> = {
+  body: requests('A long message', 'characters', [1e3, 1e4, 1e5, 1e6, 16e6]),
+  messages: requests('Many messages of 100 characters', 'messages', powers(1e4)),
+  tools: requests('Many tools', 'tools', powers(1e3)),
+  accounts: configuration('Accounts, each with a key', 'accounts', powers(1e6)),
+  keys: configuration('Keys of one account', 'keys', powers(1e6)),
+  models: configuration('Models', 'models', [5, 50, 500, 5000]),
+  providers: configuration('Providers, all of them upstreams of one model', 'providers', fives),
+  sticky: configuration('The same with `routing.sticky`', 'providers', fives, {
+    config: { routing: { sticky: 'conversation' } },
+  }),
 };

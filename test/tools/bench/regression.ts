@@ -2,43 +2,32 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { listOf, numberFrom } from '../command-options.ts';
 import { median } from '../figures.ts';
 import { load_core, moveTo } from '../machine.ts';
 import { root } from '../processes.ts';
 import { defineTool, say } from '../tool.ts';
-import type { Place } from './contestants.ts';
-import { measureAll, started } from './measurement.ts';
-import { benchPlace } from './place.ts';
-import { growthOf, isGrown, type Pair } from './regression-verdict.ts';
+import { cpu_us } from './gateways.ts';
+import { benchPlace, type Entry, measureAll, started } from './measurement.ts';
 import { shortened, shortenedSidecar } from './sluice-contestants.ts';
 
 /** Runs that must all find a sidecar grown: another program on the machine may disturb one. */
 const tries = 3;
-const names = Object.keys(shortened);
+const load = { rounds: 10, streams: 0, seconds: 0.4, connections: 32 };
+/** What counts as grown. */
+const most = 1.25;
 
-interface Options {
-  readonly only: readonly string[];
-  readonly rounds: number;
-  readonly streams: number;
-  readonly against?: string;
+/** A sidecar as it is, and as it was at the last release; both measured in the same rounds. */
+interface Pair {
+  readonly name: string;
+  readonly now: Pick<Entry, 'requests'>;
+  readonly released: Pick<Entry, 'requests'>;
 }
 
 /** Fails if the sidecar, or what is left of it without some of its parts, takes more than 25 % more CPU than at the last release. */
-export const tool = defineTool<Options>({
+export const tool = defineTool<{ against?: string }>({
   about:
     'Compares with a tag v…, or the commit in release.json, in rounds that take turns; about a minute. Passes over machines without two cores or taskset, and clones without that commit.',
-  options: command =>
-    command
-      .option(
-        '--only <A,B>',
-        `of ${names.join(', ')}`,
-        listOf(Object.fromEntries(names.map(name => [name, name]))),
-        names,
-      )
-      .option('--rounds <N>', 'rounds of half a second each', numberFrom(3, 100), 10)
-      .option('--streams <N>', 'events of so many streams are compared as well', numberFrom(0, 5000), 0)
-      .option('--against <COMMIT>', 'another commit than that of the last release'),
+  options: command => command.option('--against <COMMIT>', 'another commit than that of the last release'),
   async run({ options }) {
     const commit = options.against ?? releasedCommit();
     const why = obstacle(commit);
@@ -47,76 +36,63 @@ export const tool = defineTool<Options>({
       return true;
     }
     const place = await benchPlace();
-    const pairs = await startPairs(options.only, commit, place);
-    const grown = await grownAmong(pairs, options, place.upstream.pid);
+    let grown: { readonly name: string; readonly now: Entry; readonly released: Entry }[] = [];
+    for (const name of Object.keys(shortened)) {
+      const now = await started(shortenedSidecar(name), place);
+      const released = await started(shortenedSidecar(name, commit), place);
+      if (now.fault) throw new Error(`${name}: ${now.fault}`);
+      if (released.fault) say(`${name} is not compared: ${released.fault}`);
+      else grown.push({ name, now, released });
+    }
+    // Only those that have grown in every run run again.
+    for (let attempt = 1; attempt <= tries && grown.length > 0; attempt++) {
+      const entries = grown.flatMap(({ now, released }) => [now, released]);
+      for (const { requests } of entries) requests.length = 0;
+      await measureAll(entries, load, place.upstream.pid, attempt === 1 ? 3 : 0);
+      for (const { contestant, fault } of entries) if (fault) throw new Error(`${contestant.name}: ${fault}`);
+      for (const pair of grown) process.stdout.write(`${growthOf(pair).text}, run ${attempt}\n`);
+      grown = grown.filter(pair => growthOf(pair).isGrown);
+    }
     for (const { name } of grown) say(`${name} takes more than 25 % more CPU, in each of ${tries} runs`);
     return grown.length === 0;
   },
 });
 
+/** The median over the rounds of the ratios of CPU per request, and whether that is more than 25 % more than it was. */
+export function growthOf({ name, now, released }: Pair) {
+  const [now_us, released_us] = [now.requests.map(cpu_us), released.requests.map(cpu_us)];
+  const ratio = median(now_us.map((value, round) => value / released_us[round]!));
+  const figures = `${median(released_us).toFixed(0)}, now ${median(now_us).toFixed(0)} µs`;
+  return {
+    isGrown: ratio > most,
+    text: `${name}: ${ratio.toFixed(2)} times the CPU per request (${figures})`,
+  };
+}
+
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-/** Whether `run` succeeds. */
-function succeeds(run: () => unknown): boolean {
+/** What `run` returns; undefined if it throws. */
+function tried<T>(run: () => T): T | undefined {
   try {
-    run();
-    return true;
+    return run();
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 /** The last release: the newest tag of a version, or else the commit in release.json. */
 function releasedCommit(): string {
   const { commit } = JSON.parse(readFileSync(join(import.meta.dirname, 'release.json'), 'utf8'));
-  let tag = '';
-  succeeds(() => (tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*')));
-  return tag || commit;
+  return tried(() => git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*')) ?? commit;
 }
 
 /** Why nothing can be compared with `commit` here; undefined if it can. */
 function obstacle(commit: string): string | undefined {
   if (availableParallelism() < 2) return 'it needs two cores';
-  if (!succeeds(() => moveTo(load_core, process.pid))) return 'it needs taskset, and a second core';
-  if (!succeeds(() => git('cat-file', '-e', `${commit}^{commit}`)))
+  if (tried(() => moveTo(load_core, process.pid) ?? true) === undefined)
+    return 'it needs taskset, and a second core';
+  if (tried(() => git('cat-file', '-e', `${commit}^{commit}`)) === undefined)
     return `this clone has no commit ${commit}, as a shallow one may not`;
   return undefined;
-}
-
-/** Starts every sidecar of both commits. Those that cannot be compared are named and left out. */
-async function startPairs(chosen: readonly string[], commit: string, place: Place): Promise<Pair[]> {
-  const pairs: Pair[] = [];
-  for (const name of chosen) {
-    const now = await started(shortenedSidecar(name), place);
-    const released = await started(shortenedSidecar(name, commit), place);
-    if (now.fault) throw new Error(`${name}: ${now.fault}`);
-    if (released.fault) say(`${name} is not compared: ${released.fault}`);
-    else pairs.push({ name, now, released });
-  }
-  return pairs;
-}
-
-/** Those that have grown in every run; only these run again. */
-async function grownAmong(pairs: readonly Pair[], { rounds, streams }: Options, upstream_pid: number) {
-  const load = { rounds, streams, seconds: 0.4, connections: 32 };
-  let grown = pairs;
-  for (let attempt = 1; attempt <= tries && grown.length > 0; attempt++) {
-    const entries = grown.flatMap(({ now, released }) => [now, released]);
-    for (const entry of entries) entry.requests.length = entry.streams.length = 0;
-    await measureAll(entries, { ...load, rehearsal_s: attempt === 1 ? 3 : 0 }, upstream_pid);
-    for (const { contestant, fault } of entries) if (fault) throw new Error(`${contestant.name}: ${fault}`);
-    for (const pair of grown) process.stdout.write(`${lineOf(pair, streams > 0)}, run ${attempt}\n`);
-    grown = grown.filter(isGrown);
-  }
-  return grown;
-}
-
-function lineOf(pair: Pair, withEvents: boolean): string {
-  const texts = (withEvents ? (['requests', 'streams'] as const) : (['requests'] as const)).map(kind => {
-    const { ratio, now_us, released_us } = growthOf(pair, kind);
-    const unit = kind === 'requests' ? 'request' : 'event';
-    return `${ratio.toFixed(2)} times the CPU per ${unit} (${median(released_us).toFixed(0)}, now ${median(now_us).toFixed(0)} µs)`;
-  });
-  return `${pair.name}: ${texts.join(', ')}`;
 }

@@ -22,7 +22,7 @@ const tasks = {
 };
 export type TaskName = keyof typeof tasks;
 
-export interface RequestLoad<Window> {
+interface RequestLoad<Window> {
   readonly task: TaskName;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -76,25 +76,21 @@ export async function measureRequests<Window extends object>(load: RequestLoad<W
     const window = stop();
     await loops;
     const [p50_ms, p99_ms] = [quantile(latencies_ms, 0.5), quantile(latencies_ms, 0.99)];
-    return { ...window, count: latencies_ms.length, pace: 1, p50_ms, p99_ms };
+    return { ...window, count: latencies_ms.length, p50_ms, p99_ms };
   } finally {
     isStopped = true;
     for (const client of clients) void client.destroy();
   }
 }
 
-/** The bytes of a reply. Rejects when its status is not `expected`. */
-export function replyTo(
-  client: Dispatcher,
-  request: Dispatcher.DispatchOptions,
-  expected = 200,
-): Promise<Buffer> {
+/** The bytes of a reply. Rejects when its status is not 200. */
+export function replyTo(client: Dispatcher, request: Dispatcher.DispatchOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     client.dispatch(request, {
       onRequestStart: () => {},
       onResponseStart: (_, status) => {
-        if (status !== expected) reject(new Error(`a reply with status ${status}`));
+        if (status !== 200) reject(new Error(`a reply with status ${status}`));
       },
       onResponseData: (_, bytes) => void parts.push(bytes),
       onResponseEnd: () => resolve(Buffer.concat(parts)),

@@ -10,8 +10,7 @@ import { type Contestant, install, type Place, servers } from './contestants.ts'
 import { api_key } from './conversation.ts';
 import type { TaskName } from './request-load.ts';
 
-export const final = { frame_events: 2 };
-export const continuous = { stream_options: { continuous_usage_stats: true }, frame_events: 2 };
+const final = { frame_events: 2 };
 
 /** What differs from the usual sidecar. */
 interface Difference {
@@ -26,8 +25,8 @@ interface Difference {
 export const sidecar = (
   name: string,
   title: string,
-  more: Partial<Contestant> = {},
   differing: (place: Place) => Difference | Promise<Difference> = () => ({}),
+  more: Partial<Contestant> = { streamed: final },
 ): Contestant => ({
   name,
   title,
@@ -59,7 +58,15 @@ function configFile({ directory, upstream }: Place, name: string, changes: objec
   return file;
 }
 
-export const sluice = sidecar('sluice', 'sluice sidecar', { streamed: final });
+export const sluice = sidecar('sluice', 'sluice sidecar');
+export const continuous = sidecar(
+  'sluice-continuous',
+  'sluice sidecar, `continuous_usage_stats`',
+  undefined,
+  {
+    streamed: { stream_options: { continuous_usage_stats: true }, frame_events: 2 },
+  },
+);
 const inExpress = (name: string, title: string, flags: readonly string[] = []): Contestant => ({
   name,
   title,
@@ -74,26 +81,27 @@ export const mountedYoung = inExpress(
   garbageFlags,
 );
 
-/** A Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
-export async function redis({ directory }: Place): Promise<Difference> {
+/** With a Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
+export const redis = sidecar('redis', 'limits in Redis', async ({ directory }) => {
   const port = await freePort();
   const options = { port, bind: '127.0.0.1', dir: directory, save: '', appendonly: 'no' };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   await start('redis-server', args, { core: load_core }).printed(/Ready to accept connections/);
   return { config: { stores: { state: `redis://127.0.0.1:${port}` } } };
-}
+});
 
 /** Spans go to a process beside the load generator. */
-export async function traced(ratio: number): Promise<Difference> {
-  const { url } = await startServer(servers, ['spans'], { core: load_core });
-  const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: String(ratio) };
-  return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...sampler } };
-}
+export const traced = (name: string, title: string, ratio: number): Contestant =>
+  sidecar(name, title, async () => {
+    const { url } = await startServer(servers, ['spans'], { core: load_core });
+    const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: `${ratio}` };
+    return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...sampler } };
+  });
 
-export const passing = (task: TaskName, texts: number): Contestant =>
-  sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, { task }, () => ({
-    config: { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] },
-  }));
+export const passing = (task: TaskName, texts: number): Contestant => {
+  const config = { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] };
+  return sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, () => ({ config }), { task });
+};
 
 /** The sidecar with less and less of its chain, by what is left out: where something has grown, all that have it have grown. */
 export const shortened: Readonly<Record<string, { readonly title: string; readonly config: object }>> = {
@@ -108,7 +116,7 @@ export const shortened: Readonly<Record<string, { readonly title: string; readon
 /** One of them; as it is in `commit`, if one is given. */
 export const shortenedSidecar = (name: string, commit?: string): Contestant => {
   const { title, config } = shortened[name]!;
-  return sidecar(commit ? `${name}-${commit.slice(0, 8)}` : name, title, { streamed: final }, place => ({
+  return sidecar(commit ? `${name}-${commit.slice(0, 8)}` : name, title, place => ({
     config,
     ...(commit && { tree: checkOut(commit, place.directory) }),
   }));

@@ -7,7 +7,7 @@ const line_feed = 10;
 const default_margin_ms = 1500;
 
 /** What many streams add up to. */
-export interface Tally {
+interface Tally {
   events: number;
   ended: number;
   /** The first thing that was wrong with any of them. */
@@ -16,16 +16,12 @@ export interface Tally {
   gaps_ms: number[] | undefined;
 }
 
-/** How one of many streams is asked for and judged. */
-export interface ReadStream {
+interface StreamLoad<Window> {
+  readonly origin: string;
+  readonly streams: number;
   readonly requestOf: (at: number) => Dispatcher.DispatchOptions;
   readonly isWhole: (events: number) => boolean;
   readonly onEnd?: (at: number, fault?: string) => void;
-}
-
-export interface StreamLoad<Window> extends ReadStream {
-  readonly origin: string;
-  readonly streams: number;
   /** All streams are opened within this time. */
   readonly open_ms: number;
   /** Between the last stream's beginning and the measurement, and between that and the end of the streams. */
@@ -81,7 +77,12 @@ export async function measureStreams<Window extends object>(load: StreamLoad<Win
 }
 
 /** Counts the events of one stream as cheaply as it can, and checks status, number of events and the last one. */
-export function readStream(client: Client, load: ReadStream, at: number, tally: Tally): void {
+function readStream(
+  client: Client,
+  load: Pick<StreamLoad<unknown>, 'requestOf' | 'isWhole' | 'onEnd'>,
+  at: number,
+  tally: Tally,
+): void {
   let [events, last_ms, tail] = [0, 0, ''];
   let [endsWithLine, hasEnded] = [false, false];
   const end = (fault?: string) => {

@@ -13,7 +13,7 @@ import {
 } from './sluice-contestants.ts';
 
 /** Contestants that are compared with the first one named `baseline`. */
-export interface Table {
+interface Table {
   readonly title: string;
   readonly baseline: string;
   readonly contestants: readonly Contestant[];
@@ -24,15 +24,7 @@ export const tables: Readonly<Record<string, Table>> = {
   gateways: {
     title: 'Gateways',
     baseline: 'http-proxy-middleware',
-    contestants: [
-      direct,
-      nginx,
-      proxy(),
-      portkey,
-      sluice,
-      sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`', { streamed: continuous }),
-      mounted,
-    ],
+    contestants: [direct, nginx, proxy(), portkey, sluice, continuous, mounted],
   },
   parts: {
     title: 'Parts of sluice',
@@ -41,9 +33,9 @@ export const tables: Readonly<Record<string, Table>> = {
       sluice,
       shortenedSidecar('frame'),
       shortenedSidecar('no-limits'),
-      sidecar('redis', 'limits in Redis', {}, redis),
-      sidecar('traced-10', 'tracing, 10 % sampled', {}, () => traced(0.1)),
-      sidecar('traced', 'tracing, every exchange', {}, () => traced(1)),
+      redis,
+      traced('traced-10', 'tracing, 10 % sampled', 0.1),
+      traced('traced', 'tracing, every exchange', 1),
     ],
   },
   mounted: { title: 'Mounted in Express', baseline: 'sluice', contestants: [sluice, mounted, mountedYoung] },
@@ -52,7 +44,7 @@ export const tables: Readonly<Record<string, Table>> = {
     baseline: 'sluice',
     contestants: [
       sluice,
-      sidecar('workers-2', '2 workers', {}, () => ({ config: { server: { port: 0, workers: 2 } } })),
+      sidecar('workers-2', '2 workers', () => ({ config: { server: { port: 0, workers: 2 } } })),
     ],
   },
   passthrough: {
