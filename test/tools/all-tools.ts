@@ -28,7 +28,7 @@ export const allTools: Readonly<Record<string, ReadonlyMap<string, ListedTool>>>
     one('latency', 'what gateways add to the time of a reply', () => import('./bench/latency.ts')),
     one('regression', 'CPU against the last release', () => import('./bench/regression.ts')),
     one('growth', 'cost against the size of what is given', () => import('./bench/growth.ts')),
-    one('dashboard', 'every page over a large store', () => import('./bench/dashboard.ts')),
+    one('dashboard', 'the pages over a large store', () => import('./bench/dashboard.ts')),
   ]),
   drill: new Map([
     one('chaos', 'gateways under load while everything fails', () => import('./chaos/chaos.ts')),

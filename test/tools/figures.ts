@@ -11,10 +11,10 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** A figure of the second third of a run and of its last one: the first warms up. */
-export function thirdsOf(values: readonly number[], figure = median): { before: number; after: number } {
+/** The middle of the second third of a run and of its last one: the first warms up. */
+export function thirdsOf(values: readonly number[]): { before: number; after: number } {
   const third = Math.floor(values.length / 3);
-  return { before: figure(values.slice(third, 2 * third)), after: figure(values.slice(2 * third)) };
+  return { before: median(values.slice(third, 2 * third)), after: median(values.slice(2 * third)) };
 }
 
 /** A table in Markdown: the first column to the left, the others, which are numbers, to the right. */

@@ -16,17 +16,11 @@ const providerNames = ['local', 'cloud', 'backup'];
 export const accountName = (at: number): string => `customer-${String(at).padStart(5, '0')}`;
 
 /** How much is filled in. */
-export interface FillOptions {
-  readonly rows: number;
-  readonly keys: number;
-  readonly accounts: number;
-  readonly days: number;
-  readonly even: boolean;
-}
+export type FillOptions = Readonly<Record<'rows' | 'keys' | 'accounts' | 'days', number>>;
 
 /** Fills accounts, keys, the audit log and the ledger, the same in every run; the ledger through the code that keeps its sums. */
 export async function fill(database: Database, options: FillOptions, now_ms: number): Promise<void> {
-  const { rows, keys, accounts, days, even } = options;
+  const { rows, keys, accounts, days } = options;
   const dice = new Dice(1);
   /** When the row of that number was made, if `share` of the days had passed. */
   const timeAt = (share: number) => Math.floor(now_ms - (1 - share) * days * day_ms);
@@ -53,13 +47,13 @@ export async function fill(database: Database, options: FillOptions, now_ms: num
     return [id, account, name, digest, hint, search, at_ms, expires_ms, at % 10 === 0 ? now_ms : null, 0];
   });
   await insertAll(database, 'audit_log (id, at_ms, actor, action, target, detail)', keys, at => audit[at]!);
-  // Few accounts and models have most of the exchanges, and most are of the last months; unless every one is as likely.
-  const likely = (count: number, power: number) => Math.floor(count * dice.roll() ** (even ? 1 : power));
+  // Few accounts and models have most of the exchanges, and most are of the last months.
+  const likely = (count: number, power: number) => Math.floor(count * dice.roll() ** power);
   const ledger = ledgerRecords(database);
   await inBatches(rows, numbers =>
     ledger.insert(
       numbers.map(at => {
-        const started_ms = timeAt((at / rows) ** (even ? 1 : 0.6));
+        const started_ms = timeAt((at / rows) ** 0.6);
         const model = modelNames[likely(modelNames.length, 2)]!;
         const account = accountName(likely(accounts, 3));
         const row = madeUpRow(account, model, 1, started_ms, () => dice.roll());

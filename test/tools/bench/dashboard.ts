@@ -16,7 +16,7 @@ import {
 } from '../../support/dashboard-visitor.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../../support/sidecar-process.ts';
-import { listOf, numberFrom } from '../command-options.ts';
+import { numberFrom } from '../command-options.ts';
 import { markdownTable, median } from '../figures.ts';
 import { disturbance, machineText, thisMachine } from '../machine.ts';
 import { defineTool, say } from '../tool.ts';
@@ -25,14 +25,11 @@ import { type Page, pagesOf, portalPagesOf } from './dashboard-pages.ts';
 
 const bound_ms = 300;
 const count = numberFrom(1, 99_999_999);
-const stores = { sqlite: onSqlite, postgres: onPostgres };
+const prune_step = 5000;
 
-type Options = FillOptions & {
-  readonly stores?: readonly ((options: Options) => Promise<Measured>)[];
-  readonly times: number;
-};
+type Options = FillOptions & { readonly times: number };
 
-/** How long an operator waits for every page of the dashboard with a large records store. */
+/** How long an operator waits for the pages of the dashboard with a large records store, SQLite or a Postgres with two instances. */
 export const tool = defineTool<Options>({
   about: `One Markdown table on stdout, progress on stderr. Exit code 1 if any page ever took longer than ${bound_ms} ms, or if instances differ.`,
   options: command =>
@@ -41,18 +38,11 @@ export const tool = defineTool<Options>({
       .option('--keys <N>', 'keys, of a fifth as many accounts', count, 100_000)
       .option('--accounts <N>', 'that have used anything, some much more than others', count, 5000)
       .option('--days <N>', 'how far the ledger goes back', count, 400)
-      .option('--even', 'the hardest to add up: every account and day alike', false)
-      .option(
-        '--stores <A,B>',
-        'of sqlite, postgres (default: both); PostgreSQL has two instances, which must answer with the same',
-        listOf(stores),
-      )
       .option('--times <N>', 'how often each page is asked for', count, 11),
   async run({ options }) {
     const machine = thisMachine();
     for (const note of disturbance(machine)) say(note);
-    const results: Measured[] = [];
-    for (const measure of options.stores ?? Object.values(stores)) results.push(await measure(options));
+    const results = [await onSqlite(options), await onPostgres(options)];
     const faults = report(results);
     say(machineText(machine));
     if (faults > 0) say(`${faults} pages took longer than ${bound_ms} ms, or were not the same everywhere`);
@@ -63,14 +53,8 @@ export const tool = defineTool<Options>({
 /** Of one store: the times of each page, and whether all instances answered with the same. */
 interface Measured {
   readonly store: string;
-  readonly pages: readonly {
-    readonly page: Page;
-    readonly tries_ms: readonly number[];
-    readonly isSame: boolean;
-  }[];
+  readonly pages: readonly Awaited<ReturnType<typeof measurePage>>[];
 }
-
-const prune_step = 5000;
 
 async function measurePage(visitors: readonly DashboardVisitor[], page: Page, times: number) {
   const [, path] = page;
@@ -113,11 +97,8 @@ async function measureStore(
   const idIn = async (sql: string) => (await database.run<{ id: string }>(sql))[0]!.id;
   const account = await idIn('SELECT id FROM sluice.accounts ORDER BY id DESC LIMIT 1 OFFSET 20');
   const key = await idIn('SELECT id FROM sluice.api_keys ORDER BY id LIMIT 1 OFFSET 20');
-  const request = (
-    await database.run<{ request_id: string }>(
-      'SELECT request_id FROM sluice.ledger ORDER BY started_ms DESC LIMIT 1 OFFSET 1000',
-    )
-  )[0]!.request_id;
+  const last = 'ORDER BY started_ms DESC LIMIT 1 OFFSET 1000';
+  const request = await idIn(`SELECT request_id AS id FROM sluice.ledger ${last}`);
   await database.close();
   const simulator = await startSimulator();
   const free = { requests_per_minute: 15, tokens_per_day: 20_000 };
@@ -134,7 +115,7 @@ async function measureStore(
     for (let at = 0; at < instances; at++) sidecars.push(await startSidecar({ ...config, models } as never));
     const visitors = sidecars.map(({ adminUrl }) => new DashboardVisitor(`${adminUrl}/dashboard/`));
     for (const visitor of visitors) await visitor.signIn();
-    const pages: Measured['pages'][0][] = [];
+    const pages: Measured['pages'][number][] = [];
     for (const page of pagesOf(now_ms, { account, key, request }))
       pages.push(await measurePage(visitors, page, options.times));
     const customers = sidecars.map(({ url }) => new DashboardVisitor(`${url}/portal/`));

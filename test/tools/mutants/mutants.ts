@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Dice } from '../../../src/simulator/seed.ts';
 import { numberFrom } from '../command-options.ts';
+import { markdownTable } from '../figures.ts';
 import { defineTool } from '../tool.ts';
 import { MutatedTree, tracked } from './mutated-tree.ts';
 import { mutantsOf } from './operators.ts';
-import { folderOf, folders } from './related-tests.ts';
 import { type Place, Trial, type Witness, witnesses } from './trial.ts';
 
 interface Options {
   readonly sample: number;
   readonly seed: number;
   readonly near?: true;
-  readonly list?: true;
 }
 
 interface Found {
@@ -28,14 +28,8 @@ export const tool = defineTool<Options>({
       .argument('[PATH...]', 'files and folders (default: src and plugins)')
       .option('--sample <N>', 'so many bugs, drawn from all files alike; 0 for all', numberFrom(0, 1e6), 40)
       .option('--seed <N>', 'another sample', numberFrom(0, 1e9), 1)
-      .option('--near', 'only unit and contract tests: quick, and misses what end-to-end tests show')
-      .option('--list', 'print the bugs without running anything'),
-  async run({ options, names }) {
-    const places = drawn(options, names);
-    if (!options.list) return runAll(places, options.near === true);
-    for (const place of places) print(described(place));
-    return true;
-  },
+      .option('--near', 'only unit and contract tests: quick, and misses what end-to-end tests show'),
+  run: ({ options, names }) => runAll(drawn(options, names), options.near === true),
 });
 
 /** Whether every bug was noticed. Stopped by Ctrl-C it reports on those that it has tried. */
@@ -60,11 +54,13 @@ function report(found: readonly Found[]): void {
   const survivors = found.filter(({ witness }) => witness === 'none');
   print(`\n${survivors.length} of ${found.length} survived`);
   for (const { place } of survivors) print(described(place));
-  const rows = folders.map(([folder]): [string, Witness[]] => [
-    folder,
-    found.flatMap(({ place, witness }) => (folderOf(place.file) === folder ? witness : [])),
-  ]);
-  print(`\n${tableOf([...rows, ['all', found.map(({ witness }) => witness)]])}`);
+  const byFolder = Object.groupBy(found, ({ place }) => dirname(place.file).split('/', 2).join('/'));
+  const rows = Object.entries({ ...byFolder, all: found }).map(([folder, all = []]) => {
+    const counts = witnesses.map(witness => all.filter(each => each.witness === witness).length);
+    const share = Math.round(100 * (1 - counts.at(-1)! / all.length));
+    return [folder, String(all.length), ...counts.map(String), `${share} %`];
+  });
+  print(`\n${markdownTable(['folder', 'bugs', ...witnesses, 'noticed'], rows)}`);
 }
 
 /** Bugs from equal parts of all that can be put in, one of each part. */
@@ -77,23 +73,6 @@ function drawn({ sample, seed }: Options, paths: readonly string[]): Place[] {
   const dice = new Dice(seed);
   const part = all.length / sample;
   return Array.from({ length: sample }, (_, at) => all[Math.floor((at + dice.roll()) * part)]!);
-}
-
-/** Bugs by folder and witness; folders without a bug are left out. */
-function tableOf(rows: readonly [string, readonly Witness[]][]): string {
-  const lines = rows
-    .filter(([, found]) => found.length > 0)
-    .map(([folder, found]) => {
-      const counts = witnesses.map(witness => found.filter(each => each === witness).length);
-      const share = Math.round(100 * (1 - counts.at(-1)! / found.length));
-      return [folder, found.length, ...counts.map(count => count || ''), `${share} %`];
-    });
-  const table = [['folder', 'bugs', ...witnesses, 'noticed'], ...lines];
-  return table
-    .map(([name, ...cells]) =>
-      [String(name).padEnd(28), ...cells.map(cell => String(cell).padStart(7))].join(' '),
-    )
-    .join('\n');
 }
 
 function described({ file, start, end, what }: Place): string {

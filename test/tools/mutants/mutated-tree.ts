@@ -7,9 +7,6 @@ import type { Mutant } from './operators.ts';
 
 const types_project = 'tsconfig.mutants.json';
 
-/** How tests ended: the files that failed, none if all passed, or `late` when they were cut off. */
-export type Outcome = readonly string[] | 'late';
-
 /** The tracked files below `paths`. */
 export const tracked = (...paths: readonly string[]): string[] =>
   execFileSync('git', ['ls-files', ...paths], { encoding: 'utf8' })
@@ -48,14 +45,14 @@ export class MutatedTree {
     }
   }
 
-  /** Runs test files one after the other, up to the first that fails. */
-  async test(files: readonly string[], limit_ms: number, ...options: readonly string[]): Promise<Outcome> {
+  /** Runs test files one after the other, up to the first that fails. Resolves with those that failed, or `late` if they were cut off. */
+  async test(files: readonly string[], limit_ms: number, ...options: readonly string[]) {
     const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
     const run = ['--bail', '--silent', '--forceExit', '--maxWorkers=1', ...options, '--runTestsByPath'];
     const { code, said } = await this.#run([...jest, ...run, ...files], limit_ms);
     if (code === 0) return [];
     const failed = [...said.matchAll(/^FAIL (\S+)/gm)].map(([, file = '']) => file);
-    if (code === 'late') return code;
+    if (code === 'late') return 'late' as const;
     return failed.length > 0 ? [...new Set(failed)] : files;
   }
 

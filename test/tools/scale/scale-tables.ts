@@ -1,28 +1,6 @@
 import { markdownTable } from '../figures.ts';
 import { projectionOf, type UnitCosts } from './projection.ts';
-
-/** What the simulated month has counted. */
-export interface MonthFigures {
-  readonly accounts: number;
-  readonly instances: number;
-  readonly together: number;
-  readonly admitted: number;
-  readonly renewals: number;
-  readonly postgres_us: number;
-  readonly calls: number;
-  readonly redis_us: number;
-  readonly keys: number;
-  readonly memory_bytes: number;
-  readonly open_bytes: number;
-  readonly largest: { readonly bytes: number; readonly members: number };
-  readonly row_bytes: number;
-  readonly sum_rows: number;
-  readonly sum_bytes: number;
-  readonly writers: number;
-  /** Of one row, in a second: from one instance, and from so many. */
-  readonly batches_from_one: number;
-  readonly batches_from_many: number;
-}
+import type { MonthFigures } from './scale.ts';
 
 /** Of the tables in docs/performance.md: 1,000 streams of 20 tokens a second, and requests with the whole chain. */
 const ofGateway = { cpu_us_per_event: 45.3, cpu_us_per_request: 230, bytes_per_stream: 128 * 1024 };

@@ -10,7 +10,7 @@ import { numberFrom } from '../command-options.ts';
 import { machineText, thisMachine } from '../machine.ts';
 import { defineTool } from '../tool.ts';
 import { MadeExchanges, usedBy } from './made-exchanges.ts';
-import { type MonthFigures, monthTable, projectionTable } from './scale-tables.ts';
+import { monthTable, projectionTable } from './scale-tables.ts';
 import { StateMonth } from './state-month.ts';
 import {
   batchesPerSecond,
@@ -29,12 +29,9 @@ const writers = 12;
 
 const count = numberFrom(1, 99_999_999);
 
-interface Options {
-  readonly accounts: number;
-  readonly instances: number;
-  readonly exchanges: number;
-  readonly together: number;
-}
+type Options = Readonly<Record<'accounts' | 'instances' | 'exchanges' | 'together', number>>;
+/** What the simulated month has counted. */
+export type MonthFigures = Awaited<ReturnType<typeof simulate>>;
 
 /** A simulated month of many accounts at many instances, on a real Redis and Postgres, and what it says of larger loads. */
 export const tool = defineTool<Options>({
@@ -79,9 +76,10 @@ interface Stores {
 }
 
 /** The month: again and again many exchanges begin, are renewed and end together, and their rows are written in one batch. */
-async function simulate(options: Options, stores: Stores): Promise<MonthFigures> {
-  const { accounts, instances, exchanges, together } = options;
-  const { redis, postgres, database, clock, state } = stores;
+async function simulate(
+  { accounts, instances, exchanges, together }: Options,
+  { redis, postgres, database, clock, state }: Stores,
+) {
   const made = new MadeExchanges(accounts, instances);
   const ledger = ledgerRecords(database);
   const empty = await redisFigures(redis);

@@ -1,22 +1,12 @@
-import { readFileSync } from 'node:fs';
 import type { Database } from '../../../src/stores/records/database.ts';
 import { ledgerRecords } from '../../../src/stores/records/ledger-records.ts';
 import { openPostgres } from '../../../src/stores/records/postgres.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
+import { cpuSecondsOf } from '../machine.ts';
 import { MadeExchanges } from './made-exchanges.ts';
 
-/** What a Redis has done and holds. */
-export interface RedisFigures {
-  /** Calls of scripts. */
-  readonly calls: number;
-  /** Of the whole server. */
-  readonly cpu_us: number;
-  readonly keys: number;
-  readonly memory_bytes: number;
-}
-
-/** The present figures of the server. */
-export async function redisFigures(redis: RedisServer): Promise<RedisFigures> {
+/** What a Redis has done and holds: calls of scripts, CPU time of the whole server, keys and memory. */
+export async function redisFigures(redis: RedisServer) {
   const info = await redis.cli('info', 'everything');
   const of = (name: RegExp) => Number(name.exec(info)?.[1]);
   return {
@@ -79,13 +69,5 @@ export async function connectionCpu(database: Database): Promise<Map<number, num
   const connections = await database.run<{ pid: number }>(
     "SELECT pid FROM pg_stat_activity WHERE application_name = 'sluice'",
   );
-  return new Map(connections.map(({ pid }) => [pid, cpuOf(pid)]));
-}
-
-const us_per_tick = 10_000;
-
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * us_per_tick;
+  return new Map(connections.map(({ pid }) => [pid, 1e6 * cpuSecondsOf(pid)]));
 }
