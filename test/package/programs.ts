@@ -29,6 +29,12 @@ export const programs: Readonly<Record<string, string>> = {
       accounts: { demo: { keys: [{ value: 'sk-demo-0123456789' }] } },
       log: { level: 'error' },
     };
+    export const others: GatewayConfig['providers'] = {
+      own: { adapter: './own.ts', base_url: 'http://127.0.0.1', region: 'eu' },
+      vllm: { adapter: 'vllm', base_url: 'http://127.0.0.1', thinking_switches: ['thinking'] },
+    };
+    // @ts-expect-error An option that does not exist.
+    export const wrong = () => auth({ x_api_kee: true });
     const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
     const gateway: Gateway = await createGateway(config);
     const app = express();

@@ -1,12 +1,16 @@
 /** `npm run package`: the package as it would be published, checked and used as its users would. */
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import { linkPackages, productionPackages } from '../support/linked-packages.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
-import { installedPackage } from './installed-package.ts';
 import { programs } from './programs.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const needed = [
   'CHANGELOG.md',
@@ -22,8 +26,17 @@ const needed = [
   'sluice.schema.json',
 ];
 const max_files = 1700;
-const { directory, files } = installedPackage();
+/** A project that has the package as it would be published, and no other package of this repository than those that npm installs with it. */
+const directory = mkdtempSync(join(tmpdir(), 'sluice-package-'));
 const inside = join(directory, 'node_modules/sluice');
+const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
+const [packed] = JSON.parse(execFileSync('npm', pack, { cwd: root, encoding: 'utf8', stdio: 'pipe' }));
+const files: string[] = packed.files.map(({ path }: { path: string }) => path);
+execFileSync('tar', ['-xzf', join(directory, packed.filename), '-C', directory]);
+cpSync(join(directory, 'package'), inside, { recursive: true });
+// Users have a compiler, and Express with its types.
+const beside = ['express', 'typescript', '@types/express', '@types/node'];
+linkPackages([...productionPackages(), ...beside], join(directory, 'node_modules'));
 let wrong = 0;
 
 async function check(what: string, find: () => unknown): Promise<void> {

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { linkPackages, productionPackages } from './linked-packages.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -14,16 +15,12 @@ export interface ProductionInstall {
   remove(): Promise<void>;
 }
 
-/** Copies the sources, and links the packages, which find their own dependencies where they really are. */
+/** Copies the sources, and links the packages. */
 export async function productionInstall(): Promise<ProductionInstall> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-production-'));
   for (const name of ['package.json', 'sluice.example.yaml', 'bin', 'src', 'plugins'])
     await cp(join(root, name), join(directory, name), { recursive: true });
-  for (const name of await requiredPackages()) {
-    const place = join(directory, 'node_modules', name);
-    await mkdir(dirname(place), { recursive: true });
-    await symlink(join(root, 'node_modules', name), place);
-  }
+  linkPackages(productionPackages(), join(directory, 'node_modules'));
   const run = (...args: string[]): Promise<{ code: number; output: string }> =>
     new Promise(resolve => {
       const node = ['--conditions=sluice-source', '--no-warnings', ...args];
@@ -32,14 +29,4 @@ export async function productionInstall(): Promise<ProductionInstall> {
       );
     });
   return { directory, run, remove: () => rm(directory, { recursive: true }) };
-}
-
-/** The names of dependencies, and of peers that are not optional. */
-async function requiredPackages(): Promise<string[]> {
-  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  const peers = Object.keys(manifest.peerDependencies);
-  return [
-    ...Object.keys(manifest.dependencies),
-    ...peers.filter(name => !manifest.peerDependenciesMeta[name]?.optional),
-  ];
 }

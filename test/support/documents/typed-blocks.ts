@@ -13,7 +13,7 @@ export function faultsOfBlocks(blocks: readonly Block[], project: UserProject): 
   }
   if (placed.size < blocks.length) return ['two blocks of a document are saved as one file'];
   const files = new Map([...placed].map(([path, { text }]) => [path, text]));
-  return project.faultsOf(files, { skipLibCheck: true }).map(({ file, line, message }) => {
+  return project.faultsOf(files).map(({ file, line, message }) => {
     const { block, above = 0 } = placed.get(file) ?? {};
     return block
       ? `${block.document}:${block.line + line - 1 - above}: ${message}`

@@ -1,19 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { linkPackages, lockedPackages } from '../linked-packages.ts';
 import { root } from './blocks.ts';
 
 /** A mistake that the compiler found. */
-export interface TypeFault {
+interface TypeFault {
   /** Path in the project. */
   readonly file: string;
   readonly line: number;
@@ -34,6 +27,7 @@ const compilerOptions = {
   verbatimModuleSyntax: true,
   allowImportingTsExtensions: true,
   noEmit: true,
+  skipLibCheck: true,
 };
 
 /**
@@ -46,10 +40,11 @@ export class UserProject {
   readonly package = join(this.directory, 'node_modules/sluice');
 
   constructor() {
-    for (const [name, { dev }] of installedPackages()) {
-      const isOfProject = !dev || name === '@types/node' || name === 'undici-types';
-      this.#link(name, isOfProject ? 'node_modules' : 'application/node_modules');
-    }
+    const [ofProject, others] = [[] as string[], [] as string[]];
+    for (const [name, { dev }] of lockedPackages())
+      (!dev || name === '@types/node' || name === 'undici-types' ? ofProject : others).push(name);
+    linkPackages(ofProject, join(this.directory, 'node_modules'));
+    linkPackages(others, join(this.directory, 'application/node_modules'));
     writeFileSync(join(this.directory, 'package.json'), '{"type":"module"}');
     // Unchecked, which `npm run typecheck` does and takes four times as long.
     const options = ['--emitDeclarationOnly', '--noCheck', '--sourceMap', 'false'];
@@ -62,29 +57,29 @@ export class UserProject {
     copyFileSync(join(root, 'package.json'), join(this.package, 'package.json'));
   }
 
-  /** Compiles files, by their paths in the project, as one program. */
-  faultsOf(
-    files: ReadonlyMap<string, string>,
-    { skipLibCheck }: { readonly skipLibCheck: boolean },
-  ): TypeFault[] {
+  /** Writes files, by their paths in the project, as one program. */
+  write(files: ReadonlyMap<string, string>): void {
     for (const [path, text] of files) {
       const file = join(this.directory, path);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
-    const config = { compilerOptions: { ...compilerOptions, skipLibCheck }, files: [...files.keys()] };
+    const config = { compilerOptions, files: [...files.keys()] };
     writeFileSync(join(this.directory, 'tsconfig.json'), JSON.stringify(config));
-    return faultsIn(this.#compile(['-p', '.', '--pretty', 'false']));
+  }
+
+  /** Compiles the same. */
+  faultsOf(files: ReadonlyMap<string, string>): TypeFault[] {
+    this.write(files);
+    const output = this.#compile(['-p', '.', '--pretty', 'false']);
+    return output.split('\n').flatMap((text): TypeFault[] => {
+      const [, file = '', line, message = text] = /^(.+?)\((\d+),\d+\): error (.*)$/.exec(text) ?? [];
+      return file !== '' || /^error /.test(text) ? [{ file, line: Number(line ?? 0), message }] : [];
+    });
   }
 
   remove(): void {
     rmSync(this.directory, { recursive: true, force: true });
-  }
-
-  #link(name: string, folder: string): void {
-    const link = join(this.directory, folder, name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), link);
   }
 
   #compile(options: readonly string[]): string {
@@ -97,22 +92,4 @@ export class UserProject {
     if (error) throw error;
     return stdout;
   }
-}
-
-/** The packages that are not nested in others, by name. */
-function installedPackages(): [name: string, { readonly dev?: boolean }][] {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { readonly dev?: boolean }>;
-  };
-  return Object.entries(packages).flatMap(([path, entry]): [string, { readonly dev?: boolean }][] => {
-    const [, name = ''] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
-    return name === '' ? [] : [[name, entry]];
-  });
-}
-
-function faultsIn(output: string): TypeFault[] {
-  return output.split('\n').flatMap((text): TypeFault[] => {
-    const [, file = '', line, message = text] = /^(.+?)\((\d+),\d+\): error (.*)$/.exec(text) ?? [];
-    return file !== '' || /^error /.test(text) ? [{ file, line: Number(line ?? 0), message }] : [];
-  });
 }
