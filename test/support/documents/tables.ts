@@ -3,35 +3,17 @@ import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
-import { modelSchema, upstreamSchema } from '../../../src/catalog/model-schema.ts';
-import { routingSchema } from '../../../src/catalog/routing-schema.ts';
 import { chainOptionsSchema } from '../../../src/chain/chain-options.ts';
 import { guides } from '../../../src/cli/command-guide.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import {
-  adminSchema,
-  logSchema,
-  metricsSchema,
-  portalSchema,
-  serverSchema,
-  storesSchema,
-  tracingSchema,
-  usageSchema,
-} from '../../../src/config/schema.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/config/sign-in-schema.ts';
 import { tlsSchema } from '../../../src/config/tls-schema.ts';
-import { configurableDialects } from '../../../src/dialects/built-in-dialects.ts';
 import { type ErrorRow, errorCatalogue } from '../../../src/errors.ts';
-import { accountSchema } from '../../../src/stores/accounts/accounts.ts';
-import { planSchema } from '../../../src/stores/limits/plan-limits.ts';
 import { outagePolicySchema } from '../../../src/stores/limits/state-options.ts';
 import { retentionSchema } from '../../../src/stores/records/records-options.ts';
-import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.ts';
-import { passthroughRuleSchema } from '../../../src/upstream/passthrough/passthrough-rule.ts';
-import { breakerSchema } from '../../../src/upstream/routing/circuit-breaker.ts';
-import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
+import { parts } from '../option-types/parts.ts';
 
 /**
  * The tables of the documents, made from the schemas, the error catalogue, what clients were seen to do and the measured error of the token estimator.
@@ -41,41 +23,30 @@ const tables: Record<string, () => string> = {
   errors: errorTable,
   commands: commandTable,
   clients: clientTable,
-  server: () => optionTable(serverSchema),
-  'server tls': () => optionTable(tlsSchema),
-  admin: () => optionTable(adminSchema),
-  'admin oidc': () => optionTable(adminOidcSchema),
-  'admin proxy': () => optionTable(adminProxySchema),
-  portal: () => optionTable(portalSchema),
-  'portal oidc': () => optionTable(portalOidcSchema),
-  log: () => optionTable(logSchema),
-  metrics: () => optionTable(metricsSchema),
-  tracing: () => optionTable(tracingSchema),
-  usage: () => optionTable(usageSchema),
   estimator: estimateTable,
-  ...Object.fromEntries(
-    configurableDialects.map(({ section, schema }) => [section, () => optionTable(schema)]),
-  ),
-  providers: () => optionTable(providerBaseSchema),
-  breaker: () => optionTable(breakerSchema),
-  health_check: () => optionTable(healthCheckSchema),
-  models: () => optionTable(modelSchema),
-  upstreams: () => optionTable(upstreamSchema),
-  routing: () => optionTable(routingSchema),
-  passthrough: () => optionTable(passthroughRuleSchema),
-  accounts: () => optionTable(accountSchema),
-  plans: () => optionTable(planSchema),
-  stores: () => optionTable(storesSchema),
-  'stores on_state_store_down': () => optionTable(outagePolicySchema),
-  'stores retention': () => optionTable(retentionSchema),
-  chain: () => optionTable(chainOptionsSchema),
-  ...Object.fromEntries(
-    builtInStages.map(({ stageName, schema }) => [`stage ${stageName}`, () => optionTable(schema)]),
-  ),
-  ...Object.fromEntries(
-    builtInProviders.map(({ name, schema }) => [`adapter ${name}`, () => optionTable(schema)]),
+  ...optionTables({
+    'server tls': tlsSchema,
+    'admin oidc': adminOidcSchema,
+    'admin proxy': adminProxySchema,
+    'portal oidc': portalOidcSchema,
+    'stores on_state_store_down': outagePolicySchema,
+    'stores retention': retentionSchema,
+    chain: chainOptionsSchema,
+  }),
+  ...optionTables(
+    Object.fromEntries([
+      ...parts.flatMap(({ table, schema }) => (table ? [[table, schema] as const] : [])),
+      ...builtInStages.map(({ stageName, schema }) => [`stage ${stageName}`, schema] as const),
+      ...builtInProviders.map(({ name, schema }) => [`adapter ${name}`, schema] as const),
+    ]),
   ),
 };
+
+function optionTables(schemas: Readonly<Record<string, z.ZodType>>): Record<string, () => string> {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, () => optionTable(schema)]),
+  );
+}
 
 interface JsonProperty {
   type?: string | string[];

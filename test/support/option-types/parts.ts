@@ -22,11 +22,12 @@ import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts
 import { type Definition, definitionOf, docstring, membersText, type NamedType } from './type-text.ts';
 
 /** A type of options, and the schema that it is written from. */
-export interface OptionType extends NamedType {
+interface OptionType extends NamedType {
   readonly schema: z.ZodType;
 }
 
 export const named = (name: string, doc: string, schema: z.ZodType): OptionType => ({ name, doc, schema });
+const section = (table: string, ...type: Parameters<typeof named>) => ({ table, ...named(...type) });
 
 /** `rate-limit` → `RateLimit` */
 export const pascal = (name: string): string =>
@@ -34,29 +35,69 @@ export const pascal = (name: string): string =>
 
 export const shapeOf = (schema: z.ZodType) => definitionOf(schema).shape!;
 
-/** Sections and parts of a configuration. */
-export const parts: readonly OptionType[] = [
-  named('ServerOptions', 'The listener for clients, and how requests and replies are bounded.', serverSchema),
-  named('AdminOptions', 'The listener for operators: metrics, health and the dashboard.', adminSchema),
-  named('PortalOptions', 'The portal, where customers see their own account.', portalSchema),
-  named('LogOptions', 'The log of the sidecar.', logSchema),
-  named('MetricsOptions', 'What is measured beside the usual.', metricsSchema),
-  named('TracingOptions', 'What spans contain.', tracingSchema),
-  named('UsageOptions', 'How tokens are counted that the upstream does not report.', usageSchema),
-  ...configurableDialects.map(({ section, schema, paths }) =>
-    named(`${pascal(section)}Options`, `Options of \`${Object.keys(paths)[0]}\`.`, schema),
+/** Sections and parts of a configuration, and the table of the documents that each has. */
+export const parts: readonly (OptionType & { readonly table?: string })[] = [
+  section(
+    'server',
+    'ServerOptions',
+    'The listener for clients, and how requests and replies are bounded.',
+    serverSchema,
   ),
-  named('StoresOptions', 'Where limits, keys, accounts and usage are kept.', storesSchema),
-  named('RoutingOptions', 'How an upstream is chosen, and what is tried after a failure.', routingSchema),
-  named('BreakerOptions', "When a provider's circuit breaker opens, and how it closes again.", breakerSchema),
-  named('HealthCheckOptions', 'How the health of a server is checked.', healthCheckSchema),
-  named('ProviderOptions', 'A provider, beside the options of its adapter.', providerBaseSchema),
-  named('UpstreamOptions', 'One upstream of a model: the provider, and the name there.', upstreamSchema),
-  named('ModelOptions', 'A model: its public catalog entry, and how it is served.', modelSchema),
-  named('PassthroughOptions', 'A path that is let through to one provider.', passthroughRuleSchema),
-  named('PlanOptions', 'Limits of each account of a plan; what is left out is not limited.', planSchema),
+  section(
+    'admin',
+    'AdminOptions',
+    'The listener for operators: metrics, health and the dashboard.',
+    adminSchema,
+  ),
+  section('portal', 'PortalOptions', 'The portal, where customers see their own account.', portalSchema),
+  section('log', 'LogOptions', 'The log of the sidecar.', logSchema),
+  section('metrics', 'MetricsOptions', 'What is measured beside the usual.', metricsSchema),
+  section('tracing', 'TracingOptions', 'What spans contain.', tracingSchema),
+  section('usage', 'UsageOptions', 'How tokens are counted that the upstream does not report.', usageSchema),
+  ...configurableDialects.map(({ section: name, schema, paths }) =>
+    section(name, `${pascal(name)}Options`, `Options of \`${Object.keys(paths)[0]}\`.`, schema),
+  ),
+  section('stores', 'StoresOptions', 'Where limits, keys, accounts and usage are kept.', storesSchema),
+  section(
+    'routing',
+    'RoutingOptions',
+    'How an upstream is chosen, and what is tried after a failure.',
+    routingSchema,
+  ),
+  section(
+    'breaker',
+    'BreakerOptions',
+    "When a provider's circuit breaker opens, and how it closes again.",
+    breakerSchema,
+  ),
+  section('health_check', 'HealthCheckOptions', 'How the health of a server is checked.', healthCheckSchema),
+  section(
+    'providers',
+    'ProviderOptions',
+    'A provider, beside the options of its adapter.',
+    providerBaseSchema,
+  ),
+  section(
+    'upstreams',
+    'UpstreamOptions',
+    'One upstream of a model: the provider, and the name there.',
+    upstreamSchema,
+  ),
+  section('models', 'ModelOptions', 'A model: its public catalog entry, and how it is served.', modelSchema),
+  section(
+    'passthrough',
+    'PassthroughOptions',
+    'A path that is let through to one provider.',
+    passthroughRuleSchema,
+  ),
+  section(
+    'plans',
+    'PlanOptions',
+    'Limits of each account of a plan; what is left out is not limited.',
+    planSchema,
+  ),
   named('LimitOverrides', 'Limits of one account, in place of those of its plan.', limitOverridesSchema),
-  named('AccountOptions', 'An account and its keys.', accountSchema),
+  section('accounts', 'AccountOptions', 'An account and its keys.', accountSchema),
 ];
 
 /** A model of a chain, which needs no upstreams. */
