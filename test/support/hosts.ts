@@ -17,53 +17,25 @@ export interface Host {
 }
 
 const config = fileURLToPath(new URL('../../examples/sidecar/sluice.yaml', import.meta.url));
-const express = {
+const host = (name: string, program: readonly string[], more: Partial<Host> = {}): Host => ({
+  name,
+  program,
   mount: '',
   unknown: 'application',
-  broken: /<pre>Error: an error of the application/,
-  compresses: true,
-} as const;
+  ...more,
+});
+const ofExpress = { broken: /<pre>Error: an error of the application/, compresses: true } as const;
+const plainly = { broken: /^Internal Server Error$/ };
+const inJson = { broken: /"message":"an error of the application"/, unknown: 'gateway' } as const;
 
 export const hosts: readonly Host[] = [
-  { name: 'Express 5', program: ['examples/mounted/server.ts'], ...express },
-  {
-    name: 'Express 4',
-    program: ['--import=./test/support/express-4.ts', 'examples/mounted/server.ts'],
-    ...express,
-  },
-  {
-    name: 'node:http',
-    program: ['examples/hosts/node-http.ts', config],
-    mount: '',
-    unknown: 'application',
-  },
-  {
-    name: 'Fastify',
-    program: ['examples/hosts/fastify.ts', config],
-    mount: '',
-    unknown: 'gateway',
-    broken: /"message":"an error of the application"/,
-  },
-  {
-    name: 'Koa',
-    program: ['examples/hosts/koa.ts', config],
-    mount: '',
-    unknown: 'application',
-    broken: /^Internal Server Error$/,
-  },
-  {
-    name: 'Hono',
-    program: ['examples/hosts/hono.ts', config],
-    mount: '',
-    unknown: 'application',
-    broken: /^Internal Server Error$/,
-  },
-  {
-    name: 'Next.js, an API route',
-    program: ['test/support/next-pages.ts'],
-    mount: '/api',
-    unknown: 'gateway',
-  },
+  host('Express 5', ['examples/mounted/server.ts'], ofExpress),
+  host('Express 4', ['--import=./test/support/express-4.ts', 'examples/mounted/server.ts'], ofExpress),
+  host('node:http', ['examples/hosts/node-http.ts', config]),
+  host('Fastify', ['examples/hosts/fastify.ts', config], inJson),
+  host('Koa', ['examples/hosts/koa.ts', config], plainly),
+  host('Hono', ['examples/hosts/hono.ts', config], plainly),
+  host('Next.js, an API route', ['test/support/next-pages.ts'], { mount: '/api', unknown: 'gateway' }),
 ];
 
 /** Starts all of them at once in front of `upstream`, with one account of the key `key`. */

@@ -3,38 +3,30 @@ import { until } from './until.ts';
 
 /** Requests of one account at a constant rate, to all instances in turn, however slowly they are answered. */
 export class SteadyLoad {
-  readonly answered: Sent[] = [];
+  /** The replies, each with the place of its request in the order in which they were sent. */
+  readonly answered: (Sent & { readonly at: number })[] = [];
   /** Requests whose connection failed. */
   failed = 0;
-  readonly #fleet: Fleet;
-  readonly #account: string;
-  readonly #per_second: number;
-  readonly #began_ms = performance.now();
-  readonly #running = new Set<Promise<void>>();
+  /** How many requests have been sent. */
+  sent = 0;
+  readonly #running: Promise<void>[] = [];
   readonly #timer: NodeJS.Timeout;
-  /** By the order in which they were sent; sparse until all have been answered. */
-  readonly #waits_ms: (number | undefined)[] = [];
-  #sent = 0;
 
   constructor(fleet: Fleet, account: string, per_second: number) {
-    this.#fleet = fleet;
-    this.#account = account;
-    this.#per_second = per_second;
-    this.#timer = setInterval(() => this.#catchUp(), 5);
+    const began_ms = performance.now();
+    this.#timer = setInterval(() => {
+      const due = ((performance.now() - began_ms) / 1000) * per_second;
+      while (this.sent < due) this.#running.push(this.#keep(this.sent++, fleet.send(account)));
+    }, 5);
   }
 
   get longest_ms(): number {
-    return Math.max(...this.answered.map(({ took_ms }) => took_ms));
+    return this.longestFrom(0);
   }
 
-  /** The longest wait of a request among those from the `first` on, in the order in which they were sent. */
+  /** The longest wait of a request among those from the `first` on. */
   longestFrom(first: number): number {
-    return Math.max(...this.#waits_ms.slice(first).filter(wait => wait !== undefined));
-  }
-
-  /** How many requests have been sent. */
-  get sent(): number {
-    return this.#sent;
+    return Math.max(...this.answered.filter(({ at }) => at >= first).map(({ took_ms }) => took_ms));
   }
 
   /** Resolves when so many more have been answered. */
@@ -49,19 +41,9 @@ export class SteadyLoad {
     await Promise.all(this.#running);
   }
 
-  #catchUp(): void {
-    const due = ((performance.now() - this.#began_ms) / 1000) * this.#per_second;
-    for (; this.#sent < due; this.#sent++) {
-      const running = this.#send(this.#sent).finally(() => this.#running.delete(running));
-      this.#running.add(running);
-    }
-  }
-
-  async #send(index: number): Promise<void> {
+  async #keep(at: number, reply: Promise<Sent>): Promise<void> {
     try {
-      const sent = await this.#fleet.send(this.#account);
-      this.answered.push(sent);
-      this.#waits_ms[index] = sent.took_ms;
+      this.answered.push({ ...(await reply), at });
     } catch {
       this.failed++;
     }

@@ -3,7 +3,7 @@ import { parseSync } from '@swc/core';
 import { read, root } from './blocks.ts';
 
 /** What the code logs at `warn` or above, and calls whose message could not be found. */
-export interface LoggedMessages {
+interface LoggedMessages {
   /** The levels of each message, in alphabetical order; `…` stands for what is put in at run time. */
   readonly messages: ReadonlyMap<string, readonly string[]>;
   /** Calls that log a message that the code there does not have: each as `file: code`. */
@@ -16,20 +16,19 @@ interface Node {
   readonly [name: string]: unknown;
 }
 
-/** A call that logs, or a warning that is yielded. */
-interface Logged {
-  readonly place: string;
-  readonly message: Node | undefined;
-  readonly levels: readonly string[];
-  readonly scope: Scope;
-}
-
-/** What can be seen at a place of the code. */
+/** What can be seen at a place of the code, and what takes the messages that are found there. */
 interface Scope {
+  readonly file: string;
   /** The constants, with what they are set to. */
   readonly constants: ReadonlyMap<string, Node>;
   /** Whether `yield` yields a warning of a configuration. */
   readonly isWarnings: boolean;
+  found(
+    place: string,
+    message: Node | undefined,
+    levels: readonly string[],
+    constants: Scope['constants'],
+  ): void;
 }
 
 const loud = new Set(['warn', 'error', 'fatal']);
@@ -64,15 +63,14 @@ export function loggedMessages(
   const messages = new Map<string, readonly string[]>();
   const faults: string[] = [];
   for (const [file, code] of sources) {
+    const found: Scope['found'] = (place, message, levels, constants) => {
+      const texts = textsOf(message, constants);
+      if (!texts && !isElsewhere(file, message)) faults.push(`${file}: ${place}`);
+      for (const text of texts ?? [])
+        messages.set(text, [...new Set([...(messages.get(text) ?? []), ...levels])].toSorted());
+    };
     const module = parseSync(code, { syntax: 'typescript', target: 'es2024' }) as unknown as Node;
-    const scope = { constants: new Map(constantsIn(module)), isWarnings: false };
-    for (const { place, message, levels, scope: seen } of logged(module, file, scope)) {
-      const texts = textsOf(message, seen.constants);
-      if (texts)
-        for (const text of texts)
-          messages.set(text, [...new Set([...(messages.get(text) ?? []), ...levels])].toSorted());
-      else if (!isElsewhere(file, message)) faults.push(`${file}: ${place}`);
-    }
+    visit(module, { file, found, constants: new Map(constantsIn(module)), isWarnings: false });
   }
   return { messages, faults };
 }
@@ -82,52 +80,46 @@ const isElsewhere = (file: string, message: Node | undefined): boolean =>
   elsewhere.has(`${file}: ${message?.value}`) ||
   loggers.some(logger => logger.file === file && message?.value === 'message');
 
-function* logged(node: Node, file: string, outer: Scope): Generator<Logged> {
-  const scope = isFunction(node) ? scopeOf(node, file, outer) : outer;
-  if (node.type === 'CallExpression') yield* loggedBy(node, file, scope);
+function visit(node: Node, outer: Scope): void {
+  const scope = isFunction(node) ? scopeOf(node, outer) : outer;
+  if (node.type === 'CallExpression') visitCall(node, scope);
   if (node.type === 'YieldExpression' && scope.isWarnings && node.delegate !== true)
-    yield { place: 'yield', message: node.argument as Node, levels: ['warn'], scope };
-  for (const child of childrenOf(node)) yield* logged(child, file, scope);
+    scope.found('yield', node.argument as Node, ['warn'], scope.constants);
+  for (const child of childrenOf(node)) visit(child, scope);
 }
 
-function* loggedBy(call: Node, file: string, scope: Scope): Generator<Logged> {
+function visitCall(call: Node, { file, constants, found }: Scope): void {
   const callee = unwrapped(call.callee as Node);
   if (callee.type !== 'MemberExpression') return;
   const property = callee.property as Node;
   const [receiver, method] = [nameOf(callee.object as Node), nameOf(property)];
   const given = (call.arguments as readonly { expression: Node }[]).map(({ expression }) => expression);
-  const place = `${receiver}.${method}(…)`;
+  const loudest = (message: Node | undefined, levels: readonly string[] = passed_along) => {
+    const heard = levels.filter(level => loud.has(level));
+    if (heard.length > 0) found(`${receiver}.${method}(…)`, message, heard, constants);
+  };
   const logger = loggers.find(({ name, at }) => name === method && given.length > at);
+  const isChosen = property.type === 'Computed';
   if (logger && (logger.of.test(receiver) || file === logger.file)) {
-    const levels =
-      typeof logger.level === 'string' ? [logger.level] : textsOf(given[logger.level], scope.constants);
-    yield* loudOnly({ place, message: given[logger.at], levels: levels ?? passed_along, scope });
-  } else if (isLog(receiver) && (property.type === 'Computed' || loud.has(method))) {
-    const chosen =
-      property.type === 'Computed' ? textsOf(property.expression as Node, scope.constants) : [method];
-    yield* loudOnly({ place, message: given[1] ?? given[0], levels: chosen ?? passed_along, scope });
-  } else if (loud.has(method) && !others.has(receiver))
-    yield { place, message: undefined, levels: [], scope };
-}
-
-/** The call with its levels from `warn` on; nothing if it has none. */
-function* loudOnly(call: Logged): Generator<Logged> {
-  const levels = call.levels.filter(level => loud.has(level));
-  if (levels.length > 0) yield { ...call, levels };
+    const { at, level } = logger;
+    loudest(given[at], typeof level === 'string' ? [level] : textsOf(given[level], constants));
+  } else if (isLog(receiver) && (isChosen || loud.has(method)))
+    loudest(given[1] ?? given[0], isChosen ? textsOf(property.expression as Node, constants) : [method]);
+  else if (loud.has(method) && !others.has(receiver)) loudest(undefined, [method]);
 }
 
 const isFunction = ({ type }: Node): boolean =>
   /^(?:(?:ArrowFunction|Function)Expression|FunctionDeclaration|Constructor)$/.test(type) ||
   /^(?:(?:Class|Private)Method|(?:Method|Getter|Setter)Property)$/.test(type);
 
-function scopeOf(node: Node, file: string, { constants }: Scope): Scope {
+function scopeOf(node: Node, outer: Scope): Scope {
   // Those of `sluice/testing` yield the faults of a stage or adapter.
   const { generator, returnType } = (node.function as Node | undefined) ?? node;
   const isWarnings =
     generator === true &&
-    !file.startsWith('src/testing/') &&
+    !outer.file.startsWith('src/testing/') &&
     /"value":"Generator".*"kind":"string"/.test(JSON.stringify(returnType));
-  return { constants: new Map([...constants, ...constantsIn(node)]), isWarnings };
+  return { ...outer, isWarnings, constants: new Map([...outer.constants, ...constantsIn(node)]) };
 }
 
 /** The constants that a module or a function declares, without those of functions within. */
