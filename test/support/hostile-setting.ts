@@ -190,9 +190,3 @@ export const contentOf = ({ events }: ClientStream, of = 0): string =>
     .filter(({ index }) => index === of)
     .map(({ delta }) => delta.content ?? '')
     .join('');
-
-/** The same for the reasoning. */
-export const reasoningOf = ({ events }: ClientStream): string =>
-  choicesOf(events)
-    .map(({ delta }) => delta.reasoning ?? '')
-    .join('');

@@ -27,7 +27,11 @@ interface OptionType extends NamedType {
 }
 
 export const named = (name: string, doc: string, schema: z.ZodType): OptionType => ({ name, doc, schema });
-const section = (table: string, ...type: Parameters<typeof named>) => ({ table, ...named(...type) });
+/** The type of a section, and the table of it. */
+const section = (table: string, doc: string, schema: z.ZodType, type = `${pascal(table)}Options`) => ({
+  table,
+  ...named(type, doc, schema),
+});
 
 /** `rate-limit` → `RateLimit` */
 export const pascal = (name: string): string =>
@@ -37,67 +41,42 @@ export const shapeOf = (schema: z.ZodType) => definitionOf(schema).shape!;
 
 /** Sections and parts of a configuration, and the table of the documents that each has. */
 export const parts: readonly (OptionType & { readonly table?: string })[] = [
-  section(
-    'server',
-    'ServerOptions',
-    'The listener for clients, and how requests and replies are bounded.',
-    serverSchema,
-  ),
-  section(
-    'admin',
-    'AdminOptions',
-    'The listener for operators: metrics, health and the dashboard.',
-    adminSchema,
-  ),
-  section('portal', 'PortalOptions', 'The portal, where customers see their own account.', portalSchema),
-  section('log', 'LogOptions', 'The log of the sidecar.', logSchema),
-  section('metrics', 'MetricsOptions', 'What is measured beside the usual.', metricsSchema),
-  section('tracing', 'TracingOptions', 'What spans contain.', tracingSchema),
-  section('usage', 'UsageOptions', 'How tokens are counted that the upstream does not report.', usageSchema),
+  section('server', 'The listener for clients, and how requests and replies are bounded.', serverSchema),
+  section('admin', 'The listener for operators: metrics, health and the dashboard.', adminSchema),
+  section('portal', 'The portal, where customers see their own account.', portalSchema),
+  section('log', 'The log of the sidecar.', logSchema),
+  section('metrics', 'What is measured beside the usual.', metricsSchema),
+  section('tracing', 'What spans contain.', tracingSchema),
+  section('usage', 'How tokens are counted that the upstream does not report.', usageSchema),
   ...configurableDialects.map(({ section: name, schema, paths }) =>
-    section(name, `${pascal(name)}Options`, `Options of \`${Object.keys(paths)[0]}\`.`, schema),
+    section(name, `Options of \`${Object.keys(paths)[0]}\`.`, schema),
   ),
-  section('stores', 'StoresOptions', 'Where limits, keys, accounts and usage are kept.', storesSchema),
-  section(
-    'routing',
-    'RoutingOptions',
-    'How an upstream is chosen, and what is tried after a failure.',
-    routingSchema,
-  ),
-  section(
-    'breaker',
-    'BreakerOptions',
-    "When a provider's circuit breaker opens, and how it closes again.",
-    breakerSchema,
-  ),
-  section('health_check', 'HealthCheckOptions', 'How the health of a server is checked.', healthCheckSchema),
+  section('stores', 'Where limits, keys, accounts and usage are kept.', storesSchema),
+  section('routing', 'How an upstream is chosen, and what is tried after a failure.', routingSchema),
+  section('breaker', "When a provider's circuit breaker opens, and how it closes again.", breakerSchema),
+  section('health_check', 'How the health of a server is checked.', healthCheckSchema),
   section(
     'providers',
-    'ProviderOptions',
     'A provider, beside the options of its adapter.',
     providerBaseSchema,
+    'ProviderOptions',
   ),
   section(
     'upstreams',
-    'UpstreamOptions',
     'One upstream of a model: the provider, and the name there.',
     upstreamSchema,
+    'UpstreamOptions',
   ),
-  section('models', 'ModelOptions', 'A model: its public catalog entry, and how it is served.', modelSchema),
-  section(
-    'passthrough',
-    'PassthroughOptions',
-    'A path that is let through to one provider.',
-    passthroughRuleSchema,
-  ),
+  section('models', 'A model: its public catalog entry, and how it is served.', modelSchema, 'ModelOptions'),
+  section('passthrough', 'A path that is let through to one provider.', passthroughRuleSchema),
   section(
     'plans',
-    'PlanOptions',
     'Limits of each account of a plan; what is left out is not limited.',
     planSchema,
+    'PlanOptions',
   ),
   named('LimitOverrides', 'Limits of one account, in place of those of its plan.', limitOverridesSchema),
-  section('accounts', 'AccountOptions', 'An account and its keys.', accountSchema),
+  section('accounts', 'An account and its keys.', accountSchema, 'AccountOptions'),
 ];
 
 /** A model of a chain, which needs no upstreams. */

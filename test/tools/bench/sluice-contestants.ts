@@ -10,8 +10,6 @@ import { type Contestant, install, type Place, servers } from './contestants.ts'
 import { api_key } from './conversation.ts';
 import type { TaskName } from './request-load.ts';
 
-const final = { frame_events: 2 };
-
 /** What differs from the usual sidecar. */
 interface Difference {
   /** Put over the usual configuration. */
@@ -26,11 +24,10 @@ export const sidecar = (
   name: string,
   title: string,
   differing: (place: Place) => Difference | Promise<Difference> = () => ({}),
-  more: Partial<Contestant> = { streamed: final },
 ): Contestant => ({
   name,
   title,
-  ...more,
+  streamed: { frame_events: 2 },
   async start(place) {
     const { config, variables, tree = root } = await differing(place);
     const args = ['--config', configFile(place, name, config)];
@@ -59,18 +56,12 @@ function configFile({ directory, upstream }: Place, name: string, changes: objec
 }
 
 export const sluice = sidecar('sluice', 'sluice sidecar');
-export const continuous = sidecar(
-  'sluice-continuous',
-  'sluice sidecar, `continuous_usage_stats`',
-  undefined,
-  {
-    streamed: { stream_options: { continuous_usage_stats: true }, frame_events: 2 },
-  },
-);
+export const continuous = {
+  ...sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`'),
+  streamed: { stream_options: { continuous_usage_stats: true }, frame_events: 2 },
+};
 const inExpress = (name: string, title: string, flags: readonly string[] = []): Contestant => ({
-  name,
-  title,
-  streamed: final,
+  ...sidecar(name, title),
   start: place =>
     startServer(servers, ['gateway', configFile(place, name)], { core: gateway_core, env: bare(), flags }),
 });
@@ -100,7 +91,10 @@ export const traced = (name: string, title: string, ratio: number): Contestant =
 
 export const passing = (task: TaskName, texts: number): Contestant => {
   const config = { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] };
-  return sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, () => ({ config }), { task });
+  const { name, title, start } = sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, () => ({
+    config,
+  }));
+  return { name, title, start, task };
 };
 
 /** The sidecar with less and less of its chain, by what is left out: where something has grown, all that have it have grown. */
