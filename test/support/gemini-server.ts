@@ -5,44 +5,30 @@ import { contract } from '../../examples/own-adapter/fixtures.ts';
 
 export const geminiKey = 'AIza-test-0123456789';
 
-interface Part {
-  readonly text?: string;
-  readonly functionCall?: { readonly id?: string };
-  readonly functionResponse?: object;
-  readonly thoughtSignature?: string;
-}
-
 interface GeminiRequest {
-  readonly contents: readonly { readonly role: string; readonly parts: readonly Part[] }[];
+  readonly contents: readonly {
+    readonly parts: readonly { text?: string; functionCall?: object; thoughtSignature?: string }[];
+  }[];
   readonly tools?: readonly object[];
-  readonly generationConfig?: object;
 }
 
-/** A server that plays the Gemini API, with the replies of the example's fixtures. */
-export interface GeminiServer {
-  readonly url: string;
-  /** The requests so far: path and body. */
-  readonly requests: { readonly path: string; readonly body: GeminiRequest }[];
-  close(): Promise<void>;
-}
-
-export async function startGeminiServer(): Promise<GeminiServer> {
-  const requests: GeminiServer['requests'] = [];
+/** A server that plays the Gemini API, with the replies of the example's fixtures. `requests` are those so far: path and body. */
+export async function startGeminiServer() {
+  const requests: { readonly path: string; readonly body: GeminiRequest }[] = [];
   const server = createServer(async (request, response) => {
     const body = (await json(request)) as GeminiRequest;
     requests.push({ path: request.url!, body });
     answer(request, body, response);
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1beta`,
-    requests,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise(resolve => server.close(resolve));
-    },
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1beta`;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise(resolve => server.close(resolve));
   };
+  return { url, requests, close };
 }
+export type GeminiServer = Awaited<ReturnType<typeof startGeminiServer>>;
 
 /** The last text decides: BLOCK, OVERLOAD, WRONG, FAULT (in the stream) or CUT; else tools are called, and their results answered. */
 function answer({ url = '', headers }: IncomingMessage, body: GeminiRequest, response: ServerResponse): void {
@@ -58,11 +44,7 @@ function answer({ url = '', headers }: IncomingMessage, body: GeminiRequest, res
   if (word === 'WRONG') return refuse(400, 'INVALID_ARGUMENT', 'Invalid value.');
   const calls = body.contents.flatMap(({ parts }) => parts).filter(({ functionCall }) => functionCall);
   if (calls.length > 0 && calls[0]?.thoughtSignature !== 'c2lnbmVkLWNhbGw=')
-    return refuse(
-      400,
-      'INVALID_ARGUMENT',
-      'Function call is missing a thought_signature in functionCall parts.',
-    );
+    return refuse(400, 'INVALID_ARGUMENT', 'Function call is missing a thought_signature.');
   const name = word === 'BLOCK' ? 'blocked-prompt' : body.tools && calls.length === 0 ? 'tools' : 'answer';
   const { stream = '', reply } = contract.fixtures.find(fixture => fixture.name === name)!;
   response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
@@ -71,7 +53,6 @@ function answer({ url = '', headers }: IncomingMessage, body: GeminiRequest, res
   const events = stream.split(/(?<=\r\n\r\n)/);
   response.write(events.slice(0, 3).join(''));
   if (word === 'CUT') return void response.end();
-  response.end(
-    `data: ${JSON.stringify({ error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } })}\r\n\r\n`,
-  );
+  const error = { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' };
+  response.end(`data: ${JSON.stringify({ error })}\r\n\r\n`);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 /** How a tool was started. */
-export interface Invocation<Options> {
+interface Invocation<Options> {
   readonly options: Options;
   /** What stands beside the options. */
   readonly names: readonly string[];

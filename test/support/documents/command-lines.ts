@@ -6,7 +6,7 @@ import { allTools } from '../../tools/all-tools.ts';
 import { type Block, documents, read, root } from './blocks.ts';
 
 /** A command of `sluice` or npm that a document shows. */
-export interface CommandLine {
+interface CommandLine {
   readonly place: string;
   readonly text: string;
 }

@@ -26,12 +26,12 @@ export interface NamedType {
  * Types that stand for schemas, whatever is said of one with `.describe()`: copies share the definition. Or `checked`: the type of what has
  * been parsed is written, in full.
  */
-export type TypeNames = ReadonlyMap<Definition, NamedType> | 'checked';
+type TypeNames = ReadonlyMap<Definition, NamedType> | 'checked';
 
 export const definitionOf = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
 
 /** The TypeScript type of what `schema` accepts. Throws for a kind of schema that options have not had so far. */
-export function typeText(schema: z.ZodType, names: TypeNames, indent = ''): string {
+function typeText(schema: z.ZodType, names: TypeNames, indent = ''): string {
   const definition = definitionOf(schema);
   const named = nameOf(schema, names);
   if (named) return named.name;

@@ -13,12 +13,7 @@ const most_tries = 3;
 const names = {
   rss_bytes: 'process_resident_memory_bytes',
   heap_bytes: 'nodejs_heap_size_used_bytes',
-  external_bytes: 'nodejs_external_memory_bytes',
-  /** Of the time since the last read. */
-  lag_p99_s: 'nodejs_eventloop_lag_p99_seconds',
   open_files: 'process_open_fds',
-  /** Sockets, timers and other things that keep the event loop busy. */
-  resources: 'nodejs_active_resources_total',
   in_flight: 'sluice_in_flight',
   background: 'sluice_background_reads',
   /** Exchanges that have ended. */
@@ -30,8 +25,6 @@ const names = {
 
 /** What the metrics of a gateway say about its process. */
 export interface ProcessMetrics extends Readonly<Record<keyof typeof names | 'timers', number>> {
-  /** Of the heap what has outlived the young generation. */
-  readonly old_bytes: number;
   /** The states of the providers' circuit breakers. */
   readonly breakers: Readonly<Record<string, string>>;
   readonly at_ms: number;
@@ -55,12 +48,9 @@ export async function readMetrics(adminUrl: string): Promise<ProcessMetrics> {
 
 function metricsIn(text: string): ProcessMetrics {
   const breakers = /^sluice_breaker_state\{sluice_provider="(\w+)",state="(\w+)"\} 1$/gm;
-  const heap = (space?: string) =>
-    sumOf(text, 'nodejs_heap_space_size_used_bytes', space === undefined ? {} : { space });
   const sums = Object.entries(names).map(([key, name]) => [key, sumOf(text, name)]);
   return {
     ...(Object.fromEntries(sums) as Record<keyof typeof names, number>),
-    old_bytes: heap() - heap('new') - heap('new_large_object'),
     timers: sumOf(text, 'nodejs_active_resources', { type: 'Timeout' }),
     breakers: Object.fromEntries([...text.matchAll(breakers)].map(([, name, state]) => [name, state])),
     at_ms: performance.now(),

@@ -14,7 +14,7 @@ export interface UnitCosts {
 }
 
 /** A load that is thought of. */
-export interface Load {
+interface Load {
   readonly streams: number;
   readonly tokens_per_second: number;
   readonly seconds_per_stream: number;
