@@ -15,7 +15,7 @@ export interface FaultyService {
   close(): Promise<void>;
 }
 
-export async function startFaultyService(sections: Partial<GatewayConfig> = {}): Promise<FaultyService> {
+export async function startFaultyService(): Promise<FaultyService> {
   const simulators = await Promise.all([
     startSimulator({ api_key: null, fail_rate: 0.3, tokens_per_second: 400 }),
     startSimulator({ api_key: null, tokens_per_second: 400, cached_tokens: 0.5 }),
@@ -27,7 +27,7 @@ export async function startFaultyService(sections: Partial<GatewayConfig> = {}):
   registerTraceMetrics(registry, async () => 0);
   const gateway = await startGateway({
     upstream: simulators[1].url,
-    config: configOf(simulators[0].url, tls.url, sections),
+    config: configOf(simulators[0].url, tls.url),
     options: { registry },
   });
   return {
@@ -41,7 +41,7 @@ export async function startFaultyService(sections: Partial<GatewayConfig> = {}):
   };
 }
 
-function configOf(flaky: string, sound: string, sections: Partial<GatewayConfig>): Partial<GatewayConfig> {
+function configOf(flaky: string, sound: string): Partial<GatewayConfig> {
   const breaker = { consecutive_failures: 1, open_ms: 300, probes: 1, ramp_ms: 100 };
   const upstreams = ['flaky', 'sound'].map((provider, at) => ({ provider, model: 'm', priority: at + 1 }));
   return {
@@ -59,7 +59,6 @@ function configOf(flaky: string, sound: string, sections: Partial<GatewayConfig>
       tester: { keys: [{ value: 'sk-client-key-0123456789' }] },
       limited: { plan: 'small', keys: [{ value: 'sk-limited-key-0123456789' }] },
     },
-    ...sections,
   } as Partial<GatewayConfig>;
 }
 
