@@ -1,13 +1,12 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { builtInStages } from '../../plugins/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { documents, read, root } from '../support/documents/blocks.ts';
+import { anchorsOf, brokenLinks } from '../support/documents/links.ts';
 import { tableNames, withTables } from '../support/documents/tables.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const docs = globSync('docs/*.md', { cwd: root });
 const texts = docs.map(read);
 
@@ -36,5 +35,41 @@ describe('the documents', () => {
 
   it('have the JSON Schema that the configuration generates (npm run docs)', () => {
     expect(JSON.parse(read('sluice.schema.json'))).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  });
+});
+
+const written = [...documents, ...globSync('{CHANGELOG,SECURITY}.md', { cwd: root })];
+
+describe('the links of the documents', () => {
+  it('lead to files and headings that exist', () => {
+    expect(written.flatMap(document => brokenLinks(document))).toEqual([]);
+  });
+
+  it('are checked: a link that leads nowhere is reported at its line', () => {
+    const text =
+      '# One\n\n[a](#one) [b](#two) [c](docs/gone.md)\n\n[d](README.md#gone) `[e](no-link.md)` <img src="gone.png">\n';
+    expect(brokenLinks('sample.md', text)).toEqual([
+      'sample.md:3: #two, no such heading',
+      'sample.md:3: docs/gone.md, no such file',
+      'sample.md:5: README.md#gone, no such heading',
+      'sample.md:5: gone.png, no such file',
+    ]);
+  });
+
+  it('exist wherever the code, its messages and the alerts name a page', () => {
+    const files = globSync('{src,plugins,grafana,examples,bin}/**/*.{ts,js,cjs,yaml,json}', { cwd: root });
+    const named = files.flatMap(file =>
+      [...read(file).matchAll(/\bdocs\/[\w-]+\.md(?:#([\w-]+))?/g)].map(([target, anchor]) => ({
+        file,
+        target,
+        anchor,
+      })),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    const lost = named.filter(({ target, anchor }) => {
+      const [path = ''] = target.split('#');
+      return !existsSync(join(root, path)) || (anchor !== undefined && !anchorsOf(read(path)).has(anchor));
+    });
+    expect(lost).toEqual([]);
   });
 });
