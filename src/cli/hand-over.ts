@@ -41,15 +41,24 @@ const look_ms = 50;
 /** Longest time for accepting the connections that wait, on a process that is too busy to catch up. */
 const accept_ms = 10_000;
 
+/** A turn of the event loop that took longer had others to serve, or no processor: connections may have come behind its look at the listener. */
+const short_turn_ms = 0.3;
+/** How long a short turn is waited for, on a process that is too busy for any. */
+const short_wait_ms = 1000;
+
 /** Resolves when no connection waits to be accepted. libuv accepts one in each turn of the event loop. */
 async function acceptWaiting(server: Server, signal: AbortSignal): Promise<void> {
-  let hasAccepted = true;
+  let hasAccepted: boolean;
   const onConnection = () => void (hasAccepted = true);
   server.on('connection', onConnection);
-  const end_ms = performance.now() + accept_ms;
-  while (hasAccepted && !signal.aborted && performance.now() < end_ms) {
+  const began_ms = performance.now();
+  for (let turn_ms = began_ms, isDone = false; !isDone && !signal.aborted; ) {
     hasAccepted = false;
     await nextTurn();
+    const now_ms = performance.now();
+    const isShort = now_ms - turn_ms < short_turn_ms || now_ms - began_ms > short_wait_ms;
+    isDone = (!hasAccepted && isShort) || now_ms - began_ms > accept_ms;
+    turn_ms = now_ms;
   }
   server.off('connection', onConnection);
 }

@@ -153,9 +153,9 @@ describe('reuse_port', () => {
     isOver = true;
     await Promise.all(clients);
     expect(await stream.text()).toContain('data: [DONE]');
-    // A connection that the kernel had not handed over yet may be reset without net.ipv4.tcp_migrate_req; none is refused.
+    // Those that waited in the old queue in that moment are reset without net.ipv4.tcp_migrate_req: at most one of each client. None is refused.
     expect(failures.filter(failure => failure !== 'ECONNRESET')).toEqual([]);
-    expect(failures.length).toBeLessThanOrEqual(1);
+    expect(failures.length).toBeLessThanOrEqual(clients.length);
     expect(await next.stop()).toBe(0);
   });
 });

@@ -84,7 +84,7 @@ export const reload: Scenario = {
     // A busy machine lets clients use many kept connections at once, after a pause.
     const most = 5 + sent / 200;
     return [
-      check('few kept connections are closed while they are used', again <= most, `${again} of ${sent}`),
+      check('few connections are closed while they are used', again <= most, `${again} of ${sent}`),
     ];
   },
 };
@@ -126,5 +126,6 @@ async function drive(deployment: Deployment, comparison: LedgerComparison) {
   return { 'requests per second': (sent / lasted_s).toFixed(0), 'sent again': String(again) };
 }
 
+/** A new connection is reset that waited in the queue of a process that hands its port over, without `net.ipv4.tcp_migrate_req`. */
 const isAgain = ({ status, fault }: Reply): boolean =>
-  status === 0 && fault?.endsWith(kept_connection) === true;
+  status === 0 && (fault?.endsWith(kept_connection) === true || fault === 'read ECONNRESET');
