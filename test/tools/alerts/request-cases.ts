@@ -148,10 +148,10 @@ const requestCases: readonly RequestCase[] = [
   },
   {
     job: 'slow-first-token',
-    what: 'first tokens take longer than the limit, shortened to 0.3 s',
+    what: 'first tokens take longer than the limit, shortened to 10 s',
     alerts: ['SluiceClientsWait'],
     calm: [{ per_second: 4, prompt: 'Hello', fields: stream }],
-    fault: [{ per_second: 4, prompt: 'Hello [[sim:ttft=900]]', fields: stream }],
+    fault: [{ per_second: 4, prompt: 'Hello [[sim:ttft=15000]]', fields: stream }],
   },
   {
     job: 'no-usage',
