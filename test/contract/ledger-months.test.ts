@@ -30,16 +30,17 @@ async function open(at = url): Promise<Database> {
   return database;
 }
 
-beforeEach(async () => {
-  url = await targets.newDatabase();
+async function begin(at: string): Promise<void> {
+  url = at;
   database = await open();
   [ledger, months] = [ledgerRecords(database), ledgerMonths(database)];
-});
+}
 afterEach(async () => {
   for (const database of opened.splice(0)) await database.close();
 });
 
 const timeOf = (at: string): number => Date.parse(at);
+const migrated = (on: Database) => migrate(on, true, timeOf(now));
 const rowAt = (at: string, more: Partial<LedgerRow> = {}) => sampleRow({ started_ms: timeOf(at), ...more });
 
 /** How many rows each table of the ledger or of the attempts has, by the part of its name that says which. */
@@ -63,6 +64,8 @@ async function monthsOf(on: Connection = database) {
 }
 
 describe('the schema of the ledger', () => {
+  beforeEach(async () => begin(await targets.newDatabase()));
+
   it('has one table for the past, those of the next months, and one for what has no month', async () => {
     await migrate(database, true, timeOf(now));
     await ledger.insert(
@@ -90,7 +93,7 @@ describe('the schema of the ledger', () => {
 });
 
 describe('the months of the ledger', () => {
-  beforeEach(() => migrate(database, true, timeOf(now)));
+  beforeEach(async () => begin(await targets.copyOf('newest', made => migrated(made))));
 
   it('are created before they begin, across the end of the year, once by all instances', async () => {
     const instances = [months, ...(await Promise.all([open(), open()])).map(ledgerMonths)];
@@ -167,13 +170,17 @@ describe('retention by months', () => {
   beforeEach(async () => {
     lines = [];
     registry = new Registry();
-    await migrate(database, true, timeOf(now));
-    for (const month of ['2026-12-01', '2027-03-01']) await months.prepare(timeOf(month));
-    // A row of each day from October to May.
-    const first_ms = timeOf('2026-10-01T12:00:00Z');
-    await ledger.insert(
-      Array.from({ length: 230 }, (_, day) => sampleRow({ started_ms: first_ms + day * 86_400_000 })),
-    );
+    const made = await targets.copyOf('filled', async filled => {
+      await migrated(filled);
+      for (const month of ['2026-12-01', '2027-03-01']) await ledgerMonths(filled).prepare(timeOf(month));
+      // A row of each day from October to May.
+      const first_ms = timeOf('2026-10-01T12:00:00Z');
+      const rows = Array.from({ length: 230 }, (_, day) =>
+        sampleRow({ started_ms: first_ms + day * 86_400_000 }),
+      );
+      await ledgerRecords(filled).insert(rows);
+    });
+    await begin(made);
   });
 
   const logged = (level: string) => (facts: object, message: string) =>
@@ -189,6 +196,7 @@ describe('retention by months', () => {
       clock: new FakeClock(timeOf(at)),
       log,
       metrics: new RecordsMetrics(registry),
+      wait: async () => {},
     }).run();
 
   const prunedRows = async () =>
@@ -271,8 +279,15 @@ describe('the queries of lists', () => {
   let explained: LedgerRecords;
 
   beforeEach(async () => {
-    await migrate(database, true, timeOf(now));
-    for (const month of ['2027-01-01', '2027-04-01', '2027-07-01']) await months.prepare(timeOf(month));
+    const failed = { ...sampleRow().attempts_made[0]!, outcome: 'failed' as const };
+    const made = await targets.copyOf('lists', async lists => {
+      await migrated(lists);
+      for (const month of ['2027-01-01', '2027-04-01', '2027-07-01'])
+        await ledgerMonths(lists).prepare(timeOf(month));
+      const row = { status: 502, error_type: 'provider_error', attempts_made: [failed] };
+      await ledgerRecords(lists).insert([rowAt('2027-05-03', row)]);
+    });
+    await begin(made);
     plans = [];
     explained = ledgerRecords({
       ...database,
@@ -286,13 +301,6 @@ describe('the queries of lists', () => {
 
   /** Which months a query of the first week of May reads, by the end of the tables' names. */
   async function monthsReadBy(asked: Partial<LedgerQuery>): Promise<string[]> {
-    await ledger.insert([
-      rowAt('2027-05-03', {
-        status: 502,
-        error_type: 'provider_error',
-        attempts_made: [{ ...sampleRow().attempts_made[0]!, outcome: 'failed' }],
-      }),
-    ]);
     const week = { from_ms: timeOf('2027-05-01'), until_ms: timeOf('2027-05-08') };
     const edge = await explained.edgeOf({ ...week, ...asked }, 0);
     expect(await explained.list({ ...week, ...asked, edge, limit: 50 })).toHaveLength(1);

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Connection, Database } from '../../src/stores/records/database.ts';
@@ -8,10 +7,13 @@ import { type Migration, migrations } from '../../src/stores/records/migrations.
 import { openPostgres } from '../../src/stores/records/postgres.ts';
 import { openSqlite } from '../../src/stores/records/sqlite.ts';
 import { usageRecords } from '../../src/stores/records/usage-records.ts';
+import { PrintingProcess } from '../support/printing-process.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
 
 const targets = recordsTargets();
+const fixture = join(import.meta.dirname, '../fixtures/migrate-and-hang.ts');
+const _day_ms = 86_400_000;
 
 const versions = async (database: Connection): Promise<number[]> =>
   (
@@ -93,19 +95,11 @@ describe.each(kinds)('the migrations of %s', (_, isPostgres, newPlace, open) => 
 
   it('resume after the last finished version when the process is killed during the next one', async () => {
     const place = await newPlace();
-    const child = spawn(
-      process.execPath,
-      [
-        join(import.meta.dirname, '../fixtures/migrate-and-hang.ts'),
-        isPostgres ? 'postgres' : 'sqlite',
-        place,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    await printed(child, 'in the middle');
-    const exited = new Promise(resolve => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await exited;
+    const kind = isPostgres ? 'postgres' : 'sqlite';
+    const hanging = new PrintingProcess(process.execPath, [fixture, kind, place]);
+    await hanging.printed(/in the middle/);
+    hanging.signal('SIGKILL');
+    await hanging.exited;
     const database = await open(place);
     expect(await versions(database)).toEqual(all);
     // All that the killed one had begun is undone, or its table would be there already.
@@ -168,10 +162,3 @@ describe('the migrations of Postgres', () => {
     await Promise.all([first.close(), second.close()]);
   });
 });
-
-/** Waits until the process has printed it. */
-async function printed(child: ChildProcess, text: string): Promise<void> {
-  let all = '';
-  for await (const piece of child.stdout!) if ((all += piece).includes(text)) return;
-  throw new Error(`the process ended before it printed: ${text}`);
-}

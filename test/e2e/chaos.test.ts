@@ -1,25 +1,26 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { PrintingProcess } from '../support/printing-process.ts';
 import { until } from '../support/until.ts';
 import { runScenario } from '../tools/chaos/run.ts';
-import { scenarios } from '../tools/chaos/scenarios/index.ts';
+import { reload } from '../tools/chaos/scenarios/reload.ts';
+import { soak } from '../tools/chaos/scenarios/soak.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const short = ['client-cuts', 'redis-killed', 'locked-tables', 'reload'];
 
 describe('a short chaos run', () => {
-  it.each(scenarios.filter(({ name }) => short.includes(name)))(
+  it.each([
+    [soak, { seconds: 8, load: 0.4 }],
+    [reload, { seconds: 4, load: 0.1 }],
+  ])(
     '$name: loses nothing, counts nothing twice and leaves nothing open',
-    async scenario => {
-      const { findings, checks } = await runScenario(scenario, {
-        seconds: 4,
-        seed: 1,
-        load: scenario.name === 'reload' ? 0.1 : 0.5,
-      });
-      expect(findings.comparison.faults).toEqual([]);
+    async (scenario, size) => {
+      const { findings, checks } = await runScenario(scenario, { ...size, seed: 20_261_120 });
+      const { faults, records } = findings.comparison;
+      expect(faults).toEqual([]);
       expect(checks.filter(({ holds }) => !holds)).toEqual([]);
+      expect(records).toBeGreaterThan(100);
     },
     180_000,
   );
@@ -40,25 +41,14 @@ function isOf(pid: number, directory: string): boolean {
   }
 }
 
-describe('a killed chaos runner', () => {
-  it.each(['SIGINT', 'SIGKILL'] as const)(
-    'leaves no process and no file behind after %s',
-    async signal => {
-      const args = ['drill', 'chaos', '--scenario', 'redis-stopped', '--minutes', '10'];
-      const runner = spawn(process.execPath, ['--conditions=sluice-source', 'test/tools/run.ts', ...args], {
-        cwd: root,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      let said = '';
-      runner.stderr.setEncoding('utf8').on('data', text => (said += text));
-      await until(() => /in (\S+)\n/.test(said), 30_000);
-      const [, directory = ''] = /in (\S+)\n/.exec(said)!;
-      // Redis, two gateways and two providers.
-      await until(() => processesOf(directory).length >= 5, 30_000);
-      runner.kill(signal);
-      await until(() => processesOf(directory).length === 0, 30_000);
-      await until(() => !existsSync(directory));
-    },
-    180_000,
-  );
-});
+it('leaves no process and no file of a chaos runner behind that is killed', async () => {
+  const args = ['drill', 'chaos', '--scenario', 'redis-stopped', '--minutes', '10'];
+  const command = ['--conditions=sluice-source', 'test/tools/run.ts', ...args];
+  const runner = new PrintingProcess(process.execPath, command, { cwd: root });
+  const [, directory = ''] = await runner.printed(/in (\S+)\n/, 30_000);
+  // Redis, two gateways and two providers.
+  await until(() => processesOf(directory).length >= 5, 30_000);
+  runner.signal('SIGKILL');
+  await until(() => processesOf(directory).length === 0, 30_000);
+  await until(() => !existsSync(directory));
+}, 180_000);

@@ -23,8 +23,8 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** Starts it again on the same port with the same data. */
   start(): Promise<void>;
-  /** A further empty database on this server. */
-  createDatabase(name: string): Promise<string>;
+  /** A further database on this server: empty, or a copy of one that nobody is connected to. */
+  createDatabase(name: string, template?: string): Promise<string>;
   /** Ends the server and removes its data. */
   stop(): Promise<void>;
 }
@@ -90,10 +90,10 @@ class Server implements PostgresServer {
     await this.#postmaster?.exited;
   }
 
-  async createDatabase(name: string): Promise<string> {
+  async createDatabase(name: string, template = 'template1'): Promise<string> {
     const client = new pg.Client({ connectionString: this.url });
     await client.connect();
-    await client.query(`CREATE DATABASE ${name}`);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
     await client.end();
     return this.#urlOf(name);
   }

@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import pg from 'pg';
+import type { Database } from '../../src/stores/records/database.ts';
+import { openPostgres } from '../../src/stores/records/postgres.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 
 /** Makes new, empty places for records: paths of SQLite files, URLs of databases, pools of an application. A server runs for the tests of the calling file. */
 export interface RecordsTargets {
   newFile(): string;
   newDatabase(): Promise<string>;
+  /** A new database as `make` has made one under this name, once for all. */
+  copyOf(name: string, make: (database: Database) => Promise<unknown>): Promise<string>;
   /** On a new database, or that at `connectionString`; ended with the server. */
   newPool(options?: pg.PoolConfig): Promise<pg.Pool>;
 }
@@ -27,10 +31,20 @@ export function recordsTargets(): RecordsTargets {
     await postgres.stop();
     await rm(directory, { recursive: true, force: true });
   });
+  const templates = new Set<string>();
   const newDatabase = () => postgres.createDatabase(`records_${++made}`);
   return {
     newFile: () => join(directory, `records-${++made}.db`),
     newDatabase,
+    async copyOf(name, make) {
+      if (!templates.has(name)) {
+        const database = await openPostgres(await postgres.createDatabase(name), () => {});
+        await make(database);
+        await database.close();
+        templates.add(name);
+      }
+      return postgres.createDatabase(`records_${++made}`, name);
+    },
     async newPool(options = {}) {
       const pool = new pg.Pool({ connectionString: await newDatabase(), ...options });
       // As an application has to: the server may end connections that are idle.

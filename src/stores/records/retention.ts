@@ -24,14 +24,16 @@ export interface RetentionSetup {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<RecordsMetrics, 'pruned'>;
-  /** When it begins first, and again; for tests. */
+  /** When it begins first; for tests, as is what waits. */
   readonly first_ms?: number;
-  readonly every_ms?: number;
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** Long after the start, and not at all instances at once. */
 const default_first_ms = () => 60_000 + Math.random() * 600_000;
-const default_every_ms = hour_ms;
+const every_ms = hour_ms;
+/** Keeps no process alive. */
+const systemWait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { ref: false, signal });
 /** The pause after each transaction, in durations of the transaction, and the shortest pause. */
 const pause_factor = 4;
 const min_pause_ms = 20;
@@ -52,7 +54,7 @@ export class Retention {
   }
 
   async start(): Promise<void> {
-    const { first_ms = default_first_ms(), every_ms = default_every_ms } = this.#setup;
+    const { first_ms = default_first_ms() } = this.#setup;
     for (let wait_ms = first_ms; await this.#pause(wait_ms); wait_ms = every_ms) await this.run();
   }
 
@@ -106,18 +108,20 @@ export class Retention {
     onDeleted: (rows: number) => void,
   ): Promise<void> {
     while (before_ms >= 0 && !this.#closing.signal.aborted) {
-      const began_ms = performance.now();
+      const began_ms = this.#setup.clock.elapsed_ms();
       const deleted = await step(before_ms, this.#setup.rows_per_step);
       if (deleted === 'taken' || deleted === 0) return;
       onDeleted(deleted);
-      await this.#pause(Math.max(min_pause_ms, pause_factor * (performance.now() - began_ms)));
+      const took_ms = this.#setup.clock.elapsed_ms() - began_ms;
+      await this.#pause(Math.max(min_pause_ms, pause_factor * took_ms));
     }
   }
 
-  /** False once it is being closed. Keeps no process alive. */
+  /** False once it is being closed. */
   async #pause(ms: number): Promise<boolean> {
+    const { wait = systemWait } = this.#setup;
     const { signal } = this.#closing;
-    await sleep(ms, undefined, { ref: false, signal }).catch(() => {});
+    await wait(ms, signal).catch(() => {});
     return !signal.aborted;
   }
 }
