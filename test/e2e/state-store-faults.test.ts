@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { ReservationRequest } from '../../src/stores/limits/state-store.ts';
+import type { ReservationRequest, ReservationResult } from '../../src/stores/limits/state-store.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../support/redis-store.ts';
@@ -257,14 +257,98 @@ describe('a Redis that is silent', () => {
   });
 });
 
+describe('a Redis that is killed', () => {
+  it('learns the requests in flight again after losing its data', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url, timeout_ms: 400 });
+    const wide = [...limits, limit('concurrent_requests', 1e6)];
+    const take = () => setting.reserve({ limits: wide });
+    /** Waits for tokens and leases in Redis; asked again where a busy machine took longer than the time-out. */
+    const counted = (are: (tokens: number, leases: number) => boolean) =>
+      until(async () => {
+        await setting.opened.store.settled();
+        const statuses = await setting.opened.remote.statuses('a', wide).catch(() => []);
+        const [tokens = 0, , leases = 0] = statuses.map(({ limit: { max }, remaining }) => max - remaining);
+        return (await setting.waiting()) === 0 && are(tokens, leases);
+      });
+    const before = [await take(), await take()];
+    await redis.kill();
+    const noticing: ReservationResult[] = [];
+    await until(async () => {
+      noticing.push(await take());
+      return setting.isOut();
+    });
+    const meanwhile = [await take()];
+    await redis.restart();
+    await until(setting.isBack);
+    await counted((_, leases) => leases >= 3);
+    expect(await setting.opened.metric('sluice_state_alone_total')).toBeGreaterThan(0);
+    for (const taken of [...before, ...meanwhile]) if (taken.admitted) taken.reservation.settle(charge(7));
+    await counted((tokens, leases) => tokens === 21 && leases === noticing.length);
+    for (const taken of noticing) if (taken.admitted) taken.reservation.settle(charge(0, 0, 0));
+    await counted((tokens, leases) => tokens === 21 && leases === 0);
+  });
+
+  it('leaves a used-up day used up under the policy `local`', async () => {
+    const redis = await start();
+    const daily = { limits: [limit('tokens_per_day', 1000)] };
+    const [setting, other] = [await open({ url: redis.url }), await open({ url: redis.url })];
+    await other.reserve({ ...daily, charge: charge(1000) });
+    // On a busy machine Redis may answer too late at first, and the policy decides.
+    await until(async () => !(await setting.reserve(daily)).admitted);
+    await redis.kill();
+    for (let at = 0; at < 5; at++)
+      expect(await setting.reserve(daily)).toMatchObject({ refused_by: { name: 'tokens_per_day' } });
+  });
+});
+
+describe('a Redis that can be read and not written', () => {
+  it('shows every operation as down until it can be written again', async () => {
+    const redis = await start();
+    const setting = await open({ url: redis.url });
+    const up = (label?: string) => setting.opened.metric('sluice_store_up', label);
+    await setting.reserve();
+    expect(await up()).toBe(5);
+    await redis.cli('REPLICAOF', '127.0.0.1', '1');
+    await until(async () => {
+      await setting.reserve();
+      return setting.isOut();
+    });
+    expect(await redis.cli('EXISTS', 'anything')).toMatch('0');
+    expect(await up()).toBe(0);
+    await redis.cli('REPLICAOF', 'NO', 'ONE');
+    await until(setting.isBack);
+    await setting.reserve();
+    await until(async () => (await up('reserve')) === 1);
+    expect(await up('heartbeat')).toBe(1);
+  });
+});
+
 describe('an instance that starts while Redis is down', () => {
-  it('takes its share of the limit by min_instances, not the whole', async () => {
+  it('takes its share of the limit by min_instances, not the whole, and connects to Redis when it comes up', async () => {
     const redis = await start();
     await redis.kill();
     const setting = await open({ url: redis.url, min_instances: 4 });
     const rpm = [limit('requests_per_minute', 20)];
     const taken = await Promise.all(Array.from({ length: 30 }, () => setting.reserve({ limits: rpm })));
     expect(taken.filter(({ admitted }) => admitted)).toHaveLength(5);
+    const alone = () => setting.opened.metric('sluice_state_alone_total');
+    expect(await alone()).toBe(30);
+    await redis.restart();
+    await until(async () => {
+      const before = await alone();
+      return (await setting.reserve()).admitted && (await alone()) === before;
+    });
+  });
+
+  it('reports a wrong password', async () => {
+    const { url } = await start({ args: ['--requirepass', 'secret'] });
+    const wrong = await open({ url });
+    await until(wrong.isOut);
+    expect(String(wrong.opened.store.outage?.cause)).toContain('NOAUTH');
+    const right = await open({ url: url.replace('//', '//:secret@') });
+    expect((await right.reserve()).admitted).toBe(true);
+    expect(await right.opened.metric('sluice_state_alone_total')).toBe(0);
   });
 });
 

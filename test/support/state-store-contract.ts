@@ -100,17 +100,6 @@ function describeMinute(start: Start): void {
     }
   });
 
-  it('counts tokens as it counts requests', async () => {
-    const setting = await start();
-    const limits = [limit('tokens_per_minute', 1000)];
-    await setting.admitted(limits, charge(600));
-    await setting.admitted(limits, charge(400));
-    await setting.refused(limits, charge(1));
-    setting.clock.advance(61_000);
-    expect(await setting.remaining(...limits)).toEqual([1000]);
-    await setting.admitted(limits, charge(1000));
-  });
-
   it('waits for enough to leave, not for the first', async () => {
     const setting = await start();
     const limits = [limit('tokens_per_minute', 1000)];
@@ -236,14 +225,6 @@ function describeConcurrency(start: Start): void {
     await setting.admitted(two);
     await setting.refused(two);
   });
-
-  it('is given back once, however often it is settled', async () => {
-    const setting = await start();
-    const first = await setting.admitted(two);
-    await setting.admitted(two);
-    for (let time = 0; time < 3; time++) await setting.settle(first, charge());
-    expect(await setting.remaining(...two)).toEqual([1]);
-  });
 }
 
 function describeSettlement(start: Start): void {
@@ -266,13 +247,6 @@ function describeSettlement(start: Start): void {
     expect(await setting.remaining(...limits)).toEqual([10, 1000, 4950, 8960]);
   });
 
-  it('gives the request back with the rest', async () => {
-    const setting = await start();
-    const reservation = await setting.admitted(limits, charge(800, 700));
-    await setting.settle(reservation, nothing);
-    expect(await setting.remaining(...limits)).toEqual([10, 1000, 5000, 9000]);
-  });
-
   it('charges more than was reserved, into debt', async () => {
     const setting = await start();
     const reservation = await setting.admitted(limits, charge(100, 100));
@@ -286,14 +260,6 @@ function describeSettlement(start: Start): void {
     await setting.refused([limits[1]!], charge(1));
     setting.clock.advance(11_000);
     expect(await setting.remaining(...limits)).toEqual([10, 1000, 0, 0]);
-  });
-
-  it('of debt refuses also what reserves nothing', async () => {
-    const setting = await start();
-    const tokens = [limit('tokens_per_minute', 1000)];
-    const reservation = await setting.admitted(tokens, charge(10));
-    await setting.settle(reservation, charge(1001));
-    await setting.refused(tokens, charge(0));
   });
 
   it('is done once', async () => {
@@ -333,22 +299,6 @@ function describeSettlement(start: Start): void {
 }
 
 function describeSeveral(start: Start): void {
-  it('take from all or from none', async () => {
-    const setting = await start();
-    const limits = [
-      limit('requests_per_minute', 10),
-      limit('tokens_per_minute', 1000),
-      limit('tokens_per_day', 150),
-      limit('concurrent_requests', 5),
-      limit('usd_per_month', 1000),
-    ];
-    await setting.admitted(limits, charge(100, 1));
-    const before = await setting.remaining(...limits);
-    const { refused_by } = await setting.refused(limits, charge(51, 1));
-    expect(refused_by.name).toBe('tokens_per_day');
-    expect(await setting.remaining(...limits)).toEqual(before);
-  });
-
   it('are told in the order asked, the one that admits last as the refusing one', async () => {
     const setting = await start();
     const limits = [
