@@ -54,23 +54,24 @@ describe('sluice check', () => {
     await writeFile(file, stringify(config));
     return runSidecar(['check', '--config', file]);
   };
-  const checkAdapter = (adapter: string) => check(sidecarConfig('http://127.0.0.1:9', {}, { adapter }));
 
-  it.each([
-    ['./absent.ts', /adapter \(line \d+\): cannot be loaded: there is no file \S+\/absent\.ts$/m],
-    [
-      'unbuilt',
-      /cannot be loaded: there is no file \S+\/unbuilt\/dist\/x\.js; the package may have to be built$/m,
-    ],
-    ['hidden', /cannot be loaded: there is no file \S+\/hidden\/dist\/y\.js$/m],
-    [
-      './imports.mjs',
-      /cannot be loaded: Cannot find module '\S+\/helper\.mjs' imported from \S+\/imports\.mjs$/m,
-    ],
-  ])('names the file that the adapter %s lacks', async (adapter, sentence) => {
-    const { code, stderr } = await checkAdapter(adapter);
-    expect(stderr).toMatch(sentence);
-    expect(stderr).toContain('1 mistake\n');
+  it('names the file that each adapter lacks', async () => {
+    const adapters = ['./absent.ts', 'unbuilt', 'hidden', './imports.mjs'];
+    const config = sidecarConfig('http://127.0.0.1:9');
+    const { upstream } = config.providers;
+    const others = adapters.map(adapter => [adapter.replace(/\W/g, ''), { ...upstream, adapter }]);
+    const { code, stderr } = await check({
+      ...config,
+      providers: { upstream, ...Object.fromEntries(others) },
+    });
+    for (const sentence of [
+      'absentts.adapter .*there is no file \\S+/absent\\.ts',
+      'unbuilt.adapter .*there is no file \\S+/unbuilt/dist/x\\.js; the package may have to be built',
+      'hidden.adapter .*there is no file \\S+/hidden/dist/y\\.js',
+      "importsmjs.adapter .*Cannot find module '\\S+/helper\\.mjs' imported from \\S+/imports\\.mjs",
+    ])
+      expect(stderr).toMatch(new RegExp(`providers\\.${sentence}$`, 'm'));
+    expect(stderr).toContain('4 mistakes\n');
     expect(code).not.toBe(0);
   });
 

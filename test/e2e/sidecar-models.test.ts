@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
+import { runHere } from '../support/command-here.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-models-'));
@@ -20,18 +20,8 @@ async function models(reply: Buffer, name = 'local') {
   upstreams.push(upstream);
   const provider = `{ adapter: vllm, base_url: "${upstream.url}", api_key: "sk-secret-0123456789" }`;
   writeFileSync(file, `providers:\n  local: ${provider}\n`);
-  const command = [
-    '--conditions=sluice-source',
-    'src/cli/sidecar.ts',
-    'models',
-    '--config',
-    file,
-    '--provider',
-    name,
-  ];
-  return new Promise<{ out: string; error: string; upstream: ScriptedUpstream }>(resolve => {
-    execFile(process.execPath, command, (_, out, error) => resolve({ out, error, upstream }));
-  });
+  const { stdout, stderr } = await runHere(['models', '--config', file, '--provider', name]);
+  return { out: stdout, error: stderr, upstream };
 }
 
 describe('sluice models', () => {

@@ -1,111 +1,99 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
-import { RawConnection } from '../support/raw-client.ts';
+import { RawConnection, send } from '../support/raw-client.ts';
+import { recordsPlace } from '../support/records-place.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 let simulator: Simulator;
-let sidecar: SidecarProcess;
+let sidecars: SidecarProcess[] = [];
 
-async function start(server: Readonly<Record<string, number>>): Promise<void> {
+beforeAll(async () => {
   simulator = await startSimulator();
-  sidecar = await startSidecar(sidecarConfig(simulator.url, { server }));
+});
+afterEach(async () => {
+  for (const sidecar of sidecars) sidecar.signal('SIGKILL');
+  await Promise.all(sidecars.map(({ exited }) => exited));
+  sidecars = [];
+  await until(() => simulator.stats.open === 0);
+});
+afterAll(() => simulator.close());
+
+async function start(server: object = {}, sections: object = {}): Promise<SidecarProcess> {
+  const config = sidecarConfig(simulator.url, { ...sections, server } as Partial<GatewayConfig>);
+  const sidecar = await startSidecar(config);
+  sidecars.push(sidecar);
+  return sidecar;
 }
 
-afterEach(async () => {
-  await sidecar?.stop();
-  await simulator?.close();
-});
-
-const post = (content: string, more: object = {}): Promise<Response> =>
-  fetch(`${sidecar.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(ask(content, more)),
-  });
-
-const statusOf = async (path: string): Promise<number> => (await fetch(sidecar.adminUrl + path)).status;
-
-const metrics = async (): Promise<string> => (await fetch(`${sidecar.adminUrl}/metrics`)).text();
+const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' };
+const chat = ({ url }: SidecarProcess, content = 'Hello', more: object = {}) =>
+  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(ask(content, more)) });
+const endless = 'Hello [[sim:tokens=endless tps=20]]';
+const isUnready = async ({ adminUrl }: SidecarProcess) => (await fetch(`${adminUrl}/readyz`)).status === 503;
 
 /** SIGTERM, and the wait until it has been noticed. */
-async function terminate(): Promise<void> {
+async function terminate(sidecar: SidecarProcess): Promise<void> {
   sidecar.signal('SIGTERM');
-  await until(async () => (await statusOf('/readyz')) === 503);
+  await until(() => isUnready(sidecar));
 }
 
-/** How long the process took from now on to end, with its code. */
-async function ending(): Promise<{ code: number | null; took_ms: number }> {
-  const start_ms = Date.now();
-  const code = await sidecar.exited;
-  return { code, took_ms: Date.now() - start_ms };
-}
+const failure = {
+  error: { message: 'Temporary server-side error. Retry the request.', type: 'server_error' },
+};
 
 describe('SIGTERM', () => {
-  it('lets running replies finish, refuses new requests, and exits 0', async () => {
-    await start({ drain_ms: 60_000 });
-    expect(await statusOf('/readyz')).toBe(200);
-    const stream = await post('Hello [[sim:tokens=40 reasoning_tokens=20 tps=12]]', { stream: true });
-    const whole = post('Hello [[sim:tokens=20 reasoning_tokens=20 tps=12]]');
-    await until(() => simulator.stats.open === 2);
-    await terminate();
+  it('lets running replies finish, refuses new requests, and exits 0, as after SIGHUP', async () => {
+    const sidecar = await start({ drain_ms: 60_000 });
+    const { stats } = simulator;
+    const [requests, completed] = [stats.requests, stats.completed];
+    const stream = await chat(sidecar, 'Hello [[sim:tokens=40 reasoning_tokens=20 tps=12]]', {
+      stream: true,
+    });
+    const whole = chat(sidecar, 'Hello [[sim:tokens=20 reasoning_tokens=20 tps=12]]');
+    await until(() => stats.open === 2);
+    sidecar.signal('SIGHUP');
+    await terminate(sidecar);
 
-    expect(await statusOf('/healthz')).toBe(200);
-    for (const refused of [await post('Hello'), await fetch(`${sidecar.url}/v1/models`)]) {
+    expect((await fetch(`${sidecar.adminUrl}/healthz`)).status).toBe(200);
+    for (const refused of [await chat(sidecar), await fetch(`${sidecar.url}/v1/models`)]) {
       expect(refused.status).toBe(502);
       expect(refused.headers.get('retry-after')).toBe('1');
       expect(refused.headers.get('connection')).toBe('close');
       expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
-      expect(await refused.json()).toEqual({
-        error: { message: 'Temporary server-side error. Retry the request.', type: 'server_error' },
-      });
+      expect(await refused.json()).toEqual(failure);
     }
-    expect(simulator.stats.requests).toBe(2);
+    expect(stats.requests).toBe(requests + 2);
 
     const events = eventsOf(await stream.text());
     expect(events.at(-1)?.data).toBe('[DONE]');
     expect(events.at(-2)?.json).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage: {} });
     expect(await (await whole).json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
-    expect((await ending()).code).toBe(0);
-    expect(simulator.stats).toMatchObject({ completed: 2, aborted: 0 });
-  });
-
-  it('closes the connection of a stream that began before, so that the next request goes elsewhere', async () => {
-    await start({ unready_ms: 60_000 });
-    const connection = new RawConnection(sidecar.url);
-    const body = JSON.stringify(ask('Hello [[sim:tokens=12 reasoning_tokens=0 tps=12]]', { stream: true }));
-    connection.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\n` +
-        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
-    await connection.received(/data: /);
-    await terminate();
-    await connection.closed;
-    expect(connection.text).toMatch(/connection: keep-alive[\s\S]*data: \[DONE\]\n\n\r\n0\r\n\r\n$/i);
+    expect(await sidecar.exited).toBe(0);
+    expect(stats.completed).toBe(completed + 2);
   });
 
   it('cuts replies that exceed the deadline with an error event and exits 0', async () => {
-    await start({ drain_ms: 1500 });
-    const stream = await post('Hello [[sim:tokens=endless tps=20]]', { stream: true });
-    const whole = post('Hello [[sim:tokens=endless]]');
+    const sidecar = await start({ drain_ms: 1500 });
+    const stream = await chat(sidecar, endless, { stream: true });
+    const whole = chat(sidecar, 'Hello [[sim:tokens=endless]]');
     await until(() => simulator.stats.open === 2);
-    await terminate();
+    await terminate(sidecar);
 
     const events = eventsOf(await stream.text());
     expect(events.length).toBeGreaterThan(10);
     expect(events.at(-1)?.data).toBe('[DONE]');
-    expect(events.at(-2)?.json).toEqual({
-      error: { message: 'Temporary server-side error. Retry the request.', type: 'server_error' },
-    });
+    expect(events.at(-2)?.json).toEqual(failure);
     expect((await whole).status).toBe(502);
     expect(await (await whole).json()).toMatchObject({ error: { type: 'server_error' } });
-    expect((await ending()).code).toBe(0);
-    await until(() => simulator.stats.aborted === 2);
+    expect(await sidecar.exited).toBe(0);
   });
 
   it('waits neither for idle connections nor for a body that does not arrive', async () => {
-    await start({ drain_ms: 1500 });
+    const sidecar = await start({ drain_ms: 1500 });
     const idle = new RawConnection(sidecar.url);
     idle.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n');
     await idle.received(/"object":"list"/);
@@ -115,39 +103,125 @@ describe('SIGTERM', () => {
       `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\n` +
         'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
     );
+    const metrics = async () => (await fetch(`${sidecar.adminUrl}/metrics`)).text();
     await until(async () => /^sluice_in_flight\{.*\} 1$/m.test(await metrics()));
-    sidecar.signal('SIGTERM');
-    const { code, took_ms } = await ending();
-    expect(code).toBe(0);
-    expect(took_ms).toBeLessThan(15_000);
+    const begun_ms = Date.now();
+    expect(await sidecar.stop()).toBe(0);
+    expect(Date.now() - begun_ms).toBeLessThan(15_000);
     await Promise.all([idle, silent, slow].map(connection => connection.closed));
     expect(slow.text).toMatch(/^HTTP\/1\.1 502 [\s\S]*server_error/);
   });
 
-  it('exits at once when nothing is running', async () => {
-    await start({ drain_ms: 60_000 });
-    expect((await post('Hello').then(reply => reply.text())).length).toBeGreaterThan(0);
-    sidecar.signal('SIGTERM');
-    const { code, took_ms } = await ending();
-    expect(code).toBe(0);
-    expect(took_ms).toBeLessThan(15_000);
+  it('waits for a background read that only the bill needs, and for nothing else', async () => {
+    const sidecar = await start({ drain_ms: 600_000, non_stream_timeout_ms: 400 });
+    const { completed, aborted } = simulator.stats;
+    expect((await chat(sidecar, 'Hello [[sim:ttft=3000]]')).status).toBe(524);
+    expect(await sidecar.stop()).toBe(0);
+    expect(simulator.stats).toMatchObject({ completed: completed + 1, aborted });
   });
 
-  it('waits for a background read that only the bill needs', async () => {
-    await start({ drain_ms: 60_000, non_stream_timeout_ms: 400 });
-    expect((await post('Hello [[sim:ttft=3000]]')).status).toBe(524);
-    sidecar.signal('SIGTERM');
-    expect((await ending()).code).toBe(0);
-    expect(simulator.stats).toMatchObject({ completed: 1, aborted: 0 });
+  it('sent twice ends a running stream with an error event, writes its ledger row and exits 1', async () => {
+    const place = await recordsPlace();
+    try {
+      const sidecar = await start({ drain_ms: 600_000, unready_ms: 600_000 }, { stores: place.stores });
+      const stream = await chat(sidecar, endless, { stream: true });
+      await until(() => simulator.stats.open === 1);
+      await terminate(sidecar);
+      sidecar.signal('SIGTERM');
+      const events = eventsOf(await stream.text());
+      expect(events.at(-1)?.data).toBe('[DONE]');
+      expect(events.at(-2)?.json).toEqual(failure);
+      expect(await sidecar.exited).toBe(1);
+      const rows = await place.look(store => store.ledger.list({ limit: 10 }));
+      expect(rows).toMatchObject([{ account: 'tester', end_reason: 'shutdown' }]);
+      expect(rows[0]!.completion_tokens).toBeGreaterThan(0);
+    } finally {
+      await place.remove();
+    }
+  });
+});
+
+describe('the unready period before a shutdown', () => {
+  it('serves requests until unready_ms has passed, each on a connection that then closes, as do streams of before', async () => {
+    const sidecar = await start({ unready_ms: 4000 });
+    const before = new RawConnection(sidecar.url);
+    const body = JSON.stringify(ask('Hello [[sim:tokens=12 reasoning_tokens=0 tps=12]]', { stream: true }));
+    before.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${clientKey}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await before.received(/data: /);
+    await terminate(sidecar);
+    const served = await send(`${sidecar.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...headers, connection: 'keep-alive' },
+      body: JSON.stringify(ask('Hello')),
+    });
+    expect([served.status, served.headers.connection]).toEqual([200, 'close']);
+    const running = chat(sidecar, 'Hello [[sim:ttft=6000]]');
+    await before.closed;
+    expect(before.text).toMatch(/connection: keep-alive[\s\S]*data: \[DONE\]\n\n\r\n0\r\n\r\n$/i);
+    await until(async () => (await chat(sidecar)).status === 502);
+    expect((await running).status).toBe(200);
+    expect(await sidecar.exited).toBe(0);
   });
 
-  it('ends everything at once when sent twice', async () => {
-    await start({ drain_ms: 60_000 });
-    await post('Hello [[sim:tokens=endless tps=20]]', { stream: true });
-    await terminate();
+  it('is skipped on SIGINT, which ends a process at once in which nothing runs', async () => {
+    const sidecar = await start({ unready_ms: 600_000, drain_ms: 600_000 });
+    sidecar.signal('SIGINT');
+    expect(await sidecar.exited).toBe(0);
+  });
+});
+
+describe('a log that is not read', () => {
+  it('blocks neither requests nor the exit, and the lost lines are counted', async () => {
+    const sidecar = await start({}, { log: { level: 'debug' } });
+    const refused = async () =>
+      (await send(`${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' })).status;
+    sidecar.hangReader();
+    // Several times what a pipe and its reader hold.
+    for (let count = 0; count < 60; count++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, refused));
+      expect(new Set(answers)).toEqual(new Set([401]));
+    }
+    expect((await chat(sidecar)).status).toBe(200);
     sidecar.signal('SIGTERM');
-    const { code, took_ms } = await ending();
-    expect(code).toBe(1);
-    expect(took_ms).toBeLessThan(15_000);
+    await until(() => /\d+ log lines were lost because standard output was not read/.test(sidecar.output()));
+    await until(() => sidecar.hasEnded());
+  });
+});
+
+describe('reuse_port', () => {
+  it('lets the next process take over under load without a refused request or connection', async () => {
+    const server = { reuse_port: true, unready_ms: 200 };
+    const first = await start(server);
+    const port = Number(new URL(first.url).port);
+    const failures: unknown[] = [];
+    let answered = 0;
+    let isOver = false;
+    const client = async (path: string) => {
+      // biome-ignore lint/plugin: load, not a wait.
+      while (!isOver) {
+        await send(first.url + path).then(
+          ({ status }) => (status === 200 ? answered++ : failures.push(status)),
+          ({ code }) => failures.push(code),
+        );
+        await sleep(5);
+      }
+    };
+    const clients = Array.from({ length: 4 }, () => client('/v1/models'));
+    const next = await start({ ...server, port });
+    const stream = await chat(first, 'Hello [[sim:tokens=20 tps=10]]', { stream: true });
+    first.signal('SIGTERM');
+    expect(await first.exited).toBe(0);
+    const before = answered;
+    await until(() => answered > before + 50);
+    isOver = true;
+    await Promise.all(clients);
+    expect(await stream.text()).toContain('data: [DONE]');
+    // Those that waited in the old queue in that moment are reset without net.ipv4.tcp_migrate_req: at most one of each client. None is refused.
+    expect(failures.filter(failure => failure !== 'ECONNRESET')).toEqual([]);
+    expect(failures.length).toBeLessThanOrEqual(clients.length);
+    expect(await next.stop()).toBe(0);
   });
 });
