@@ -3,7 +3,6 @@ import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
 import {
@@ -12,18 +11,9 @@ import {
   readinessLike,
   recordsDown,
   sendRequests,
-  timesSaid,
 } from '../support/ledger-watch.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
-import {
-  configFile,
-  runSidecar,
-  type SidecarProcess,
-  sidecarConfig,
-  startSidecar,
-} from '../support/sidecar-process.ts';
-
-const ready = /^200 ready\n$/;
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 
 let telling: TellingUpstream;
 let place: RecordsPlace;
@@ -69,30 +59,6 @@ function hideLedger(): () => void {
     other.close();
   };
 }
-
-describe('a records file that can be read but not written', () => {
-  it('shows in readiness, in the gauge of its operation and in the log, and loses no row', async () => {
-    const sidecar = await start(configOf());
-    expect(await recordsDown(sidecar)).toEqual([]);
-    const unlock = lockRecords();
-    expect(new Set(await sendRequests(sidecar, 5))).toEqual(new Set([200]));
-    const told = await readinessLike(sidecar, /5 rows on disk/);
-    expect(told).toMatch(
-      /^200 ready\nledger writes have failed for \d+ s, waiting: 5 rows on disk \(\S+queue\.db\): .+\n$/,
-    );
-    expect(await recordsDown(sidecar)).toEqual(['ledger_insert']);
-    expect(await oldestRow_s(sidecar)).toBeGreaterThan(0);
-    unlock();
-    await readinessLike(sidecar, ready);
-    expect(await recordsDown(sidecar)).toEqual([]);
-    expect(await oldestRow_s(sidecar)).toBe(0);
-    expect(await sidecar.stop()).toBe(0);
-    expect(await ledgerRows(place)).toBe(telling.told.requests);
-    expect(timesSaid(sidecar, 'ledger writes fail, rows are queued on disk')).toBe(1);
-    expect(timesSaid(sidecar, 'ledger writes succeed again')).toBe(1);
-    expect(sidecar.output()).toContain('"rows_written":5');
-  }, 60_000);
-});
 
 describe('a shutdown while neither the records store nor the queue accepts rows', () => {
   it.each([
@@ -153,30 +119,8 @@ describe('the import of ledger rows', () => {
   });
 });
 
-describe('a queue path that cannot be used', () => {
-  it('prevents startup with one sentence that names the path and what to do', async () => {
-    const text = join(place.directory, 'notes.txt');
-    await writeFile(text, 'no database '.repeat(1000));
-    const cases = [
-      [join(place.directory, 'no', 'queue.db'), /the directory \S+\/no does not exist; create it, or set/],
-      [place.directory, /it is a directory; move it away, or set/],
-      [text, /it is damaged or not a SQLite file .+; move it away, or set/],
-      [recordsPath(), /it is a SQLite file of something else; move it away, or set/],
-    ] as const;
-    const tried = cases.map(async ([ledger_queue, why]) => {
-      const { file, remove } = await configFile(stringify(configOf({ ledger_queue })));
-      const { code, stderr } = await runSidecar(['--config', file]);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^stores\\.ledger_queue: ${ledger_queue} cannot be used: .+\n$`));
-      expect(stderr).toMatch(why);
-      await remove();
-    });
-    await Promise.all(tried);
-  }, 60_000);
-});
-
 describe('the record files', () => {
-  it('are created for their owner only, whatever the umask, and wider permissions are warned about', async () => {
+  it('are created for their owner only, also that of rows which the other refuses, and wider permissions are warned about', async () => {
     const umask = process.umask(0);
     const sidecar = await start(configOf()).finally(() => process.umask(umask));
     const unlock = lockRecords();
@@ -189,9 +133,13 @@ describe('the record files', () => {
           suffix,
           0o600,
         ]);
+    expect(await recordsDown(sidecar)).toEqual(['ledger_insert']);
+    expect(await oldestRow_s(sidecar)).toBeGreaterThan(0);
     unlock();
-    await readinessLike(sidecar, ready);
-    await sidecar.stop();
+    await readinessLike(sidecar, /^200 ready\n$/);
+    expect([await recordsDown(sidecar), await oldestRow_s(sidecar)]).toEqual([[], 0]);
+    expect(await sidecar.stop()).toBe(0);
+    expect(await ledgerRows(place)).toBe(1);
     expect(sidecar.output()).not.toContain('other users');
 
     await chmod(recordsPath(), 0o644);
@@ -234,7 +182,7 @@ const canMount = (() => {
       }
       expect(told).toMatch(/ledger writes have failed for \d+ s, .*rows? in memory.*: .*full/);
       await rm(join(disk, 'ballast'));
-      await readinessLike(sidecar, ready);
+      await readinessLike(sidecar, /^200 ready\n$/);
       expect(await sidecar.stop()).toBe(0);
       const rows = new DatabaseSync(join(disk, 'sluice.db'));
       expect(rows.prepare('SELECT COUNT(*) AS rows FROM ledger').get()).toEqual({ rows: sent });

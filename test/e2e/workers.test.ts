@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import { Agent, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -30,19 +31,15 @@ const stages = (name: string) => ({ stages: ['error-envelope', 'auth', 'validati
 const start_ms = 240_000;
 
 let simulator: Simulator;
-let sidecars: WorkersSidecar[] = [];
+const sidecars: WorkersSidecar[] = [];
 
 beforeAll(async () => {
   simulator = await startSimulator();
 });
-afterEach(async () => {
+afterAll(async () => {
   for (const { process } of sidecars) process.signal('SIGKILL');
   await Promise.all(sidecars.map(({ process }) => process.exited));
-  const pids = sidecars.flatMap(sidecar => sidecar.pids());
-  sidecars = [];
-  await until(() => !pids.some(isAlive));
-});
-afterAll(async () => {
+  await until(() => !sidecars.flatMap(sidecar => sidecar.pids()).some(isAlive));
   await simulator.close();
   rmSync(folder, { recursive: true });
 });
@@ -64,10 +61,12 @@ const stream = ({ process: { url } }: WorkersSidecar, content: string) =>
   });
 
 describe('two workers', () => {
+  let sidecar: WorkersSidecar;
+
   it(
-    'serve one port together, one in the place of a killed one, and both end with the primary process',
+    'serve one port together, and another one in the place of one that is killed',
     async () => {
-      const sidecar = await start();
+      sidecar = await start();
       const served = () =>
         sidecar.log().flatMap(({ msg, worker }) => (msg === 'POST /v1/chat/completions 200' ? worker : []));
       await until(async () => {
@@ -94,34 +93,96 @@ describe('two workers', () => {
           signal: 'SIGKILL',
         }),
       );
+    },
+    start_ms,
+  );
 
-      const running = await stream(sidecar, 'Hello [[sim:tokens=endless tps=20]]');
+  it(
+    'serve another configuration both, or none of them when one refuses it, and their number changes',
+    async () => {
+      const rewritten = async (sections: object, done: string) => {
+        const before = sidecar.log().length;
+        await sidecar.process.rewrite(configOf(sections));
+        sidecar.process.signal('SIGHUP');
+        await until(() =>
+          sidecar
+            .log()
+            .slice(before)
+            .some(({ msg }) => String(msg).includes(done)),
+        );
+      };
+      await rewritten(others, 'configuration reloaded');
+      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+      expect(await sidecar.asks()).toEqual(Array(8).fill(401));
+
+      for (const [stage, why] of [
+        ['refused-by-second-worker', 'worker 2 refused it'],
+        ['refused-by-primary', 'the primary process has no such stage'],
+      ] as const) {
+        await rewritten(stages(stage), 'configuration refused');
+        expect(sidecar.process.output()).toContain(why);
+        expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
+        expect(await sidecar.asks()).toEqual(Array(8).fill(401));
+      }
+
+      await rewritten({ server: { workers: 1 } }, 'configuration reloaded');
+      await sidecar.whenReady(1);
+      await rewritten({ server: { workers: 2 } }, 'configuration reloaded');
+      await sidecar.whenReady(2);
+      expect(await sidecar.asks()).toEqual(Array(8).fill(200));
+    },
+    start_ms,
+  );
+
+  it('let running requests finish when all processes get SIGTERM, and leave none behind', async () => {
+    const running = await stream(sidecar, 'Hello [[sim:tokens=20 tps=10]]');
+    // As systemd and terminals do, to those that still run.
+    for (const pid of sidecar.pids().filter(isAlive)) process.kill(pid, 'SIGTERM');
+    expect((await running.text()).trimEnd()).toMatch(/data: \[DONE\]$/);
+    expect(await sidecar.process.exited).toBe(0);
+    expect(sidecar.pids().filter(isAlive)).toEqual([]);
+  });
+
+  it(
+    'are replaced one after the other for other TLS, lose no request, and end with a primary that is killed',
+    async () => {
+      const { cert, key } = selfSigned(new Date(Date.now() + 30 * 86_400_000));
+      const [cert_file, key_file] = [join(folder, 'tls.crt'), join(folder, 'tls.key')] as const;
+      writeFileSync(cert_file, cert);
+      writeFileSync(key_file, key, { mode: 0o600 });
+      const server = { tls: { cert_file, key_file } };
+      const sidecar = await start({ server });
+      const [first, second] = [...sidecar.workers().values()];
+      const agent = new HttpsAgent({ keepAlive: true, rejectUnauthorized: false });
+      const load = new CatalogLoad(sidecar.process.url, agent, 4);
+      await load.more(20);
+      await sidecar.process.rewrite(configOf({ server: { tls: { ...server.tls, min_version: 'TLSv1.3' } } }));
+      sidecar.process.signal('SIGHUP');
+      await until(() => sidecar.log().some(({ msg }) => msg === 'workers are replaced'), 20_000);
+      await load.more(20);
+      await load.end();
+      expect(load.failures).toEqual([]);
+      expect([first!, second!].filter(isAlive)).toEqual([]);
+      expect(await sidecar.metric('sluice_worker_restarts_total')).toBe(0);
+
+      const body = JSON.stringify(ask('Hello [[sim:tokens=endless tps=20]]', { stream: true }));
+      const running = request(`${sidecar.process.url}/v1/chat/completions`, {
+        method: 'POST',
+        agent,
+        headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
+      }).end(body);
+      const [reply] = (await once(running, 'response')) as [IncomingMessage];
+      const read = text(reply);
       await until(() => simulator.stats.open === 1);
       sidecar.process.signal('SIGKILL');
-      expect(eventsOf(await running.text()).at(-2)?.json).toMatchObject({ error: { type: 'server_error' } });
+      expect(eventsOf(await read).at(-2)?.json).toMatchObject({ error: { type: 'server_error' } });
       await until(() => !sidecar.pids().some(isAlive));
     },
     start_ms,
   );
 
   it(
-    'let running requests finish when all processes get SIGTERM, and leave none behind',
-    async () => {
-      const sidecar = await start();
-      const running = await stream(sidecar, 'Hello [[sim:tokens=20 tps=10]]');
-      // As systemd and terminals do.
-      for (const pid of sidecar.pids()) process.kill(pid, 'SIGTERM');
-      expect((await running.text()).trimEnd()).toMatch(/data: \[DONE\]$/);
-      expect(await sidecar.process.exited).toBe(0);
-      expect(sidecar.pids().filter(isAlive)).toEqual([]);
-    },
-    start_ms,
-  );
-});
-
-describe('a reload with workers', () => {
-  it(
-    'reaches a worker that is starting before it serves, also while it takes another, and the wait before a start doubles',
+    'serve a configuration that was reloaded while one was starting or took another, and the wait before a start doubles',
     async () => {
       const hold = (name: string) => writeFileSync(join(folder, name), '');
       const isHeld = (name: string) => until(() => existsSync(join(folder, `${name}.waits`)));
@@ -165,75 +226,6 @@ describe('a reload with workers', () => {
       expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
       const ends = sidecar.log().filter(({ msg }) => msg === 'worker ended, another one is started');
       expect(ends.map(({ restart_ms }) => restart_ms)).toEqual([100, 200]);
-    },
-    start_ms,
-  );
-
-  it(
-    'is served by all, or by none when one refuses it, and changes their number',
-    async () => {
-      const sidecar = await start();
-      const rewritten = async (sections: object, done: string) => {
-        const before = sidecar.log().length;
-        await sidecar.process.rewrite(configOf(sections));
-        sidecar.process.signal('SIGHUP');
-        await until(() =>
-          sidecar
-            .log()
-            .slice(before)
-            .some(({ msg }) => String(msg).includes(done)),
-        );
-      };
-      await rewritten(others, 'configuration reloaded');
-      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
-      expect(await sidecar.asks()).toEqual(Array(8).fill(401));
-
-      for (const [stage, why] of [
-        ['refused-by-second-worker', 'worker 2 refused it'],
-        ['refused-by-primary', 'the primary process has no such stage'],
-      ] as const) {
-        await rewritten(stages(stage), 'configuration refused');
-        expect(sidecar.process.output()).toContain(why);
-        expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
-        expect(await sidecar.asks()).toEqual(Array(8).fill(401));
-      }
-
-      process.kill(sidecar.workers().get(2)!, 'SIGKILL');
-      await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === 1, 10_000);
-      await sidecar.whenReady(2);
-      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
-
-      await rewritten({ server: { workers: 3 } }, 'configuration reloaded');
-      await sidecar.whenReady(3);
-      await rewritten({ server: { workers: 1 } }, 'configuration reloaded');
-      await sidecar.whenReady(1);
-      expect(await sidecar.asks()).toEqual(Array(8).fill(200));
-      expect(await sidecar.process.stop()).toBe(0);
-    },
-    start_ms,
-  );
-
-  it(
-    'replaces the workers one after the other for other TLS, and loses no request',
-    async () => {
-      const { cert, key } = selfSigned(new Date(Date.now() + 30 * 86_400_000));
-      const [cert_file, key_file] = [join(folder, 'tls.crt'), join(folder, 'tls.key')] as const;
-      writeFileSync(cert_file, cert);
-      writeFileSync(key_file, key, { mode: 0o600 });
-      const server = { tls: { cert_file, key_file } };
-      const sidecar = await start({ server });
-      const [first, second] = [...sidecar.workers().values()];
-      const agent = new HttpsAgent({ keepAlive: true, rejectUnauthorized: false });
-      const load = new CatalogLoad(sidecar.process.url, agent, 4);
-      await load.more(20);
-      await sidecar.process.rewrite(configOf({ server: { tls: { ...server.tls, min_version: 'TLSv1.3' } } }));
-      sidecar.process.signal('SIGHUP');
-      await until(() => sidecar.log().some(({ msg }) => msg === 'workers are replaced'), 20_000);
-      await load.more(20);
-      await load.end();
-      expect(load.failures).toEqual([]);
-      expect([first!, second!].filter(isAlive)).toEqual([]);
-      expect(await sidecar.metric('sluice_worker_restarts_total')).toBe(0);
     },
     start_ms,
   );
