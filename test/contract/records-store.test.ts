@@ -32,6 +32,8 @@ const day_ms = 86_400_000;
 
 const row = (more: Partial<LedgerRow> = {}): LedgerRow => sampleRow({ id: timeOrderedUuid(now_ms), ...more });
 
+const throttled = { status: 429, error_type: 'rate_limit_error', end_reason: 'refused' };
+
 const targets = recordsTargets();
 const primaries: (() => Promise<void>)[] = [];
 
@@ -78,6 +80,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await store.migrate(now_ms);
   });
   afterAll(() => store.close());
+
+  const keyOf = (account: string, name = '') => store.keys.create({ account, name, expires_ms: null }, alice);
 
   it('keeps accounts with their plans and limits', async () => {
     const acme = await store.accounts.create(
@@ -294,17 +298,14 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
   });
 
   it('keeps keys of accounts that are not in the store', async () => {
-    const { key } = await store.keys.create({ account: 'of-the-config', name: '', expires_ms: null }, alice);
+    const { key } = await keyOf('of-the-config');
     expect(await store.keys.lookUp([sha256(key)])).toMatchObject([
       { account: 'of-the-config', stored: undefined },
     ]);
   });
 
   it('revokes a key once', async () => {
-    const { key, record } = await store.keys.create(
-      { account: 'acme', name: 'lost', expires_ms: null },
-      alice,
-    );
+    const { key, record } = await keyOf('acme', 'lost');
     const revoked = await store.keys.revoke(record.id, { ...alice, at_ms: now_ms + 5 });
     expect(revoked).toEqual({ ...record, revoked_ms: now_ms + 5 });
     expect(await store.keys.revoke(record.id, { ...alice, at_ms: now_ms + 9 })).toEqual(revoked);
@@ -340,8 +341,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
 
   it('revokes several keys with an audit entry for each, all or none', async () => {
     const ids: string[] = [];
-    for (const name of ['one', 'two', 'three'])
-      ids.push((await store.keys.create({ account: 'bulk', name, expires_ms: null }, alice)).record.id);
+    for (const name of ['one', 'two', 'three']) ids.push((await keyOf('bulk', name)).record.id);
     await expect(store.keys.revokeAll([...ids, 'key_none'], alice)).rejects.toThrow(NotThere);
     expect(await store.keys.count({ account: 'bulk', usable_at_ms: now_ms })).toBe(3);
     await store.keys.revoke(ids[0]!, alice);
@@ -413,7 +413,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
 
   it('changes an account and a key by what they are in the transaction, so that no change is lost', async () => {
     await store.accounts.create({ id: 'edited', plan: null, limits: {} }, alice);
-    const { record } = await store.keys.create({ account: 'edited', name: '', expires_ms: null }, alice);
+    const { record } = await keyOf('edited');
     const edits = Array.from({ length: 8 }, (_, at) => ({ [`limit_${at}`]: at }));
     const all = Object.assign({}, ...edits) as object;
     await Promise.all(
@@ -460,7 +460,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
   });
 
   it('rotates no key that has ended, and writes nothing of it', async () => {
-    const { record } = await store.keys.create({ account: 'ended', name: '', expires_ms: null }, alice);
+    const { record } = await keyOf('ended');
     await store.keys.rotate(record.id, 0, alice);
     const audited = await store.audit.count();
     await expect(store.keys.rotate(record.id, day_ms, alice)).rejects.toThrow(KeyEnded);
@@ -469,8 +469,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
   });
 
   it('counts keys of an account, those of a search, and those that are usable at a time', async () => {
-    for (const at of [3, 4])
-      await store.keys.create({ account: 'pages', name: `name-${at}`, expires_ms: null }, alice);
+    for (const at of [3, 4]) await keyOf('pages', `name-${at}`);
     expect(await store.keys.list({ search: 'NAME-3', limit: 9 })).toMatchObject([{ name: 'name-3' }]);
     const usable = [undefined, now_ms, now_ms + day_ms].map(usable_at_ms =>
       store.keys.count({ account: 'acme', usable_at_ms }),
@@ -491,7 +490,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
   it('returns what has changed since a given point', async () => {
     const { change } = await store.changes.since(undefined);
     expect(await store.changes.since(change)).toEqual({ change, of: { digests: [], accounts: [] } });
-    const { key, record } = await store.keys.create({ account: 'acme', name: '', expires_ms: null }, alice);
+    const { key, record } = await keyOf('acme');
     await store.keys.revoke(record.id, alice);
     await store.accounts.change('acme', { plan: 'free' }, alice);
     expect(await store.changes.since(change)).toEqual({
@@ -609,12 +608,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
 
   it('keeps samples of refusals as rows once, and adds only the counts to the sums', async () => {
     const unused = { prompt_tokens: 0, completion_tokens: 0, cost_usd: '0', attempts: 0, attempts_made: [] };
-    const refused = {
-      account: 'sampled',
-      status: 429,
-      error_type: 'rate_limit_error',
-      end_reason: 'refused',
-    };
+    const refused = { ...throttled, account: 'sampled' };
     const sample = () =>
       row({ ...refused, ...unused, code: 'rate_limited', refused_by: 'requests_per_minute' });
     const count = { ...refused, key_id: null, model: 'v/one', started_ms: now_ms, requests: 40 };
@@ -635,13 +629,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
 
   it('counts refusals once, however often they are sent, apart from the ledger rows', async () => {
     const refused = {
-      account: 'throttled',
-      key_id: null,
-      model: 'v/one',
-      status: 429,
-      error_type: 'rate_limit_error',
-      end_reason: 'refused',
-      started_ms: now_ms,
+      ...throttled,
+      ...{ account: 'throttled', key_id: null, model: 'v/one', started_ms: now_ms },
     };
     const batch = (...requests: readonly number[]) => ({
       id: timeOrderedUuid(now_ms),
@@ -674,13 +663,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     ];
     expect(await store.ledger.insert(rows)).toBe(5);
     expect(await store.ledger.insert(rows)).toBe(0);
-    const refused = {
-      account: 'keyed',
-      model: null,
-      status: 429,
-      error_type: 'rate_limit_error',
-      end_reason: 'refused',
-    };
+    const refused = { ...throttled, account: 'keyed', model: null };
     const batch = {
       id: timeOrderedUuid(now_ms),
       refusals: ['key_a', null].map(key_id => ({ ...refused, key_id, started_ms: now_ms, requests: 40 })),

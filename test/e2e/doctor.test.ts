@@ -75,9 +75,11 @@ async function found(config: object, generate = false): Promise<readonly Finding
   return diagnose(file, generate);
 }
 
-/** Findings of one thing that are not well. */
-const bad = (findings: readonly Finding[], thing: string) =>
-  findings.filter(finding => finding.thing.startsWith(thing) && finding.status !== 'ok');
+/** Findings of one thing that are not well, each on a line. */
+const bad = (findings: readonly Finding[], thing = '') =>
+  findings
+    .filter(finding => finding.thing.startsWith(thing) && finding.status !== 'ok')
+    .map(({ status, thing, found, remedy }) => `${status} ${thing}: ${found} → ${remedy}`);
 
 /** A server on a free port, until the end of the test. */
 async function listening(server: Server): Promise<number> {
@@ -126,9 +128,7 @@ describe('sluice doctor', () => {
 
   it('reports the mistakes of a configuration, and still looks at the machine', async () => {
     const findings = await found(configOf({ unknown: 1 }));
-    expect(bad(findings, 'configuration')).toEqual([
-      expect.objectContaining({ status: 'fault', found: expect.stringContaining('unknown') }),
-    ]);
+    expect(bad(findings, 'configuration')).toEqual([expect.stringMatching(/^fault .*unknown/)]);
     expect(findings).toContainEqual(expect.objectContaining({ thing: 'open files' }));
   });
 
@@ -167,7 +167,7 @@ describe('what a server says', () => {
       await found(configOf({}, { base_url: `http://127.0.0.1:${port}/v1` })),
       'provider local',
     );
-    expect(finding!.found).toMatch(/not JSON: <html>\?\[2J\?\?31mred$/);
+    expect(finding).toMatch(/not JSON: <html>\?\[2J\?\?31mred → /);
   });
 });
 
@@ -183,14 +183,8 @@ describe('a provider', () => {
     ],
     ['a name that does not exist', { base_url: 'http://no.such.invalid/v1' }, /name is not known/, /DNS/],
   ])('is at fault with %s', async (_, provider, says, advises) => {
-    expect(bad(await found(configOf({}, provider)), 'provider local')).toEqual([
-      {
-        status: 'fault',
-        thing: 'provider local',
-        found: expect.stringMatching(says),
-        remedy: expect.stringMatching(advises),
-      },
-    ]);
+    const line = new RegExp(`^fault provider local: .*${says.source}.* → .*${advises.source}`);
+    expect(bad(await found(configOf({}, provider)), 'provider local')).toEqual([expect.stringMatching(line)]);
   });
 
   it('is at fault with TLS where there is none, and without it where there is', async () => {
@@ -198,49 +192,29 @@ describe('a provider', () => {
     cleanUps.push(close);
     const other = (base_url: string) => found(configOf({}, { base_url }));
     const none = await other(simulator.url.replace('http:', 'https:'));
-    expect(bad(none, 'provider')[0]).toMatchObject({
-      status: 'fault',
-      remedy: expect.stringContaining('http://'),
-    });
+    expect(bad(none, 'provider')[0]).toMatch(/^fault .* → .*http:\/\//);
     const plain = await other(url.replace('https:', 'http:'));
-    expect(bad(plain, 'provider')[0]).toMatchObject({
-      status: 'fault',
-      remedy: expect.stringContaining('https://'),
-    });
+    expect(bad(plain, 'provider')[0]).toMatch(/^fault .* → .*https:\/\//);
     const soon = await other(url);
-    expect(bad(soon, 'provider')).toEqual([
-      expect.objectContaining({
-        status: 'warning',
-        found: expect.stringMatching(/certificate ends in [01] days/),
-      }),
-    ]);
+    expect(bad(soon, 'provider')).toEqual([expect.stringMatching(/^warning .*certificate ends in [01] days/)]);
   });
 
   it('names the one of its keys that is refused', async () => {
     const config = configOf({}, { api_key: undefined, api_keys: [key, 'sk-canary-old'] });
-    expect(bad(await found(config), 'provider')).toEqual([
-      expect.objectContaining({ status: 'fault', thing: 'provider local, key 2' }),
-    ]);
+    expect(bad(await found(config), 'provider')).toEqual([expect.stringMatching(/^fault provider local, key 2:/)]);
   });
 
   it('is at fault where its address lacks the /v1 below which its models are listed', async () => {
     const base_url = simulator.url.replace('/v1', '');
     expect(bad(await found(configOf({}, { base_url })), 'provider')).toEqual([
-      {
-        status: 'fault',
-        thing: 'provider local',
-        found: `${base_url} has no list of models (404), and ${base_url}/v1 has one`,
-        remedy: `write base_url: ${base_url}/v1`,
-      },
+      `fault provider local: ${base_url} has no list of models (404), and ${base_url}/v1 has one → write base_url: ${base_url}/v1`,
     ]);
   });
 
   it('need not list its models', async () => {
     const port = await answering((_, response) => void response.writeHead(404).end());
     const findings = await found(configOf({}, { base_url: `http://127.0.0.1:${port}/v1` }));
-    expect(bad(findings, 'provider')).toEqual([
-      expect.objectContaining({ status: 'warning', remedy: expect.stringContaining('--generate') }),
-    ]);
+    expect(bad(findings, 'provider')).toEqual([expect.stringMatching(/^warning.* → .*--generate/)]);
   });
 });
 
@@ -248,34 +222,19 @@ describe('the state store', () => {
   const urlOf = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
 
   it('is at fault with another password', async () => {
-    expect(await checkState(urlOf('other'))).toEqual([
-      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('password') }),
-    ]);
+    expect(bad(await checkState(urlOf('other')))).toEqual([expect.stringMatching(/^fault.* → .*password/)]);
   });
 
   it('is warned of when it may forget counters', async () => {
     await redis.cli('-a', redisPassword, 'config', 'set', 'maxmemory-policy', 'allkeys-lru');
-    expect(bad(await checkState(urlOf(redisPassword)), 'state')).toEqual([
-      expect.objectContaining({ status: 'warning', found: expect.stringContaining('allkeys-lru') }),
-    ]);
+    expect(bad(await checkState(urlOf(redisPassword)), 'state')).toEqual([expect.stringMatching(/^warning .*allkeys-lru/)]);
   });
 
   it('is at fault when its user may not run scripts', async () => {
-    await redis.cli(
-      '-a',
-      redisPassword,
-      'acl',
-      'setuser',
-      'limited',
-      'on',
-      '>secret',
-      '~*',
-      '+@all',
-      '-@scripting',
-    );
-    expect(bad(await checkState(`redis://limited:secret@127.0.0.1:${redis.port}`), 'state')).toContainEqual(
-      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('EVAL') }),
-    );
+    const login = ['-a', redisPassword, 'acl', 'setuser', 'limited', 'on', '>secret', '~*', '+@all', '-@scripting'];
+    await redis.cli(...login);
+    const limited = `redis://limited:secret@127.0.0.1:${redis.port}`;
+    expect(bad(await checkState(limited))).toContainEqual(expect.stringMatching(/^fault .* → .*EVAL/));
   });
 });
 
@@ -298,17 +257,13 @@ describe('the records store', () => {
     const database = new DatabaseSync(path);
     database.exec("INSERT INTO schema_migrations VALUES (9999, 'of later', 0)");
     database.close();
-    expect(bad(await sqlite(path), 'records')).toEqual([
-      expect.objectContaining({ status: 'fault', found: expect.stringContaining('schema version 9999') }),
-    ]);
+    expect(bad(await sqlite(path), 'records')).toEqual([expect.stringMatching(/^fault .*schema version 9999/)]);
   });
 
   it('in a file is at fault without its folder, and when it is no database', async () => {
-    expect(await sqlite(join(folder, 'none', 'records.db'))).toEqual([
-      expect.objectContaining({ status: 'fault', found: expect.stringContaining('ENOENT') }),
-    ]);
+    expect(bad(await sqlite(join(folder, 'none', 'records.db')))).toEqual([expect.stringMatching(/^fault .*ENOENT/)]);
     writeFileSync(join(folder, 'text.db'), 'no database '.repeat(100), { mode: 0o600 });
-    expect(await sqlite(join(folder, 'text.db'))).toEqual([expect.objectContaining({ status: 'fault' })]);
+    expect(bad(await sqlite(join(folder, 'text.db')))).toEqual([expect.stringMatching(/^fault/)]);
   });
 
   it('in Postgres is read and not migrated, and at fault when it is from before the first release', async () => {
@@ -330,11 +285,8 @@ describe('the records store', () => {
     await store.close();
     expect(bad(await check(), 'records')).toEqual([]);
     await client.query('UPDATE sluice.schema_migrations SET version = 3');
-    expect(await check()).toEqual([
-      expect.objectContaining({
-        status: 'fault',
-        found: expect.stringContaining('schema version 3, from before the first release'),
-      }),
+    expect(bad(await check())).toEqual([
+      expect.stringMatching(/^fault .*schema version 3, from before the first release/),
     ]);
   });
 });
@@ -364,9 +316,7 @@ describe('the addresses of the listeners', () => {
         found: expect.stringMatching(/running sluice/),
       }),
     );
-    expect(bad(findings, 'admin address')).toEqual([
-      expect.objectContaining({ status: 'fault', found: expect.stringContaining('held by another program') }),
-    ]);
+    expect(bad(findings, 'admin address')).toEqual([expect.stringMatching(/^fault .*held by another program/)]);
     const admin = { port: Number(new URL(sidecar.adminUrl).port) };
     expect(bad(await found(configOf({ admin })), 'admin address')).toEqual([]);
   });
@@ -374,12 +324,7 @@ describe('the addresses of the listeners', () => {
   it('must be addresses of this machine', async () => {
     expect(
       bad(await found(configOf({ server: { host: '192.0.2.1', port: 8080 } })), 'server address'),
-    ).toEqual([
-      expect.objectContaining({
-        status: 'fault',
-        found: expect.stringContaining('no address of this machine'),
-      }),
-    ]);
+    ).toEqual([expect.stringMatching(/^fault .*no address of this machine/)]);
   });
 });
 
@@ -410,40 +355,25 @@ describe('the collector', () => {
         OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
       });
     expect(await of(grpc, 'grpc')).toEqual([expect.objectContaining({ status: 'ok' })]);
-    expect(await of(http, 'grpc')).toEqual([
-      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('http/protobuf') }),
-    ]);
-    expect(await of(grpc, 'http/protobuf')).toEqual([
-      expect.objectContaining({ status: 'fault', remedy: expect.stringContaining('PROTOCOL=grpc') }),
-    ]);
+    expect(bad(await of(http, 'grpc'))).toEqual([expect.stringMatching(/^fault.* → .*http\/protobuf/)]);
+    expect(bad(await of(grpc, 'http/protobuf'))).toEqual([expect.stringMatching(/^fault.* → .*PROTOCOL=grpc/)]);
   });
 
   it('is at fault with a variable that is not accepted', async () => {
-    expect(await check({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).toEqual([
-      expect.objectContaining({
-        status: 'fault',
-        found: expect.stringContaining('OTEL_EXPORTER_OTLP_ENDPOINT'),
-      }),
-    ]);
+    expect(bad(await check({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }))).toEqual([expect.stringMatching(/^fault .*OTEL_EXPORTER_OTLP_ENDPOINT/)]);
   });
 });
 
 describe('the machine', () => {
   it('is warned of with few open files, and with another time than the providers', () => {
     const limits = 'Max open files            1024                 1024                 files\n';
-    expect(checkOpenFiles(limits)).toEqual([
-      expect.objectContaining({ status: 'warning', found: expect.stringContaining('about 462 streams') }),
-    ]);
-    expect(checkClock([-90_000, 40_000])).toEqual([
-      expect.objectContaining({ status: 'warning', found: expect.stringContaining('40 s ahead') }),
-    ]);
+    expect(bad(checkOpenFiles(limits))).toEqual([expect.stringMatching(/^warning .*about 462 streams/)]);
+    expect(bad(checkClock([-90_000, 40_000]))).toEqual([expect.stringMatching(/^warning .*40 s ahead/)]);
     expect(bad(checkClock([90_000, -500]), 'clock')).toEqual([]);
   });
 
   it('is warned of with more workers than cores, and not asked about a single process', () => {
-    expect(checkWorkers(5, 4)).toEqual([
-      expect.objectContaining({ status: 'warning', found: '5 processes on 4 cores take turns' }),
-    ]);
+    expect(bad(checkWorkers(5, 4))).toEqual([expect.stringMatching(/^warning .*5 processes on 4 cores take turns/)]);
     expect(checkWorkers(4, 4)).toEqual([expect.objectContaining({ status: 'ok' })]);
     expect(checkWorkers(1, 4)).toEqual([]);
   });

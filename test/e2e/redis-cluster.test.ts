@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { RedisCache } from '../../src/stores/cache/redis-cache.ts';
 import { slotOf } from '../../src/stores/limits/redis/key-slot.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
+import { freePort } from '../support/free-port.ts';
 import { LimitLoad } from '../support/limit-load.ts';
 import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster-servers.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../support/redis-store.ts';
@@ -57,6 +59,22 @@ const tokensOfDay = async (opened: RedisStore, account: string): Promise<number>
 describe('limits in a Redis Cluster', () => {
   beforeAll(async () => {
     cluster = await startRedisCluster();
+  });
+
+  it('are what `sluice doctor` asks every primary for, by the first node that answers, and it changes nothing', async () => {
+    const [first, second] = cluster.servers;
+    const found = async (...ports: readonly number[]) => {
+      const hosts = ports.map(port => `127.0.0.1:${port}`).join();
+      return (await checkState(`redis+cluster://${hosts}`)).map(({ status, found }) => `${status}: ${found}`);
+    };
+    const findings = await found(await freePort(), second!.port);
+    expect(findings).toHaveLength(4);
+    expect(findings[0]).toMatch(/^fault: .*ECONNREFUSED/);
+    for (const each of findings.slice(1)) expect(each).toMatch(/^ok: redis:\/\/127\.0\.0\.1:\d+, version/);
+    await first!.cli('CONFIG', 'SET', 'cluster-require-full-coverage', 'yes');
+    expect((await found(first!.port))[0]).toMatch(/^warning: cluster-require-full-coverage is yes/);
+    await first!.cli('CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
+    expect(await Promise.all(cluster.servers.map(({ cli }) => cli('DBSIZE')))).toEqual(['0', '0', '0']);
   });
 
   it('are held exactly while the slots of accounts are moved under load', async () => {

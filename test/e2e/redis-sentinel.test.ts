@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { LimitLoad } from '../support/limit-load.ts';
 import { type RedisSentinelServers, startRedisSentinel } from '../support/redis-sentinel-servers.ts';
 import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
@@ -32,6 +34,19 @@ const load = (opened: readonly RedisStore[], account: string, max: number): Limi
 };
 
 describe('a primary that Sentinels name', () => {
+  it('is what `sluice doctor` asks, which reports a name that they do not know, and a server that is no cluster', async () => {
+    const found = async (url: string) => {
+      const [{ status, found, remedy }] = (await checkState(url)) as [Finding];
+      expect(`${found} ${remedy}`).not.toContain('p-ss');
+      return `${status}: ${found} → ${remedy}`;
+    };
+    expect(await found(sentinel.url)).toMatch(/^ok: redis\+sentinel:.*, primary mymaster, version .*, answers in/);
+    const unknown = sentinel.url.replace('mymaster', 'other');
+    expect(await found(unknown)).toMatch(/^fault: .*primary other: .*No such master/);
+    const single = `redis+cluster://:p-ss@127.0.0.1:${sentinel.servers[0]!.port}`;
+    expect(await found(single)).toMatch(/^fault: .* → .*write redis:\/\//);
+  });
+
   it('is not reached with a wrong password of the Sentinels, and the reason is told', async () => {
     const { store } = await open(sentinel.url.replace('=other', '=wrong'));
     await until(() => store.outage !== undefined);

@@ -63,16 +63,4 @@ describe('gateway.reload', () => {
       models[0]!.id,
     ]);
   });
-
-  it('names what waits for a restart, and applies the rest', async () => {
-    const upstream = await upstreamSaying('hello');
-    const gateway = await reloadable({ upstream });
-    const config = configOf({ upstream, server: { port: 1, drain_ms: 1234 } });
-    const stores = { state_lease_ms: 20_000 };
-    const { needsRestart, changed } = await gateway.gateway.reload({ ...config, stores });
-    expect(needsRestart).toEqual(['server.port', 'stores.state_lease_ms']);
-    expect(changed).toEqual(['server']);
-    const { server, stores: inUse } = gateway.gateway.settings;
-    expect([server.port, server.drain_ms, inUse.state_lease_ms]).toEqual([0, 1234, 15_000]);
-  });
 });

@@ -157,21 +157,6 @@ describe('/metrics', () => {
     expect(sent < body.length / 5).toBe(encoding === 'gzip');
   });
 
-  it('has every stage that ran, by its hook', () => {
-    const stages = samplesOf(text, 'sluice_stage_duration_seconds').filter(line => line.includes('_count'));
-    for (const [stage, hook] of [
-      ['auth', 'onHeaders'],
-      ['validation', 'onRequest'],
-      ['rate-limit', 'onRequest'],
-      ['request-rewrite', 'onRequest'],
-      ['reasoning-split', 'onReply'],
-      ['reasoning-split', 'onStream'],
-      ['stream-rechunk', 'onStream'],
-    ]) {
-      expect(stages.filter(line => line.includes(`stage="${stage}",hook="${hook}"`))).toHaveLength(1);
-    }
-  });
-
   it('has no label value from a client and no key', () => {
     expect(text).not.toContain('made-up-by-a-client');
     expect(text).not.toMatch(/sk-/);
@@ -198,14 +183,5 @@ describe('/metrics', () => {
       ]),
     );
     expect(values('sluice_provider')).toEqual(new Set(['upstream']));
-  });
-
-  it('counts each exchange once', () => {
-    const sumOf = (name: string) =>
-      samplesOf(text, name)
-        .filter(line => line.includes('endpoint="chat.completions"'))
-        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-    expect(sumOf('sluice_requests_total')).toBe(8);
-    expect(sumOf('sluice_in_flight')).toBe(0);
   });
 });

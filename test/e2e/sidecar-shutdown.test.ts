@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -7,6 +7,7 @@ import { RawConnection, send } from '../support/raw-client.ts';
 import { recordsPlace } from '../support/records-place.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
+import { CatalogLoad } from '../support/workers-sidecar.ts';
 
 let simulator: Simulator;
 let sidecars: SidecarProcess[] = [];
@@ -180,7 +181,7 @@ describe('a log that is not read', () => {
       (await send(`${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' })).status;
     sidecar.hangReader();
     // Several times what a pipe and its reader hold.
-    for (let count = 0; count < 60; count++) {
+    for (let count = 0; count < 30; count++) {
       const answers = await Promise.all(Array.from({ length: 20 }, refused));
       expect(new Set(answers)).toEqual(new Set([401]));
     }
@@ -193,35 +194,20 @@ describe('a log that is not read', () => {
 
 describe('reuse_port', () => {
   it('lets the next process take over under load without a refused request or connection', async () => {
-    const server = { reuse_port: true, unready_ms: 200 };
+    const [server, clients] = [{ reuse_port: true, unready_ms: 200 }, 4];
     const first = await start(server);
     const port = Number(new URL(first.url).port);
-    const failures: unknown[] = [];
-    let answered = 0;
-    let isOver = false;
-    const client = async (path: string) => {
-      // biome-ignore lint/plugin: load, not a wait.
-      while (!isOver) {
-        await send(first.url + path).then(
-          ({ status }) => (status === 200 ? answered++ : failures.push(status)),
-          ({ code }) => failures.push(code),
-        );
-        await sleep(5);
-      }
-    };
-    const clients = Array.from({ length: 4 }, () => client('/v1/models'));
+    const load = new CatalogLoad(first.url, new Agent(), clients);
     const next = await start({ ...server, port });
     const stream = await chat(first, 'Hello [[sim:tokens=20 tps=10]]', { stream: true });
     first.signal('SIGTERM');
     expect(await first.exited).toBe(0);
-    const before = answered;
-    await until(() => answered > before + 50);
-    isOver = true;
-    await Promise.all(clients);
+    await load.more(50);
+    await load.end();
     expect(await stream.text()).toContain('data: [DONE]');
     // Those that waited in the old queue in that moment are reset without net.ipv4.tcp_migrate_req: at most one of each client. None is refused.
-    expect(failures.filter(failure => failure !== 'ECONNRESET')).toEqual([]);
-    expect(failures.length).toBeLessThanOrEqual(clients.length);
+    expect(load.failures.filter(failure => failure !== 'ECONNRESET')).toEqual([]);
+    expect(load.failures.length).toBeLessThanOrEqual(clients);
     expect(await next.stop()).toBe(0);
   });
 });

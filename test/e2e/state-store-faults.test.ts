@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReservationRequest, ReservationResult } from '../../src/stores/limits/state-store.ts';
 import { capturedLog } from '../support/captured-log.ts';
+import { LimitLoad } from '../support/limit-load.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../support/redis-store.ts';
-import { StateLoad } from '../support/state-load.ts';
 import { charge, limit } from '../support/state-store-contract.ts';
 import { TcpRelay } from '../support/tcp-relay.ts';
 import { until } from '../support/until.ts';
@@ -39,16 +39,7 @@ class Setting {
     this.lines = lines;
   }
 
-  load(): StateLoad {
-    return new StateLoad(this.opened.store, {
-      account: 'a',
-      limits,
-      per_second: 100,
-      charge: charge(100, 100),
-      used: at => charge((at * 37) % 250, (at * 53) % 250),
-      lasts_ms: 50,
-    });
-  }
+  load = (): LimitLoad => new LimitLoad([this.opened], 'a', limits);
 
   reserve(more: Partial<ReservationRequest> = {}) {
     const id = `${++this.#asked}`;
@@ -72,66 +63,57 @@ const open = async (options: RedisStoreOptions): Promise<Setting> => {
 };
 
 /** The tokens of the day in `redis` are those that the load has used, and nothing was dropped. */
-const expectExact = async (setting: Setting, redis: RedisServer, running: StateLoad) => {
-  await running.end();
+const expectExact = async (setting: Setting, redis: RedisServer, running: LimitLoad) => {
+  await running.stop();
   await setting.opened.store.settled();
   expect(running).toMatchObject({ refused: 0, failed: 0 });
-  expect(Number(await redis.cli('HGET', 'sluice:{a}:tokens_per_day', 'used'))).toBe(running.tokens);
+  expect(Number(await redis.cli('HGET', 'sluice:{a}:tokens_per_day', 'used'))).toBe(7 * running.admitted);
   expect([await setting.waiting(), await setting.dropped()]).toEqual([0, 0]);
 };
 
-/** The store is down for a reason, keeps what is settled meanwhile, and counts it once the reason is gone. */
-const expectKept = async (
-  setting: Setting,
-  redis: RedisServer,
-  reply: string,
-  { ail, heal }: Readonly<Record<'ail' | 'heal', () => Promise<unknown>>>,
-) => {
-  const running = setting.load();
-  await until(() => running.admitted > 20);
-  await ail();
-  await until(setting.isOut);
-  expect(String(setting.opened.store.outage?.cause)).toContain(reply);
-  await until(async () => (await setting.waiting()) > 50);
-  await heal();
-  await until(setting.isBack);
-  await expectExact(setting, redis, running);
-  expect(await setting.outages()).toBe(1);
-  expect(setting.logged('the state store is down: circuit breaker opened')).toBe(1);
-  expect(setting.logged('the state store is back: circuit breaker closed')).toBe(1);
-};
+/** Begins or ends a fault. */
+type Fault = (redis: RedisServer) => Promise<unknown>;
 
 describe('a Redis that cannot be written', () => {
-  it('causes an outage that loses no settlement when it is out of memory', async () => {
-    const redis = await start();
-    const setting = await open({ url: redis.url });
-    await expectKept(setting, redis, 'OOM', {
-      ail: () => redis.cli('CONFIG', 'SET', 'maxmemory', '1'),
-      heal: () => redis.cli('CONFIG', 'SET', 'maxmemory', '0'),
-    });
-  });
-
-  it('causes an outage that loses no settlement when it cannot save its snapshots', async () => {
+  it.each<[string, string, Fault, Fault]>([
+    [
+      'is out of memory',
+      'OOM',
+      ({ cli }) => cli('CONFIG', 'SET', 'maxmemory', '1'),
+      ({ cli }) => cli('CONFIG', 'SET', 'maxmemory', '0'),
+    ],
+    [
+      'cannot save its snapshots',
+      'MISCONF',
+      async ({ cli }) => {
+        await cli('CONFIG', 'SET', 'save', '3600 1000000');
+        await cli('CONFIG', 'SET', 'dir', '/proc');
+        await cli('BGSAVE');
+        await until(async () => (await cli('INFO', 'persistence')).includes('bgsave_status:err'));
+      },
+      ({ cli }) => cli('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no'),
+    ],
+    [
+      'has too few replicas',
+      'NOREPLICAS',
+      ({ cli }) => cli('CONFIG', 'SET', 'min-replicas-to-write', '1'),
+      ({ cli }) => cli('CONFIG', 'SET', 'min-replicas-to-write', '0'),
+    ],
+  ])('causes an outage that loses no settlement when it %s', async (_, reply, ail, heal) => {
     const redis = await start({ args: ['--enable-protected-configs', 'yes'] });
     const setting = await open({ url: redis.url });
-    await expectKept(setting, redis, 'MISCONF', {
-      async ail() {
-        await redis.cli('CONFIG', 'SET', 'save', '3600 1000000');
-        await redis.cli('CONFIG', 'SET', 'dir', '/proc');
-        await redis.cli('BGSAVE');
-        await until(async () => (await redis.cli('INFO', 'persistence')).includes('bgsave_status:err'));
-      },
-      heal: () => redis.cli('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no'),
-    });
-  });
-
-  it('causes an outage that loses no settlement when it has too few replicas', async () => {
-    const redis = await start();
-    const setting = await open({ url: redis.url });
-    await expectKept(setting, redis, 'NOREPLICAS', {
-      ail: () => redis.cli('CONFIG', 'SET', 'min-replicas-to-write', '1'),
-      heal: () => redis.cli('CONFIG', 'SET', 'min-replicas-to-write', '0'),
-    });
+    const running = setting.load();
+    await until(() => running.admitted > 20);
+    await ail(redis);
+    await until(setting.isOut);
+    expect(String(setting.opened.store.outage?.cause)).toContain(reply);
+    await until(async () => (await setting.waiting()) > 50);
+    await heal(redis);
+    await until(setting.isBack);
+    await expectExact(setting, redis, running);
+    expect(await setting.outages()).toBe(1);
+    expect(setting.logged('the state store is down: circuit breaker opened')).toBe(1);
+    expect(setting.logged('the state store is back: circuit breaker closed')).toBe(1);
   });
 
   it('causes an outage that loses no settlement while it loads its data', async () => {
@@ -155,15 +137,6 @@ describe('a Redis that cannot be written', () => {
     await restarted;
     await until(setting.isBack);
     await expectExact(setting, redis, running);
-  });
-});
-
-describe('the heartbeat to Redis', () => {
-  it('fails when Redis is out of memory, even if other writes pass', async () => {
-    const redis = await start();
-    const { opened } = await open({ url: redis.url });
-    await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
-    await expect(opened.remote.serverOf('a').heartbeat()).rejects.toThrow('OOM');
   });
 });
 
@@ -216,44 +189,6 @@ describe('a lost reply of Redis', () => {
     await until(async () => (await setting.waiting()) === 0 && setting.isBack());
     await setting.opened.store.settled();
     expect([await used(), await setting.dropped()]).toEqual([32, 0]);
-  });
-});
-
-describe('a Redis that is silent', () => {
-  it('counts as one failure for all waiting calls, and as no outage when it answers again', async () => {
-    const redis = await start();
-    const setting = await open({ url: redis.url, timeout_ms: 300 });
-    redis.pause();
-    await Promise.all(Array.from({ length: 50 }, () => setting.reserve()));
-    redis.resume();
-    await until(async () => {
-      const alone = await setting.opened.metric('sluice_state_alone_total');
-      await setting.reserve();
-      return (await setting.opened.metric('sluice_state_alone_total')) === alone;
-    });
-    expect([setting.isOut(), await setting.outages(), setting.logged('the state store failed')]).toEqual([
-      false,
-      0,
-      1,
-    ]);
-  });
-
-  it('is one outage in the metric and in the log, however many operations fail', async () => {
-    const redis = await start();
-    const setting = await open({ url: redis.url, timeout_ms: 100 });
-    redis.pause();
-    await until(async () => {
-      await Promise.all(Array.from({ length: 50 }, () => setting.reserve()));
-      return setting.isOut();
-    });
-    const failed = await setting.opened.metric('sluice_store_errors_total', 'operation="heartbeat"');
-    await until(
-      async () =>
-        (await setting.opened.metric('sluice_store_errors_total', 'operation="heartbeat"')) > failed + 2,
-    );
-    expect([await setting.outages(), setting.logged('circuit breaker opened')]).toEqual([1, 1]);
-    redis.resume();
-    await until(setting.isBack);
   });
 });
 
@@ -349,18 +284,5 @@ describe('an instance that starts while Redis is down', () => {
     const right = await open({ url: url.replace('//', '//:secret@') });
     expect((await right.reserve()).admitted).toBe(true);
     expect(await right.opened.metric('sluice_state_alone_total')).toBe(0);
-  });
-});
-
-describe('a Redis key of another type', () => {
-  it('is logged and causes no outage, while other keys keep counting', async () => {
-    const redis = await start();
-    const setting = await open({ url: redis.url });
-    await redis.cli('SET', 'sluice:{a}:tokens_per_day', 'text');
-    for (let at = 0; at < 10; at++) await setting.reserve();
-    const other = await setting.reserve({ account: 'b' });
-    expect([other.admitted, setting.isOut(), await setting.outages()]).toEqual([true, false, 0]);
-    expect(await redis.cli('HGET', 'sluice:{b}:tokens_per_day', 'used')).toBe('10');
-    expect(setting.logged('the state store rejected a command')).toBe(1);
   });
 });

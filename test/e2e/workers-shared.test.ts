@@ -11,7 +11,7 @@ import { WorkerFleet } from '../support/worker-fleet.ts';
 const bound_ms = 5000;
 const keyOf = (account: string) => `sk-${account}-0123456789`;
 const plans = { burst: { requests_per_minute: 10 }, parallel: { concurrent_requests: 6 } };
-/** Four processes load all modules at once. */
+/** Three processes load all modules at once. */
 const start_ms = 240_000;
 
 const upstream = new CountingUpstream();
@@ -29,7 +29,7 @@ beforeAll(async () => {
     accounts: { tester: { keys: [{ value: clientKey }] }, ...Object.fromEntries(limited) },
     stores: place.stores,
   });
-  fleet = await WorkerFleet.start(config, 4);
+  fleet = await WorkerFleet.start(config, 3);
 }, start_ms);
 afterAll(async () => {
   upstream.release();
@@ -49,7 +49,7 @@ async function statusAt(worker: number, key: string): Promise<number> {
 }
 const statusesOf = (key: string) => Promise.all(fleet.workers.map((_, at) => statusAt(at, key)));
 
-describe('four workers of one server', () => {
+describe('three workers of one server', () => {
   it('admit exactly 10 of a burst of 50 at a limit of 10 a minute', async () => {
     const before = upstream.requests;
     const statuses = await fleet.sendMany(50, keyOf('burst'));
@@ -62,7 +62,7 @@ describe('four workers of one server', () => {
       upstream.hold(Number.POSITIVE_INFINITY);
       let answered = 0;
       const sending = Array.from({ length: 24 }, async (_, at) => {
-        const status = await statusAt(at % 4, keyOf('parallel'));
+        const status = await statusAt(at % 3, keyOf('parallel'));
         answered++;
         return status;
       });
@@ -95,13 +95,13 @@ describe('four workers of one server', () => {
     'keep what was counted by a worker that has ended, with its rows',
     async () => {
       const rows = await rowsOf('tester');
-      await statusAt(3, clientKey);
-      const [ended] = fleet.workers.splice(3, 1);
+      await statusAt(2, clientKey);
+      const [ended] = fleet.workers.splice(2, 1);
       await ended!.end();
       const counted = await requests();
       await until(async () => (await rowsOf('tester')) === rows + 1);
-      await fleet.add(4);
-      await statusAt(3, clientKey);
+      await fleet.add(3);
+      await statusAt(2, clientKey);
       await until(async () => (await requests()) === counted + 1);
     },
     start_ms,

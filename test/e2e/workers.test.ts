@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -177,55 +177,6 @@ describe('two workers', () => {
       sidecar.process.signal('SIGKILL');
       expect(eventsOf(await read).at(-2)?.json).toMatchObject({ error: { type: 'server_error' } });
       await until(() => !sidecar.pids().some(isAlive));
-    },
-    start_ms,
-  );
-
-  it(
-    'serve a configuration that was reloaded while one was starting or took another, and the wait before a start doubles',
-    async () => {
-      const hold = (name: string) => writeFileSync(join(folder, name), '');
-      const isHeld = (name: string) => until(() => existsSync(join(folder, `${name}.waits`)));
-      const release = (name: string) => rmSync(join(folder, name));
-      const heldBy = (name: string, more: object = {}) => ({
-        stages: [
-          'error-envelope',
-          'auth',
-          'validation',
-          { [stageFile('held')]: { hold: join(folder, name) } },
-        ],
-        ...more,
-      });
-      const sidecar = await start(heldBy('start'));
-      const reload = async (sections: object) => {
-        const reloaded = () => sidecar.process.output().split('configuration reloaded').length;
-        const before = reloaded();
-        await sidecar.process.rewrite(configOf(sections));
-        sidecar.process.signal('SIGHUP');
-        await until(() => reloaded() > before);
-      };
-      const kill = async (restarts: number) => {
-        const killed = sidecar.workers().get(1)!;
-        process.kill(killed, 'SIGKILL');
-        await until(async () => (await sidecar.metric('sluice_worker_restarts_total')) === restarts, 10_000);
-        return killed;
-      };
-      const first = await kill(1);
-      await until(() => sidecar.workers().get(1) !== first, 10_000);
-      await sidecar.whenReady(2);
-      hold('start');
-      await kill(2);
-      await isHeld('start');
-      await reload(heldBy('reload'));
-      hold('reload');
-      release('start');
-      await isHeld('reload');
-      await reload(heldBy('nothing', others));
-      release('reload');
-      await sidecar.whenReady(2);
-      expect(await sidecar.asks(other_key)).toEqual(Array(8).fill(200));
-      const ends = sidecar.log().filter(({ msg }) => msg === 'worker ended, another one is started');
-      expect(ends.map(({ restart_ms }) => restart_ms)).toEqual([100, 200]);
     },
     start_ms,
   );

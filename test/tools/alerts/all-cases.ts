@@ -1,4 +1,3 @@
-import { casesOfCertificates } from './certificate-cases.ts';
 import { casesOfProcesses } from './process-cases.ts';
 import { casesOfProviders } from './provider-cases.ts';
 import type { ProvokedCase } from './provoked-case.ts';
@@ -11,7 +10,6 @@ export const allCases: readonly ProvokedCase[] = [
   ...casesOfProviders,
   ...casesOfStores,
   ...casesOfProcesses,
-  ...casesOfCertificates,
 ];
 
 /** Jobs of the cases that the test suite runs: the attacks, the traps, and the ledger. `npm run drill -- alerts` runs all. */

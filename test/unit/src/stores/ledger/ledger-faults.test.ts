@@ -140,20 +140,17 @@ describe('an outage of store and queue', () => {
 
 describe('the shutdown of a ledger', () => {
   it('includes rows that came while a batch was being written', async () => {
-    let begin = (): void => {};
-    let proceed = (): void => {};
-    const begun = new Promise<void>(resolve => (begin = resolve));
-    const allowed = new Promise<void>(resolve => (proceed = resolve));
-    setting.trouble = async () => {
-      begin();
-      await allowed;
+    const [begun, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    setting.trouble = () => {
+      begun.resolve();
+      return allowed.promise;
     };
     const ledger = setting.ledger({ patience_ms: 60_000, flush_ms: 60_000 });
     for (const row of sampleRows(10)) ledger.record(row);
-    await begun;
+    await begun.promise;
     for (const row of sampleRows(5)) ledger.record(row);
     const closed = ledger.close();
-    proceed();
+    allowed.resolve();
     expect(await closed).toBe(0);
     expect(await setting.written()).toBe(15);
   });
@@ -163,22 +160,19 @@ describe('the shutdown of a ledger', () => {
     const before = setting.ledger();
     for (const row of sampleRows(5)) before.record(row);
     await before.close();
-    let begin = (): void => {};
-    let proceed = (): void => {};
-    const begun = new Promise<void>(resolve => (begin = resolve));
-    const allowed = new Promise<void>(resolve => (proceed = resolve));
-    setting.trouble = async () => {
-      begin();
-      await allowed;
+    const [begun, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    setting.trouble = () => {
+      begun.resolve();
+      return allowed.promise;
     };
     const ledger = setting.ledger();
     ledger.start();
-    await begun;
+    await begun.promise;
     let isClosed = false;
     const closed = ledger.close().then(() => (isClosed = true));
-    await new Promise(resolve => setTimeout(resolve, 50));
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
     expect(isClosed).toBe(false);
-    proceed();
+    allowed.resolve();
     await closed;
     expect(await setting.written()).toBe(5);
     const left = new DiskQueue(setting.queuePath, 10);
@@ -186,13 +180,14 @@ describe('the shutdown of a ledger', () => {
     await left.close();
   });
 
-  it('logs each row that neither the store nor the disk takes, and returns their number', async () => {
+  it('logs and counts each row that neither the store nor the disk takes, and returns their number', async () => {
     await writeFile(setting.queuePath, 'not a database '.repeat(1000));
     setting.trouble = out;
     const ledger = setting.ledger({ flush_ms: 60_000, batch_rows: 500 });
     const rows = [...sampleRows(12), sampleRow({ prompt_tokens: 0, completion_tokens: 0, status: 429 })];
     for (const row of rows) ledger.record(row);
     expect(await ledger.close()).toBe(13);
+    expect(await setting.metric('sluice_ledger_dropped_total', 'lost')).toBe(13);
     expect(setting.lines.flatMap(({ ledger_row }) => ledger_row ?? [])).toEqual(rows);
     await rm(setting.queuePath);
   });

@@ -92,13 +92,6 @@ describe('the resilient state store', () => {
     expect(store.outage).toBeUndefined();
   });
 
-  it('divides limits by min_instances where it knows of no other instance', async () => {
-    const { remote, take } = open({}, 15_000, 5);
-    remote.fault = new CannotServe('LOADING');
-    const taken = await Promise.all(Array.from({ length: 50 }, take));
-    expect(taken.filter(({ admitted }) => admitted)).toHaveLength(2);
-  });
-
   it('reports whether every request is rejected during an outage', async () => {
     for (const [policies, refuses] of [
       [{ default: 'closed' }, true],
