@@ -5,6 +5,7 @@ import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
 import { until } from '../support/until.ts';
 
 const never = 1_000_000_000;
+const lease_ms = 4000;
 let fleet: Fleet;
 let postgres: PostgresServer;
 let place: RecordsPlace;
@@ -19,9 +20,10 @@ beforeAll(async () => {
       parallel: { concurrent_requests: 10, tokens_per_day: never },
       tokens: { tokens_per_day: 5000 },
       told: { requests_per_minute: 1 },
+      held: { concurrent_requests: 6, tokens_per_day: never },
     },
     // A machine that is busy with other tests is no outage.
-    stores: { state_timeout_ms: 10_000, ...place.stores },
+    stores: { state_timeout_ms: 10_000, state_lease_ms: lease_ms, ...place.stores },
   });
 }, 60_000);
 afterAll(async () => {
@@ -99,5 +101,33 @@ describe('two instances with one Redis', () => {
 
   it('know how many instances there are', async () => {
     await until(async () => (await fleet.metric('sluice_state_instances')) === 4);
+  });
+
+  it('get the permits of a killed one back after its lease, and keep those of the living', async () => {
+    const { upstream, sidecars, redis } = fleet;
+    const refused = async () => (await fleet.send('held', 0)).status === 429;
+    upstream.hold(6);
+    const living = [1, 2].map(() => fleet.send('held', 0));
+    const dying = [1, 2, 3, 4].map(() => fleet.send('held', 1).catch(() => undefined));
+    await until(() => upstream.held === 6);
+    expect(await refused()).toBe(true);
+    /** When the first lease ends. */
+    const firstEnd = async () =>
+      Number((await redis.cli('ZRANGE', 'sluice:{held}:concurrent_requests', '0', '0', 'WITHSCORES')).split('\n')[1]);
+    const killed = await firstEnd();
+    sidecars[1]!.signal('SIGKILL');
+    expect(await Promise.all(dying)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await refused()).toBe(true);
+    await until(async () => !(await refused()), lease_ms + 2000);
+
+    // Far beyond the lease the living instance still holds its own: four more are free, and no fifth.
+    await until(async () => (await firstEnd()) > killed + 2.5 * lease_ms);
+    upstream.hold(4);
+    const four = [1, 2, 3, 4].map(() => fleet.send('held', 0));
+    await until(() => upstream.held === 10);
+    expect(await refused()).toBe(true);
+    upstream.release();
+    for (const sent of await Promise.all([...living, ...four])) expect(sent).toMatchObject({ status: 200 });
+    await until(async () => (await fleet.leases('held')) === 0);
   });
 });

@@ -15,9 +15,7 @@ export const allCases: readonly ProvokedCase[] = [
 /** Jobs of the cases that the test suite runs: the attacks, the traps, and the ledger. `npm run drill -- alerts` runs all. */
 export const worstCases: readonly string[] = [
   'half',
-  'one-model',
   'refused',
-  'first-failure',
   'flood',
   'cancelled-streams',
   'keys-lost',

@@ -8,6 +8,8 @@ export interface Steady {
   readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds after which the client leaves. */
   readonly patience_ms?: number;
+  /** The client leaves after the first bytes of the reply. */
+  readonly leaves_early?: true;
 }
 
 /** Sends requests at a steady pace until it is stopped or changed. Replies are read and thrown away. */
@@ -38,13 +40,13 @@ export class SteadyRequests {
   }
 
   /** Sends one request, and resolves when its reply has ended in any way. */
-  once({ prompt, fields, headers, patience_ms }: Omit<Steady, 'per_second'>): Promise<unknown> {
+  once({ prompt, fields, headers, patience_ms, leaves_early }: Omit<Steady, 'per_second'>): Promise<unknown> {
     const signal = patience_ms === undefined ? null : AbortSignal.timeout(patience_ms);
     const done = this.#post(ask(prompt, { max_tokens: 5, ...fields }), {
       signal,
       ...(headers && { headers }),
     })
-      .then(reply => reply.text())
+      .then(reply => (leaves_early ? leave(reply) : reply.text()))
       .catch(() => {});
     this.#waiting.add(done);
     void done.then(() => this.#waiting.delete(done));
@@ -55,4 +57,10 @@ export class SteadyRequests {
     this.send();
     await Promise.all(this.#waiting);
   }
+}
+
+async function leave(reply: Response): Promise<void> {
+  const reader = reply.body!.getReader();
+  await reader.read();
+  await reader.cancel();
 }

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { slotOf } from '../../../../../../src/stores/limits/redis/key-slot.ts';
 import { type RedisServer, startRedis } from '../../../../../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../../../../../support/redis-store.ts';
 import { charge, limit } from '../../../../../support/state-store-contract.ts';
+import { until } from '../../../../../support/until.ts';
 
 const limits = [
   limit('requests_per_minute', 100),
@@ -17,7 +19,10 @@ let redis: RedisServer;
 let opened: RedisStore;
 
 beforeAll(async () => {
-  redis = await startRedis();
+  // A whole cluster of one server, which runs no script that spans several slots.
+  redis = await startRedis({ args: ['--cluster-enabled', 'yes'] });
+  await redis.cli('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await until(async () => (await redis.cli('CLUSTER', 'INFO')).includes('cluster_state:ok'));
 });
 afterEach(() => opened?.store.close());
 afterAll(() => redis?.stop());
@@ -31,9 +36,12 @@ async function leaveTraces(account: string): Promise<void> {
   for (const id of ['one', 'two']) {
     const taken = await opened.store.reserve({ id, account, limits, charge: charge(100, 100) });
     if (!taken.admitted) throw new Error('refused');
+    const life = opened.remote.serverOf(account).life;
+    await opened.remote.renew([{ request: { id, account, limits, charge: charge() }, reserved_ms: 0, life }]);
     if (id === 'one') taken.reservation.settle(charge(5, 5));
   }
   await opened.store.settled();
+  expect(await opened.metric('sluice_state_alone_total')).toBe(0);
 }
 
 describe('the keys in Redis', () => {
@@ -82,4 +90,17 @@ describe('the keys in Redis', () => {
       expect([key, left_ms > 0 && left_ms < 32 * 86_400_000]).toEqual([key, true]);
     }
   });
+});
+
+it('finds the slot that a cluster does, of any key', async () => {
+  const part = fc.oneof(fc.constantFrom('{', '}', '{}', 'a'), fc.string({ unit: 'grapheme' }));
+  const key = fc.array(part, { minLength: 1, maxLength: 5 }).map(parts => parts.join(''));
+  await fc.assert(
+    fc.asyncProperty(key, async text => {
+      // An argument of a program has no NUL, and is UTF-8.
+      fc.pre(!text.includes('\0') && text.isWellFormed() && text !== '');
+      expect(slotOf(text)).toBe(Number(await redis.cli('CLUSTER', 'KEYSLOT', text)));
+    }),
+    { numRuns: 40, examples: [['{}a'], ['a{}{b}'], ['sluice:{demo}:x'], ['}{'], ['{a']] },
+  );
 });
