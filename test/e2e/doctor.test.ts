@@ -196,12 +196,16 @@ describe('a provider', () => {
     const plain = await other(url.replace('https:', 'http:'));
     expect(bad(plain, 'provider')[0]).toMatch(/^fault .* → .*https:\/\//);
     const soon = await other(url);
-    expect(bad(soon, 'provider')).toEqual([expect.stringMatching(/^warning .*certificate ends in [01] days/)]);
+    expect(bad(soon, 'provider')).toEqual([
+      expect.stringMatching(/^warning .*certificate ends in [01] days/),
+    ]);
   });
 
   it('names the one of its keys that is refused', async () => {
     const config = configOf({}, { api_key: undefined, api_keys: [key, 'sk-canary-old'] });
-    expect(bad(await found(config), 'provider')).toEqual([expect.stringMatching(/^fault provider local, key 2:/)]);
+    expect(bad(await found(config), 'provider')).toEqual([
+      expect.stringMatching(/^fault provider local, key 2:/),
+    ]);
   });
 
   it('is at fault where its address lacks the /v1 below which its models are listed', async () => {
@@ -227,11 +231,24 @@ describe('the state store', () => {
 
   it('is warned of when it may forget counters', async () => {
     await redis.cli('-a', redisPassword, 'config', 'set', 'maxmemory-policy', 'allkeys-lru');
-    expect(bad(await checkState(urlOf(redisPassword)), 'state')).toEqual([expect.stringMatching(/^warning .*allkeys-lru/)]);
+    expect(bad(await checkState(urlOf(redisPassword)), 'state')).toEqual([
+      expect.stringMatching(/^warning .*allkeys-lru/),
+    ]);
   });
 
   it('is at fault when its user may not run scripts', async () => {
-    const login = ['-a', redisPassword, 'acl', 'setuser', 'limited', 'on', '>secret', '~*', '+@all', '-@scripting'];
+    const login = [
+      '-a',
+      redisPassword,
+      'acl',
+      'setuser',
+      'limited',
+      'on',
+      '>secret',
+      '~*',
+      '+@all',
+      '-@scripting',
+    ];
     await redis.cli(...login);
     const limited = `redis://limited:secret@127.0.0.1:${redis.port}`;
     expect(bad(await checkState(limited))).toContainEqual(expect.stringMatching(/^fault .* → .*EVAL/));
@@ -257,11 +274,15 @@ describe('the records store', () => {
     const database = new DatabaseSync(path);
     database.exec("INSERT INTO schema_migrations VALUES (9999, 'of later', 0)");
     database.close();
-    expect(bad(await sqlite(path), 'records')).toEqual([expect.stringMatching(/^fault .*schema version 9999/)]);
+    expect(bad(await sqlite(path), 'records')).toEqual([
+      expect.stringMatching(/^fault .*schema version 9999/),
+    ]);
   });
 
   it('in a file is at fault without its folder, and when it is no database', async () => {
-    expect(bad(await sqlite(join(folder, 'none', 'records.db')))).toEqual([expect.stringMatching(/^fault .*ENOENT/)]);
+    expect(bad(await sqlite(join(folder, 'none', 'records.db')))).toEqual([
+      expect.stringMatching(/^fault .*ENOENT/),
+    ]);
     writeFileSync(join(folder, 'text.db'), 'no database '.repeat(100), { mode: 0o600 });
     expect(bad(await sqlite(join(folder, 'text.db')))).toEqual([expect.stringMatching(/^fault/)]);
   });
@@ -316,7 +337,9 @@ describe('the addresses of the listeners', () => {
         found: expect.stringMatching(/running sluice/),
       }),
     );
-    expect(bad(findings, 'admin address')).toEqual([expect.stringMatching(/^fault .*held by another program/)]);
+    expect(bad(findings, 'admin address')).toEqual([
+      expect.stringMatching(/^fault .*held by another program/),
+    ]);
     const admin = { port: Number(new URL(sidecar.adminUrl).port) };
     expect(bad(await found(configOf({ admin })), 'admin address')).toEqual([]);
   });
@@ -356,11 +379,15 @@ describe('the collector', () => {
       });
     expect(await of(grpc, 'grpc')).toEqual([expect.objectContaining({ status: 'ok' })]);
     expect(bad(await of(http, 'grpc'))).toEqual([expect.stringMatching(/^fault.* → .*http\/protobuf/)]);
-    expect(bad(await of(grpc, 'http/protobuf'))).toEqual([expect.stringMatching(/^fault.* → .*PROTOCOL=grpc/)]);
+    expect(bad(await of(grpc, 'http/protobuf'))).toEqual([
+      expect.stringMatching(/^fault.* → .*PROTOCOL=grpc/),
+    ]);
   });
 
   it('is at fault with a variable that is not accepted', async () => {
-    expect(bad(await check({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }))).toEqual([expect.stringMatching(/^fault .*OTEL_EXPORTER_OTLP_ENDPOINT/)]);
+    expect(bad(await check({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }))).toEqual([
+      expect.stringMatching(/^fault .*OTEL_EXPORTER_OTLP_ENDPOINT/),
+    ]);
   });
 });
 
@@ -373,7 +400,9 @@ describe('the machine', () => {
   });
 
   it('is warned of with more workers than cores, and not asked about a single process', () => {
-    expect(bad(checkWorkers(5, 4))).toEqual([expect.stringMatching(/^warning .*5 processes on 4 cores take turns/)]);
+    expect(bad(checkWorkers(5, 4))).toEqual([
+      expect.stringMatching(/^warning .*5 processes on 4 cores take turns/),
+    ]);
     expect(checkWorkers(4, 4)).toEqual([expect.objectContaining({ status: 'ok' })]);
     expect(checkWorkers(1, 4)).toEqual([]);
   });

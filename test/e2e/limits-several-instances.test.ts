@@ -113,7 +113,11 @@ describe('two instances with one Redis', () => {
     expect(await refused()).toBe(true);
     /** When the first lease ends. */
     const firstEnd = async () =>
-      Number((await redis.cli('ZRANGE', 'sluice:{held}:concurrent_requests', '0', '0', 'WITHSCORES')).split('\n')[1]);
+      Number(
+        (await redis.cli('ZRANGE', 'sluice:{held}:concurrent_requests', '0', '0', 'WITHSCORES')).split(
+          '\n',
+        )[1],
+      );
     const killed = await firstEnd();
     sidecars[1]!.signal('SIGKILL');
     expect(await Promise.all(dying)).toEqual([undefined, undefined, undefined, undefined]);

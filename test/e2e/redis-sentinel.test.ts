@@ -40,7 +40,9 @@ describe('a primary that Sentinels name', () => {
       expect(`${found} ${remedy}`).not.toContain('p-ss');
       return `${status}: ${found} → ${remedy}`;
     };
-    expect(await found(sentinel.url)).toMatch(/^ok: redis\+sentinel:.*, primary mymaster, version .*, answers in/);
+    expect(await found(sentinel.url)).toMatch(
+      /^ok: redis\+sentinel:.*, primary mymaster, version .*, answers in/,
+    );
     const unknown = sentinel.url.replace('mymaster', 'other');
     expect(await found(unknown)).toMatch(/^fault: .*primary other: .*No such master/);
     const single = `redis+cluster://:p-ss@127.0.0.1:${sentinel.servers[0]!.port}`;

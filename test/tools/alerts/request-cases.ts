@@ -86,7 +86,9 @@ const requestCases: readonly RequestCase[] = [
     alerts: [],
     never: ['SluiceErrors', ...told],
     calm: [well(4)],
-    fault: [{ per_second: 8, prompt: 'Talk', fields: { stream: true, max_tokens: 5000 }, leaves_early: true }],
+    fault: [
+      { per_second: 8, prompt: 'Talk', fields: { stream: true, max_tokens: 5000 }, leaves_early: true },
+    ],
   },
   {
     job: 'first-failures',

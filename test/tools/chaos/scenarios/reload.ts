@@ -83,9 +83,7 @@ export const reload: Scenario = {
     const [again, sent] = [Number(figures['sent again']), comparison.rows];
     // A busy machine lets clients use many kept connections at once, after a pause.
     const most = 5 + sent / 200;
-    return [
-      check('few connections are closed while they are used', again <= most, `${again} of ${sent}`),
-    ];
+    return [check('few connections are closed while they are used', again <= most, `${again} of ${sent}`)];
   },
 };
 
