@@ -29,7 +29,7 @@ function run(version: string, ...args: string[]): Promise<{ code: unknown; stdou
 }
 
 describe('the sluice command', () => {
-  it.each(['0.12.18', '18.20.4', '20.20.2', '22.1.0', '23.11.0'])(
+  it.each(['0.12.18', '22.1.0', '23.11.0'])(
     'reports that Node %s is too old, and what to do',
     async version => {
       expect(await run(version, '--help')).toEqual({

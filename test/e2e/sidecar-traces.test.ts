@@ -5,10 +5,9 @@ import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { version } from '../../src/version.ts';
-import { runHere } from '../support/command-here.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { runSidecar, type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const caller = { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736', span_id: '00f067aa0ba902b7' };
@@ -243,7 +242,7 @@ it.each(['http/protobuf', 'grpc'])(
 );
 
 it('does not start with variables that would not do what they say, and names each', async () => {
-  const { code, stdout, stderr } = await runHere(['--port', '0', '--admin-port', '0'], {
+  const { code, stdout, stderr } = await runSidecar(['--port', '0', '--admin-port', '0'], {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
     OTEL_TRACES_SAMPLER: 'sometimes',
   });
