@@ -46,7 +46,7 @@ export class SteadyRequests {
       signal,
       ...(headers && { headers }),
     })
-      .then(reply => (leaves_early ? leave(reply) : reply.text()))
+      .then(async (reply): Promise<unknown> => (leaves_early ? leave(reply) : reply.text()))
       .catch(() => {});
     this.#waiting.add(done);
     void done.then(() => this.#waiting.delete(done));
