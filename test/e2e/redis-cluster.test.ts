@@ -70,7 +70,9 @@ describe('limits in a Redis Cluster', () => {
     const findings = await found(await freePort(), second!.port);
     expect(findings).toHaveLength(4);
     expect(findings[0]).toMatch(/^fault: .*ECONNREFUSED/);
-    for (const each of findings.slice(1)) expect(each).toMatch(/^ok: redis:\/\/127\.0\.0\.1:\d+, version/);
+    // A busy machine is slow, of which it warns.
+    const well = /^(?:ok|warning): redis:\/\/127\.0\.0\.1:\d+, version .*, answers in/;
+    for (const each of findings.slice(1)) expect(each).toMatch(well);
     await first!.cli('CONFIG', 'SET', 'cluster-require-full-coverage', 'yes');
     expect((await found(first!.port))[0]).toMatch(/^warning: cluster-require-full-coverage is yes/);
     await first!.cli('CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
