@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Fleet, type Sent, startFleet } from '../support/sidecar-fleet.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
-import { until } from '../support/until.ts';
+import { patience_ms, until } from '../support/until.ts';
 
 const never = 1_000_000_000;
 /** Long, so that a machine that is busy with other tests does not take longer by itself. */
@@ -43,7 +43,8 @@ const tokensOf = (sent: readonly Sent[]) =>
 async function expectWhole(account: string, running: SteadyLoad, unheld: number): Promise<void> {
   expect([statuses(running.answered), running.failed]).toEqual([[200], 0]);
   expect(running.longestFrom(unheld)).toBeLessThan(timeout_ms);
-  expect(running.longest_ms).toBeLessThan(2 * timeout_ms);
+  // Those before it have waited until the outage was noticed, which a busy machine does late.
+  expect(running.longest_ms).toBeLessThan(patience_ms(2 * timeout_ms));
   const used = tokensOf(running.answered);
   await until(async () => (await fleet.tokensOfDay(account)) === used);
   await until(async () => (await fleet.leases(account)) === 0);

@@ -38,10 +38,7 @@ describe('the records store at startup and in commands', () => {
     const missing = join(directory, 'no/such/folder.db');
     for (const [records, expected] of [
       [`sqlite:${missing}`, `sqlite:${missing} cannot be used: unable to open database file`],
-      [
-        'postgres://u:secret@no-such-host.invalid/db',
-        'postgres://no-such-host.invalid/db cannot be used: ',
-      ],
+      ['postgres://u:secret@no-such-host.invalid/db', 'postgres://no-such-host.invalid/db cannot be used: '],
     ] as const) {
       const { file, remove } = await configFile(stringify(sidecarConfig(upstream, { stores: { records } })));
       for (const [run, command, where] of [
