@@ -11,11 +11,11 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('a short chaos run', () => {
   it.each([
-    [soak, { seconds: 8, load: 0.4 }],
-    [reload, { seconds: 4, load: 0.1 }],
+    [soak.name, soak, { seconds: 8, load: 0.4 }],
+    [reload.name, reload, { seconds: 4, load: 0.1 }],
   ])(
-    '$name: loses nothing, counts nothing twice and leaves nothing open',
-    async (scenario, size) => {
+    '%s: loses nothing, counts nothing twice and leaves nothing open',
+    async (_, scenario, size) => {
       const { findings, checks } = await runScenario(scenario, { ...size, seed: 20_261_120 });
       const { faults, records } = findings.comparison;
       expect(faults).toEqual([]);
