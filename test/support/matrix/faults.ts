@@ -12,6 +12,7 @@ import {
 } from '../scripted-upstream.ts';
 import type { Row, Way } from './matrix.ts';
 import { silence } from './parts.ts';
+import { type DialectName, dialectNames } from './told.ts';
 
 /** A fault of an upstream before the first word of an answer. */
 export interface Fault {
@@ -138,6 +139,13 @@ export const coveredFaults: readonly Fault[] = [
   ...faultsOf('invalid', ['streamed'], { 'garbage events': streamed('data: gpu-7\n\n') }),
   ...faultsOf('invalid', ['whole'], { garbage: whole(200, '{"choices":[{]}') }),
 ];
+
+const firstOfKinds = new Set(
+  Object.values(Object.groupBy(coveredFaults, ({ kind, ways }) => `${kind} ${ways}`)).map(all => all?.[0]),
+);
+/** All for the first fault of each kind: how it is told depends on the kind alone. */
+export const dialectsOf = (fault: Fault): readonly DialectName[] =>
+  firstOfKinds.has(fault) ? dialectNames : ['chat.completions'];
 
 /** Those that show after a time. */
 export const coveredStalls: readonly Fault[] = [
