@@ -23,7 +23,6 @@ import {
   streamed,
   streamHead,
   thenClose,
-  thenReset,
   whole,
 } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -35,7 +34,6 @@ const replies = { ways: ['whole'], ...here } as const;
 const counted = { prompt: 7, completion: 3 };
 const invalid = 'The upstream provider returned an invalid response.';
 const brokeOff = 'The upstream provider closed the stream unexpectedly.';
-const failedSo = 'The upstream provider returned an error.';
 const ok = { settled: completed } as const;
 const plain = (text: string) => (): Script => streamed(text);
 const done = events(finished(), used(7, 3), '[DONE]');
@@ -44,26 +42,8 @@ const done = events(finished(), used(7, 3), '[DONE]');
 const rows = <T>(all: Readonly<Record<string, T>>, rowOf: (value: T) => Omit<Row, 'when'>): Row[] =>
   Object.entries(all).map(([when, value]) => ({ when, ...rowOf(value) }));
 
-/** A stream in all the ways to write it: its lines end so, and a byte order mark begins it. */
 const content = 'Grüße, 世界 👋';
 const greeting = events(said('Grüße'), said(', 世界 👋')) + done;
-const spellings: Readonly<Record<string, string>> = {
-  LF: greeting,
-  'CRLF and a byte order mark': `\uFEFF${greeting.replaceAll('\n', '\r\n')}`,
-  CR: greeting.replaceAll('\n', '\r'),
-  'two byte order marks, of which one is part of a line': `\uFEFF\uFEFFdata: x\n\n${greeting}`,
-  'no space after the colon': greeting.replaceAll('data: ', 'data:'),
-  'comments and blank lines': `: hi\n\n:\n\n\n\n${greeting.replaceAll('\n\n', '\n: within\n\n\n:ping\n\n')}`,
-  'event, id, retry and unknown lines': greeting.replaceAll(
-    'data: ',
-    'event: message\nid: 7\nretry: 9\nfoo: bar\nbaz\ndata: ',
-  ),
-  'several data lines per event': [said('Grüße'), said(', 世界 👋'), finished(), used(7, 3)]
-    .map(part => `${JSON.stringify(part, null, 1).replaceAll(/^/gm, 'data: ')}\n\n`)
-    .join(''),
-  'spaces around the JSON': greeting.replaceAll(/data: (.*)/g, 'data:   $1   '),
-  'empty events between': greeting.replaceAll('\n\n', '\n\ndata:\n\ndata\n\n'),
-};
 const byteByByte = (bytes: Buffer, headers = {}): Script =>
   pieces([streamHead(headers), ...Array.from(bytes, byte => chunk(Buffer.from([byte]))), lastChunk], 0);
 
@@ -72,11 +52,11 @@ const types = ['Text/Event-Stream;charset=UTF-8', 'text/plain', 'application/oct
 const chunked = Buffer.from(head(200, { 'transfer-encoding': 'chunked' }));
 
 matrix('a stream as it is written', [
-  ...rows(spellings, text => ({ ...read, plays: plain(text) })),
-  ...rows(spellings, text => ({ ...read, plays: () => byteByByte(Buffer.from(text)) })).map(row => ({
-    ...row,
-    when: `${row.when}, byte by byte`,
-  })),
+  {
+    when: 'CRLF and a byte order mark, byte by byte',
+    plays: () => byteByByte(Buffer.from(`\uFEFF${greeting.replaceAll('\n', '\r\n')}`)),
+    ...read,
+  },
   {
     when: 'gzip, byte by byte',
     plays: () => byteByByte(gzipSync(greeting), { 'content-encoding': 'gzip' }),
@@ -106,26 +86,14 @@ const both = (one: object, other: object) => ({
 });
 const polluting =
   '{"choices":[{"index":0,"delta":{"content":"Hello","__proto__":{"polluted":1}},"__proto__":{"x":1}}]}';
-const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 const mention = 'event: error\ndata: {"error":{"message":"x"}}\n\ndata: [DONE]\n\n';
 /** Chunks that together say Hello, before what the upstream counts. */
 const shapes: Readonly<Record<string, readonly (object | string)[]>> = {
-  'with the finish reason on the last text': [said('Hel'), delta({ content: 'lo' }, 'stop')],
-  'with a role on every chunk': [
-    ...['Hel', 'lo'].map(text => delta({ role: 'assistant', content: text })),
-    finished(),
-  ],
-  'without any role': [said('Hel'), said('lo'), finished()],
-  'with null content': [delta({ content: null }), said('Hello'), delta({ content: null }, 'stop')],
-  'with empty deltas': [delta({}), said(''), said('Hel'), delta({}), said('lo'), delta({}), finished()],
   'without deltas': [said('Hello'), { choices: [{ index: 0, finish_reason: 'stop' }] }],
-  'with an empty finish reason meanwhile': [delta({ content: 'Hello' }, ''), finished()],
   'without index': [
     { choices: [{ delta: { content: 'Hello' } }] },
     { choices: [{ delta: {}, finish_reason: 'stop' }] },
   ],
-  'with the finish reason twice': [said('Hello'), finished(), finished()],
-  'with an empty delta after the finish': [said('Hello'), finished(), delta({})],
   'with empty text after the finish': [said('Hello'), finished(), delta({ role: 'assistant', content: '' })],
   'with text after the finish': [said('Hel'), finished(), said('lo')],
   'with objects that are no chunks': [
@@ -145,23 +113,8 @@ const shapes: Readonly<Record<string, readonly (object | string)[]>> = {
   'with usage twice': [said('Hello'), used(7, 1), finished()],
 };
 const ends: Readonly<Record<string, string>> = {
-  'without its last blank line': events(finished(), used(7, 3)).trimEnd(),
-  'without its last line end': events(finished(), used(7, 3)).trimEnd().concat('\n'),
-  'without [DONE]': events(finished(), used(7, 3)),
-  ...Object.fromEntries(
-    ['data:[DONE]\n\n', 'data:  [DONE] \n\n', 'data: [DONE]\n', 'data: [DONE]'].map(end => [
-      `with ${JSON.stringify(end)}`,
-      events(finished(), used(7, 3)) + end,
-    ]),
-  ),
-};
-const broke = { ...streams, settled: broken, told: { ...toldBroken, message: brokeOff, text: 'Hello' } };
-const brokenEnds: Readonly<Record<string, Script>> = {
-  'without finish and [DONE]': streamed(events(said('Hello'), used(7, 3))),
-  'without finish': streamed(events(said('Hello'), '[DONE]')),
-  'with a reset within an event': thenReset(streamHead(), chunk(`${events(said('Hello'))}data: {"in`)),
-  'with a broken chunk': thenClose(streamHead(), chunk(events(said('Hello'))), 'xyz\r\n'),
-  'with its connection': thenClose(head(200, { 'content-type': 'text/event-stream' }), events(said('Hello'))),
+  'without its last line end': events(finished(), used(7, 3)).trimEnd(),
+  'with spaces around its [DONE]': `${events(finished(), used(7, 3))}data:  [DONE] \n`,
 };
 const noGpu = ({ client }: Exchange) => expect(client.text).not.toContain('gpu-7');
 const twoChoices = [
@@ -179,17 +132,6 @@ matrix('what a stream says', [
     ...{ ...streams, ...ok, plays: plain(events(said('Hello')) + end) },
     told: { text: 'Hello', finish: 'stop', usage: counted },
   })),
-  ...rows(brokenEnds, script => ({ ...broke, plays: () => script })),
-  {
-    when: 'within its last event',
-    plays: plain(`${events(said('Hello'))}data: {"choices":[{"index":0,"finish_rea`),
-    ...{ ...broke, told: { ...toldBroken, message: invalid, text: 'Hello' } },
-  },
-  {
-    when: 'within a character',
-    plays: () => thenReset(streamHead(), chunk(events(said('Hello'))), chunk(Buffer.from([0xf0, 0x9f]))),
-    ...broke,
-  },
   {
     when: 'only its finish',
     ...{ ...streams, ...ok, plays: plain(done), told: { text: '', finish: 'stop' } },
@@ -198,14 +140,7 @@ matrix('what a stream says', [
     when: 'words that only mention an error and the end',
     ...{ ...streams, ...ok, plays: plain(events(said(mention)) + done), told: { text: mention } },
   },
-  {
-    when: 'a value that is nested too deeply to be written again',
-    plays: plain(
-      `${events(said('Hello'))}data: {"choices":[{"index":0,"delta":{"content":"!"},"logprobs":{"content":${deep}}}]}\n\n${done}`,
-    ),
-    ...{ ...streams, settled: broken, told: { ...toldBroken, message: invalid, text: 'Hello' } },
-  },
-  ...[[0xff], [0xc3], [0xf0, 0x9f, 0x91], [0xed, 0xa0, 0x80]].map((wrong): Row => {
+  ...[[0xff], [0xf0, 0x9f, 0x91]].map((wrong): Row => {
     const [before = '', after = ''] = events(said('a|b')).split('|');
     const bytes = Buffer.concat([Buffer.from(before), Buffer.from(wrong), Buffer.from(after + done)]);
     const text = expect.stringMatching(/^a\uFFFD+b$/) as unknown as string;
@@ -234,17 +169,12 @@ matrix('what a stream says', [
     more: { n: 2 },
     ...{ ...streams, ...ok, told: { text: 'A|Bb', finish: 'stop|length', usage: counted } },
   },
-  ...[
-    streamed(events(twoChoices[0]!, twoChoices[1]!)),
-    thenReset(streamHead(), chunk(events(twoChoices[0]!, twoChoices[1]!))),
-  ].map(
-    (script, at): Row => ({
-      when: `two choices of which one is open at ${at === 0 ? 'the end' : 'a reset'}`,
-      plays: () => script,
-      more: { n: 2 },
-      ...{ ...streams, settled: broken, told: { ...toldBroken, message: brokeOff, text: 'A|Bb' } },
-    }),
-  ),
+  {
+    when: 'two choices of which one is open at the end',
+    plays: plain(events(twoChoices[0]!, twoChoices[1]!)),
+    more: { n: 2 },
+    ...{ ...streams, settled: broken, told: { ...toldBroken, message: brokeOff, text: 'A|Bb' } },
+  },
 ]);
 
 const running = { stream_options: { continuous_usage_stats: true } };
@@ -257,20 +187,18 @@ const countsIn = ({ client }: Exchange) =>
   [...client.text.matchAll(/"completion_tokens":(\d+)/g)].map(([, count]) => Number(count));
 
 matrix('what an upstream counts', [
-  ...[falling, [many, ...falling], [many, used(7, 40)], [many]].map(
-    (parts, at): Row => ({
-      when: `a running total that never falls before the end: ${at}`,
-      plays: plain(events(...parts, finished(), '[DONE]')),
-      more: running,
-      ...{ ...streams, ...ok, told: { finish: 'stop' } },
-      also: exchange => {
-        const counts = countsIn(exchange).slice(0, -1);
-        expect(counts[0]).toBe(0);
-        expect(counts).toEqual(counts.toSorted((a, b) => a - b));
-        expect(exchange.requests[0]!.body).toMatchObject({ stream_options: { include_usage: true } });
-      },
-    }),
-  ),
+  {
+    when: 'a running total that never falls before the end',
+    plays: plain(events(many, ...falling, finished(), '[DONE]')),
+    more: running,
+    ...{ ...streams, ...ok, told: { finish: 'stop' } },
+    also: exchange => {
+      const counts = countsIn(exchange).slice(0, -1);
+      expect(counts[0]).toBe(0);
+      expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+      expect(exchange.requests[0]!.body).toMatchObject({ stream_options: { include_usage: true } });
+    },
+  },
   {
     when: 'no more than max_tokens is estimated',
     plays: plain(events(many, finished('length'), '[DONE]')),
@@ -295,30 +223,12 @@ matrix('what an upstream counts', [
 const gpu = { error: { message: 'gpu-7 is on fire', type: 'x', code: 500 } };
 const errorForms: Readonly<Record<string, string>> = {
   'an error object': events(gpu),
-  'an error text': events({ error: 'gpu-7 is on fire' }),
-  'an object of old vLLM': events({ object: 'error', message: 'gpu-7 is on fire', code: 400 }),
-  'an error event of JSON': 'event: error\ndata: {"message":"gpu-7 is on fire"}\n\n',
-  'an error event of words': 'event: error\ndata: gpu-7 is on fire\n\n',
   'an event that is named after its data': 'data: {"choices":[]}\nevent: error\n\n',
-  'a chunk with an error': events(delta({ content: '' }, null, gpu)),
-  'a chunk of OpenRouter': events(delta({ content: '' }, 'error', { ...gpu, provider: 'gpu-7' })),
-  'a finish of error': events(delta({}, 'error')),
-  'a finish of abort': events(delta({}, 'abort')),
   'a finish of network_error': events(delta({}, 'network_error')),
-  'an event of Anthropic': `event: error\n${events({ type: 'error', error: { type: 'x', message: 'gpu-7' } })}`,
-  'an object of Anthropic': events({ type: 'error', error: { type: 'overloaded_error', message: 'gpu-7' } }),
-  'a field of old llama.cpp': 'error: {"code":500,"message":"gpu-7 is on fire","type":"server_error"}\n\n',
 };
 const garbage: Readonly<Record<string, string>> = {
-  'JSON that breaks off': 'data: {"choices":[{"index":0,"delta":{"con\n\n',
   words: 'data: gpu-7 says hello\n\n',
-  'a Python object': "data: {'choices': [{'index': 0}]}\n\n",
-  'two objects in one line': 'data: {"choices":[]}{"choices":[]}\n\n',
   'two objects in two lines': 'data: {"choices":[]}\ndata: {"choices":[]}\n\n',
-  null: 'data: null\n\n',
-  'a number': 'data: 17\n\n',
-  'a list': 'data: [{"choices":[]}]\n\n',
-  'a text': 'data: "gpu-7"\n\n',
 };
 const failures = { ...errorForms, ...garbage };
 const wordsOf = (text: string) => (Object.values(garbage).includes(text) ? invalid : /^(?!.*gpu-7)/);
@@ -345,20 +255,9 @@ matrix(
       told: { text: 'Hello', finish: 'stop', usage: counted },
     })).map(row => ({ ...row, when: `${row.when} comes after the answer, which is whole` })),
     {
-      when: 'it comes while one of two choices has not begun',
-      plays: plain(events(said('Hello'), finished(), gpu)),
-      more: { n: 2 },
-      ...{ ...streams, settled: broken, told: { ...toldBroken, text: 'Hello' } },
-    },
-    {
       when: 'it comes after half a tag, which is not lost',
       plays: plain(events(said('<think>Greet'), said('</thi'), gpu)),
       ...{ ...streams, settled: broken, told: { ...toldBroken, text: '', reasoning: 'Greet</thi' } },
-    },
-    {
-      when: 'it comes after the reasoning',
-      plays: plain(events(delta({ reasoning: 'Hm.' }), gpu)),
-      ...{ ...streams, settled: broken, told: { ...toldBroken, text: '', reasoning: 'Hm.' } },
     },
     {
       when: 'it comes after chunks with usage, and has none',
@@ -401,31 +300,19 @@ matrix(
 const hello = completion('Hello.');
 const ended = (fields: object) => ({ ...hello, choices: [{ ...hello.choices[0], ...fields }] });
 const notReplies: Readonly<Record<string, string>> = {
-  'JSON that breaks off': '{"choices":[{"index":0,"message":{"role":"assis',
-  words: 'Service is starting, please wait at gpu-7',
-  nothing: '',
   'a choice without finish_reason': JSON.stringify(ended({ finish_reason: null })),
   'JSON behind two byte order marks': `\uFEFF\uFEFF${JSON.stringify(hello)}`,
-  'JSON nested too deep to be read': `{"choices":${'['.repeat(50_000)}`,
 };
 const encoded = (encoding: string, body: Buffer | object) =>
   whole(200, body, { 'content-encoding': encoding });
 const packed = gzipSync(JSON.stringify(hello));
 const notDecoded: Readonly<Record<string, Script>> = {
   'what is no gzip': encoded('gzip', hello),
-  'what is no br': encoded('br', hello),
-  'what is no deflate': encoded('deflate', hello),
   'an unknown encoding': encoded('gzip, rot13', hello),
   'a quarter of gzip': encoded('gzip', packed.subarray(0, packed.length / 4)),
   'an event stream that is no gzip': streamed(greeting, { 'content-encoding': 'gzip' }),
   'status 204': head(204),
-  'less than its length': thenClose(
-    head(200, { 'content-type': 'application/json', 'content-length': 5000 }),
-    JSON.stringify(hello),
-  ),
-  'a finish of error': whole(200, ended({ finish_reason: 'error' })),
   'a finish of abort': whole(200, ended({ finish_reason: 'abort' })),
-  'a finish of Cancelled': whole(200, ended({ finish_reason: 'Cancelled' })),
 };
 const withHead = { server: 'uvicorn', 'x-served-by': 'gpu-7', 'set-cookie': 'a=b', via: '1.1 gpu-7' };
 const inside = { prompt_logprobs: null, kv_transfer_params: { host: 'gpu-7' }, provider: 'gpu-7' };
@@ -438,7 +325,6 @@ const readable: Readonly<Record<string, Script>> = {
     head(200, { 'content-type': 'application/json' }),
     JSON.stringify(hello),
   ),
-  'JSON behind early hints': `HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${whole(200, hello)}`,
   'JSON behind two interim replies': `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n${whole(200, hello)}`,
 };
 const failing = { ...here, settled: failed, bill: 'nothing' } as const;
@@ -465,33 +351,12 @@ matrix(
       when: 'an event stream for a whole reply',
       ...{ ...failing, ...replies, plays: plain(greeting), told: { ...toldFailed, message: invalid } },
     },
-    {
-      when: 'its shape',
-      ...{ ...replies, ...ok, plays: () => whole(200, hello), told: { finish: 'stop' } },
-      also: ({ client }) =>
-        expect(JSON.parse(client.text)).toEqual({
-          id: expect.stringMatching(/^chatcmpl-/),
-          object: 'chat.completion',
-          created: expect.any(Number),
-          model: 'aion-labs/aion-3.5',
-          choices: [
-            {
-              index: 0,
-              message: { role: 'assistant', content: 'Hello.', reasoning: '' },
-              finish_reason: 'stop',
-            },
-          ],
-          usage: { ...used(7, 3).usage },
-        }),
-    },
   ],
   { providers: [steady] },
 );
 
 /** Messages with the same reasoning and answer. */
 const reasonings: Readonly<Record<string, object>> = {
-  reasoning: { reasoning: 'Greet.', content: 'Hi.' },
-  'one name and null': { reasoning: null, reasoning_content: 'Greet.', content: 'Hi.' },
   details: {
     reasoning_details: [
       { type: 'reasoning.summary', summary: 'Gre' },
@@ -499,13 +364,6 @@ const reasonings: Readonly<Record<string, object>> = {
       { type: 'reasoning.text', text: 'et.', signature: 'c2ln' },
     ],
     content: 'Hi.',
-  },
-  parts: {
-    content: [
-      { type: 'thinking', thinking: [{ type: 'text', text: 'Greet.' }] },
-      { type: 'text', text: 'Hi' },
-      { type: 'text', text: '.' },
-    ],
   },
   tags: { content: '<think>Greet.</think>Hi.' },
 };
@@ -549,14 +407,9 @@ const refusals: Readonly<Record<string, [body: object | string, message: string 
     { detail: [{ input: 'prompt '.repeat(300_000), msg: 'Long.' }] },
     /provider refused/,
   ],
-  'an HTML page': ['<html><body><h1>400 Bad Request</h1></body></html>', /provider refused/],
   'the key and a header of the configuration': [
     { error: { message: 'You sent Unmistakable.Key for very-internal-team and too many words' } },
     'You sent [secret] for [secret] and too many words',
-  ],
-  'an address and a file': [
-    { error: { message: 'see https://gpu-7.cluster.local:8000/v1 in /usr/lib/vllm/engine.py for more' } },
-    'see [address] in [file] for more',
   ],
 };
 const refusedSo = { ...here, settled: refused, bill: 'nothing' } as const;
@@ -611,12 +464,6 @@ matrix(
         told: { status: 400, error: 'configuration_error' },
       }),
     ),
-    {
-      when: 'a 503 that says when to come again',
-      plays: () => whole(503, { error: { message: words } }, { 'retry-after': '17', server: 'uvicorn' }),
-      ...{ ...failing, dialects: ['chat.completions', 'responses', 'messages'] },
-      told: { ...toldFailed, message: failedSo, headers: { 'retry-after': '17' } },
-    },
   ],
   { providers: [{ ...steady, ...internal }] },
 );
@@ -635,7 +482,7 @@ matrix(
       },
       settled: { end_reason: 'upstream_failed', status: 429 },
       bill: 'nothing',
-      mounts: ['sidecar', 'express'],
+      mounts: ['sidecar'],
     },
   ],
   { providers: [{ ...steady, pass_upstream_429: true }] },
