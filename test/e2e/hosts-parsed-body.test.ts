@@ -10,7 +10,7 @@ import Koa from 'koa';
 import type { Gateway } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
-import { ask } from '../support/gateway-under-test.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 
@@ -74,4 +74,22 @@ describe.each(Object.entries(hosts))('a gateway in %s, behind its body parser', 
     expect(await streamed.text()).toContain('[DONE]');
     await expectRefusal(await post(chat, ask('?', { n: 'many' })), 400, 'invalid_request_error');
   });
+});
+
+it('answers requests that Fastify injects without a connection, at once', async () => {
+  const gateway = await mountable({ url: 'http://127.0.0.1:1/v1' });
+  const app = Fastify();
+  app.all('/v1/*', (request, reply) => {
+    reply.hijack();
+    gateway(Object.assign(request.raw, { body: request.body }), reply.raw);
+  });
+  const started_ms = performance.now();
+  const models = await app.inject({ url: '/v1/models' });
+  expect([models.statusCode, models.json().object]).toEqual([200, 'list']);
+  const headers = { authorization: `Bearer ${clientKey}` };
+  const chat = { method: 'POST', url: '/v1/chat/completions' } as const;
+  const unreachable = await app.inject({ ...chat, headers, payload: ask('Hello?') });
+  expect([unreachable.statusCode, unreachable.json().error.type]).toEqual([502, 'provider_error']);
+  expect((await app.inject({ ...chat, payload: ask('Hello?') })).statusCode).toBe(401);
+  expect(performance.now() - started_ms).toBeLessThan(20_000);
 });

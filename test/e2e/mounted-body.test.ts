@@ -29,7 +29,7 @@ const parsers: [string, () => RequestHandler][] = [
 const behind = (parser: () => RequestHandler) => mounted(simulator, app => app.use(parser()));
 
 describe.each(parsers)('a gateway mounted behind %s', (_, parser) => {
-  it('answers a request, streamed or not', async () => {
+  it('answers requests, streamed, compressed or whole', async () => {
     const { chat } = await behind(parser);
     const question = 'What is é€😀? [[sim:say=Signs.]]';
     expect(await (await post(chat, ask(question))).json()).toMatchObject({
@@ -37,46 +37,31 @@ describe.each(parsers)('a gateway mounted behind %s', (_, parser) => {
     });
     const events = eventsOf(await (await post(chat, ask(question, { stream: true }))).text());
     expect(events.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toBe('Signs.');
-    expect(simulator.requests.map(({ text }) => JSON.parse(text).messages)).toEqual([
-      [{ role: 'user', content: question }],
-      [{ role: 'user', content: question }],
-    ]);
-  });
-
-  it('answers a compressed request', async () => {
-    const { chat } = await behind(parser);
-    const reply = await fetch(chat, {
+    const packed = await fetch(chat, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${clientKey}`,
         'content-type': 'application/json',
         'content-encoding': 'gzip',
       },
-      body: gzipSync(JSON.stringify(ask('Compressed?'))),
+      body: gzipSync(JSON.stringify(ask(question))),
     });
-    expect(await reply.json()).toMatchObject({ object: 'chat.completion' });
+    expect(await packed.json()).toMatchObject({ object: 'chat.completion' });
+    const messages = [{ role: 'user', content: question }];
+    expect(simulator.requests.map(({ text }) => JSON.parse(text).messages)).toEqual(Array(3).fill(messages));
   });
 
-  it('names the field in its refusals', async () => {
+  it('refuses what is no request, and names the field at fault', async () => {
     const { chat } = await behind(parser);
-    const reply = await post(chat, ask('Hello?', { messages: [{ role: 'robot', content: 'Hello?' }] }));
-    const message = await expectRefusal(reply, 400, 'invalid_request_error');
-    expect(message).toMatch(/^messages\[0\]\.role: must be one of/);
-  });
-
-  it.each([
-    ['an empty body', ''],
-    ['an empty object', '{}'],
-    ['a list', '[]'],
-  ])('refuses %s', async (_, body) => {
-    const { chat } = await behind(parser);
-    await expectRefusal(await post(chat, body), 400, 'invalid_request_error');
-  });
-
-  it('refuses other content types', async () => {
-    const { chat } = await behind(parser);
-    const type = 'text/plain';
-    const reply = await post(chat, ask('Hello?'), { 'content-type': type });
+    const wrong = JSON.stringify(ask('Hello?', { messages: [{ role: 'robot', content: 'Hello?' }] }));
+    for (const [body, message] of [
+      [wrong, /^messages\[0\]\.role: must be one of/],
+      ['', /./],
+      ['{}', /./],
+      ['[]', /./],
+    ] as const)
+      expect(await expectRefusal(await post(chat, body), 400, 'invalid_request_error')).toMatch(message);
+    const reply = await post(chat, ask('Hello?'), { 'content-type': 'text/plain' });
     expect(await expectRefusal(reply, 400, 'invalid_request_error')).toMatch(/^Content-Type: /);
   });
 });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import type { StateStore } from '../../src/stores/limits/state-store.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
+import { requestOf } from '../support/chain-connection.ts';
 import { clientKey, type GatewayUnderTest, startGateway, sumOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
 import { RawConnection } from '../support/raw-client.ts';
@@ -133,40 +134,6 @@ describe('the usage of a reply that is passed through', () => {
       '/v1/embeddings',
       { model: undefined, prompt_tokens: 5, cost_usd: '0', estimated: false },
     ],
-    [
-      'input and output tokens',
-      { model },
-      { usage: { input_tokens: 4, output_tokens: 2, input_tokens_details: { cached_tokens: 1 } } },
-      '/v1/completions',
-      { prompt_tokens: 4, completion_tokens: 2, cached_tokens: 1 },
-    ],
-    [
-      "Cohere's billed units",
-      { model },
-      {
-        results: [],
-        meta: { billed_units: { input_tokens: 7, output_tokens: 0 }, tokens: { input_tokens: 99 } },
-      },
-      '/v1/rerank',
-      { prompt_tokens: 7, completion_tokens: 0 },
-    ],
-    [
-      "Cohere's tokens, where it bills searches",
-      { model },
-      { meta: { billed_units: { search_units: 1 }, tokens: { input_tokens: 6 } } },
-      '/v1/rerank',
-      { prompt_tokens: 6 },
-    ],
-    [
-      'a whole legacy completion',
-      { model },
-      {
-        choices: [{ text: 'usage": {' }],
-        usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-      },
-      '/v1/completions',
-      { prompt_tokens: 3, completion_tokens: 4 },
-    ],
   ])('is read from %s', async (_, body, reply, path, expected) => {
     expect(await outcomeOfReply(body, whole(200, reply), path)).toMatchObject(expected);
   });
@@ -182,11 +149,6 @@ describe('the usage of a reply that is passed through', () => {
     expect(outcome).toMatchObject({ model, prompt_tokens: 11, cost_usd: '0.000033' });
   });
 
-  it('is read behind megabytes of embeddings', async () => {
-    const body = { data: vectors(100_000), usage: { prompt_tokens: 12, total_tokens: 12 } };
-    expect(await outcomeOfReply({ model }, whole(200, body))).toMatchObject({ prompt_tokens: 12 });
-  });
-
   it('is the last one of a stream of completions', async () => {
     const usage = (completion_tokens: number) => ({
       choices: [],
@@ -199,15 +161,7 @@ describe('the usage of a reply that is passed through', () => {
 
   it.each<[string, Buffer]>([
     ['is not JSON', whole(200, '{"usage":{"prompt_tokens":5')],
-    ['has negative counts', whole(200, embeddings({ prompt_tokens: -5, total_tokens: 5 }))],
-    ['has counts that are text', whole(200, embeddings({ prompt_tokens: '5', total_tokens: 5 }))],
     ['counts nothing', whole(200, embeddings({ prompt_tokens: 0, total_tokens: 0 }))],
-    ['is a list', whole(200, [{ usage: { total_tokens: 5 } }])],
-    ['has usage within another value', whole(200, { data: { usage: { total_tokens: 5 } } })],
-    [
-      'is not in the encoding that it names',
-      whole(200, embeddings({ total_tokens: 5 }), { 'content-encoding': 'zstd' }),
-    ],
   ])('is estimated by the request when the reply %s', async (_, reply) => {
     const body = { model, input: 'x'.repeat(400) };
     const outcome = await outcomeOf(async request_id => {
@@ -268,11 +222,7 @@ describe('the usage of a reply that is passed through', () => {
 describe('a client that leaves a reply that is passed through', () => {
   const leave = (request_id: string, seen: string, path: string): Promise<void> => {
     const client = new RawConnection(gateway.url);
-    const body = JSON.stringify({ model });
-    client.write(
-      `POST ${path} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${clientKey}\r\nx-request-id: ${request_id}\r\n` +
-        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    );
+    client.write(requestOf({ model }, path, { 'x-request-id': request_id }));
     return until(() => client.text.includes(seen)).then(() => client.destroy());
   };
 
@@ -416,28 +366,11 @@ describe('a call that hides what it uses', () => {
 
   it.each<[string, object, Script]>([
     ['by zstd', {}, packed(zstdCompressSync(JSON.stringify(completed)), 'zstd')],
-    ['by two encodings', {}, packed(gzipSync(gzipSync(JSON.stringify(completed))), 'gzip, gzip')],
-    ['by raw deflate', {}, packed(deflateRawSync(JSON.stringify(completed)), 'deflate')],
-    ['by another type', {}, whole(200, completed, { 'content-type': 'application/octet-stream' })],
     ['by a stream without usage', { stream: true }, streamed(events(said, '[DONE]'))],
-    ['by no usage', {}, whole(200, said)],
     [
       'by the usage of its prompt alone',
       {},
       whole(200, { ...said, usage: { prompt_tokens: 1, completion_tokens: 0 } }),
-    ],
-    [
-      'by a stream that is cut behind the usage of its prompt',
-      { stream: true },
-      thenReset(
-        streamHead(),
-        chunk(
-          events(
-            { message: { usage: { input_tokens: 1, output_tokens: 1 } } },
-            { type: 'content_block_delta', delta: { text } },
-          ),
-        ),
-      ),
     ],
     ['by no model anywhere', { model: undefined }, whole(200, completed)],
     ['by neither a model nor usage', { model: undefined }, whole(200, said)],
@@ -445,14 +378,6 @@ describe('a call that hides what it uses', () => {
       'by a stream that is cut before its usage',
       { stream: true },
       thenReset(streamHead(), chunk(events(said))),
-    ],
-    [
-      'by a compressed stream that is cut before its usage',
-      { stream: true },
-      thenReset(
-        streamHead({ 'content-encoding': 'gzip' }),
-        chunk(gzipSync(events(said), { finishFlush: constants.Z_SYNC_FLUSH })),
-      ),
     ],
   ])('%s has used up its limit nevertheless', async (_, body, reply) => {
     const other = await limited({ usd_per_month: '0.00005' });
@@ -475,11 +400,7 @@ describe('a call that hides what it uses', () => {
     const asked = upstream.requests.length;
     upstream.replyOnce(pieces([begun]));
     const client = new RawConnection(other.url);
-    const body = JSON.stringify({ model, prompt: text, stream: true });
-    client.write(
-      `POST /v1/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${clientKey}\r\n` +
-        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    );
+    client.write(requestOf({ model, prompt: text, stream: true }, '/v1/completions'));
     await until(() => upstream.requests.length > asked && seen.test(client.text));
     client.destroy();
     await until(

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import {
   InMemorySpanExporter,
@@ -9,10 +10,12 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defineStage } from '../../src/plugin.ts';
+import { auth, defineStage, type GatewayOptions } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { closeMounted, mounted } from '../support/mounted-gateway.ts';
+import { chainOf, post, proxyTo } from '../support/chain-app.ts';
+import { startApp } from '../support/express-app.ts';
+import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { closeMounted, mountable, mounted } from '../support/mounted-gateway.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -23,6 +26,7 @@ let gateway: GatewayUnderTest;
 
 beforeAll(async () => {
   trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   simulator = await startSimulator({ api_key: null });
   gateway = await startGateway({ upstream: simulator.url });
@@ -141,6 +145,30 @@ describe('the trace of an exchange', () => {
     }
   });
 
+  it('has a span for each attempt, and an event for each retry', async () => {
+    const broken = await startScriptedUpstream(whole(503, {}));
+    const other = await startGateway({ upstream: broken, others: [simulator] });
+    const spans = await spansAt(other, ask('Hello'), traced);
+    await other.close();
+    await broken.close();
+    const exchange = named(spans, server)!;
+    const attempts = spans
+      .filter(({ kind }) => kind === SpanKind.CLIENT)
+      .sort((a, b) => Number(a.attributes['sluice.attempt']) - Number(b.attributes['sluice.attempt']))
+      .map(({ attributes, status, parentSpanContext }) => [
+        ...[attributes['sluice.provider'], attributes['error.type'], status.code === SpanStatusCode.ERROR],
+        'gen_ai.usage.output_tokens' in attributes,
+        parentSpanContext?.spanId === exchange.spanContext().spanId,
+      ]);
+    expect(attempts).toEqual([
+      ['upstream', 'status', true, false, true],
+      ['second', undefined, false, true, true],
+    ]);
+    expect(exchange.status.code).not.toBe(SpanStatusCode.ERROR);
+    const retries = exchange.events.filter(({ name }) => name === 'retry');
+    expect(retries.map(({ attributes }) => attributes?.['error.type'])).toEqual(['status']);
+  });
+
   it('propagates to the upstream and contains no prompt or answer', async () => {
     const spans = await spansOf('a secret prompt');
     const attempt = named(spans, 'chat aion-3.5')!;
@@ -149,18 +177,6 @@ describe('the trace of an exchange', () => {
     expect(JSON.stringify(spans.map(({ attributes, events }) => [attributes, events]))).not.toContain(
       'secret',
     );
-  });
-
-  it('marks the failed spans', async () => {
-    const spans = await spansOf('Hello [[sim:status=503]]');
-    expect(named(spans, server)).toMatchObject({
-      status: { code: SpanStatusCode.ERROR },
-      attributes: { 'error.type': 'provider_error', 'http.response.status_code': 502 },
-    });
-    expect(named(spans, 'chat aion-3.5')).toMatchObject({
-      status: { code: SpanStatusCode.ERROR },
-      attributes: { 'error.type': 'status' },
-    });
   });
 });
 
@@ -188,16 +204,8 @@ describe('spans of what goes wrong', () => {
   afterAll(closeMounted);
 
   /** The spans of one exchange with a mounted gateway that has the stage. */
-  const spansOfCase = (what: string, content = 'Hello', more: object = {}) => {
-    const post: GatewayUnderTest['post'] = (body, init) =>
-      fetch(app.chat, { method: 'POST', body: JSON.stringify(body), ...init });
-    const headers = {
-      authorization: `Bearer ${clientKey}`,
-      'content-type': 'application/json',
-      'x-case': what,
-    };
-    return spansAt({ post }, ask(content, more), { headers });
-  };
+  const spansOfCase = (what: string, content = 'Hello', more: object = {}) =>
+    spansAt({ post: body => post(app.chat, body, { 'x-case': what }) }, ask(content, more));
 
   const hookOf = (spans: readonly ReadableSpan[], name: string, hook: string) =>
     spans.find(span => span.name === `stage ${name}` && span.attributes['sluice.hook'] === hook)!;
@@ -249,14 +257,6 @@ describe('spans of what goes wrong', () => {
     expect(end_ms(exchange)).toBeGreaterThanOrEqual(end_ms(told));
   });
 
-  it('calls a stream failed that ended with an error event, with the status that was sent before', async () => {
-    const spans = await spansOf('Hello [[sim:reset=5]]', { stream: true });
-    expect(named(spans, server)).toMatchObject({
-      status: { code: SpanStatusCode.ERROR },
-      attributes: { 'error.type': 'provider_error', 'http.response.status_code': 200 },
-    });
-  });
-
   it('has no status when the client left before one was sent, and has not failed', async () => {
     const leaving = new AbortController();
     const asked = gateway.post(ask('Hello [[sim:ttft=60000]]', { stream: true }), { signal: leaving.signal });
@@ -278,5 +278,118 @@ describe('spans of what goes wrong', () => {
       'sluice.end_reason': 'refused',
     });
     expect(exchange.status.code).toBe(SpanStatusCode.UNSET);
+  });
+});
+
+/** An application that traces its requests itself, and a request to it. */
+async function exchange(options: GatewayOptions = {}) {
+  const { chat } = await mounted(
+    simulator,
+    app =>
+      app.use((_request, response, next) => {
+        const span = trace.getTracer('application').startSpan('the application');
+        response.on('close', () => span.end());
+        context.with(trace.setSpan(context.active(), span), next);
+      }),
+    {},
+    options,
+  );
+  await (await post(chat, ask('What is the secret?', { stream: true }))).text();
+  const named = (name: string) => exporter.getFinishedSpans().find(span => span.name === name);
+  await until(
+    () => named('POST /v1/chat/completions') !== undefined && named('the application') !== undefined,
+    10_000,
+  );
+  return named;
+}
+
+describe('a trace through a mounted gateway', () => {
+  afterEach(closeMounted);
+
+  it("places the span of an exchange below the application's own span", async () => {
+    const named = await exchange();
+    const parent = named('the application')!.spanContext();
+    const own = named('POST /v1/chat/completions')!;
+    expect([own.spanContext().traceId, own.parentSpanContext?.spanId]).toEqual([
+      parent.traceId,
+      parent.spanId,
+    ]);
+    expect(own.kind).toBe(SpanKind.INTERNAL);
+    const attempt = named('chat aion-3.5')!;
+    expect(attempt.parentSpanContext?.spanId).toBe(own.spanContext().spanId);
+    expect(attempt.attributes).not.toHaveProperty(['gen_ai.input.messages']);
+  });
+
+  it.each(['a gateway', 'a chain'])(
+    'names %s by its route, and has the whole path and what the application knows of its proxies',
+    async which => {
+      const app = await startApp(async express => {
+        express.set('trust proxy', true);
+        const handler = which === 'a gateway' ? await mountable(simulator) : chainOf();
+        express.use('/tenants/:tenant/llm/', handler, proxyTo(simulator));
+      });
+      const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9' };
+      const url = `${app.url}/tenants/acme/llm/v1/chat/completions?key=secret`;
+      await (await post(url, ask('Hello.'), headers)).text();
+      const own = () => exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.SERVER);
+      await until(() => own().length > 0, 10_000);
+      expect(own().map(({ name }) => name)).toEqual(['POST /v1/chat/completions']);
+      expect(own()[0]!.attributes).toMatchObject({
+        'http.route': '/v1/chat/completions',
+        'url.path': '/tenants/acme/llm/v1/chat/completions',
+        'url.scheme': 'https',
+        'client.address': '203.0.113.9',
+        'http.response.status_code': 200,
+        'sluice.account': 'tester',
+      });
+      expect(JSON.stringify(exporter.getFinishedSpans().map(span => span.attributes))).not.toContain(
+        'secret',
+      );
+    },
+  );
+
+  it('has one span for all chains before a handler, which outlasts the stages of each', async () => {
+    const settled = (name: string) => defineStage({ name, create: () => ({ onSettled: () => {} }) })();
+    const app = await startApp(express =>
+      express.use(chainOf([auth(), settled('outer')]), chainOf([settled('inner')]), proxyTo(simulator)),
+    );
+    await (await post(`${app.url}/v1/chat/completions`, ask('Hello.', { stream: true }))).text();
+    const spans = () => exporter.getFinishedSpans();
+    await until(() => spans().some(({ kind }) => kind === SpanKind.SERVER), 10_000);
+    expect(spans().map(({ name }) => name)).toEqual([
+      'stage auth',
+      ...['stage inner', 'stage outer'].sort(
+        (a, b) => spans().findIndex(({ name }) => name === a) - spans().findIndex(({ name }) => name === b),
+      ),
+      'POST /v1/chat/completions',
+    ]);
+    const own = spans().at(-1)!.spanContext().spanId;
+    expect(
+      spans()
+        .slice(0, -1)
+        .map(({ parentSpanContext }) => parentSpanContext?.spanId),
+    ).toEqual([own, own, own]);
+  });
+
+  it('has the spans that a stage opens below that of the exchange', async () => {
+    const tracer = trace.getTracer('a library');
+    const own = defineStage({
+      name: 'own',
+      create: () => ({
+        async onRequest() {
+          await setImmediate();
+          tracer.startSpan('a query').end();
+        },
+      }),
+    });
+    const named = await exchange({
+      stages: ['auth', own(), 'validation', 'rate-limit', 'request-rewrite'],
+    });
+    const parent = named('POST /v1/chat/completions')!.spanContext();
+    const query = named('a query')!;
+    expect([query.spanContext().traceId, query.parentSpanContext?.spanId]).toEqual([
+      parent.traceId,
+      parent.spanId,
+    ]);
   });
 });

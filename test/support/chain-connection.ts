@@ -18,10 +18,9 @@ export function connected(app: RunningApp): RawConnection {
 }
 
 /** A request with the key, as it goes over the wire. */
-export const requestOf = (body: object, path = '/v1/chat/completions'): string => {
+export const requestOf = (body: object, path = '/v1/chat/completions', more: object = {}): string => {
   const text = JSON.stringify(body);
-  return (
-    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${clientKey}\r\n` +
-    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
-  );
+  const headers = { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json', ...more };
+  const lines = Object.entries({ host: 'x', ...headers, 'content-length': Buffer.byteLength(text) });
+  return `POST ${path} HTTP/1.1\r\n${lines.map(line => `${line.join(': ')}\r\n`).join('')}\r\n${text}`;
 };
