@@ -103,37 +103,21 @@ describe('a chain whose stages must read what is generated', () => {
     ]);
   });
 
-  it.each([
-    '/v1/responses',
-    '/v1/completions',
-    '/v1/completions/',
-    '//v1/completions',
-    '/v1//completions',
-    '/V1/Chat/Completions',
-    '/v1/chat%2Fcompletions',
-    '/v1/%63hat/completions',
-    '/v1/chat/completions/more',
-    '/v1/chat/completions//',
-    '/other/v1/chat/completions',
-    '/v1/messages',
-    '/v1/embeddings',
-    '/v1/audio/speech',
-    '/v1/images/generations',
-    '/v1/rerank',
-    '/v1beta/models/x:generateContent',
-    '/openai/deployments/x/chat/completions',
-    '/completion',
-    '/generate',
-    '/invocations',
-    '/api/chat',
-    '/made-up-tomorrow',
-  ])('refuses POST %s wherever it is mounted', async path => {
+  it('refuses every POST wherever it is mounted', async () => {
     const app = await startApp(app => {
       app.use('/api', chainOf(), proxyTo(upstream));
       app.use(chainOf(), proxyTo(upstream));
     });
-    for (const mount of ['', '/api'])
-      expect([mount, await statusOf(app.url + mount + path)]).toEqual([mount, 404]);
+    const paths = [
+      ...['/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/audio/speech', '/v1/images/generations'],
+      ...['/v1/completions', '/v1/completions/', '//v1/completions', '/v1//completions'],
+      ...['/V1/Chat/Completions', '/v1/chat%2Fcompletions', '/v1/%63hat/completions'],
+      ...['/v1/chat/completions/more', '/v1/chat/completions//', '/other/v1/chat/completions'],
+      ...['/v1beta/models/x:generateContent', '/openai/deployments/x/chat/completions', '/api/chat'],
+      ...['/completion', '/generate', '/invocations', '/made-up-tomorrow'],
+    ];
+    for (const path of paths.flatMap(path => [path, `/api${path}`]))
+      expect([path, await statusOf(app.url + path)]).toEqual([path, 404]);
   });
 
   it.each<[string, string, string]>([
@@ -277,20 +261,15 @@ describe('a chain whose stages need no request', () => {
 
 describe("other endpoints behind a chain with otherPaths: 'pass'", () => {
   it.each([
-    ['GET', '/v1/files'],
-    ['POST', '/v1/embeddings'],
-    ['POST', '/v1/models'],
-    ['PUT', '/anything/at/all'],
-    ['GET', '/v1/chat/completions'],
-  ])('pass to the handler: %s %s', async (method, path) => {
-    const app = await startApp(app =>
-      app.use(chainOf(allStages(), { otherPaths: 'pass' }), proxyTo(upstream)),
-    );
-    const body = method === 'GET' ? {} : { body: '  {"not": "touched" }\n' };
-    const reply = await send(app.url + path, { method, ...body, headers: credentials });
-    expect(reply.status).toBe(200);
-    expect(reply.headers['x-upstream']).toBe('echo');
-    expect(echoOf(reply.text)).toMatchObject({ method, path, text: body.body ?? '' });
+    ['GET', '/v1/files', ''],
+    ['POST', '/v1/embeddings', '  {"not": "touched" }\n'],
+    ['PUT', '/anything/at/all', '{}'],
+    ['GET', '/v1/chat/completions', ''],
+  ])('pass to the handler: %s %s', async (method, path, text) => {
+    const app = await appOf(allStages(), { otherPaths: 'pass' });
+    const reply = await send(app.url + path, { method, ...(text && { body: text }), headers: credentials });
+    expect([reply.status, reply.headers['x-upstream']]).toEqual([200, 'echo']);
+    expect(echoOf(reply.text)).toMatchObject({ method, path, text });
   });
 
   it('pass request and response bodies through unchanged', async () => {
@@ -316,14 +295,6 @@ describe("other endpoints behind a chain with otherPaths: 'pass'", () => {
     expect(reply.headers.get('content-type')).toBe('application/x-own');
     expect(reply.headers.get('etag')).toBe('"own"');
     expect(Buffer.from(await reply.arrayBuffer()).equals(sent)).toBe(true);
-  });
-
-  it('keep the error responses of the handler', async () => {
-    const app = await startApp(app => {
-      app.use(chainOf(), (_request, response) => void response.status(404).send('<p>nothing here</p>'));
-    });
-    const reply = await send(`${app.url}/v1/files/1`, { headers: credentials });
-    expect([reply.status, reply.text]).toEqual([404, '<p>nothing here</p>']);
   });
 });
 
@@ -401,32 +372,13 @@ describe('the auth stage alone', () => {
     }
   });
 
-  it('passes the body to the handler unchanged, JSON or not', async () => {
-    const app = await protectedApp();
-    const text = '{"input": [ "a",  "b" ], "broken": ';
-    for (const path of ['/v1/embeddings', '/v1/chat/completions']) {
-      const reply = await send(app.url + path, { method: 'POST', headers: credentials, body: text });
-      expect(echoOf(reply.text)).toMatchObject({ path, text });
-    }
-  });
-
   it('leaves only GET /v1/models open to requests without a key', async () => {
     const app = await protectedApp();
-    expect((await send(`${app.url}/v1/models`)).status).toBe(200);
-    expect((await send(`${app.url}/v1/models/`)).status).toBe(200);
-    const guarded: [string, string][] = [
-      ['POST', '/v1/models'],
-      ['DELETE', '/v1/models'],
-      ['GET', '/v1/models/secret'],
-      ['GET', '/secret/v1/models'],
-      ['GET', '/v1/files/v1/models'],
-      ['GET', '//v1/models'],
-      ['GET', '/secret?/v1/models'],
-    ];
-    for (const [method, path] of guarded) {
-      const { status } = await send(app.url + path, { method });
-      expect([method, path, status]).toEqual([method, path, 401]);
-    }
+    for (const path of ['/v1/models', '/v1/models/']) expect((await send(app.url + path)).status).toBe(200);
+    for (const method of ['POST', 'DELETE'])
+      expect((await send(`${app.url}/v1/models`, { method })).status).toBe(401);
+    for (const path of ['/v1/models/secret', '/secret/v1/models', '//v1/models', '/secret?/v1/models'])
+      expect([path, (await send(app.url + path)).status]).toEqual([path, 401]);
   });
 
   it('recognizes its endpoints relative to its mount path', async () => {
@@ -440,15 +392,6 @@ describe('the auth stage alone', () => {
     expect((await send(`${app.url}/llm/v1/embeddings`, { method: 'POST' })).status).toBe(401);
     const reply = await send(`${app.url}/llm/v1/embeddings`, { method: 'POST', headers: credentials });
     expect(echoOf(reply.text).path).toBe('/v1/embeddings');
-  });
-
-  it('protects a plain Node handler', async () => {
-    const guard = auth({ accounts });
-    const app = await startApp(app =>
-      app.use((request, response) => guard(request, response, () => response.end('through'))),
-    );
-    expect((await send(`${app.url}/x`)).status).toBe(401);
-    expect((await send(`${app.url}/x`, { headers: credentials })).text).toBe('through');
   });
 });
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Response as ExpressResponse, Request } from 'express';
 import { Registry } from 'prom-client';
@@ -9,10 +8,9 @@ import {
   errorEnvelope,
   reasoningSplit,
   requestRewrite,
-  streamRechunk,
   validation,
 } from '../../src/index.ts';
-import { type Account, defineStage, GatewayError } from '../../src/plugin.ts';
+import { type Account, defineStage } from '../../src/plugin.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import {
@@ -26,9 +24,7 @@ import {
 } from '../support/chain-app.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { whole } from '../support/foreign-replies.ts';
-import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
-import { finished, said } from '../support/hostile-setting.ts';
-import { events } from '../support/scripted-upstream.ts';
+import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { until } from '../support/until.ts';
 
 const log = createLog('silent');
@@ -161,24 +157,6 @@ describe('several chains on one request', () => {
     expect(JSON.parse(echo.text)).toEqual({ ...request, top_p: 0.5 });
   });
 
-  it('pass on the status, type and headers of any refusal', async () => {
-    const teapot = defineStage({
-      name: 'teapot',
-      schema: z.strictObject({}),
-      create: () => ({
-        onRequest() {
-          throw new GatewayError('teapot_error', 418, 'Short and stout.', { headers: { 'x-tea': 'oolong' } });
-        },
-      }),
-    });
-    const { outcomes, stage } = settlements();
-    const app = await startApp(app => app.use(chainOf([stage]), teapot(), proxyTo(upstream)));
-    const refused = await post(app.url + chat, ask('Hello?'));
-    expect([refused.status, refused.headers.get('x-tea')]).toEqual([418, 'oolong']);
-    expect(await refused.json()).toEqual({ error: { type: 'teapot_error', message: 'Short and stout.' } });
-    expect(outcomes).toMatchObject([{ status: 418, error_type: 'teapot_error', end_reason: 'refused' }]);
-  });
-
   it('translate the responses endpoint only once', async () => {
     const simulator = alongside(await startSimulator());
     const responses = { from_chat: true };
@@ -222,33 +200,5 @@ describe('several chains on one request', () => {
       expect(outcomes).toMatchObject([
         { status: 524, end_reason: 'time_limit', usage: { completion_tokens: 4 } },
       ]);
-  });
-
-  it('cut a client that reads slowly by the outermost alone, whatever those within it allow', async () => {
-    let waits = false;
-    const { outcomes, stage } = settlements();
-    const inner = chainOf([streamRechunk()], { slow_client_ms: 300 });
-    const app = await startApp(app => {
-      app.use(chainOf([stage, ...allStages()]));
-      app.use(inner, async (_: Request, response: ExpressResponse) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        for (let sent = 0; sent < 400 && !response.destroyed; sent++) {
-          if (response.write(events(said('x'.repeat(50_000))))) continue;
-          waits = true;
-          await new Promise(resolve => response.once('drain', resolve).once('close', resolve));
-        }
-        response.end(events(finished(), '[DONE]'));
-      });
-    });
-    const reply = await post(app.url + chat, ask('Hello?', { stream: true }));
-    await until(() => waits);
-    // Longer than the inner chain would wait.
-    // biome-ignore lint/plugin: longer than the inner chain would wait.
-    await sleep(900);
-    const all = eventsOf(await reply.text());
-    expect(all.map(({ json }) => json.choices?.[0]?.delta.content ?? '').join('')).toHaveLength(20_000_000);
-    expect(all.at(-1)?.data).toBe('[DONE]');
-    await until(() => outcomes.length > 0);
-    expect(outcomes).toMatchObject([{ end_reason: 'completed', status: 200 }]);
   });
 });
