@@ -117,11 +117,6 @@ const shrinking = withContent(
 const attacks = [
   { name: '16 clients with 15.9 MB of spaces and one €', accounts: greedy, body: spaces },
   {
-    name: '2 accounts with 4 such bodies each',
-    accounts: greedy.slice(0, 2).flatMap(name => [name, name, name, name]),
-    body: spaces,
-  },
-  {
     name: '16 clients with 280,000 small objects and 15 MB of text',
     accounts: greedy,
     body: JSON.stringify(

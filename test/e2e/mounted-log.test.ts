@@ -114,10 +114,4 @@ describe('a share of the lines of successful and refused exchanges', () => {
     });
     expect(await logged(app.url, captured)).toEqual(expected);
   });
-
-  it('is a share from 0 to 1', () => {
-    expect(() => createChain([validation()], { log_sample: 10 })).toThrow(
-      /log_sample: must be at most 1, not 10/,
-    );
-  });
 });

@@ -62,29 +62,6 @@ const contentOf = (text: string): string =>
     .join('');
 
 describe('a stream on the wire', () => {
-  it('is chunked as RFC 9112 requires, byte by byte, and leaves the connection usable', async () => {
-    const setting = await hostileSetting();
-    const connection = new RawConnection(setting.gateway.url);
-    connection.socket.setEncoding('latin1');
-    for (const left of [1, 0]) {
-      speak(setting);
-      connection.text = '';
-      connection.write(question('1.1'));
-      await until(() => connection.text.endsWith('\r\n0\r\n\r\n'));
-      const { head, parts, text, rest } = replyIn(Buffer.from(connection.text, 'latin1'));
-      expect(head).toMatch(/^http\/1\.1 200 ok\r\n/);
-      expect(head.match(/transfer-encoding: chunked/g)).toHaveLength(1);
-      expect(head).not.toContain('content-length');
-      expect(contentOf(text)).toBe(words.join(''));
-      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-      // Each came in a read of its own.
-      expect(parts.length).toBeGreaterThan(words.length - 2);
-      expect(rest).toHaveLength(0);
-      expect(setting.upstream.requests).toHaveLength(2 - left);
-    }
-    connection.destroy();
-  });
-
   it('stays separate in the replies to two pipelined requests', async () => {
     const setting = await hostileSetting({}, 2);
     speak(setting);

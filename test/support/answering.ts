@@ -14,12 +14,12 @@ import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { chainOf, settlements } from './chain-app.ts';
 import { alongside, startApp } from './express-app.ts';
 import { whole } from './foreign-replies.ts';
-import { clientKey, type GatewayOverrides, startGateway } from './gateway-under-test.ts';
+import { clientKey, startGateway } from './gateway-under-test.ts';
 import { completion } from './hostile-setting.ts';
 import { startScriptedUpstream, whole as wholeReply } from './scripted-upstream.ts';
 
 /** What is in front of the upstream or handler, with a stage that answers. */
-export interface AnsweringApp {
+interface AnsweringApp {
   readonly url: string;
   /** How its exchanges have ended so far. */
   outcomes(): readonly Outcome[];
@@ -29,7 +29,7 @@ export interface AnsweringApp {
   close(): Promise<void>;
 }
 
-export interface AnsweringOptions {
+interface AnsweringOptions {
   readonly non_stream_timeout_ms?: number;
   readonly max_background_ms?: number;
   readonly stream_commit_ms?: number;
@@ -46,7 +46,6 @@ let scripts = 0;
 export async function answeringGateway(
   answering: Answering,
   server: AnsweringOptions = {},
-  config: GatewayOverrides['config'] = {},
 ): Promise<AnsweringApp> {
   const script = `script ${++scripts}`;
   answerWith(script, answering);
@@ -60,9 +59,7 @@ export async function answeringGateway(
     { [stageFile('answering')]: { script } },
     'validation',
   ];
-  const gateway = alongside(
-    await startGateway({ upstream, stages, server, config: { accounts, plans, ...config } }),
-  );
+  const gateway = alongside(await startGateway({ upstream, stages, server, config: { accounts, plans } }));
   return {
     url: gateway.url,
     outcomes: () => ledgerOf(script).map(({ outcome }) => outcome),
