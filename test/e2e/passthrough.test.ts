@@ -196,7 +196,7 @@ describe('an upload that is passed through', () => {
     const { url } = await mounted({ url: await baseOf(server) }, undefined, config);
     const form = new FormData();
     form.set('purpose', 'batch');
-    form.set('file', new Blob([randomBytes(24 * 1024 * 1024)]), 'input.bin');
+    form.set('file', new Blob([randomBytes(4 * 1024 * 1024)]), 'input.bin');
     const probe = new Response(form);
     const type = probe.headers.get('content-type') ?? '';
     const body = Buffer.from(await probe.arrayBuffer());
@@ -225,7 +225,7 @@ describe('an upload that is passed through', () => {
     const upload = () =>
       fetch(`${url}/v1/files`, {
         method: 'POST',
-        body: Buffer.alloc(24 * 1024 * 1024),
+        body: Buffer.alloc(12 * 1024 * 1024),
         headers: { authorization },
       });
     await expectRefusal(
@@ -325,6 +325,27 @@ describe('a reply that is passed through', () => {
     }
     await failed(3);
   });
+});
+
+describe('an interim response to a request that is passed through', () => {
+  const switching = 'HTTP/1.1 101 Switching Protocols\r\n';
+
+  it.each([
+    `${switching}connection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+    `${switching}content-length: 5\r\n\r\nhello`,
+  ])('fails it at once when the upstream switches protocols unasked: %j', async bytes => {
+    upstream.replyOnce(bytes);
+    await expectRefusal(await gateway.post('{}', embeddings), 502, 'provider_error');
+    expect(await upstream.last.closed).toBe('gateway');
+  });
+
+  it.each(['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'])(
+    'is skipped: %j',
+    async first => {
+      upstream.replyOnce(first + whole(200, '{"data":[]}'));
+      expect(await (await gateway.post('{}', embeddings)).text()).toBe('{"data":[]}');
+    },
+  );
 });
 
 describe('a client of a reply that is passed through', () => {
