@@ -40,36 +40,24 @@ const askFor = (of: RunningApp, stream: boolean) =>
 describe.each(bothWays)('the errors of a proxied upstream ($way)', ({ stream }) => {
   const error = { error: { message: 'CUDA out of memory at 10.0.0.7:8000', type: 'internal' } };
 
+  const html = { 'content-type': 'text/html' };
   it.each([
-    ['500 with JSON', whole(500, error), 502, 'provider_error', 'The upstream provider returned an error.'],
-    [
-      '503 with HTML',
-      whole(503, '<h1>down</h1>', { 'content-type': 'text/html' }),
-      502,
-      'provider_error',
-      undefined,
-    ],
-    ['500 without a body', whole(500, ''), 502, 'provider_error', undefined],
-    ['429', whole(429, error), 502, 'provider_error', undefined],
-    ['401', whole(401, { error: 'Unauthorized' }), 400, 'configuration_error', undefined],
-    ['404', whole(404, { detail: 'Not Found' }), 400, 'configuration_error', undefined],
-    ['302', whole(302, '', { location: 'http://10.0.0.7/' }), 502, 'provider_error', undefined],
-    [
-      '200 with HTML',
-      whole(200, '<h1>hi</h1>', { 'content-type': 'text/html' }),
-      502,
-      'provider_error',
-      undefined,
-    ],
-    ['200 with an error', whole(200, error), 502, 'provider_error', undefined],
-    ['200 without a body', whole(200, ''), 502, 'provider_error', undefined],
-    ['200 with half a JSON', whole(200, '{"choices": ['), 502, 'provider_error', undefined],
-    ['bytes that are not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 502, 'provider_error', undefined],
-  ])('become an error in the OpenAI format: %s', async (_, script, status, type, message) => {
+    ['500 with JSON', whole(500, error), 502],
+    ['503 with HTML', whole(503, '<h1>down</h1>', html), 502],
+    ['429', whole(429, error), 502],
+    ['401', whole(401, { error: 'Unauthorized' }), 400],
+    ['404', whole(404, { detail: 'Not Found' }), 400],
+    ['302', whole(302, '', { location: 'http://10.0.0.7/' }), 502],
+    ['200 with HTML', whole(200, '<h1>hi</h1>', html), 502],
+    ['200 with an error', whole(200, error), 502],
+    ['200 without a body', whole(200, ''), 502],
+    ['200 with half a JSON', whole(200, '{"choices": ['), 502],
+    ['bytes that are not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 502],
+  ])('become an error in the OpenAI format: %s', async (_, script, status) => {
     upstream.reply(script);
     const reply = await askFor(app, stream);
-    const text = await expectRefusal(reply, status, type, message);
-    expect(text).not.toMatch(/10\.0\.0\.7|CUDA|Error occurred/);
+    const type = status === 502 ? 'provider_error' : 'configuration_error';
+    expect(await expectRefusal(reply, status, type)).not.toMatch(/10\.0\.0\.7|CUDA|Error occurred/);
     expect(reply.headers.get('location')).toBeNull();
     expect(app.errors).toEqual([]);
   });

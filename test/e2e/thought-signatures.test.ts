@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import OpenAI from 'openai';
-import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources';
-import { clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import {
   events,
   type ScriptedUpstream,
@@ -15,8 +13,8 @@ import {
 const model = 'aion-labs/aion-3.5';
 const extra_content = { google: { thought_signature: 'c2lnbmVkLWNhbGw=' } };
 const call = { id: 'c1', type: 'function', function: { name: 'roll', arguments: '{}' }, extra_content };
-const question: ChatCompletionMessageParam = { role: 'user', content: 'Roll.' };
-const tools: ChatCompletionTool[] = [{ type: 'function', function: { name: 'roll', parameters: {} } }];
+const question = { role: 'user', content: 'Roll.' };
+const tools = [{ type: 'function', function: { name: 'roll', parameters: {} } }];
 
 const choice = (finish_reason: string | null, more: object) => ({
   choices: [{ index: 0, finish_reason, ...more }],
@@ -37,9 +35,6 @@ function replyTo(body: Readonly<Record<string, unknown>>): Buffer {
 
 let upstream: ScriptedUpstream;
 const gateways: GatewayUnderTest[] = [];
-const clientOf = ({ url }: GatewayUnderTest) =>
-  new OpenAI({ apiKey: clientKey, baseURL: `${url}/v1`, maxRetries: 0 });
-
 beforeAll(async () => {
   upstream = await startScriptedUpstream((socket, { body }) => socket.write(replyTo(body)));
   for (const adapter of ['openai', 'vllm'] as const)
@@ -51,50 +46,41 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** The rest of the loop: the call as it came, and its result. */
-const answered = (message: object): ChatCompletionMessageParam[] => [
-  question,
-  message as ChatCompletionMessageParam,
-  { role: 'tool', tool_call_id: 'c1', content: '4' },
-];
+/** The rest of the loop: the calls as they came, and their result. */
+const answered = (tool_calls: readonly object[]) => ({
+  model,
+  messages: [question, { role: 'assistant', tool_calls }, { role: 'tool', tool_call_id: 'c1', content: '4' }],
+  tools,
+});
+
+interface Message {
+  readonly content?: string | null;
+  readonly tool_calls?: readonly object[];
+}
+/** The message of a reply, or what its deltas say. */
+async function messagesOf(gateway: GatewayUnderTest, body: object, stream: boolean): Promise<Message[]> {
+  if (stream)
+    return (await gateway.stream(body)).events.flatMap(({ json }) => json.choices?.[0]?.delta ?? []);
+  return [
+    ((await (await gateway.post(body)).json()) as { choices: [{ message: Message }] }).choices[0].message,
+  ];
+}
 
 describe('the signature of a tool call', () => {
-  it('comes with a whole reply and goes back, with the adapter openai', async () => {
-    const client = clientOf(gateways[0]!);
-    const first = await client.chat.completions.create({ model, messages: [question], tools });
-    const { message } = first.choices[0]!;
-    expect(message.tool_calls).toEqual([call]);
-    const second = await client.chat.completions.create({ model, messages: answered(message), tools });
-    expect(second.choices[0]?.message.content).toBe('Four.');
-  });
-
-  it('comes with a stream and goes back, with the adapter openai', async () => {
-    const client = clientOf(gateways[0]!);
-    const stream = await client.chat.completions.create({ model, messages: [question], tools, stream: true });
-    const calls: object[] = [];
-    for await (const { choices } of stream) calls.push(...(choices[0]?.delta.tool_calls ?? []));
-    expect(calls).toEqual([{ ...call, index: 0 }]);
-    const message = { role: 'assistant', content: null, tool_calls: calls };
-    const again = await client.chat.completions.create({
-      model,
-      messages: answered(message),
-      tools,
-      stream: true,
-    });
-    const texts: string[] = [];
-    for await (const { choices } of again) texts.push(choices[0]?.delta.content ?? '');
-    expect(texts.join('')).toBe('Four.');
+  it.each([false, true])('comes and goes back with the adapter openai (stream: %s)', async stream => {
+    const gateway = gateways[0]!;
+    const first = await messagesOf(gateway, { model, messages: [question], tools }, stream);
+    const calls = first.flatMap(({ tool_calls = [] }) => tool_calls);
+    expect(calls).toEqual([stream ? { ...call, index: 0 } : call]);
+    const second = await messagesOf(gateway, answered(calls), stream);
+    expect(second.map(({ content }) => content ?? '').join('')).toBe('Four.');
   });
 
   it('neither comes nor goes with other adapters, and is named when it is dropped', async () => {
     const gateway = gateways[1]!;
-    const first = await clientOf(gateway).chat.completions.create({ model, messages: [question], tools });
-    expect(first.choices[0]?.message.tool_calls).toEqual([{ ...call, extra_content: undefined }]);
-    const reply = await gateway.post({
-      model,
-      messages: answered({ role: 'assistant', tool_calls: [call] }),
-      tools,
-    });
+    const [first] = await messagesOf(gateway, { model, messages: [question], tools }, false);
+    expect(first!.tool_calls).toEqual([{ ...call, extra_content: undefined }]);
+    const reply = await gateway.post(answered([call]));
     expect(reply.status).toBe(400);
     expect(reply.headers.get('x-ignored-parameters')).toBe('messages.tool_calls.extra_content');
   });
