@@ -31,19 +31,34 @@ const book = 'passthrough-usage';
 let upstream: ScriptedUpstream;
 let gateway: GatewayUnderTest;
 
-const configWith = (more: object): Partial<GatewayConfig> =>
-  ({
-    passthrough: ['/v1/embeddings', '/v1/rerank', '/v1/completions', '/v1/batches'].map(path => ({
-      path,
-      provider: 'upstream',
-      methods: ['GET', 'POST'],
-    })),
-    ...more,
-  }) as Partial<GatewayConfig>;
+const plans = {
+  tokens: { tokens_per_day: 20 },
+  money: { usd_per_month: '0.00005' },
+  cents: { usd_per_month: '0.05' },
+  soft: { usd_per_month: { limit: '0.05', hard: false } },
+  half: { usd_per_month: '0.5' },
+};
+type Plan = keyof typeof plans;
+const keyOf = (plan: string, at: number) => `sk-${plan}-${at}-0123456789`;
+/** Many of each plan, since a test of limits needs one that has used nothing. */
+const accounts = Object.keys(plans).flatMap(plan =>
+  Array.from({ length: 20 }, (_, at) => [`${plan}-${at}`, { plan, keys: [{ value: keyOf(plan, at) }] }]),
+);
+const config = {
+  passthrough: ['/v1/embeddings', '/v1/rerank', '/v1/completions', '/v1/batches'].map(path => ({
+    path,
+    provider: 'upstream',
+    methods: ['GET', 'POST'],
+  })),
+  plans,
+  accounts: { tester: { keys: [{ value: clientKey }] }, ...Object.fromEntries(accounts) },
+} as Partial<GatewayConfig>;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream(whole(200, {}));
-  gateway = await startGateway({ upstream, stages: ownStages(['ledger', { book }]), config: configWith({}) });
+  // It is used however often its upstream breaks off.
+  const provider = { breaker: { consecutive_failures: 0, failure_ratio: 1 } };
+  gateway = await startGateway({ upstream, provider, stages: ownStages(['ledger', { book }]), config });
 });
 const others: GatewayUnderTest[] = [];
 afterEach(async () => {
@@ -263,24 +278,30 @@ describe('a client that leaves a reply that is passed through', () => {
   });
 });
 
-const limited = async (plan: object, state?: StateStore): Promise<GatewayUnderTest> => {
-  const accounts = { tester: { plan: 'tested', keys: [{ value: clientKey }] } };
-  const config = configWith({ plans: { tested: plan }, accounts });
-  const other = await startGateway({ upstream, config, options: state ? { state } : {} });
-  others.push(other);
-  return other;
-};
+let used = 0;
+/** An account of this plan that has used nothing yet. */
+async function limited(plan: Plan, of = gateway) {
+  const authorization = `Bearer ${keyOf(plan, used++)}`;
+  const cost = () => of.metric('sluice_cost_usd_total');
+  const before_usd = await cost();
+  return {
+    headers: { authorization },
+    post: (body: object, path: string) => of.post(body, { path, headers: { authorization } }),
+    settled: () => until(() => of.gateway.inFlight === 0),
+    usd: async () => (await cost()) - before_usd,
+  };
+}
 
 describe('limits on tokens and money', () => {
-  it.each<[string, object, RegExp]>([
-    ['tokens', { tokens_per_day: 20 }, /^Daily token limit exceeded/],
-    ['money', { usd_per_month: '0.00006' }, /^Monthly spending limit exceeded/],
-  ])('refuse calls that are passed through once %s limit is used up', async (_, plan, message) => {
+  it.each<[Plan, RegExp]>([
+    ['tokens', /^Daily token limit exceeded/],
+    ['money', /^Monthly spending limit exceeded/],
+  ])('refuse calls that are passed through once the limit on %s is used up', async (plan, message) => {
     const other = await limited(plan);
     upstream.replyOnce(whole(200, embeddings({ prompt_tokens: 21, total_tokens: 21 })));
-    expect((await other.post({ model }, embed)).status).toBe(200);
-    await until(() => other.gateway.inFlight === 0);
-    const refused = await expectRefusal(await other.post({ model }, embed), 429, 'rate_limit_error');
+    expect((await other.post({ model }, embed.path)).status).toBe(200);
+    await other.settled();
+    const refused = await expectRefusal(await other.post({ model }, embed.path), 429, 'rate_limit_error');
     expect(refused).toMatch(message);
   });
 });
@@ -289,13 +310,13 @@ describe('hard limits on calls at once, of an account that has used nothing', ()
   const held =
     /^Rate limit exceeded: running requests have reserved what is left of the monthly spending limit\. Retry when/;
   /** How many of ten calls are admitted before one of them has ended; each then uses the same. */
-  const admitted = async (plan: object, path: string, body: object, state?: StateStore) => {
-    const other = await limited(plan, state);
+  const admitted = async (plan: Plan, path: string, body: object, of = gateway) => {
+    const other = await limited(plan, of);
     const waiting: { write(bytes: Buffer): unknown }[] = [];
     let refused = 0;
     upstream.reply(socket => waiting.push(socket));
     const calls = Array.from({ length: 10 }, async () => {
-      const response = await other.post({ model, ...body }, { path });
+      const response = await other.post({ model, ...body }, path);
       if (response.status === 200) return response.arrayBuffer();
       refused++;
       expect(response.headers.get('retry-after-ms')).toBe('1000');
@@ -305,32 +326,20 @@ describe('hard limits on calls at once, of an account that has used nothing', ()
     const usage = { prompt_tokens: 10, completion_tokens: 5000, total_tokens: 5010 };
     for (const socket of waiting) socket.write(whole(200, { model, choices: [], usage }));
     await Promise.all(calls);
-    await until(() => other.gateway.inFlight === 0);
+    await other.settled();
     upstream.reply(whole(200, {}));
-    return { count: waiting.length, usd: await other.metric('sluice_cost_usd_total'), other };
+    return { count: waiting.length, usd: await other.usd(), other };
   };
 
-  it.each<[string, object, string, object, number]>([
+  it.each<[string, Plan, string, object, number]>([
     // A completion may cost 0.197 dollars: two of them fit, and one has what is left.
-    ['the most that a completion may cost', { usd_per_month: '0.5' }, '/v1/completions', {}, 3],
-    ['all of a limit that is less than that', { usd_per_month: '0.05' }, '/v1/completions', {}, 1],
-    ['the price of the bytes of what is only read', { usd_per_month: '0.05' }, '/v1/embeddings', {}, 10],
+    ['the most that a completion may cost', 'half', '/v1/completions', {}, 3],
+    ['all of a limit that is less than that', 'cents', '/v1/completions', {}, 1],
+    ['the price of the bytes of what is only read', 'cents', '/v1/embeddings', {}, 10],
     // A long text may cost 0.015 dollars.
-    [
-      'the price of many bytes of it',
-      { usd_per_month: '0.05' },
-      '/v1/embeddings',
-      { input: 'x'.repeat(10_000) },
-      4,
-    ],
-    ['nothing of what only stores', { usd_per_month: '0.05' }, '/v1/batches', {}, 10],
-    [
-      'no more than an estimate if they are not hard',
-      { usd_per_month: { limit: '0.05', hard: false } },
-      '/v1/completions',
-      {},
-      10,
-    ],
+    ['the price of many bytes of it', 'cents', '/v1/embeddings', { input: 'x'.repeat(10_000) }, 4],
+    ['nothing of what only stores', 'cents', '/v1/batches', {}, 10],
+    ['no more than an estimate if they are not hard', 'soft', '/v1/completions', {}, 10],
   ])('reserve %s', async (_, plan, path, body, count) => {
     expect(await admitted(plan, path, body)).toMatchObject({ count });
   });
@@ -343,17 +352,19 @@ describe('hard limits on calls at once, of an account that has used nothing', ()
       knownStatuses: () => [],
       close: async () => {},
     };
-    const { count } = await admitted({ usd_per_month: '0.05' }, '/v1/completions', {}, state);
+    const later = await startGateway({ upstream, config, options: { state } });
+    others.push(later);
+    const { count } = await admitted('cents', '/v1/completions', {}, later);
     expect(count).toBe(1);
   });
 
   it('give back what a call has not used', async () => {
-    const { other, usd } = await admitted({ usd_per_month: '0.05' }, '/v1/completions', {});
+    const { other, usd } = await admitted('cents', '/v1/completions', {});
     expect(usd).toBeCloseTo(0.03003, 5);
     upstream.replyOnce(whole(200, { usage: { prompt_tokens: 1, completion_tokens: 5000 } }));
-    expect((await other.post({ model }, { path: '/v1/completions' })).status).toBe(200);
-    await until(() => other.gateway.inFlight === 0);
-    const refused = await other.post({ model }, { path: '/v1/completions' });
+    expect((await other.post({ model }, '/v1/completions')).status).toBe(200);
+    await other.settled();
+    const refused = await other.post({ model }, '/v1/completions');
     expect(await expectRefusal(refused, 429, 'rate_limit_error')).toMatch(/^Monthly spending limit exceeded/);
   });
 });
@@ -380,33 +391,31 @@ describe('a call that hides what it uses', () => {
       thenReset(streamHead(), chunk(events(said))),
     ],
   ])('%s has used up its limit nevertheless', async (_, body, reply) => {
-    const other = await limited({ usd_per_month: '0.00005' });
+    const other = await limited('money');
     upstream.replyOnce(reply);
     const path = '/v1/completions';
-    const response = await other.post({ model, prompt: text, ...body }, { path });
+    const response = await other.post({ model, prompt: text, ...body }, path);
     expect(response.status).toBe(200);
     await response.arrayBuffer().catch(() => {});
-    await until(() => other.gateway.inFlight === 0);
-    const refused = await expectRefusal(await other.post({ model }, { path }), 429, 'rate_limit_error');
+    await other.settled();
+    const refused = await expectRefusal(await other.post({ model }, path), 429, 'rate_limit_error');
     expect(refused).toMatch(/^Monthly spending limit exceeded/);
-    expect(await other.metric('sluice_cost_usd_total')).toBeLessThan(0.002);
+    expect(await other.usd()).toBeLessThan(0.002);
   });
 
   it.each([
     ['before the reply', '', /^$/],
     ['in a stream, before its usage', streamHead() + chunk(events(said)).toString(), /river/],
   ])('by leaving %s has used up its limit nevertheless', async (_, begun, seen) => {
-    const other = await limited({ usd_per_month: '0.00005' });
+    const other = await limited('money');
     const asked = upstream.requests.length;
     upstream.replyOnce(pieces([begun]));
-    const client = new RawConnection(other.url);
-    client.write(requestOf({ model, prompt: text, stream: true }, '/v1/completions'));
+    const client = new RawConnection(gateway.url);
+    client.write(requestOf({ model, prompt: text, stream: true }, '/v1/completions', other.headers));
     await until(() => upstream.requests.length > asked && seen.test(client.text));
     client.destroy();
-    await until(
-      async () => (await other.metric('sluice_requests_total', { end_reason: 'client_gone' })) === 1,
-    );
-    await expectRefusal(await other.post({ model }, { path: '/v1/completions' }), 429, 'rate_limit_error');
+    await other.settled();
+    await expectRefusal(await other.post({ model }, '/v1/completions'), 429, 'rate_limit_error');
   });
 
   it('with a form pays for the model that the form names, also behind its file', async () => {
@@ -430,7 +439,7 @@ describe('a call that hides what it uses', () => {
 });
 
 it('counts tokens, cost and the operation of what is passed through in the metrics', async () => {
-  const other = await startGateway({ upstream, config: configWith({}) });
+  const other = await startGateway({ upstream, config });
   others.push(other);
   upstream.replyOnce(whole(200, embeddings({ prompt_tokens: 21, total_tokens: 21 })));
   await (await other.post({ model }, embed)).text();
