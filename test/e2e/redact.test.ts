@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { redact } from '../../src/index.ts';
-import { chainOf, post } from '../support/chain-app.ts';
-import { closeApps, startApp } from '../support/express-app.ts';
+import { closeApps } from '../support/express-app.ts';
 import { ask, type ClientJson, type ClientStream } from '../support/gateway-under-test.ts';
 import { closeHealthy, hostileSetting } from '../support/hostile-setting.ts';
 import { chunk, events, lastChunk, streamHead, whole } from '../support/scripted-upstream.ts';
@@ -127,22 +125,5 @@ describe('redact', () => {
       { role: 'system', content: [{ type: 'text', text: 'You are [email].' }] },
       { role: 'user', content: 'My card is [credit_card], and I am [email]' },
     ]);
-  });
-
-  it('masks what an application behind a chain receives', async () => {
-    const seen: unknown[] = [];
-    const app = await startApp(app =>
-      app.use(chainOf([redact({ where: 'requests' })], { open: true }), (request, response) => {
-        let text = '';
-        request.on('data', (bytes: Buffer) => (text += bytes));
-        request.on('end', () => {
-          seen.push(request.body ?? JSON.parse(text));
-          response.json({ choices: [{ message: { content: secret }, finish_reason: 'stop' }] });
-        });
-      }),
-    );
-    const reply = await post(`${app.url}/v1/chat/completions`, ask(`I am ${secret}`));
-    expect(await reply.text()).toContain(secret);
-    expect(seen).toMatchObject([{ messages: [{ role: 'user', content: 'I am [email]' }] }]);
   });
 });
