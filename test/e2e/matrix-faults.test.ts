@@ -231,11 +231,7 @@ matrix(
       also: ({ client }) => expect(client.text).not.toContain('gpu-7'),
     },
   ],
-  {
-    server: { stream_commit_ms: 50, keepalive_ms: 100 },
-    chain: { stream_commit_ms: 50, keepalive_ms: 100 },
-    providers: [steady],
-  },
+  { server: { stream_commit_ms: 50, keepalive_ms: 100 }, providers: [steady] },
 );
 
 /** A client that has the first part of a stream before the upstream says the rest. */
@@ -290,7 +286,7 @@ matrix(
       also: ({ client }) => expect(client.text).not.toContain('keep-alive'),
     },
   ],
-  { server: { keepalive_ms: 0 }, chain: { keepalive_ms: 0 } },
+  { server: { keepalive_ms: 0 } },
 );
 
 const large = `data: {"x":"${'x'.repeat(90_000)}`;

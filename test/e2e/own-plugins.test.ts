@@ -36,12 +36,6 @@ const noting = (seen: string[]) =>
     }),
   });
 
-/** Message of what a stage threw, in the fields of a line of the log. */
-const messageIn = (fields: unknown): string => {
-  const { err } = fields as { err?: Error };
-  return String((err?.cause as Error | undefined)?.message ?? err?.message ?? JSON.stringify(fields));
-};
-
 async function chatThrough(...given: Parameters<typeof mountable>) {
   const gateway = await mountable(...given);
   const app = await startApp(app => void app.use(gateway));
@@ -69,12 +63,6 @@ describe('an adapter whose reply cannot be meant', () => {
   const chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] };
 
   it.each<[string, object, object]>([
-    ['no choices', { choices: [] }, { choices: 'none' }],
-    [
-      'the finish_reason "end"',
-      { choices: [{ ...choice, finish_reason: 'end' }] },
-      { choices: [{ ...chunk.choices[0], finish_reason: 'end' }] },
-    ],
     [
       'the prompt_tokens 1.5',
       { choices: [choice], usage: usageOf(1.5, 2) },
@@ -131,57 +119,31 @@ describe('the option adapters of createGateway', () => {
 });
 
 describe("a stage's own metrics", () => {
-  /** Counts requests by the word in a header, of which clients may send any. */
   const counting = defineStage({
     name: 'counting',
-    schema: z.strictObject({}),
     create(_options, { metrics }) {
-      const words = metrics.counter({ name: 'words_total', help: 'Words.', labels: ['word'], max_series: 3 });
-      const sizes = metrics.histogram({ name: 'word_length', help: 'Their length.', buckets: [2, 5] });
-      return {
-        onHeaders({ headers }) {
-          const word = String(headers['x-word']);
-          words.inc({ [String(headers['x-label'] ?? 'word')]: word } as { word: string });
-          sizes.observe(word.length);
-        },
-      };
+      const words = metrics.counter({ name: 'words_total', help: 'Words.', labels: ['word'], max_series: 1 });
+      return { onHeaders: ({ headers }) => words.inc(JSON.parse(String(headers['x-labels']))) };
     },
   });
 
-  it('appear in /metrics with bounded series, and a label that is not declared fails the request', async () => {
-    const log: string[] = [];
-    const note = (fields: unknown) => void log.push(messageIn(fields));
-    const gateway = await mountable(
-      simulator,
-      {},
-      {
-        stages: ['error-envelope', 'auth', counting()],
-        log: { error: note, warn: note, info: note, debug: note },
-      },
-    );
-    const app = await startApp(app => {
-      app.get('/metrics', async (_request, response) => void response.send(await gateway.registry.metrics()));
-      app.use(gateway);
-    });
-    const models = (headers: Record<string, string>) => fetch(`${app.url}/v1/models`, { headers });
-    for (const word of ['a', 'b', 'c', 'd', 'efghij', 'a']) await models({ 'x-word': word });
-    const metrics = await (await fetch(`${app.url}/metrics`)).text();
-    expect(metrics.split('\n').filter(line => line.startsWith('sluice_counting_'))).toEqual([
+  it('appear in its registry with bounded series, and a label that is not declared fails the request', async () => {
+    const { log, lines } = capturedLog();
+    const gateway = await mountable(simulator, {}, { stages: ['error-envelope', 'auth', counting()], log });
+    const app = await startApp(app => app.use(gateway));
+    const models = (labels: object) =>
+      fetch(`${app.url}/v1/models`, { headers: { 'x-labels': JSON.stringify(labels) } });
+    for (const word of ['a', 'b', 'c', 'a']) await models({ word });
+    const metrics = (await gateway.registry.metrics()).split('\n');
+    expect(metrics.filter(line => line.startsWith('sluice_counting_'))).toEqual([
       'sluice_counting_words_total{word="a"} 2',
-      'sluice_counting_words_total{word="b"} 1',
-      'sluice_counting_words_total{word="c"} 1',
       'sluice_counting_words_total{word="_other"} 2',
-      'sluice_counting_word_length_bucket{le="2"} 5',
-      'sluice_counting_word_length_bucket{le="5"} 5',
-      'sluice_counting_word_length_bucket{le="+Inf"} 6',
-      'sluice_counting_word_length_sum 11',
-      'sluice_counting_word_length_count 6',
     ]);
-    const reply = await models({ 'x-word': 'a', 'x-label': 'day' });
+    const reply = await models({ day: 'a' });
     expect(reply.status).toBe(502);
     expect(await reply.text()).not.toContain('day');
     const sentence = "metric sluice_counting_words_total: there is no label 'day'; declared are: word";
-    await until(() => log.includes(sentence));
+    await until(() => JSON.stringify(lines).includes(sentence));
   });
 });
 
@@ -205,9 +167,6 @@ describe('plugins in code that cannot be used', () => {
     expect(await mistakes({ stages: [validation()] })).toEqual([
       'options.stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }; a stage of your own that replaces auth says authenticates: true in defineStage',
     ]);
-    expect(await mistakes({ stages: ['rate-limit', auth()] })).toEqual([
-      'options.stages[0]: must come after auth, which finds the account that is limited',
-    ]);
     expect(await mistakes({ stages: [auth({ accounts: {} })] })).toEqual([
       'options.stages[0].auth.accounts: belongs to accounts, at the top level',
     ]);
@@ -227,9 +186,6 @@ describe('plugins in code that cannot be used', () => {
     expect(await mistakes({ stages: [named('auth')(), named('a')(), named('a')()] })).toEqual([
       'options.stages[0]: the name auth is taken by a built-in stage; give this one another name',
       'options.stages[2]: the name a is taken by another stage of the list; give one of them another name',
-    ]);
-    expect(await mistakes({ stages: [auth(), 'auth'] })).toEqual([
-      'options.stages[1]: the stage auth is listed twice',
     ]);
     const adapter = (name: string, schema = z.strictObject({})) =>
       defineProvider({ name, schema, create: () => openAiAdapter({ providerName: 'x' }) });

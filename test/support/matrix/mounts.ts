@@ -17,12 +17,13 @@ export type MountName = (typeof mountNames)[number];
 
 /** In what the gateways of a matrix differ from the example configuration. */
 export interface MatrixSetting {
+  /** Holds for the chain as well, whose options have the same names. */
   readonly server?: GatewayOverrides['server'];
   /** Fields of each provider, in order. */
   readonly providers?: readonly Readonly<Record<string, unknown>>[];
   readonly adapter?: GatewayOverrides['adapter'];
   readonly model?: GatewayOverrides['model'];
-  /** Of the chain: what stands in `server` and at the provider for the others. */
+  /** Of the chain: what stands at the provider for the others. */
   readonly chain?: ChainOptions;
   readonly config?: Partial<GatewayConfig>;
   /** Stages of the tests' own, by their file: before or behind the built-in ones. */
@@ -75,7 +76,10 @@ const open: Readonly<Record<MountName, (setting: MatrixSetting, parts: Parts) =>
     return closedWith(await startApp(app => app.use(gateway)), () => gateway.close(0));
   },
 
-  async chain({ chain, first = [], last = [] }, { book, log, registry, state, upstreams: [upstream] }) {
+  async chain(
+    { server, chain, first = [], last = [] },
+    { book, log, registry, state, upstreams: [upstream] },
+  ) {
     const stages = [ledger({ book }), ...(await loaded(first)), ...allStages(), ...(await loaded(last))];
     const handler = chainOf(stages, {
       ...limited,
@@ -84,6 +88,7 @@ const open: Readonly<Record<MountName, (setting: MatrixSetting, parts: Parts) =>
       state,
       responses: { from_chat: true },
       messages: { from_chat: true },
+      ...(server as ChainOptions),
       ...chain,
     });
     return closedWith(await startApp(app => app.use(handler, proxyTo(upstream!, new Agent()))), () =>
