@@ -1,20 +1,88 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { AuthenticationError } from 'openai';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
-import { type ExampleProcess, stopExamples } from '../support/example-process.ts';
+import { requestOf } from '../support/chain-connection.ts';
+import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
-import { type Host, hosts, startHosts } from '../support/hosts.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
+
+/** A Node framework with the gateway in it, as a program that prints its address. */
+interface Host {
+  readonly name: string;
+  /** Arguments of `node`. */
+  readonly program: readonly string[];
+  /** Where the gateway's paths begin; '' unless they are below a path. */
+  readonly mount: string;
+  /** Who answers paths below /v1 that the gateway does not have. */
+  readonly unknown: 'gateway' | 'application';
+  /** What the application's own error looks like; undefined if a program without a framework has no way to say. */
+  readonly broken?: RegExp;
+  /** Set if the host compresses replies that are not streams. */
+  readonly compresses?: true;
+}
+
+const config = fileURLToPath(new URL('../../examples/sidecar/sluice.yaml', import.meta.url));
+const express = {
+  mount: '',
+  unknown: 'application',
+  broken: /<pre>Error: an error of the application/,
+  compresses: true,
+} as const;
+
+const hosts: readonly Host[] = [
+  { name: 'Express 5', program: ['examples/mounted/server.ts'], ...express },
+  {
+    name: 'Express 4',
+    program: ['--import=./test/support/express-4.ts', 'examples/mounted/server.ts'],
+    ...express,
+  },
+  {
+    name: 'node:http',
+    program: ['examples/hosts/node-http.ts', config],
+    mount: '',
+    unknown: 'application',
+  },
+  {
+    name: 'Fastify',
+    program: ['examples/hosts/fastify.ts', config],
+    mount: '',
+    unknown: 'gateway',
+    broken: /"message":"an error of the application"/,
+  },
+  {
+    name: 'Koa',
+    program: ['examples/hosts/koa.ts', config],
+    mount: '',
+    unknown: 'application',
+    broken: /^Internal Server Error$/,
+  },
+  {
+    name: 'Hono',
+    program: ['examples/hosts/hono.ts', config],
+    mount: '',
+    unknown: 'application',
+    broken: /^Internal Server Error$/,
+  },
+  {
+    name: 'Next.js, an API route',
+    program: ['test/support/next-pages.ts'],
+    mount: '/api',
+    unknown: 'gateway',
+  },
+];
 
 let simulator: Simulator;
 let running: ReadonlyMap<Host, ExampleProcess>;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  running = await startHosts(simulator.url, clientKey);
+  const environment = { UPSTREAM_URL: simulator.url, DEMO_KEY: clientKey, SLUICE_CONFIG: config, PORT: '0' };
+  const started = hosts.map(async host => [host, await startExample(host.program, environment)] as const);
+  running = new Map(await Promise.all(started));
 });
 
 afterAll(async () => {
@@ -24,13 +92,8 @@ afterAll(async () => {
 
 const endless = '[[sim:tokens=endless reasoning_tokens=1 tps=50]]';
 /** A request as bytes. */
-const askedOf = (path: string, body: object, key = clientKey) => {
-  const text = JSON.stringify(body);
-  return (
-    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\naccept-encoding: gzip\r\n` +
-    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
-  );
-};
+const askedOf = (path: string, body: object, key = clientKey) =>
+  requestOf(body, path, { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' });
 
 describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', (_, host) => {
   const chatPath = `${host.mount}/v1/chat/completions`;
