@@ -28,6 +28,9 @@ const running = { stream_options: { continuous_usage_stats: true } };
 const beginsInside = { models: [{ ...reasoner!, starts_in_reasoning: true }] };
 const defaults = () => defaultStages.map(stage => stage());
 
+/** For options that are not about streams. */
+const fixtures = streamFixtures.slice(0, 3);
+
 const never = 1_000_000_000_000;
 const limited: ContractOptions = {
   plans: {
@@ -43,25 +46,27 @@ const limited: ContractOptions = {
 };
 
 const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
-  ['error-envelope with the fields of OpenAI', errorEnvelope({ openai_fields: true })],
+  ['error-envelope with the fields of OpenAI', errorEnvelope({ openai_fields: true }), { fixtures }],
   [
     'auth with accounts of its own and a bare key',
     auth({ accounts: { own: { keys: [{ value: 'a-key-of-its-own' }] } }, x_api_key: true }),
-    { headers: { 'x-api-key': 'a-key-of-its-own' } },
+    { headers: { 'x-api-key': 'a-key-of-its-own' }, fixtures },
   ],
   [
     'validation that clamps and names what it ignores',
     validation({ max_tokens_above_cap: 'clamp' }),
-    { request: { max_tokens: 1_000_000, unknown: { top_k: 40 } } },
+    { request: { max_tokens: 1_000_000, unknown: { top_k: 40 } }, fixtures },
   ],
   ['rate-limit with every limit', [auth(), rateLimit()], limited],
   [
     'rate-limit in a dry run, over its limits',
     rateLimit({ dry_run: true, limits: { requests_per_minute: 1 } }),
+    { fixtures },
   ],
   [
     'request-rewrite with parameters to set',
     requestRewrite({ set: { top_p: 0.95 }, forward_metadata: true }),
+    { fixtures },
   ],
   ['reasoning-split that keeps whitespace', reasoningSplit({ trim: false })],
   [

@@ -40,6 +40,8 @@ export class AdapterSetting {
   readonly adapter: Adapter;
   readonly definition: AnyProviderDefinition;
   readonly contract: AdapterContract;
+  /** How many events with the same parts have been malformed. */
+  readonly malformed = new Map<string, number>();
   /** What runs now. */
   #place: Place | undefined;
   #isTimed = false;

@@ -1,7 +1,7 @@
 import { isObject } from '../../json-object.ts';
 
 /** Deeper than `JSON.stringify` can write, although `JSON.parse` can read it. */
-const levels = 20_000;
+const levels = 6_000;
 const deep_mark = '\0deep';
 const deep_text = `${'['.repeat(levels)}${']'.repeat(levels)}`;
 

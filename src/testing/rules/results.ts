@@ -20,6 +20,8 @@ export async function checkCuts(setting: Setting, { name, whole, cuts, uncut }: 
   }
   // What is estimated beside a partial figure may be rounded in other places.
   const usage = given.usageIsPartial ? undefined : uncut.usage;
+  // Without a transformer nothing sees the cuts.
+  if (!setting.stages.some(({ onStream }) => onStream)) return;
   for (const arrival of cuts) {
     const result = resultOf(await readWhole(setting, name, arrival));
     const found = differenceOf(uncut, result, true) ?? usageDifference(usage, result.usage);

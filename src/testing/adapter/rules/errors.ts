@@ -5,6 +5,7 @@ import { ContractError } from '../../contract-error.ts';
 import type { AdapterErrorFixture, ShownError } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';
 import { mutationsOf } from '../mutations.ts';
+import { inBatches, long_text } from './nonsense.ts';
 
 const textOf = (body: unknown): string => (typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
 
@@ -32,10 +33,11 @@ export function checkError(setting: AdapterSetting, error: AdapterErrorFixture):
 export function checkErrorReplies(setting: AdapterSetting): void {
   const own = (setting.contract.errors ?? []).filter(({ body }) => typeof body === 'object');
   for (const { name, body } of [{ name: 'an error reply', body: { error: { message: 'x' } } }, ...own]) {
-    for (const [change, text] of mutationsOf(body)) {
+    inBatches(setting, mutationsOf(body), ([change, text]) => {
       const place = { fixture: name, cut: `body, ${change}` };
-      for (const status of [400, 429, 500]) errorReply(setting, place, status, text, {});
-    }
+      const statuses = text.length > long_text ? [400] : [400, 429, 500];
+      for (const status of statuses) errorReply(setting, place, status, text, {});
+    });
   }
   for (const body of ['', '<html></html>', '{"error'])
     errorReply(setting, { fixture: 'an error reply', cut: JSON.stringify(body) }, 503, body, {});

@@ -11,6 +11,7 @@ import {
   withoutIds,
 } from '../meaning.ts';
 import { chunkFault, replyFault } from '../shape.ts';
+import { inBatches } from './nonsense.ts';
 
 /** The stream means what the fixture says, in canonical chunks. */
 export function checkStream(setting: AdapterSetting, fixture: AdapterFixture): void {
@@ -134,7 +135,7 @@ export function checkTruncation(setting: AdapterSetting, fixture: AdapterFixture
   if (stream === undefined) return;
   const bytes = Buffer.from(stream);
   const whole = meaningOfReply(fixture);
-  for (const at of endsIn(bytes)) {
+  inBatches(setting, endsIn(bytes), at => {
     const place = { fixture: name, cut: `broken off at byte ${at} of ${bytes.length}` };
     const { chunks, fault } = setting.read(place, [bytes.subarray(0, at)]);
     const got = meaningOf(chunks);
@@ -148,7 +149,7 @@ export function checkTruncation(setting: AdapterSetting, fixture: AdapterFixture
       const problem = `says something else when the stream breaks off: ${invented.what}`;
       throw setting.breach('truncation', place, problem, invented);
     }
-  }
+  });
 }
 
 /** Where a stream may break off: around every line end, and at every seventh byte of the long lines between. */
