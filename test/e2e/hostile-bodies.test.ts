@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CountingUpstream } from '../support/counting-upstream.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
@@ -19,7 +19,6 @@ const body_bytes = 16 * 1024 * 1024;
 
 const values = /^The request body has more than the 300000 values accepted\.$/;
 const keys = /^The request body has more than the 150000 keys accepted\.$/;
-const either = /^The request body has more than the \d+ (?:keys|values) accepted\.$/;
 const notJson = /^The request body is not valid JSON/;
 const expands = /^The request body decompresses to more than the \d+ bytes accepted of \d+ bytes of /;
 const tooLong = /context window/;
@@ -84,14 +83,8 @@ type Bodies = Readonly<Record<string, readonly [says: RegExp | undefined, make: 
 const chat: Bodies = {
   // Where they stand makes no difference: they are counted before the body is parsed.
   'empty objects': [values, () => filled(messages, '{},', ']}')],
-  numbers: [values, () => filled(messages, '1,', ']}')],
-  nulls: [values, () => filled(`${chatHead},"x":[`, 'null,', ']}')],
-  'arrays of arrays': [values, () => filled(`${chatHead},"x":[`, '[[[]],[]],', ']}')],
-  texts: [values, () => filled(`${chatHead},"stop":[`, '"a",', ']}')],
-  'keys at the top': [keys, () => filled(`${chatHead},`, key, '}')],
   'keys of a tool schema': [keys, () => filled(schema, key, '}}}]}')],
   'one key again and again': [keys, () => filled(`${chatHead},`, '"a":1,', '}')],
-  'messages again and again': [either, () => filled(`{${model},`, `"messages":[${user.slice(0, -1)}],`, '}')],
   '16 MiB of [': [values, () => Buffer.alloc(body_bytes, '[')],
   '16 MiB of {"a":': [keys, () => filled('', '{"a":', '')],
   // Below those limits.
@@ -99,55 +92,28 @@ const chat: Bodies = {
     /^messages\[0\]\.role: /,
     () => counted(messages, '{},', ']}', 100_000),
   ],
-  '290,000 tools that are nothing': [
-    /^tools\[0\]: /,
-    () => counted(`${chatHead},"tools":[`, '{},', ']}', 290_000),
-  ],
-  '290,000 tool_calls that are nothing': [
-    /^messages\[0\]\.tool_calls\[0\]/,
-    () => counted(assistant('"tool_calls":['), '{},', ']}]}', 290_000),
-  ],
-  '290,000 parts that are nothing': [
-    /^messages\[0\]\.content\[0\]/,
-    () => counted(message('"content":['), '{},', ']}]}', 290_000),
-  ],
   '70,000 valid messages': [answered, () => counted(messages, user, ']}', 70_000)],
   '70,000 valid messages and one that is not': [
     /^messages\[70000\]: /,
     () => counted(messages, at => (at < 70_000 ? user : '1,'), ']}', 70_001),
   ],
-  '70,000 valid content parts': [
-    answered,
-    () => counted(message('"content":['), '{"type":"text","text":"a"},', ']}]}', 70_000),
-  ],
   '142,000 unknown fields': [
     /^more than the 1000 unknown parameters accepted/,
     () => counted(`${chatHead},`, key, '}', 142_000),
-  ],
-  '142,000 keys of metadata': [
-    /^metadata: must have at most 16 keys/,
-    () => counted(`${chatHead},"metadata":{`, key, '}}', 142_000),
   ],
   '142,000 keys of logit_bias': [
     answered,
     () => counted(`${chatHead},"logit_bias":{`, at => `"${at * 20_011}":1,`, '}}', 142_000),
   ],
   '142,000 keys of a tool schema': [answered, () => counted(schema, key, '}}}]}', 142_000)],
-  '148,000 keys of as many shapes': [
-    answered,
-    () => counted(`${chatHead},"x":[`, at => `{"k${at}":1},`, ']}', 148_000),
-  ],
   '150,000 levels in tools': [
     /^tools: is nested more than 256 levels/,
     () => Buffer.from(`${chatHead},"tools":${'['.repeat(150_000)}${']'.repeat(150_000)}}`),
   ],
   'a text of words': [tooLong, () => filled(message('"content":"'), 'words ', '"}]}')],
-  'a text without spaces': [tooLong, () => filled(message('"content":"'), 'x', '"}]}')],
   'a text of ideographs': [tooLong, () => filled(message('"content":"'), '語', '"}]}')],
   // A letter between them, since a run of quotes has few tokens.
   'quotes, escaped': [tooLong, () => filled(message('"content":"'), raw`\"a`, '"}]}')],
-  'letters, escaped': [tooLong, () => filled(message('"content":"'), raw`\u0041`, '"}]}')],
-  'half characters, escaped': [tooLong, () => filled(message('"content":"'), raw`\ud83c`, '"}]}')],
   'a name of a model': [
     /^model: unknown model/,
     () => filled('{"messages":[{"role":"user","content":"a"}],"model":"', 'm', '"}'),
@@ -158,7 +124,6 @@ const chat: Bodies = {
     answered,
     () => filled(`${chatHead},"x":[`, `0.${'123456789'.repeat(78)}e-290,`, ']}'),
   ],
-  'numbers with large exponents': [answered, () => filled(`${chatHead},"x":[`, `1e${'9'.repeat(60)},`, ']}')],
   'arguments that are 16 MiB of [': [
     /^messages/,
     () =>
@@ -179,11 +144,6 @@ const chat: Bodies = {
 const responses: Bodies = {
   'input items that are empty objects': [values, () => filled(input, '{},', ']}')],
   '290,000 items that are nothing': [/^input\[0\]/, () => counted(input, '{},', ']}', 290_000)],
-  '142,000 unknown fields of reasoning': [
-    /^reasoning: more than the 1000 unknown/,
-    () => counted(`{${model},"input":"Hello","reasoning":{`, key, '}}', 142_000),
-  ],
-  '70,000 valid items': [answered, () => counted(input, user, ']}', 70_000)],
   '70,000 parts of an assistant': [
     answered,
     () =>
@@ -216,11 +176,8 @@ const fast = (bytes: Buffer): Buffer =>
 /** By their encoding and what is in them. */
 const compressed: Bodies = {
   'gzip of tools': [expands, () => gzipSync(bomb())],
-  'x-gzip of tools': [expands, () => gzipSync(bomb())],
-  'deflate of tools': [expands, () => deflateSync(bomb())],
   'br of tools': [expands, () => fast(bomb())],
   'gzip of spaces': [expands, () => gzipSync(spaces())],
-  'br of spaces': [expands, () => fast(spaces())],
   'gzip of a mebibyte of tools': [values, () => gzipSync(bomb(1024 * 1024))],
 };
 

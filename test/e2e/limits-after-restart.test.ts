@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { DiskQueue } from '../../src/stores/ledger/disk-queue.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -14,22 +13,14 @@ const other = 'aion-labs/aion-3.0';
 const usage = { prompt_tokens: 60, completion_tokens: 30, total_tokens: 90 };
 const cost_nano_usd = 60 * 3000 + 30 * 6000;
 
-let postgres: PostgresServer;
 let upstream: ScriptedUpstream;
 let place: RecordsPlace;
 let gateway: GatewayUnderTest | undefined;
-let databases = 0;
 
 beforeAll(async () => {
-  [postgres, upstream] = await Promise.all([
-    startPostgres(),
-    startScriptedUpstream(whole(200, completion('Hello.', {}, { usage }))),
-  ]);
-}, 60_000);
-afterAll(async () => {
-  await upstream.close();
-  await postgres.stop();
+  upstream = await startScriptedUpstream(whole(200, completion('Hello.', {}, { usage })));
 });
+afterAll(() => upstream.close());
 afterEach(async () => {
   await gateway?.close();
   gateway = undefined;
@@ -54,12 +45,9 @@ const status = async (asked = model): Promise<number> => {
   return response.status;
 };
 
-describe.each([
-  ['SQLite', () => recordsPlace()],
-  ['Postgres', async () => recordsPlace(await postgres.createDatabase(`restart_${++databases}`))],
-] as const)('limits after a restart, with the ledger in %s', (_, newPlace) => {
+describe('limits after a restart', () => {
   beforeEach(async () => {
-    place = await newPlace();
+    place = await recordsPlace();
   });
 
   it("include the day's earlier usage and refuse what exceeds it", async () => {

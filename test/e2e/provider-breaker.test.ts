@@ -5,7 +5,6 @@ import {
   askedOf,
   expectAnswerOf,
   expectNothing,
-  goodAnswer,
   openProviders,
 } from '../support/failover-setting.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -60,52 +59,12 @@ describe('the circuit breaker of a provider', () => {
     ]).toEqual([1, 1, 1]);
   });
 
-  it('probes with one request at first and sends the others elsewhere', async () => {
-    const { books, clock } = await openPair();
-    books.upstream.reply(no);
-    for (let count = 0; count < 3; count++) await books.send(false);
-    const waiting: (() => void)[] = [];
-    books.upstream.reply((socket, { body }) =>
-      waiting.push(() => socket.write(goodAnswer(1, body.stream === true))),
-    );
-    clock.advance(breaker.open_ms);
-    expect(await stateOf(books)).toBe('half_open');
-    const crowd = Array.from({ length: 20 }, () => books.send(true));
-    await until(() => books.upstreams[1]!.requests.length === 3 + 19);
-    expect(waiting.length).toBe(1);
-    expect(await stateOf(books)).toBe('half_open');
-    waiting[0]!();
-    const providers = (await Promise.all(crowd)).map(({ outcome }) => outcome.provider);
-    expect(providers.filter(provider => provider === 'upstream').length).toBe(1);
-  });
-
-  it('stays open when the probe fails', async () => {
-    const { books, clock } = await openPair();
-    books.upstream.reply(no);
-    for (let count = 0; count < 3; count++) await books.send(false);
-    clock.advance(breaker.open_ms);
-    expect(await stateOf(books)).toBe('half_open');
-    expectAnswerOf(2, await books.send(false), ['upstream: status']);
-    expect(await stateOf(books)).toBe('open');
-    expect(await changes(books, 'open')).toBe(2);
-  });
-
   it('opens after streams that break off in their middle', async () => {
     const { books } = await openPair();
     books.upstream.reply(thenReset(streamHead(), chunk(events(said('Once')))));
     for (let count = 0; count < 3; count++)
       expect((await books.send(true)).outcome.end_reason).toBe('upstream_failed');
     expect(await stateOf(books)).toBe('open');
-  });
-
-  it.each([
-    ['refuses requests', whole(400, { error: { message: 'no' } })],
-    ['is at its limit', whole(429, { error: { message: 'no' } }, { 'retry-after': '0' })],
-  ])('stays closed for a provider that %s', async (_, script) => {
-    const books = await openProviders(1, { provider: { breaker } });
-    books.upstream.reply(script);
-    for (let count = 0; count < 6; count++) await books.send(false);
-    expect(await stateOf(books)).toBe('closed');
   });
 
   it('stays closed when clients leave', async () => {

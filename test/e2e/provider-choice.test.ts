@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { allWell, answering, askedOf, goodAnswer, openProviders } from '../support/failover-setting.ts';
+import { allWell, answering, askedOf, openProviders } from '../support/failover-setting.ts';
 import { type Books, closeBalanced } from '../support/settlement.ts';
 
 afterEach(closeBalanced);
@@ -25,42 +25,6 @@ async function sendMany(
 }
 
 const said = (n: number) => ({ messages: [{ role: 'user', content: `Conversation ${n}` }] });
-
-describe('load balancing over several upstreams', () => {
-  it('uses only the lowest priority while it is healthy', async () => {
-    const books = await openProviders(3, { standings: [{ priority: 7 }, { priority: 2 }, { priority: 7 }] });
-    allWell(books);
-    await sendMany(books, 20);
-    expect(askedOf(books)).toEqual([0, 20, 0]);
-  });
-
-  it('divides the requests by weight', async () => {
-    const standings = [
-      { priority: 1, weight: 3 },
-      { priority: 1, weight: 1 },
-    ];
-    const books = await openProviders(2, { standings });
-    allWell(books);
-    await sendMany(books, 300);
-    const [first = 0, second = 0] = askedOf(books);
-    expect(first + second).toBe(300);
-    // Latencies of a busy machine are noise, which moves many requests; exact shares are held where latency is given.
-    expect(first / 300).toBeGreaterThan(0.35);
-    expect(second / 300).toBeGreaterThan(0.08);
-  });
-
-  it('sends fewer requests to a slow upstream', async () => {
-    const books = await openProviders(2, { standings: together });
-    allWell(books);
-    books.upstream.reply(
-      // biome-ignore lint/plugin: as slow as this.
-      (socket, { body }) => void setTimeout(() => socket.write(goodAnswer(1, body.stream === true)), 300),
-    );
-    await sendMany(books, 120);
-    const [slow = 0, fast = 0] = askedOf(books);
-    expect(fast).toBeGreaterThan(3 * slow);
-  });
-});
 
 describe('sticky: conversation', () => {
   it('keeps all turns of a conversation at one upstream and spreads conversations over all', async () => {

@@ -1,39 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ask, upstreamKey } from '../support/gateway-under-test.ts';
-import { errorsOf, providerNames } from '../support/provider-fixtures.ts';
-import { type ProviderSetting, providerSetting } from '../support/provider-setting.ts';
+import { providerSetting } from '../support/provider-setting.ts';
 import { events, streamed, whole } from '../support/scripted-upstream.ts';
 
 const bothWays = [true, false];
 
 async function envelopeOf(reply: Response) {
   const { error } = (await reply.json()) as { error: { message: string; type: string } };
-  return { status: reply.status, retry_after: reply.headers.get('retry-after'), ...error };
+  return { status: reply.status, ...error };
 }
-
-describe.each(providerNames)("the errors of %s in the interface's format (b6 to b10)", provider => {
-  let setting: ProviderSetting;
-
-  beforeAll(async () => {
-    // Asked once: what is retried elsewhere is not this test's matter.
-    setting = await providerSetting(provider);
-  });
-
-  afterAll(() => setting?.close());
-
-  const cases = errorsOf(provider).flatMap(error => bothWays.map(stream => ({ ...error, stream })));
-
-  it.each(cases)('report $what, $status, streamed: $stream', async error => {
-    setting.upstream.reply(whole(error.status, error.body, error.headers));
-    const [status, type, message] = error.shown;
-    const told = await envelopeOf(await setting.gateway.post(ask('Hello', { stream: error.stream })));
-    expect(told).toMatchObject({ status, type });
-    if (message !== undefined) expect(told.message).toBe(message);
-    // What the operator should know is no matter of the client's.
-    else expect(told.message).toMatch(/^(The upstream provider|This model is not available)/);
-    if (error.retry_after) expect(told.retry_after).toBe(error.retry_after);
-  });
-});
 
 describe('an error as the first event of a stream, or in place of a whole reply', () => {
   it.each([

@@ -43,17 +43,6 @@ it.each<[string, Script]>([
   expectAnswerOf(1, await books.send(false), []);
 });
 
-it('ignores a single failed health check', async () => {
-  const books = await openProviders(1, {
-    providers: [{ health_check: { ...health_check, unhealthy_after: 3 } }],
-  });
-  const good = whole(200, 'ok');
-  let count = 0;
-  checked(books, socket => void socket.write(++count % 3 === 0 ? good : whole(500, '')));
-  await until(() => count > 8);
-  expect(await isHealthy(books)).toBe(1);
-});
-
 it('stops health checks when the gateway closes', async () => {
   const books = await openProviders(1, { providers: [{ health_check }] });
   checked(books, () => {});

@@ -24,56 +24,7 @@ async function asked(provider: ProviderName, more: object, options: object = {})
   };
 }
 
-const all = {
-  temperature: 0.5,
-  top_p: 0.9,
-  seed: 7,
-  presence_penalty: 0.5,
-  frequency_penalty: 0.5,
-  logit_bias: { 5: 1 },
-  logprobs: true,
-  top_logprobs: 2,
-  user: 'u-1',
-};
-
 describe('parameters that a server does not support', () => {
-  it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter'] as const)(
-    'are all sent to %s, which supports them',
-    async provider => {
-      const { body, ignored } = await asked(provider, all);
-      expect(body).toMatchObject(all);
-      expect(ignored).toBeNull();
-    },
-  );
-
-  it.each([{}, { stream: true }])('are withheld from the Messages API and named: %j', async more => {
-    const { status, body, ignored } = await asked('anthropic', { ...all, ...more, priority: 1 });
-    expect(status).toBe(200);
-    expect(Object.keys(body!).toSorted()).toEqual(
-      [
-        'max_tokens',
-        'messages',
-        'metadata',
-        'model',
-        'thinking',
-        ...('stream' in more ? ['stream'] : []),
-      ].toSorted(),
-    );
-    expect(ignored?.split(', ').toSorted()).toEqual(
-      [
-        'frequency_penalty',
-        'logit_bias',
-        'logprobs',
-        'presence_penalty',
-        'priority',
-        'seed',
-        'temperature',
-        'top_logprobs',
-        'top_p',
-      ].toSorted(),
-    );
-  });
-
   it('include those listed in the configuration', async () => {
     const { body, ignored } = await asked(
       'openai',
@@ -84,33 +35,6 @@ describe('parameters that a server does not support', () => {
     expect(body).not.toHaveProperty('temperature');
     expect(body).not.toHaveProperty('seed');
     expect(ignored).toBe('temperature, seed');
-  });
-});
-
-describe('a request that a server cannot fulfil', () => {
-  it.each([
-    [{ n: 2 }, 'n: must be 1 for this model.'],
-    [{ response_format: { type: 'json_object' } }, /^response_format: must be/],
-    [
-      {
-        messages: [
-          { role: 'user', content: 'Roll.' },
-          {
-            role: 'assistant',
-            tool_calls: [{ id: 'a', type: 'function', function: { name: 'roll', arguments: '6' } }],
-          },
-        ],
-      },
-      'messages[1].tool_calls[0].function.arguments: must be a JSON object for this model.',
-    ],
-  ])('is refused by field name before the upstream is asked: %j', async (more, message) => {
-    for (const stream of [{}, { stream: true }]) {
-      const { status, text, requests } = await asked('anthropic', { ...more, ...stream });
-      const { error } = JSON.parse(text) as { error: { message: string; type: string } };
-      expect({ status, type: error.type }).toEqual({ status: 400, type: 'invalid_request_error' });
-      expect(error.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
-      expect(requests).toEqual([]);
-    }
   });
 });
 
@@ -145,24 +69,6 @@ describe('reasoning that the client wants in the text', () => {
       expect(setting.upstream.last.body).toMatchObject(asks);
     }
   });
-
-  it.each(['openai', 'vllm', 'sglang', 'llama-cpp', 'openrouter', 'anthropic'] as const)(
-    'is put back into the text when %s has separated it',
-    async provider => {
-      const fixture = fixtureOf(provider, 'answer');
-      const { content, reasoning } = fixture.choices[0]!.message;
-      for (const stream of [{}, { stream: true }]) {
-        const { text } = await asked(provider, { reasoning_split: false, ...stream });
-        const said =
-          'stream' in stream
-            ? eventsOf(text)
-                .map(({ json }) => json.choices?.[0]?.delta.content ?? '')
-                .join('')
-            : (JSON.parse(text) as ReturnType<typeof reply>).choices[0]!.message.content;
-        expect(said).toBe(reasoning === undefined ? content : `<think>${reasoning}</think>${content}`);
-      }
-    },
-  );
 });
 
 describe('the options of a provider', () => {

@@ -1,18 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { upstreamKey } from '../support/gateway-under-test.ts';
 import { fixtureOf, type ProviderName, providerNames } from '../support/provider-fixtures.ts';
-import {
-  chat,
-  messages,
-  type ProviderSetting,
-  providerSetting,
-  responses,
-  written,
-} from '../support/provider-setting.ts';
-
-const ways = [true, false].flatMap(isStreamed =>
-  [chat, responses, messages].map(dialogue => ({ isStreamed, dialogue })),
-);
+import { askChat, type ProviderSetting, providerSetting, written } from '../support/provider-setting.ts';
 
 /** What the reasoning of the tool call looks like when its turn is sent again, where the server wants it. */
 const sealed: Partial<Record<ProviderName, object>> = {
@@ -42,17 +31,18 @@ describe.each(providerNames)('a round trip with %s', provider => {
 
   afterAll(() => setting?.close());
 
-  describe.each(ways)('through $dialogue.name, streamed: $isStreamed', ({ dialogue, isStreamed }) => {
-    it('calls tools with its reasoning, accepts their results, answers, and is billed exactly', async () => {
+  it.each([true, false])(
+    'calls tools with its reasoning, accepts their results, answers, and is billed exactly, streamed: %s',
+    async isStreamed => {
       setting.upstream.reply(written(tools, isStreamed));
-      const called = await dialogue.ask(setting, { words: 'Roll two dice.' }, isStreamed);
+      const called = await askChat(setting, { words: 'Roll two dice.' }, isStreamed);
       expect(shown(called.choices)).toEqual(shown(tools.choices, expect.objectContaining));
       expect(called.usage).toMatchObject(figures(tools.usage));
       expect((await setting.settled(++exchanges)).usage).toMatchObject(billed(tools.usage));
 
       setting.upstream.reply(written(answer, isStreamed));
       const turn = { words: 'Roll two dice.', called, results: ['It shows 7.', 'It shows 4.'] };
-      const answered = await dialogue.ask(setting, turn, isStreamed);
+      const answered = await askChat(setting, turn, isStreamed);
       expect(shown(answered.choices)).toEqual(shown(answer.choices, expect.objectContaining));
       expect(answered.usage).toMatchObject(figures(answer.usage));
       expect(await setting.settled(++exchanges)).toMatchObject({
@@ -62,8 +52,8 @@ describe.each(providerNames)('a round trip with %s', provider => {
         end_reason: 'completed',
       });
       expectHistory();
-    });
-  });
+    },
+  );
 
   /** The turn that called tools, and their results, as the server was told of them. */
   function expectHistory(): void {

@@ -60,20 +60,6 @@ describe('a burst of 500 requests', () => {
     expect(keys.map(admitted)).toEqual([40, 25]);
   });
 
-  it('is counted for the account, whichever of its keys is used', async () => {
-    const keys = [clientKey, 'sk-another-key-0123456789'];
-    const { upstream, gateway } = await startLimited(
-      { requests_per_minute: 30 },
-      { config: { accounts: { tester: { plan: 'tested', keys: keys.map(value => ({ value })) } } } },
-    );
-    upstream.reply(whole(200, completion('Yes.')));
-    const replies = await many(100, at =>
-      gateway.post(ask('Hello?'), { headers: { authorization: `Bearer ${keys[at % 2]}` } }),
-    );
-    expect(admittedOf(replies)).toHaveLength(30);
-    await drained(replies);
-  });
-
   it('is counted request by request when all share one x-request-id', async () => {
     const { upstream, send } = await startLimited({ concurrent_requests: 10, requests_per_minute: 300 });
     const waiting: (() => void)[] = [];

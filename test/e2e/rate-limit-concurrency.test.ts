@@ -147,13 +147,4 @@ describe('a slow state store', () => {
     expect(limited.upstream.requests).toHaveLength(0);
     expect([left('concurrent_requests', 2), left('requests_per_minute', 5)]).toEqual([2, 4]);
   });
-
-  it('admits exactly the limit out of a burst', async () => {
-    const { state } = slow(20);
-    const limited = await startLimited({ requests_per_minute: 30 }, { options: { state } });
-    limited.upstream.reply(reply(false));
-    const replies = await Promise.all(Array.from({ length: 100 }, () => limited.send()));
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(30);
-    await Promise.all(replies.map(one => one.text()));
-  });
 });

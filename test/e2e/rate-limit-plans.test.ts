@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { clientKey } from '../support/gateway-under-test.ts';
 import { completion, expectRefusal } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';
 import { whole } from '../support/scripted-upstream.ts';
@@ -102,16 +101,6 @@ describe('the limits', () => {
       'Monthly spending limit exceeded. Resets on 2026-12-01 at 00:00 UTC.',
     );
     expect(limited.remaining('usd_per_month', 1_000_000_000)).toBe(982_000_000);
-  });
-
-  it('of an account replace those of its plan', async () => {
-    const own = { requests_per_minute: 3, tokens_per_day: null };
-    const accounts = { tester: { plan: 'tested', limits: own, keys: [{ value: clientKey }] } };
-    const limited = await startLimited(
-      { requests_per_minute: 1, tokens_per_day: 1 },
-      { config: { accounts } },
-    );
-    expect(await admittedOf(limited, 5)).toBe(3);
   });
 
   it('of passed-through paths count what a reply without usage is estimated at', async () => {

@@ -36,18 +36,6 @@ describe("the OpenAI SDK's own retries", () => {
     expect(await refusals(limited)).toBe(1);
   });
 
-  it('succeed one after the other when one request may run at a time', async () => {
-    const limited = await startLimited({ concurrent_requests: 1 });
-    // The first is not done before the second has been refused.
-    limited.upstream.reply(async socket => {
-      await until(async () => (await refusals(limited)) > 0);
-      socket.write(whole(200, completion('Yes.')));
-    });
-    const client = clientOf(limited);
-    const replies = await Promise.all([complete(client), complete(client)]);
-    expect(replies.map(({ choices }) => choices[0]?.message.content)).toEqual(['Yes.', 'Yes.']);
-  });
-
   it('are not made when the limit resets only at the end of the day', async () => {
     const limited = await startLimited({ tokens_per_day: 600 });
     limited.upstream.reply(
@@ -60,26 +48,5 @@ describe("the OpenAI SDK's own retries", () => {
     expect(thrown).toBeInstanceOf(RateLimitError);
     expect((thrown as RateLimitError).message).toBe('429 Daily token limit exceeded. Resets at 00:00 UTC.');
     expect(await refusals(limited)).toBe(1);
-  });
-});
-
-describe('a daily limit', () => {
-  it('resets at midnight UTC', async () => {
-    const { upstream, send, clock, idle } = await startLimited({ tokens_per_day: 600 });
-    upstream.reply(
-      whole(200, completion('Yes.', {}, { usage: { prompt_tokens: 300, completion_tokens: 300 } })),
-    );
-    const statusOf = async () => {
-      const reply = await send();
-      await reply.text();
-      await idle();
-      return [reply.status, reply.headers.get('retry-after'), reply.headers.get('x-should-retry')];
-    };
-    expect(await statusOf()).toEqual([200, null, null]);
-    expect(await statusOf()).toEqual([429, '43200', 'false']);
-    clock.advance(12 * 3_600_000 - 1);
-    expect(await statusOf()).toEqual([429, '1', null]);
-    clock.advance(1);
-    expect(await statusOf()).toEqual([200, null, null]);
   });
 });

@@ -1,5 +1,3 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { isStepCount, jsonSchema, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources';
 import { defaultModels } from '../../src/catalog/default-models.ts';
@@ -52,60 +50,37 @@ const parameters = {
 const result = 'It shows seventeen';
 
 /** How a client goes through a tool loop: the calls that it made, and its last answer. */
-type ToolLoop = (
+export type ToolLoop = (
   url: string,
   wish: { readonly model: string; readonly question: string; readonly split: boolean },
 ) => Promise<{ readonly sides: readonly number[]; readonly answer: string }>;
 
-/** The AI SDK, which runs the loop itself. */
-const vercel: ToolLoop = async (url, { model, question, split }) => {
-  const provider = createOpenAICompatible({
-    name: 'sluice',
-    apiKey: clientKey,
-    baseURL: `${url}/v1`,
-    transformRequestBody: body => (split ? body : { ...body, reasoning_split: false }),
-  });
-  const sides: number[] = [];
-  const roll = tool({
-    description: 'Rolls a die.',
-    inputSchema: jsonSchema<{ sides: number }>({ ...parameters, required: ['sides'] }),
-    execute: async wanted => {
-      sides.push(wanted.sides);
-      return result;
-    },
-  });
-  const answer = await streamText({
-    model: provider(model),
-    prompt: question,
-    maxRetries: 0,
-    tools: { roll },
-    stopWhen: isStepCount(5),
-    onError: () => {},
-  }).text;
-  return { sides, answer };
-};
-
 /** The SDK of OpenAI, with the assistant's message sent back as it came. */
-const openai: ToolLoop = async (url, { model, question, split }) => {
-  const client = new OpenAI({ apiKey: clientKey, baseURL: `${url}/v1`, maxRetries: 0 });
-  const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: question }];
-  const tools = [{ type: 'function' as const, function: { name: 'roll', parameters } }];
-  const params = { model, messages, tools, ...(!split && { reasoning_split: false }) };
-  const sides: number[] = [];
-  for (let step = 0; step < 5; step++) {
-    const { message } = (await client.chat.completions.create(params)).choices[0]!;
-    if (!message.tool_calls?.length) return { sides, answer: message.content ?? '' };
-    messages.push(message);
-    for (const call of message.tool_calls) {
-      if (call.type === 'function') sides.push(JSON.parse(call.function.arguments).sides);
-      messages.push({ role: 'tool', tool_call_id: call.id, content: result });
+const openai =
+  (isStreamed: boolean): ToolLoop =>
+  async (url, { model, question, split }) => {
+    const client = new OpenAI({ apiKey: clientKey, baseURL: `${url}/v1`, maxRetries: 0 });
+    const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: question }];
+    const tools = [{ type: 'function' as const, function: { name: 'roll', parameters } }];
+    const params = { model, messages, tools, ...(!split && { reasoning_split: false }) };
+    const sides: number[] = [];
+    for (let step = 0; step < 5; step++) {
+      const completion = isStreamed
+        ? await client.chat.completions.stream(params).finalChatCompletion()
+        : await client.chat.completions.create(params);
+      const { message } = completion.choices[0]!;
+      if (!message.tool_calls?.length) return { sides, answer: message.content ?? '' };
+      messages.push(message);
+      for (const call of message.tool_calls) {
+        if (call.type === 'function') sides.push(JSON.parse(call.function.arguments).sides);
+        messages.push({ role: 'tool', tool_call_id: call.id, content: result });
+      }
     }
-  }
-  throw new Error('no answer after five steps');
-};
+    throw new Error('no answer after five steps');
+  };
 
 /** Tool loops of real clients. */
 export const toolLoops: Readonly<Record<string, ToolLoop>> = {
-  'the AI SDK, streamed': vercel,
-  'the openai SDK, whole': openai,
+  'the openai SDK, whole': openai(false),
+  'the openai SDK, streamed': openai(true),
 };

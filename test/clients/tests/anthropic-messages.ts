@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'expect';
 import { startSimulator } from '../../../src/simulator/server.ts';
 import { clientKey } from '../../support/gateway-under-test.ts';
-import { startScriptedUpstream, streamed, whole } from '../../support/scripted-upstream.ts';
 import { until } from '../../support/until.ts';
 import {
-  expectAborted,
   gateway,
   gatewayWith,
   asked as sent,
@@ -91,24 +88,6 @@ triedOf('whole replies', 'anthropicMessages', {
       });
     });
   },
-  'say that the cap was reached': async () => {
-    const message = await anthropic.messages.create(asked(question, { max_tokens: 5 }));
-    expect(message).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 5 } });
-  },
-  'have thinking at a level of the model, and name what is left out': async () => {
-    const fields = {
-      thinking: { type: 'enabled', budget_tokens: 1024 },
-      top_k: 5,
-      service_tier: 'auto',
-      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
-      metadata: { user_id: 'u-1' },
-    };
-    const { data, response } = await anthropic.messages.create(asked(question, fields)).withResponse();
-    expect(textOf(data)).not.toBe('');
-    expect(sent()).toMatchObject({ reasoning_effort: 'low', user: 'u-1' });
-    const ignored = response.headers.get('x-ignored-parameters')?.split(', ').sort();
-    expect(ignored).toEqual(['cache_control', 'service_tier', 'top_k']);
-  },
   'take the key in either header, here only': async () => {
     const { url: baseURL } = gateway;
     const bearer = new Anthropic({ apiKey: null, authToken: clientKey, baseURL, maxRetries: 0 });
@@ -175,38 +154,9 @@ triedOf('streams', 'anthropicMessages', {
     expect(text).toMatch(/^event: ping\ndata: \{"type":"ping"\}\n\n/);
     expect(events.findIndex(({ event }) => event === 'message_start')).toBeGreaterThan(1);
   },
-  'are aborted upstream when the client leaves, and billed': async () => {
-    const completion = { kind: 'output' };
-    const billed = await counted(completion, 'sluice_tokens_total');
-    const leave = async () => {
-      const stream = anthropic.messages.stream(asked('Hello [[sim:tokens=endless tps=200 chunk=1]]'));
-      const reading = async () => {
-        let seen = 0;
-        for await (const _ of stream) if (++seen === 20) stream.abort();
-      };
-      await expect(reading()).rejects.toThrow(Anthropic.APIUserAbortError);
-    };
-    await expectCounted({ endpoint: 'messages', end_reason: 'client_gone' }, () => expectAborted(leave));
-    expect(await counted(completion, 'sluice_tokens_total')).toBeGreaterThan(billed + 5);
-  },
 });
 
 triedOf('calls', 'anthropicMessages', {
-  ...bothWays('run in a loop, with the thinking before them', async way => {
-    const params = asked('Roll. [[sim:tool calls=2]]', { tools });
-    const called = await ways[way](params);
-    expect(called.stop_reason).toBe('tool_use');
-    const uses = usesIn(called.content);
-    expect(uses.map(({ input }) => input)).toEqual([1, 2].map(() => ({ sides: expect.any(Number) })));
-    params.messages.push(...answered(called.content));
-    expect(textOf(await ways[way](params))).toContain('It shows');
-    const tool_calls = uses.map(({ id }) => ({ id }));
-    expect(sent().messages).toMatchObject([
-      { role: 'user' },
-      { role: 'assistant', reasoning_content: thinkingOf(called), tool_calls },
-      ...uses.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: `It shows ${at}` })),
-    ]);
-  }),
   'run in its tool runner, which sends whole conversations after the first refusal': async () => {
     const requests = simulator.requests.length;
     const roll = {
@@ -259,8 +209,6 @@ const provider = { remember_characters: 0 };
 const server = untilTheEnd(await startSimulator({ cached_tokens: 0.5, cache_creation: 0.25 }));
 const direct = { upstream: server.url, adapter: 'anthropic' as const, provider };
 const before = clientOf((await gatewayWith(direct)).url);
-const architecture = { modality: 'text+image->text' };
-const looking = clientOf((await gatewayWith({ ...direct, model: { architecture } })).url);
 const last = () => server.requests.at(-1)?.body as { messages: Anthropic.MessageParam[] };
 
 triedOf('in front of Anthropic', 'anthropicMessages', {
@@ -282,63 +230,4 @@ triedOf('in front of Anthropic', 'anthropicMessages', {
     expect({ stop_reason, type: content.at(-1)?.type }).toEqual({ stop_reason: 'end_turn', type: 'text' });
     for (const at of [1, 3]) expect(last().messages[at]).toEqual(params.messages[at]);
   }),
-  ...bothWays('cache marks, cache figures and the stop sequence are kept', async way => {
-    const cache_control = { type: 'ephemeral', ttl: '1h' } as const;
-    const system = [{ type: 'text' as const, text: 'Be brief.', cache_control }];
-    const marked = [{ type: 'text' as const, text: '[[sim:say=One END two]]', cache_control }];
-    const message = await ways[way](asked(marked, { system, stop_sequences: ['END'] }), before);
-    expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
-    const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = message.usage;
-    const prompt = input_tokens + cache_read_input_tokens! + cache_creation_input_tokens!;
-    expect(cache_read_input_tokens).toBe(Math.floor(prompt / 2));
-    expect(cache_creation_input_tokens).toBe(Math.floor(prompt / 4));
-    expect(cache_creation_input_tokens).toBeGreaterThan(0);
-    expect(last()).toMatchObject({ system, messages: [{ content: marked }] });
-  }),
-  ...bothWays('images are carried, also in results of tools', async way => {
-    const image = (data: string) => ({
-      type: 'image' as const,
-      source: { type: 'base64' as const, media_type: 'image/png' as const, data },
-    });
-    const use = { type: 'tool_use' as const, id: 'a', name: 'look', input: {} };
-    const result = { type: 'tool_result' as const, tool_use_id: 'a', content: [image('d29ybGQ=')] };
-    const params = asked([image('aGVsbG8='), { type: 'text', text: 'Look. [[sim:images]]' }]);
-    params.messages.push({ role: 'assistant', content: [use] }, { role: 'user', content: [result] });
-    const { content } = await ways[way](params, looking);
-    expect(content.at(-1)).toMatchObject({
-      text: expect.stringMatching(/image\/png 5 bytes.*image\/png 5 bytes/),
-    });
-  }),
 });
-
-const openRouter = untilTheEnd(await startScriptedUpstream());
-const routed = clientOf(
-  (await gatewayWith({ upstream: openRouter.url, adapter: 'openrouter', provider })).url,
-);
-const fixture = (name: string) =>
-  readFileSync(new URL(`../../fixtures/providers/openrouter/${name}`, import.meta.url));
-const wires = {
-  whole: (name: string) => whole(200, fixture(`${name}.json`)),
-  streamed: (name: string) => streamed(fixture(`${name}.sse`)),
-};
-
-triedOf(
-  'in front of OpenRouter',
-  'anthropicMessages',
-  bothWays('signed reasoning comes back', async way => {
-    openRouter.reply(wires[way]('tools'));
-    const params = asked('Roll two dice.', { tools });
-    const { content } = await ways[way](params, routed);
-    openRouter.reply(wires[way]('answer'));
-    params.messages.push(...answered(content));
-    await ways[way](params, routed);
-    expect(content.map(({ type }) => type)).toEqual(['thinking', 'tool_use', 'tool_use']);
-    const { thinking, signature } = content[0] as Anthropic.ThinkingBlock;
-    expect(signature).not.toBe('');
-    const [, turn] = openRouter.last.body.messages as { tool_calls?: object[] }[];
-    expect(turn).toMatchObject({
-      reasoning_details: [{ type: 'reasoning.text', text: thinking, format: 'anthropic-claude-v1' }],
-    });
-    expect(turn?.tool_calls).toHaveLength(2);
-  }),
-);

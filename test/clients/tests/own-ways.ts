@@ -153,14 +153,6 @@ for (const [mode, directive] of Object.entries(modes) as [keyof typeof modes, st
     },
   });
 
-triedOf('refusals', 'instructor', {
-  'an unknown model': async () => {
-    const { completions, request } = instructed('Roll.');
-    const running = completions.create({ ...request, model: 'aion-labs/aion-9' });
-    await expect(running).rejects.toThrow(/unknown model 'aion-labs\/aion-9'/);
-  },
-});
-
 triedOf('retries after 524', 'instructor', {
   'are not made': async () => {
     const impatient = await gatewayWith({ server: { non_stream_timeout_ms: 700 } });
