@@ -17,251 +17,96 @@ async function breachOf(
   options: ContractOptions = {},
 ): Promise<ContractError> {
   const fixtures = names.map(name => streamFixtures.find(fixture => fixture.name === name)!);
-  const thrown = await checkStage(stage, { fixtures, timeout_ms: 500, ...options }).catch(error => error);
+  const thrown = await checkStage(stage, { fixtures, ...options }).catch(error => error);
   expect(thrown).toBeInstanceOf(ContractError);
   return thrown as ContractError;
 }
 
-const text =
-  'text of choice 0 (in these texts | stands for a think tag, or for the place where reasoning turns into content)';
-const noChange = 'does not hand on what the upstream sent:';
-const errorOf = (problem: string) => `Error: ${problem}`;
-const tooEarly = errorOf('exchange.request is there from onRequest on, not before');
-const brokeOff = 'GatewayError: The upstream provider closed the stream unexpectedly.';
+const texts = 'text of choice 0 (in these texts';
 
-type Row = [StageUnderTest, fixture: string, problem: string, cut: string, expected: string, got: string];
+/** The rule that is broken, how the problem begins, and with which fixture and cut it shows; the fixture is `plain-text` unless it is named. */
+type Row = [StageUnderTest, rule: string, problem: string, cut?: string, fixture?: string];
 
-const inStreams: readonly Row[] = [
-  [
-    broken.losesTheTail,
-    'plain-text',
-    `${noChange} finish_reason of choice 0 (conservation)`,
-    'uncut',
-    '"stop"',
-    'null',
-  ],
-  [
-    broken.doublesAChunk,
-    'plain-text',
-    `${noChange} ${text} (conservation)`,
-    'uncut',
-    '"Rivers bend because water is lazy."',
-    '"RiversRivers bend because water is lazy."',
-  ],
-  [
-    broken.answersFirst,
-    'reasoning-field',
-    `${noChange} ${text} (conservation)`,
-    'uncut',
-    '"|The user greets me.|Hello there."',
-    '"Hello there.|The user greets me."',
-  ],
-  [
-    broken.endsEarly,
-    'plain-text',
-    `${noChange} order of kinds of choice 0 (conservation)`,
-    'uncut',
-    '["content","finish_reason"]',
-    '["content","finish_reason","content"]',
-  ],
-  [
-    broken.endsEarly,
-    'text-then-tool-call',
-    `${noChange} ${text} (conservation)`,
-    'uncut',
-    String.raw`"Let me roll the dice. \n[tool calls]"`,
-    String.raw`"Let me roll[tool calls] the dice. \n"`,
-  ],
-  [
-    broken.yieldsNoChunk,
-    'plain-text',
-    'yields what is no chunk (conservation)',
-    'uncut',
-    '"an object with choices"',
-    '[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]',
-  ],
-  [
-    broken.doublesTheEnd,
-    'plain-text',
-    `${noChange} number of chunks with a finish_reason of choice 0 (conservation)`,
-    'uncut',
-    '1',
-    '2',
-  ],
-  [
-    broken.saysStop,
-    'length-finish',
-    `${noChange} finish_reason of choice 0 (conservation)`,
-    'uncut',
-    '"length"',
-    '"stop"',
-  ],
-  [
-    broken.dropsRefusals,
-    'refusal',
-    `${noChange} refusal of choice 0 (conservation)`,
-    'uncut',
-    '"I\'m sorry, no."',
-    '""',
-  ],
-  [broken.dropsRoles, 'plain-text', `${noChange} role of choice 0 (conservation)`, 'uncut', 'true', 'false'],
-  [
-    broken.dropsToolCalls,
-    'tool-calls-mixed',
-    `${noChange} tool_calls of choice 0 (conservation)`,
-    'uncut',
-    String.raw`…1","type":"function","function":{"name":"roll","arguments":"{\"d\":6}"}},{"id":"call_2","type":"function","function":{"name":"roll","arguments":"{\"d\":8}"}}]`,
-    String.raw`…1","type":"function","function":{"name":"roll","arguments":"6}"}},{"id":"","type":"function","function":{"name":"","arguments":"{\"d\":8}"}}]`,
-  ],
-  [
-    broken.dropsLogprobs,
-    'logprobs',
-    `${noChange} logprobs of choice 0 (conservation)`,
-    'uncut',
-    String.raw`[{"token":"Hello","logprob":-0.25,"bytes":[72,101,108,108,111],"top_logprobs":[]},{"token":"\\xf0","logprob":-0.25,"bytes":[92,120,102,48],"t…`,
-    '[]',
-  ],
-  [
-    broken.dropsUsage,
-    'usage-running',
-    `${noChange} usage (conservation)`,
-    'uncut',
-    '{"prompt_tokens":12,"completion_tokens":4,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":8}}',
-    'undefined',
-  ],
-  [
-    broken.roundsUsage,
-    'usage-running',
-    `${noChange} usage (conservation)`,
-    'uncut',
-    '{"prompt_tokens":12,"completion_tokens":4,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":8}}',
-    '{"prompt_tokens":12,"completion_tokens":10,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":0}}',
-  ],
+const lost: readonly Row[] = [
+  [broken.losesTheTail, 'conservation', 'finish_reason of choice 0'],
+  [broken.doublesAChunk, 'conservation', texts],
+  [broken.answersFirst, 'conservation', texts, 'uncut', 'reasoning-field'],
+  [broken.endsEarly, 'conservation', 'order of kinds of choice 0'],
+  [broken.endsEarly, 'conservation', texts, 'uncut', 'text-then-tool-call'],
+  [broken.doublesTheEnd, 'conservation', 'number of chunks with a finish_reason of choice 0'],
+  [broken.saysStop, 'conservation', 'finish_reason of choice 0', 'uncut', 'length-finish'],
+  [broken.dropsRefusals, 'conservation', 'refusal of choice 0', 'uncut', 'refusal'],
+  [broken.dropsRoles, 'conservation', 'role of choice 0'],
+  [broken.dropsToolCalls, 'conservation', 'tool_calls of choice 0', 'uncut', 'tool-calls-mixed'],
+  [broken.dropsLogprobs, 'conservation', 'logprobs of choice 0', 'uncut', 'logprobs'],
+  [broken.dropsUsage, 'conservation', 'usage', 'uncut', 'usage-running'],
+  [broken.roundsUsage, 'conservation', 'usage', 'uncut', 'usage-running'],
+].map(
+  ([stage, rule, what, ...more]) =>
+    [stage, rule, `does not hand on what the upstream sent: ${what}`, ...more] as Row,
+);
+
+const afterSome = (chunks: number) => `a fault after ${chunks} of 5 chunks`;
+const atFaults = 'hands on something else before a fault than what came before it: ';
+const early = 'missing_api_key before there is an account or a body';
+
+const rows: readonly Row[] = [
+  ...lost,
+  [broken.yieldsNoChunk, 'conservation', 'yields what is no chunk'],
   [
     broken.splitsByPiece,
-    'think-tags',
-    'the result depends on how the reply is cut: reasoning of choice 0 (same-result)',
+    'same-result',
+    'the result depends on how the reply is cut: reasoning of choice 0',
     'content of chunk 1, choice 0, at character 1',
-    String.raw`"\nThe user greets me.\n"`,
-    '""',
+    'think-tags',
   ],
-  [
-    broken.throwsInOnReply,
-    'tool-call',
-    'throws at a reply that has no fault (refusals)',
-    'not streamed',
-    '"no throw"',
-    "TypeError: Cannot read properties of null (reading 'length')",
-  ],
-  [
-    broken.losesTheTailAtFaults,
-    'plain-text',
-    `hands on something else before a fault than what came before it: ${text} (faults)`,
-    'a fault after 2 of 5 chunks',
-    '"Rivers"',
-    '""',
-  ],
-  [
-    broken.inventsAFinish,
-    'plain-text',
-    'hands on something else before a fault than what came before it: finish_reason of choice 0 (faults)',
-    'a fault after 0 of 5 chunks',
-    'null',
-    '"stop"',
-  ],
-  [
-    broken.swallowsTheFault,
-    'plain-text',
-    "swallows the upstream's fault, so that a broken reply looks complete (faults)",
-    'a fault after 5 of 5 chunks',
-    brokeOff,
-    '"an end without fault"',
-  ],
-  [
-    broken.throwsAnotherFault,
-    'plain-text',
-    "does not rethrow the upstream's fault but another (faults)",
-    'a fault after 0 of 5 chunks',
-    brokeOff,
-    errorOf('something went wrong'),
-  ],
-  [
-    broken.neverEnds,
-    'plain-text',
-    'its stream does not end (ending)',
-    'uncut',
-    '"an end within 500 ms"',
-    '"silence"',
-  ],
-  [
-    broken.failsToLetGo,
-    'plain-text',
-    'throws when its reader leaves (leaving)',
-    'the reader leaves after its chunk 1',
-    '"no throw"',
-    errorOf('cannot be cancelled'),
-  ],
-];
-
-const elsewhere: readonly [StageUnderTest, problem: string, cut: string, expected: string, got: string][] = [
+  [broken.throwsInOnReply, 'refusals', 'throws at a reply that has no fault', 'not streamed', 'tool-call'],
+  [broken.losesTheTailAtFaults, 'faults', atFaults + texts, afterSome(2)],
+  [broken.inventsAFinish, 'faults', `${atFaults}finish_reason of choice 0`, afterSome(0)],
+  [broken.swallowsTheFault, 'faults', "swallows the upstream's fault", afterSome(5)],
+  [broken.throwsAnotherFault, 'faults', "does not rethrow the upstream's fault but another", afterSome(0)],
+  [broken.neverEnds, 'ending', 'its stream does not end'],
+  [broken.failsToLetGo, 'leaving', 'throws when its reader leaves', 'the reader leaves after its chunk 1'],
   [
     broken.collectsEverything,
-    'hands nothing on before the reply has ended, so that its stream is none (delay)',
+    'delay',
+    'hands nothing on before',
     'a pause of 1000 ms after 200 pieces of text',
-    '"some text"',
-    '"none"',
+    '',
   ],
-  [
-    broken.throwsInOnError,
-    'onError of throws-in-on-error throws (errors)',
-    'missing_api_key before there is an account or a body',
-    '"a GatewayError"',
-    tooEarly,
-  ],
-  [
-    broken.returnsNoError,
-    'onError of returns-no-error returns something else (errors)',
-    'missing_api_key before there is an account or a body',
-    '"a GatewayError"',
-    '{"code":"missing_api_key"}',
-  ],
+  [broken.throwsInOnError, 'errors', 'onError of throws-in-on-error throws', early, ''],
+  [broken.returnsNoError, 'errors', 'onError of returns-no-error returns something else', early, ''],
   [
     broken.throwsInOnSettled,
-    'onSettled of throws-in-on-settled throws (settlement)',
+    'settlement',
+    'onSettled of throws-in-on-settled throws',
     'a throw in onHeaders of a stage behind it',
-    '"no throw"',
-    tooEarly,
+    '',
   ],
 ];
 
 const nameOf = (stage: StageUnderTest) => ('plan' in stage ? stage.plan.name : '');
-const withName = <T extends readonly [StageUnderTest, ...string[]]>(row: T) =>
-  [nameOf(row[0]), ...row] as const;
 
 describe('checkStage with a stage that breaks the contract', () => {
-  it.each(inStreams.map(withName))(
-    'reports the exact breach: %s',
-    async (name, stage, fixture, problem, cut, expected, got) => {
-      expect((await breachOf(stage, [fixture])).message).toBe(
-        [
-          `${name}: ${problem}`,
-          `  fixture   ${fixture}`,
-          `  cut       ${cut}`,
-          `  expected  ${expected}`,
-          `  got       ${got}`,
-        ].join('\n'),
-      );
-    },
-  );
+  it('says in its message what was expected and what came', async () => {
+    expect((await breachOf(broken.doublesAChunk, ['plain-text'])).message).toBe(
+      [
+        'doubles-a-chunk: does not hand on what the upstream sent: text of choice 0 (in these texts | stands for a think tag, or for the place where reasoning turns into content) (conservation)',
+        '  fixture   plain-text',
+        '  cut       uncut',
+        '  expected  "Rivers bend because water is lazy."',
+        '  got       "RiversRivers bend because water is lazy."',
+      ].join('\n'),
+    );
+  });
 
-  it.each(elsewhere.map(withName))(
-    'reports a breach outside one stream: %s',
-    async (name, stage, problem, cut, expected, got) => {
-      expect((await breachOf(stage, ['plain-text'])).message).toBe(
-        [`${name}: ${problem}`, `  cut       ${cut}`, `  expected  ${expected}`, `  got       ${got}`].join(
-          '\n',
-        ),
-      );
+  it.each(rows.map(row => [nameOf(row[0]), ...row] as const))(
+    'reports the breach and its place: %s',
+    async (subject, stage, rule, problem, cut = 'uncut', fixture = 'plain-text') => {
+      const options = rule === 'ending' ? { timeout_ms: 500 } : {};
+      const breach = await breachOf(stage, [fixture || 'plain-text'], options);
+      expect(breach).toMatchObject({ subject, rule, cut, ...(fixture && { fixture }) });
+      expect(breach.problem.slice(0, problem.length)).toBe(problem);
     },
   );
 

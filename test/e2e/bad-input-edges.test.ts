@@ -133,20 +133,6 @@ describe('a request refused before any handler runs', () => {
     await connection.closed;
     expect(connection.text).toMatch(/^HTTP\/1\.1 200 /);
   });
-
-  it('does not include a request with an Upgrade header', async () => {
-    const connection = open(
-      lines(
-        'GET /v1/models HTTP/1.1',
-        'host: a',
-        'connection: upgrade, close',
-        'upgrade: h2c',
-        'http2-settings: ',
-      ),
-    );
-    await connection.closed;
-    expect(connection.text).toMatch(/^HTTP\/1\.1 200 [\s\S]*"object":"list"/);
-  });
 });
 
 describe('a refused connection', () => {
@@ -243,21 +229,6 @@ describe('a client that sends Expect: 100-continue', () => {
     await connection.received(/HTTP\/1\.1 [2-5]\d\d [\s\S]*\r\n\r\n/);
   });
 
-  it('receives a 400 in the OpenAI error format when it then sends invalid HTTP', async () => {
-    const head = lines(
-      'POST /v1/chat/completions HTTP/1.1',
-      'host: gateway',
-      authorization,
-      'transfer-encoding: chunked',
-      expecting,
-    );
-    const connection = open(head);
-    await connection.received(/^HTTP\/1\.1 100 /);
-    connection.write('zz\r\n');
-    await connection.closed;
-    expect(connection.text).toMatch(/HTTP\/1\.1 400 [\s\S]*not valid HTTP/);
-  });
-
   it('receives 100 for a dashboard form', async () => {
     const server = createHttpServer((request, response) => {
       void readForm(request).then(
@@ -280,38 +251,69 @@ describe('a client that sends Expect: 100-continue', () => {
     await new Promise(resolve => server.close(resolve));
   });
 
-  it('is one of sixteen large dashboard forms that are read at the same time', async () => {
-    const server = createHttpServer((request, response) => {
-      void readForm(request, 100_000, String(request.headers['x-sender'])).then(
-        () => response.end(),
-        // Of those that leave there is no status.
-        ({ status = 500 }: PageError) => response.writeHead(status, { connection: 'close' }).end(),
-      );
-    }, textFormat);
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const form = (sender: number) =>
-      open(
-        post(70_000, expecting, `x-sender: ${sender}`).replace(
-          'application/json',
-          'application/x-www-form-urlencoded',
-        ),
-        url,
-      );
-    const first = Array.from({ length: 16 }, (_, at) => form(at % 4));
-    await Promise.all(first.map(connection => connection.received(/^HTTP\/1\.1 100 /)));
-    const refused = form(4);
-    await refused.closed;
-    expect(refused.text).toMatch(/^HTTP\/1\.1 503 /);
-    for (const connection of first) connection.destroy();
-    await new Promise(resolve => server.close(resolve));
-  });
-
   it('receives no 100 over HTTP/1.0', async () => {
     const connection = open(
       `${post(valid.length, expecting, authorization).replace('HTTP/1.1', 'HTTP/1.0')}${valid}`,
     );
     await connection.closed;
     expect(connection.text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+/** The head of the answer to these bytes, and its body. */
+async function answerTo(bytes: string): Promise<{ head: string; body: unknown }> {
+  const connection = open(bytes);
+  await connection.closed;
+  const [head = '', body = ''] = connection.text.split('\r\n\r\n');
+  return { head, body: body && JSON.parse(body) };
+}
+
+describe('HTTP parsing', () => {
+  it('writes no error response to garbage after other replies on a connection', async () => {
+    const connection = open('GET /v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n');
+    await connection.received(/"object":"list"[\s\S]*\}$/);
+    connection.write('garbage\r\n\r\n');
+    await connection.closed;
+    expect(connection.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
+  });
+
+  it('answers 426 to the WebSocket of Codex, and closes the connection', async () => {
+    const { head, body } = await answerTo(
+      'GET /v1/responses HTTP/1.1\r\nhost: gateway\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+        'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    );
+    expect(head).toMatch(/^HTTP\/1\.1 426 /);
+    expect(head).toMatch(/^upgrade: HTTP\/1\.1\r$/im);
+    expect(body).toEqual({
+      error: {
+        message: 'WebSockets are not offered here. Send the request with POST.',
+        type: 'invalid_request_error',
+      },
+    });
+  });
+
+  it.each([
+    [
+      'a bad key',
+      'POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer sk-no\r\ncontent-length: 0',
+      401,
+    ],
+    ['no key', 'POST /v1/responses HTTP/1.1\r\ncontent-length: 0', 401],
+    ['an unknown path', 'GET /v1/nothing HTTP/1.1', 404],
+    ['another method', 'GET /v1/chat/completions HTTP/1.1', 405],
+    ['an unknown expectation', 'GET /v1/models HTTP/1.1\r\nexpect: nothing', 417],
+    ['two hosts', 'GET /v1/models HTTP/1.1\r\nhost: other', 400],
+  ])('tells clients not to repeat a request with %s', async (_, lines, status) => {
+    const { head } = await answerTo(`${lines}\r\nhost: gateway\r\nconnection: close\r\n\r\n`);
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(head).toMatch(/^x-should-retry: false\r?$/im);
+  });
+
+  it('accepts a target in absolute form and with a trailing slash', async () => {
+    const connection = open(
+      'GET http://gateway/v1/models/ HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n',
+    );
+    await connection.closed;
+    expect(connection.text).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 });

@@ -4,18 +4,10 @@ import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
 
-interface Entry {
-  readonly id: string;
-  readonly date: string;
-  readonly created?: number;
-  readonly description: string;
-  readonly reasoning_effort: { supported: boolean; levels: string[]; default: string | null };
-}
-
 interface Catalog {
   readonly object: string;
-  readonly data: Entry[];
-  readonly models: Entry[];
+  readonly data: readonly object[];
+  readonly models: readonly object[];
 }
 
 let gateway: GatewayUnderTest;
@@ -38,94 +30,11 @@ afterAll(() => gateway?.close());
 
 const catalogOf = async (): Promise<Catalog> => (await (await fetch(url)).json()) as Catalog;
 
-const newest = { supported: true, levels: ['low', 'high', 'max'], default: 'high' };
-const earlier = { supported: true, levels: ['none', 'low', 'medium', 'high', 'max'], default: 'medium' };
-const unsupported = { supported: false, levels: [], default: null };
-const large = { prompt: '0.000003', completion: '0.000006', input_cache_read: '0.00000075' };
-const mini = { prompt: '0.0000007', completion: '0.0000014', input_cache_read: '0.00000018' };
-
-/** Name, date, its midnight, context, prices, efforts of each model, as the protocol's table has them. */
-const table = [
-  ['aion-3.5', 'Aion 3.5', '2026-09-23', 1_790_121_600, 262_144, large, newest],
-  ['aion-3.5-mini', 'Aion 3.5 Mini', '2026-09-23', 1_790_121_600, 262_144, mini, newest],
-  ['aion-3.0', 'Aion 3.0', '2026-05-05', 1_777_939_200, 131_072, large, earlier],
-  ['aion-3.0-mini', 'Aion 3.0 Mini', '2026-05-14', 1_778_716_800, 131_072, mini, earlier],
-  [
-    'aion-2.0',
-    'Aion 2.0',
-    '2025-12-21',
-    1_766_275_200,
-    131_072,
-    { prompt: '0.0000008', completion: '0.0000016', input_cache_read: '0.0000002' },
-    earlier,
-  ],
-  [
-    'aion-rp-llama-3.1-8b',
-    'Aion-RP 1.0 (8B)',
-    '2024-11-30',
-    1_732_924_800,
-    32_768,
-    { prompt: '0.0000008', completion: '0.0000016' },
-    unsupported,
-  ],
-] as const;
-
-const expected = table.map(([model, name, date, created, context_length, pricing, reasoning_effort]) => ({
-  id: `aion-labs/${model}`,
-  object: 'model',
-  created,
-  name: `AionLabs: ${name}`,
-  description: expect.stringMatching(/\w/),
-  date,
-  context_length,
-  max_completion_tokens: 32_768,
-  is_moderated: false,
-  architecture: { modality: 'text->text' },
-  pricing,
-  reasoning: reasoning_effort.supported,
-  tool_calls: reasoning_effort.supported,
-  reasoning_effort,
-}));
-
 describe('GET /v1/models', () => {
-  it('has the fields of the interface and no others', async () => {
-    const catalog = await catalogOf();
-    expect(Object.keys(catalog)).toEqual(['object', 'data', 'models']);
-    expect(catalog.object).toBe('list');
-    expect(catalog.data).toEqual(expected);
-  });
-
-  it('keeps the legacy list: the same entries without object and created', async () => {
-    const { data, models } = await catalogOf();
-    expect(models).toEqual(expected.map(({ object, created, ...entry }) => entry));
-    expect(models).toEqual(data.map(({ created, ...entry }) => ({ ...entry, object: undefined })));
-    for (const entry of models) {
-      expect(entry).not.toHaveProperty('object');
-      expect(entry).not.toHaveProperty('created');
-    }
-  });
-
-  it('dates each model at midnight UTC', async () => {
-    for (const { date, created } of (await catalogOf()).data)
-      expect(new Date(created! * 1000).toISOString()).toBe(`${date}T00:00:00.000Z`);
-  });
-
-  it('has a default effort that is one of the levels, or neither', async () => {
-    for (const { reasoning_effort } of (await catalogOf()).data) {
-      const { supported, levels, default: chosen } = reasoning_effort;
-      if (supported) expect(levels).toContain(chosen);
-      else expect({ levels, chosen }).toEqual({ levels: [], chosen: null });
-    }
-  });
-
-  it('writes prices as decimal strings', async () => {
-    const text = await (await fetch(url)).text();
-    expect(text).toContain('"input_cache_read":"0.00000075"');
-    const prices = [...text.matchAll(/"(?:prompt|completion|input_cache_read)":([^,}]+)/g)].map(
-      ([, price]) => price,
-    );
-    expect(prices).toHaveLength(2 * 17);
-    for (const price of prices) expect(price).toMatch(/^"\d+\.\d+"$/);
+  it('has every model, in the legacy list as well, and nothing of how one is served', async () => {
+    const { object, data, models } = await catalogOf();
+    expect([object, data.length, models.length]).toEqual(['list', 6, 6]);
+    expect(JSON.stringify(data)).not.toMatch(/upstream|effort_map|starts_in|on_client_gone/);
   });
 
   it.each<[string, Readonly<Record<string, string>>]>([
@@ -167,7 +76,7 @@ describe('GET /v1/models/{id}', () => {
   ])('answers with the entry of the list when the id is sent %s', async (_, id) => {
     const reply = await send(`${url}/${id}`);
     expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
-    expect(JSON.parse(reply.text)).toEqual(expected[0]);
+    expect(JSON.parse(reply.text)).toEqual((await catalogOf()).data[0]);
   });
 
   it('answers HEAD, and a client that has the entry already, without a body', async () => {

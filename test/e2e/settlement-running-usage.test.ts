@@ -3,7 +3,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Usage } from '../../src/canonical.ts';
 import { type ClientEvent, eventsOf, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { delta, used } from '../support/hostile-setting.ts';
-import { chunk, events, streamed, streamHead } from '../support/scripted-upstream.ts';
+import { events, streamed } from '../support/scripted-upstream.ts';
 import { type Asked, closeBalanced, openBooks } from '../support/settlement.ts';
 import {
   expectBilled,
@@ -107,18 +107,6 @@ describe.each(usageKinds)('running usage, when the upstream sends $usage usage',
     else expectNear(before, 2 * countTokens(words.join('')));
     if (kind.usage !== 'none') expect(last).toBe(told);
     expect(outcome.usage).toMatchObject({ completion_tokens: last, estimated: kind.usage === 'none' });
-  });
-
-  it('sums the choices for a client that leaves', async () => {
-    const books = await openBooks({ adapter: kind.adapter });
-    books.upstream.reply(Buffer.concat([Buffer.from(streamHead()), chunk(twoChoices(kind, false))]));
-    const asked = books.ask(two);
-    await asked.connection.received(/" number19"[\s\S]*" number19"/);
-    asked.connection.destroy();
-    const { usage } = await asked.settled();
-    if (kind.usage === 'running') expect(usage.completion_tokens).toBe(told);
-    else expectNear(usage.completion_tokens, 2 * countTokens(words.join('')));
-    expect(usage.estimated).toBe(kind.usage !== 'running');
   });
 });
 

@@ -50,16 +50,13 @@ async function answering(
   await Promise.all(all);
 }
 
-describe.each([
-  ['SQLite', () => recordsPlace()],
-  ['Postgres', () => recordsPlace(postgres.url)],
-])('keys created by command, in %s', (_, newPlace) => {
+describe('keys created by command', () => {
   let place: RecordsPlace;
   let config: GatewayConfig;
   let sidecars: Sidecar[];
 
   beforeAll(async () => {
-    place = await newPlace();
+    place = await recordsPlace(postgres.url);
     config = sidecarConfig(upstream.url, {
       stores: place.stores,
       plans: { small: { requests_per_minute: 2 }, large: { requests_per_minute: 1000 } },

@@ -20,8 +20,7 @@ type ChatParams = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type MessageParams = Anthropic.MessageCreateParamsNonStreaming;
 const complete = (content: string, more: object = {}, client = openai) =>
   client.chat.completions.create({ model, messages: messages(content), ...more } as ChatParams);
-const respond = (input: string, more: object = {}) =>
-  openai.responses.create({ model, input, ...more });
+const respond = (input: string, more: object = {}) => openai.responses.create({ model, input, ...more });
 const asked = (content: string, more: object = {}) =>
   ({ model, max_tokens: 2000, messages: messages(content), ...more }) as MessageParams;
 const message = (content: string, more: object = {}, client = anthropic) =>
@@ -187,46 +186,3 @@ const anthropicBody = (text: string, type: string) => {
 triedOf('errors', 'openAiChat', casesOf(chat, complete, OpenAI, openAiBody));
 triedOf('errors', 'openAiResponses', casesOf(responses, respond, OpenAI, openAiBody));
 triedOf('errors', 'anthropicMessages', casesOf(anthropics, message, Anthropic, anthropicBody));
-
-/** After some pieces, as they are shown by the SDK's own kinds of streams. */
-const broken: Readonly<Record<string, readonly [string, RegExp]>> = {
-  'an error event': ['error=6', /returned an error/],
-  'a reset': ['reset=6', /closed the stream unexpectedly/],
-};
-const streams = {
-  openAiChat: (text: string) => [
-    () => openai.chat.completions.create({ model, messages: messages(text), stream: true }),
-    () => Promise.resolve(openai.chat.completions.stream({ model, messages: messages(text) })),
-  ],
-  openAiResponses: (text: string) => [
-    () => openai.responses.create({ model, input: text, stream: true }),
-    () => Promise.resolve(openai.responses.stream({ model, input: text })),
-  ],
-  anthropicMessages: (text: string) => [
-    () => anthropic.messages.create({ ...asked(text), stream: true }),
-    () => Promise.resolve(anthropic.messages.stream(asked(text))),
-  ],
-};
-for (const [library, open] of Object.entries(streams))
-  triedOf(
-    'broken streams',
-    library as keyof typeof streams,
-    Object.fromEntries(
-      Object.entries(broken).map(([title, [fault, says]]) => [
-        `${title} has its type in every kind of stream`,
-        async () => {
-          for (const start of open(`Hello [[sim:${fault} reasoning_tokens=2 tokens=30 chunk=1]]`)) {
-            let pieces = 0;
-            const reading = async () => {
-              for await (const _ of (await start()) as AsyncIterable<unknown>) pieces++;
-            };
-            const error = await thrownBy(reading());
-            expect(pieces).toBeGreaterThanOrEqual(6);
-            const type = library === 'anthropicMessages' ? 'api_error' : 'provider_error';
-            expect({ status: error.status, type: error.type }).toEqual({ status: undefined, type });
-            expect(error.message).toMatch(says);
-          }
-        },
-      ]),
-    ),
-  );
