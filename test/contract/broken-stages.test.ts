@@ -25,7 +25,13 @@ async function breachOf(
 const texts = 'text of choice 0 (in these texts';
 
 /** The rule that is broken, how the problem begins, and with which fixture and cut it shows; the fixture is `plain-text` unless it is named. */
-type Row = [StageUnderTest, rule: string, problem: string, cut?: string, fixture?: string];
+type Row = [
+  StageUnderTest,
+  rule: string,
+  problem: string,
+  cut?: string | undefined,
+  fixture?: string | undefined,
+];
 
 const losing: readonly Row[] = [
   [broken.losesTheTail, 'conservation', 'finish_reason of choice 0'],
