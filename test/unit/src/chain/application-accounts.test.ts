@@ -135,6 +135,45 @@ describe('hostile answers of an application', () => {
   });
 });
 
+describe('an answer of the application that is no account', () => {
+  const configuration = { status: 400, type: 'configuration_error' };
+  const unknown = { status: 403, type: 'permission_error' };
+  it.each<[string, unknown, object, RegExp]>([
+    ['an empty id', '', configuration, /^accountOf returned ''; it must return an account's id, \{ id, plan/],
+    ['null', null, configuration, /^accountOf returned null; it must return/],
+    ['a number', 7, configuration, /^accountOf returned 7; it must return/],
+    ['true', true, configuration, /^accountOf returned true; it must return/],
+    ['a function', () => 'acme', configuration, /^accountOf returned a function; it must return/],
+    ['an empty object', {}, configuration, /^accountOf returned an account that .* id: must be the id/],
+    ['an array', ['acme'], configuration, /^accountOf returned an account that cannot be used; /],
+    ['an empty id in an object', { id: '' }, configuration, /id: must not be empty/],
+    ['a promise as id', { id: Promise.resolve('acme') }, configuration, /id: must be the id of the account/],
+    ['a promise of null', Promise.resolve(null), configuration, /^accountOf returned null/],
+    ['an id with a line break', { id: 'a\nb' }, configuration, /id: must have no control characters/],
+    ['half a character', { id: 'a\ud800' }, configuration, /id: must have no control characters/],
+    ['a huge id', { id: 'x'.repeat(1e6) }, configuration, /id: must have at most 256 characters/],
+    ['a plan that is not configured', { id: 'x', plan: 'gold' }, configuration, /'gold'; .*: free$/],
+    ['a plan of the prototype', { id: 'x', plan: 'toString' }, configuration, /'toString'; .* free$/],
+    ['a misspelt field', { id: 'x', plna: 'free' }, configuration, /plna: unknown name; did you mean 'plan'/],
+    [
+      'a misspelt limit',
+      { id: 'x', limits: { requests: 1 } },
+      configuration,
+      /limits.requests: unknown name/,
+    ],
+    ['a limit of NaN', { id: 'x', limits: { requests_per_minute: NaN } }, configuration, /limits\.requests/],
+    ['an unknown id', 'nobody', unknown, /^accountOf returned 'nobody', and there is no/],
+    ['__proto__', '__proto__', unknown, /^accountOf returned '__proto__', and there/],
+    ['constructor', 'constructor', unknown, /^accountOf returned 'constructor', and there/],
+    ['a huge unknown id', 'x'.repeat(1e6), unknown, /a string of 1000000 characters, and/],
+  ])('is the fault that it is, and the log alone says why: %s', async (_, answer, fault, message) => {
+    const { find, lines } = asked(() => answer as never);
+    const said = expect.not.stringMatching(/accountOf|plan|nobody|__proto__/);
+    await expect((async () => find())()).rejects.toMatchObject({ ...fault, message: said });
+    expect(lines.map(({ msg }) => msg)).toEqual([expect.stringMatching(message)]);
+  });
+});
+
 describe('the log of such faults', () => {
   it('has a line of each kind in ten seconds, with the number of those left out', () => {
     const answers: unknown[] = ['nobody', 'nobody', '', 'nobody', 'nobody'];
