@@ -103,6 +103,15 @@ describe('an answer in the playground', () => {
     expect([answer.state, answer.text]).toEqual(['Complete.', 'Whole.']);
   });
 
+  it('keeps the text before an error in the stream, and the error', () => {
+    const answer = answered(chunk({ content: 'Half' }));
+    const error = { message: 'The upstream provider closed the stream.', type: 'provider_error' };
+    answer.take('fault', JSON.stringify({ error }));
+    answer.take('done', '[DONE]');
+    answer.end();
+    expect([answer.state, answer.text, answer.fault]).toEqual(['Broken off.', 'Half', error]);
+  });
+
   it('says that the connection broke off when the stream ends without its end', () => {
     const answer = answered(chunk({ content: 'Half' }));
     answer.end();

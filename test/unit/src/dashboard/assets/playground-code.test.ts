@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 
 /** What the playground's script has; browsers are given it as it is, so it has no types of its own. */
@@ -10,12 +11,9 @@ const file = '../../../../../src/dashboard/assets/playground-code.js';
 const { codeOf, withShortImages } = (await import(file)) as Asset;
 
 const url = 'http://127.0.0.1:8080';
-const requestWith = (prompt: string) => ({
+const requestWith = (...prompts: string[]) => ({
   model: 'aion-labs/aion-3.5',
-  messages: [
-    { role: 'system', content: prompt },
-    { role: 'user', content: prompt },
-  ],
+  messages: prompts.map(content => ({ role: 'user', content })),
   reasoning_split: true,
   stream: true,
   stream_options: { include_usage: true, continuous_usage_stats: true },
@@ -32,16 +30,14 @@ const nasty = [
   '\'\'\' """ `${1}` #{2}',
 ];
 
-describe.each(nasty)('a prompt %j', prompt => {
-  const request = requestWith(prompt);
+describe('prompts that would end a string, a line or a command', () => {
+  const request = requestWith(...nasty);
 
-  it('stays literal text in a shell', () => {
+  it('stay literal text in a shell', () => {
     // In place of curl: prints what it is given, each with a NUL behind it.
     const code = `curl() { for one in "$@"; do printf '%s\\0' "$one"; done; }\n${codeOf('curl', request, url)}`;
-    const { stdout, stderr } = spawnSync('sh', ['-c', code], {
-      encoding: 'utf8',
-      env: { SLUICE_API_KEY: 'sk-1' },
-    });
+    const env = { SLUICE_API_KEY: 'sk-1' };
+    const { stdout, stderr } = spawnSync('sh', ['-c', code], { encoding: 'utf8', env });
     const given = stdout.split('\0').slice(0, -1);
     expect(stderr).toBe('');
     expect(given.slice(0, -1)).toEqual([
@@ -56,24 +52,19 @@ describe.each(nasty)('a prompt %j', prompt => {
     expect(JSON.parse(given.at(-1)!)).toEqual(request);
   });
 
-  it('stays literal text in JavaScript', () => {
+  it('stay literal text in JavaScript', () => {
     const code = codeOf('javascript', request, url);
     const literal = code.slice(code.indexOf('create(') + 'create('.length, code.indexOf(');\nfor await'));
-    const { stdout } = spawnSync(process.execPath, ['-p', `JSON.stringify(${literal})`], {
-      encoding: 'utf8',
-    });
-    expect(JSON.parse(stdout)).toEqual(request);
+    expect(JSON.parse(runInNewContext(`JSON.stringify(${literal})`))).toEqual(request);
   });
 
-  it('stays literal text in Python', () => {
+  it('stay literal text in Python', () => {
     const code = codeOf('python', request, url);
     const literals = [...code.matchAll(/"content": (".*"),$/gm)].map(([, literal]) => literal!);
     // What JSON and Python read alike: no escape but these, no quote within, no line ended.
-    for (const literal of literals) {
+    for (const literal of literals)
       expect(literal).toMatch(/^"(?:[^"\\\n\r]|\\(?:["\\bfnrt]|u[\da-f]{4}))*"$/);
-      expect(JSON.parse(literal)).toBe(prompt);
-    }
-    expect(literals).toHaveLength(2);
+    expect(literals.map(literal => JSON.parse(literal))).toEqual(nasty);
   });
 });
 
