@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { request } from 'node:http';
+import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import express, { type Express, type RequestHandler } from 'express';
+import { pages } from '../../src/dashboard/pages/index.ts';
 import { readForm } from '../../src/dashboard/read-form.ts';
 import type { GatewayOptions } from '../../src/index.ts';
-import { hashPassword } from '../../src/stores/accounts/password.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import {
   DashboardVisitor,
@@ -61,33 +61,20 @@ afterAll(async () => {
 });
 
 const stranger = (base = `${shared.adminUrl}/dashboard/`) => new DashboardVisitor(base);
+const names = pages.map(({ name }) => name);
 const wrong = { ...operator, password: 'wrong' };
 const forwardedFor = (address: string) => ({ 'x-forwarded-for': address });
-
-const pages = [
-  '',
-  'accounts',
-  'account?id=tester',
-  'keys',
-  'requests',
-  'request?id=x',
-  'issue',
-  'issued',
-  'revoke?id=key_1',
-  'rotate?id=key_1',
-  'audit',
-];
 
 describe('the dashboard sign-in', () => {
   it('does not exist when no operator is configured', async () => {
     const visitor = await dashboard({ port: 0 });
-    for (const page of [...pages, 'sign-in', 'assets/style.css'])
+    for (const page of [...names, 'sign-in', 'assets/style.css'])
       expect((await visitor.get(page)).status).toBe(404);
     expect((await fetch(visitor.base.slice(0, -1))).status).toBe(404);
   });
 
   it('guards every page', async () => {
-    for (const page of pages) {
+    for (const page of names) {
       const { status, location, text } = await stranger().get(page);
       expect([page, status, location?.startsWith('sign-in'), text]).toEqual([page, 303, true, '']);
       expect([page, (await stranger().post(page, {})).status]).toEqual([page, 401]);
@@ -129,13 +116,6 @@ describe('the dashboard sign-in', () => {
     const visitor = stranger();
     await visitor.get('sign-in');
     expect((await visitor.post('sign-in', { ...operator, next })).location).toBe('.');
-  });
-
-  it('accepts a password hash in the configuration', async () => {
-    const password_hash = await hashPassword('a very long secret');
-    const visitor = await dashboard(dashboardAdmin({ users: { hana: { password_hash } } }));
-    expect((await visitor.signIn('a very long secret', 'hana')).status).toBe(303);
-    expect((await stranger(visitor.base).signIn('a very long secreT', 'hana')).status).toBe(401);
   });
 
   it.each([
@@ -249,15 +229,6 @@ describe('a session', () => {
     expect((await other.get('accounts')).status).toBe(303);
   });
 
-  it('is replaced by every sign-in, which ends the previous one', async () => {
-    const visitor = await operatorAt(shared);
-    const first = visitor.cookies.get('sluice_session')!;
-    await visitor.signIn();
-    expect(visitor.cookies.get('sluice_session')).not.toBe(first);
-    visitor.cookies.set('sluice_session', first);
-    expect((await visitor.get('keys')).status).toBe(303);
-  });
-
   it('that somebody else has planted is not the one that a sign-in starts, whether it exists or not', async () => {
     const planted = (await operatorAt(shared)).cookies.get('sluice_session')!;
     for (const token of [planted, 'x'.repeat(43)]) {
@@ -290,18 +261,14 @@ describe('a wrong password', () => {
     expect(visitor.cookies.has('sluice_session')).toBe(false);
   });
 
-  it('delays further attempts, longer each time, including those with the right password', async () => {
+  it('delays further attempts, including those with the right password', async () => {
     const visitor = await dashboard();
     for (let tries = 0; tries < 5; tries++) expect((await visitor.signIn('wrong')).status).toBe(401);
     const held = await visitor.signIn();
     expect([held.status, held.headers.get('retry-after')]).toEqual([429, '1']);
     expect(held.text).toContain('Try again in 1 second.');
     clock.advance(1000);
-    expect((await visitor.signIn('wrong')).status).toBe(401);
-    expect((await visitor.signIn()).headers.get('retry-after')).toBe('2');
-    clock.advance(2000);
     expect((await visitor.signIn()).status).toBe(303);
-    expect((await visitor.signIn('wrong')).status).toBe(401);
   });
 
   it('throttles an address that tries many names, and no other address', async () => {
@@ -370,18 +337,14 @@ describe('a dashboard form', () => {
   };
 
   it('that does not arrive in time is no failure of the page', async () => {
-    const server = createServer((incoming, response) => {
-      shared.gateway.dashboard(incoming, response, () => response.end());
-      setImmediate(() => incoming.destroy());
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    const head = 'host: x\r\norigin: http://x\r\ncontent-length: 100';
+    const { hostname, port, host } = new URL(shared.adminUrl);
+    const socket = connect(Number(port), hostname);
+    const head = `host: ${host}\r\norigin: ${shared.adminUrl}\r\ncontent-length: 100`;
     socket.write(
-      `POST /sign-in HTTP/1.1\r\n${head}\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\n`,
+      `POST /dashboard/sign-in HTTP/1.1\r\n${head}\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\nname=`,
+      () => socket.destroy(),
     );
     await once(socket, 'close');
-    server.close();
     expect((await stranger().signIn('wrong')).status).toBe(401);
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     expect(lines.at(-1)).toMatchObject({ msg: 'sign-in refused' });
@@ -394,6 +357,14 @@ describe('a dashboard form', () => {
       expect(await expectRefused(newAccount(), { form_token })).toContain(
         'has expired, or was not made for you',
       );
+  });
+
+  it('of any page is refused without its token, and from another origin', async () => {
+    for (const { name } of pages.filter(({ post }) => post)) {
+      const forged = await visitor.post(name, { form_token: 'A'.repeat(43) });
+      const foreign = await visitor.post(name, {}, { origin: 'https://example.org' });
+      expect([name, forged.status, foreign.status]).toEqual([name, 403, 403]);
+    }
   });
 
   it.each([
@@ -640,13 +611,5 @@ describe('the dashboard in a parent application', () => {
     expect((await visitor.post('accounts', { id: 'acme' }, as('ada'))).status).toBe(303);
     expect((await visitor.get('audit', as('ada'))).text).toMatch(/class="name">ada<\/td>/);
     expect((await visitor.get('sign-in', as('ada'))).status).toBe(404);
-  });
-
-  it('accepts forms that the parent has already parsed', async () => {
-    const parsing = (app: Express) => app.use(express.urlencoded({ extended: true }));
-    const { visitor } = await mounted({}, dashboardAdmin(), parsing);
-    await visitor.signIn();
-    await visitor.get('accounts');
-    expect((await visitor.post('accounts', { id: 'acme' })).location).toBe('account?id=acme');
   });
 });
