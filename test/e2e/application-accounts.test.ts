@@ -198,11 +198,9 @@ describe('an account of the records store', () => {
       403,
       { error: { type: 'permission_error', message: 'This account has no access to this API.' } },
     ]);
-    await dashboard.get('accounts');
-    expect((await dashboard.post('accounts', { id: 'acme', plan: 'small' })).status).toBe(303);
+    expect((await dashboard.submit('accounts', { id: 'acme', plan: 'small' })).status).toBe(303);
     for (const status of [200, 200, 429]) expect(await statusOf(ada)).toBe(status);
-    await dashboard.get('account?id=acme');
-    expect((await dashboard.post('account?id=acme', { plan: 'large' })).status).toBe(303);
+    expect((await dashboard.submit('account?id=acme', { plan: 'large' })).status).toBe(303);
     expect(await statusOf(ada)).toBe(200);
     expect((await dashboard.post('account?id=acme', { change: 'disable' })).status).toBe(303);
     const disabled = await send(ada);
@@ -231,8 +229,7 @@ describe("an account of the application's own", () => {
     await dashboard.post('accounts', { id: 'acme' });
     expect(await panelOf()).toBeUndefined();
     expect(await statusOf(ada)).toBe(200);
-    await dashboard.get('account?id=acme');
-    await dashboard.post('account?id=acme', { change: 'disable' });
+    await dashboard.submit('account?id=acme', { change: 'disable' });
     expect(await statusOf(ada)).toBe(403);
     await dashboard.post('account?id=acme', { change: 'enable' });
     expect(await statusOf(ada)).toBe(200);

@@ -114,8 +114,7 @@ describe('the dashboard sign-in', () => {
     'keys?\\',
   ])('redirects only to pages of the dashboard, not to %j', async next => {
     const visitor = stranger();
-    await visitor.get('sign-in');
-    expect((await visitor.post('sign-in', { ...operator, next })).location).toBe('.');
+    expect((await visitor.submit('sign-in', { ...operator, next })).location).toBe('.');
   });
 
   it.each([
@@ -206,8 +205,7 @@ describe('a session', () => {
     const changed = { ...olga, otto: { password: 'another password' }, anna: { ...anna, role: 'viewer' } };
     const after = await dashboard(users(changed), { stores });
     const [same, other, viewer] = old.map(visitor => visitor.movedTo(after.base));
-    await same!.get('accounts');
-    expect((await same!.post('accounts', { id: 'acme' })).location).toBe('account?id=acme');
+    expect((await same!.submit('accounts', { id: 'acme' })).location).toBe('account?id=acme');
     expect((await other!.get('accounts')).status).toBe(303);
     viewer!.token = old[2].token;
     expect((await viewer!.post('accounts', { id: 'late' })).status).toBe(403);
@@ -244,8 +242,7 @@ describe('a session', () => {
   it('is started by the form of the own browser only', async () => {
     const [attacker, victim] = [stranger(), stranger()];
     await attacker.get('sign-in');
-    await victim.get('sign-in');
-    expect((await victim.post('sign-in', { ...operator, form_token: attacker.token })).status).toBe(403);
+    expect((await victim.submit('sign-in', { ...operator, form_token: attacker.token })).status).toBe(403);
     expect(victim.cookies.has('sluice_session')).toBe(false);
   });
 });
@@ -395,7 +392,10 @@ describe('a dashboard form', () => {
 
   it('is rejected with a readable message when it is too large or not a form', async () => {
     const large = await visitor.post('accounts', { id: 'x'.repeat(40_000) });
-    expect([large.status, large.text]).toEqual([413, expect.stringContaining('larger than the 32768 bytes')]);
+    expect(large).toMatchObject({
+      status: 413,
+      text: expect.stringContaining('larger than the 32768 bytes'),
+    });
     const json = await visitor.post('accounts', {}, { 'content-type': 'application/json' });
     expect(json.status).toBe(400);
   });
@@ -598,10 +598,10 @@ describe('the dashboard in a parent application', () => {
   it('accepts the user of the parent, names them in the audit log, and asks for no password', async () => {
     const { visitor } = await mounted({ operatorOf });
     const refused = await visitor.get('accounts');
-    expect([refused.status, refused.text]).toEqual([
-      403,
-      expect.stringContaining('You may not use this dashboard.'),
-    ]);
+    expect(refused).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('You may not use this dashboard.'),
+    });
     expect((await visitor.get('accounts', as('ada'))).status).toBe(200);
     // A form is taken only from the user it was made for.
     for (const headers of [as('bob'), {}])

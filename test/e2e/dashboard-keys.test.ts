@@ -47,8 +47,7 @@ afterAll(async () => {
 });
 
 async function newAccount(id: string): Promise<string> {
-  await visitor.get('accounts');
-  await visitor.post('accounts', { id });
+  await visitor.submit('accounts', { id });
   return id;
 }
 /** Issues a key for acme. */
@@ -164,8 +163,7 @@ describe('the form that rotates a key', () => {
     const account = await newAccount('rotated-once');
     const { id } = await visitor.issue(account);
     const rotate = async (overlap: string) => {
-      await visitor.get(`rotate?id=${id}`);
-      return (await visitor.post(`rotate?id=${id}`, { overlap })).status;
+      return (await visitor.submit(`rotate?id=${id}`, { overlap })).status;
     };
     expect([await rotate('year'), await rotate('now'), await rotate('day')]).toEqual([422, 303, 409]);
     expect((await visitor.get(`keys?all=yes&account=${account}`)).text).toContain('>expired<');
@@ -226,31 +224,25 @@ describe('the page of a key', () => {
     expect(await recordOf(id)).toEqual({ ...changed, name: 'third name' });
   });
 
-  it('keeps what two people have edited, and shows what both have', async () => {
+  it('keeps what another person has edited meanwhile, and shows both', async () => {
     const { id } = await issue({ name: 'shared', requests_per_minute: '5' });
     const page = `key?id=${id}`;
     const fields = await fieldsOf(visitor, id);
     const otto = await operatorAt(gateways[0]!, 'otto');
-    await otto.get(page);
-    await otto.post(page, { ...fields, expires: 'week', requests_per_minute: '6' });
-    const { expires_ms } = await recordOf(id);
-    expect((await visitor.post(page, { ...fields, name: 'named' })).status).toBe(303);
+    await otto.submit(page, { ...fields, name: 'named', expires: 'week', requests_per_minute: '6' });
+    const theirs = await recordOf(id);
     const edits = { expires: 'month', requests_per_minute: '7', tokens_per_day: '9' };
     const conflict = await visitor.post(page, { ...fields, ...edits });
+    const ends = new Date(theirs.expires_ms!).toISOString();
     expect(conflict.status).toBe(409);
-    expect(conflict.text).toContain('Changed meanwhile from “5” to “6”.');
-    const ends = new Date(expires_ms!).toISOString();
-    expect(conflict.text).toContain(`Changed meanwhile from “never” to “${ends}”.`);
-    expect(await recordOf(id)).toMatchObject({
-      name: 'named',
-      expires_ms,
-      limits: { requests_per_minute: 6 },
-    });
+    for (const change of ['“5” to “6”', `“never” to “${ends}”`])
+      expect(conflict.text).toContain(`Changed meanwhile from ${change}.`);
+    expect(await recordOf(id)).toEqual(theirs);
     const again = formFields(conflict.text, 'Save changes');
     expect(again).toMatchObject({ name: 'named', expires: 'month', requests_per_minute: '7' });
     expect((await visitor.post(page, { ...again, expires: 'keep' })).status).toBe(303);
     const limits = { requests_per_minute: 7, tokens_per_day: 9 };
-    expect(await recordOf(id)).toMatchObject({ name: 'named', expires_ms, limits });
+    expect(await recordOf(id)).toMatchObject({ name: 'named', expires_ms: theirs.expires_ms, limits });
   });
 
   it.each<[Record<string, string>, RegExp]>([
@@ -281,7 +273,6 @@ describe('the page of a key', () => {
     expect([text.includes('Save changes'), text.includes('revoked</span>')]).toEqual([false, true]);
     expect((await visitor.get('key?id=key_none')).status).toBe(404);
   });
-
 });
 
 describe('a list of keys', () => {

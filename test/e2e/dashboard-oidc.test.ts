@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { DashboardVisitor, dashboardAdmin, whoIn } from '../support/dashboard-visitor.ts';
+import { DashboardVisitor, dashboardAdmin, type Visited, whoIn } from '../support/dashboard-visitor.ts';
 import { type Forgery, type ForgingProvider, startForgingProvider } from '../support/forging-provider.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { signInByOpenid } from '../support/openid-browser.ts';
 import { type OpenidProvider, startOpenidProvider } from '../support/openid-provider.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
@@ -38,6 +37,32 @@ async function dashboard(oidc: Oidc, more: object = {}): Promise<DashboardVisito
 }
 
 const again = ({ base }: DashboardVisitor) => new DashboardVisitor(base);
+
+/** Follows the redirects of a provider with its cookies, up to the address below `base` to which it leads back. */
+async function throughProvider(url: string, base: string): Promise<string> {
+  const cookies = new Map<string, string>();
+  let at = url;
+  for (let hops = 0; hops < 10; hops++) {
+    if (at.startsWith(base)) return at.slice(base.length);
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(at, { redirect: 'manual', headers: { cookie } });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      cookies.set(name, value);
+    }
+    const location = response.headers.get('location');
+    if (!location) throw new Error(`the provider answered ${response.status}: ${await response.text()}`);
+    at = new URL(location, at).href;
+  }
+  throw new Error('the provider leads in circles');
+}
+
+/** Signs in by OpenID as a browser does: the strict cookies stay behind on the way back. */
+async function signInByOpenid(visitor: DashboardVisitor, page = ''): Promise<Visited> {
+  const query = page && `?${new URLSearchParams({ next: page })}`;
+  const { location } = await visitor.get(`sign-in-oidc${query}`);
+  return visitor.get(await throughProvider(location!, visitor.base), { 'sec-fetch-site': 'cross-site' });
+}
 
 describe('sign-in at the dashboard by OpenID', () => {
   let first: DashboardVisitor;

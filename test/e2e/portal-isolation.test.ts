@@ -37,8 +37,7 @@ beforeAll(async () => {
   place = await recordsPlace();
   gateway = await startGateway(configuration());
   victim = await customerOf(gateway, 'carla');
-  await victim.get('keys');
-  const { location } = await victim.post('keys', { name: 'name-of-acme' });
+  const { location } = await victim.submit('keys', { name: 'name-of-acme' });
   const key = await victim.secretAt(location);
   key_id = /id=(key_\w+)/.exec(location!)![1]!;
   await gateway.post(ask('Hello?'), {
@@ -142,8 +141,7 @@ describe('a customer at the portal', () => {
   });
 
   it('sees the own request also while another account uses its id again and again', async () => {
-    await mallory.get('keys');
-    const { location } = await mallory.post('keys', { name: 'again' });
+    const { location } = await mallory.submit('keys', { name: 'again' });
     const key = await mallory.secretAt(location);
     const headers = { authorization: `Bearer ${key}`, 'x-request-id': request_id };
     const again = () => gateway.post(ask('Mine!'), { headers }).then(reply => reply.text());
@@ -233,10 +231,8 @@ describe('every page of the portal', () => {
   });
 
   it('escapes names, models and ids', async () => {
-    await mallory.get('keys');
-    await mallory.post('keys', { name: xss });
-    await mallory.get('keys');
-    await mallory.post('keys', { name: xss, expires: xss });
+    await mallory.submit('keys', { name: xss });
+    await mallory.submit('keys', { name: xss, expires: xss });
     for (const name of names) {
       const asked = ['id', 'model', 'key', 'code', 'since', 'from', 'show', 'by'].map(
         field => [field, xss] as const,

@@ -100,16 +100,6 @@ describe('the portal on the public listener', () => {
     expect((await visitor.get('')).location).toBe('sign-in');
   });
 
-  it('slows down those who guess passwords', async () => {
-    const visitor = stranger();
-    await visitor.get('sign-in');
-    const guess = { name: 'carla', password: 'wrong' };
-    const statuses: number[] = [];
-    for (let tries = 0; tries < 7; tries++)
-      statuses.push((await visitor.post('sign-in', guess, forwardedFor('203.0.113.7'))).status);
-    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
-  });
-
   it.each([
     ['sign-in', `name=${'x'.repeat(100_000)}`, undefined, 413],
     ['keys', 'x'.repeat(100_000), 'https://example.org', 303],
@@ -203,8 +193,7 @@ describe('sign-in at the portal by OpenID', () => {
 describe('keys at the portal', () => {
   /** Issues a key by the form. */
   async function issued(name: string): Promise<string> {
-    await customer.get('keys');
-    return customer.secretAt((await customer.post('keys', { name })).location);
+    return customer.secretAt((await customer.submit('keys', { name })).location);
   }
   const statusOf = async (key: string): Promise<number> =>
     (await gateway.post(ask('Hello?'), { headers: { authorization: `Bearer ${key}` } })).status;
@@ -220,27 +209,23 @@ describe('keys at the portal', () => {
     await until(async () => /This month[\s\S]*<strong>1<\/strong>/.test((await customer.get('')).text));
 
     const id = await idOfNewest();
-    await customer.get(`key?id=${id}`);
-    expect((await customer.post(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);
+    expect((await customer.submit(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);
     expect((await customer.get(`key?id=${id}`)).text).toContain('renamed');
-    await customer.get(`rotate?id=${id}`);
-    const rotated = await customer.post(`rotate?id=${id}`, { overlap: 'day' });
+    const rotated = await customer.submit(`rotate?id=${id}`, { overlap: 'day' });
     const second = await customer.secretAt(rotated.location);
     expect([await statusOf(key), await statusOf(second)]).toEqual([200, 200]);
 
-    await customer.get(`revoke?id=${id}`);
-    expect((await customer.post(`revoke?id=${id}`, {})).location).toBe('keys');
+    expect((await customer.submit(`revoke?id=${id}`, {})).location).toBe('keys');
     expect([await statusOf(key), await statusOf(second)]).toEqual([401, 200]);
   });
 
   it('are issued up to the maximum, and rotated beyond it only at once', async () => {
     await issued('second');
-    await customer.get('keys');
-    const refused = await customer.post('keys', { name: 'third' });
-    expect([refused.status, refused.text]).toEqual([
-      422,
-      expect.stringContaining('Your account has 2 active keys, which is the most.'),
-    ]);
+    const refused = await customer.submit('keys', { name: 'third' });
+    expect(refused).toMatchObject({
+      status: 422,
+      text: expect.stringContaining('Your account has 2 active keys, which is the most.'),
+    });
     const id = await idOfNewest();
     await customer.get(`rotate?id=${id}`);
     for (const [overlap, status] of [
@@ -330,7 +315,7 @@ describe('an invitation to the portal', () => {
   ])('asks for a password of 12 characters, twice the same: %j', async (words, said) => {
     const path = await invited('sven');
     const { reply } = await accepted(path, words);
-    expect([reply.status, reply.text]).toEqual([422, expect.stringContaining(said)]);
+    expect(reply).toMatchObject({ status: 422, text: expect.stringContaining(said) });
   });
 
   it('ends after seven days, and when the customer is invited again', async () => {
@@ -402,10 +387,10 @@ describe('an invitation to the portal', () => {
     const empty = formFields(await account(), 'Invite to the portal');
     const path = await invited('dora');
     const first = await change({ ...empty, change: 'invite', customer: 'dora' });
-    expect([first.status, first.text]).toEqual([
-      409,
-      expect.stringContaining('the sign-in of dora is not as your page has shown it'),
-    ]);
+    expect(first).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('the sign-in of dora is not as your page has shown it'),
+    });
     const asInvited = formFields(first.text, 'Remove: dora');
     await accepted(path);
     for (const kind of ['invite', 'remove'])
@@ -434,12 +419,11 @@ describe('an invitation to the portal', () => {
     const { visitor: elsewhere } = await signIn('ines');
     const next = 'quite another password';
     const fields = { password: next, repeated_password: next };
-    await visitor.get('password');
-    const wrong = await visitor.post('password', { ...fields, present_password: 'wrong' });
-    expect([wrong.status, wrong.text]).toEqual([
-      422,
-      expect.stringContaining('The current password is wrong.'),
-    ]);
+    const wrong = await visitor.submit('password', { ...fields, present_password: 'wrong' });
+    expect(wrong).toMatchObject({
+      status: 422,
+      text: expect.stringContaining('The current password is wrong.'),
+    });
     const changed = await visitor.post('password', { ...fields, present_password: password });
     expect(changed.location).toBe('password');
     expect((await visitor.get('password')).text).toContain('Your password is changed.');
@@ -461,8 +445,8 @@ describe('an invitation to the portal', () => {
     const said = [];
     for (const guess of ['a', 'b', 'c', 'd']) said.push(await confirm(guess));
     const guesser = stranger(own);
-    await guesser.get('sign-in');
-    const guess = async () => (await guesser.post('sign-in', { name: 'Greta', password: 'e' }, from)).status;
+    const guess = async () =>
+      (await guesser.submit('sign-in', { name: 'Greta', password: 'e' }, from)).status;
     expect(await guess()).toBe(401);
     expect([...said, await confirm(password)]).toEqual([
       ...Array(4).fill('The current password is wrong.'),
@@ -545,7 +529,7 @@ describe('the portal in a parent application', () => {
     // For the token of its form.
     await as('own-shop', 'playground');
     const refused = await send('own-shop', 'keys', { name: 'x', nonce: 'x'.repeat(22) });
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('has no keys here')]);
+    expect(refused).toMatchObject({ status: 403, text: expect.stringContaining('has no keys here') });
     expect((await as('own-shop', 'limits')).text).toContain('Requests per minute');
   });
 
@@ -576,13 +560,11 @@ describe('the portal in a parent application', () => {
     const { as, send, visitor } = await mounted();
     const olga = new DashboardVisitor(visitor.base.replace('/my/', '/ops/'));
     await olga.signIn();
-    await olga.get('accounts');
-    await olga.post('accounts', { id: 'late' });
+    await olga.submit('accounts', { id: 'late' });
     await as('late', 'keys');
     expect((await send('late', 'keys', { name: 'kept' })).status).toBe(303);
     const [, id = ''] = /rotate\?id=(key_\w+)/.exec((await as('late', 'keys')).text) ?? [];
-    await olga.get('account?id=late');
-    expect((await olga.post('account?id=late', { change: 'disable' })).status).toBe(303);
+    expect((await olga.submit('account?id=late', { change: 'disable' })).status).toBe(303);
     const { status, text } = await as('late', 'keys');
     expect([status, text]).toEqual([200, expect.stringContaining('Your account is disabled since')]);
     expect(text).toContain('kept');

@@ -25,13 +25,13 @@ export async function startBrowser(): Promise<Browser> {
 const height = 800;
 
 /** Colour schemes and widths of the window in which pages are checked. */
-export const looks = {
+const looks = {
   light: { colorScheme: 'light', width: 1200 },
   dark: { colorScheme: 'dark', width: 1200 },
   narrow: { colorScheme: 'light', width: 400 },
 } as const;
 
-export async function setLook(page: Page, look: keyof typeof looks): Promise<void> {
+async function setLook(page: Page, look: keyof typeof looks): Promise<void> {
   const { colorScheme, width } = looks[look];
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height });
@@ -89,8 +89,9 @@ const pageFaults = readFileSync(new URL('page-faults.js', import.meta.url), 'utf
 
 /** The axe-core tags of every WCAG rule up to 2.2 AA, and of its best practices. */
 const everyRule = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice'];
-/** Of colours: all that another colour scheme can break. */
+/** What another colour scheme can break, and what another width. */
 const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+const layoutRules = { type: 'rule', values: ['target-size', 'scrollable-region-focusable'] };
 
 const asking = (runOnly: object) =>
   `axe.run(document, ${JSON.stringify({ runOnly, resultTypes: ['violations'] })})`;
@@ -112,7 +113,7 @@ async function load(page: Page): Promise<void> {
 }
 
 /** Accessibility faults of the current page: what axe-core finds, and what it does not look for. */
-export async function accessibilityFaults(page: Page, rules: object = everyRule): Promise<string[]> {
+async function accessibilityFaults(page: Page, rules: object): Promise<string[]> {
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await load(page);
   const { violations, passes } = await page.evaluate<AxeResults>(asking(rules));
   if (rules === everyRule && passes.length < 10)
@@ -123,12 +124,18 @@ export async function accessibilityFaults(page: Page, rules: object = everyRule)
   return [...found, ...(await page.evaluate<string[]>(pageFaults))];
 }
 
-/** The same in every look, each fault with the look's name. Loading a page and axe-core takes longer than the checks. */
-export async function faultsInEveryLook(page: Page): Promise<string[]> {
+/** By every rule in the first look; in the others by those that they can break. */
+const rulesOf = { light: everyRule, dark: colourRules, narrow: layoutRules };
+
+/** The same in every look, each fault with the look's name. */
+export async function faultsInEveryLook(
+  page: Page,
+  among = Object.keys(looks) as (keyof typeof looks)[],
+): Promise<string[]> {
   const all: string[] = [];
-  for (const look of Object.keys(looks) as (keyof typeof looks)[]) {
+  for (const look of among) {
     await setLook(page, look);
-    const faults = await accessibilityFaults(page, look === 'dark' ? colourRules : everyRule);
+    const faults = await accessibilityFaults(page, rulesOf[look]);
     all.push(...faults.map(fault => `${look}: ${fault}`));
   }
   await setLook(page, 'light');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
+import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 import type { GatewayUnderTest } from './gateway-under-test.ts';
 
 const day_ms = 86_400_000;
@@ -54,33 +54,22 @@ export function madeUpRow(
   };
   const micro_usd = Math.round(price * (prompt_tokens + 2 * completion_tokens));
   return {
-    id: timeOrderedUuid(started_ms),
+    ...sampleRow({ started_ms }),
     request_id: `req_${started_ms}`,
     account,
-    key_id: null,
     model,
     provider: 'upstream',
-    endpoint: 'chat.completions',
-    stream: true,
-    requested_model: null,
     error_message: failed ? 'The upstream provider returned an error.' : null,
-    error_param: null,
-    trace_id: null,
-    code: null,
-    refused_by: null,
     attempts_made: [attempt],
     stages: [],
-    started_ms,
     duration_ms,
-    first_token_ms: failed ? null : first_token_ms,
+    first_token_ms: attempt.first_token_ms,
     status: failed ? 502 : 200,
     error_type: failed ? 'provider_error' : null,
     end_reason: failed ? 'upstream_failed' : 'completed',
-    attempts: 1,
     prompt_tokens,
     completion_tokens,
     cached_tokens: Math.floor(prompt_tokens * random() * 0.6),
-    cache_creation_tokens: 0,
     reasoning_tokens: Math.floor(completion_tokens * 0.4),
     estimated: random() < 0.01,
     cost_usd: (micro_usd / 1_000_000).toFixed(6),

@@ -56,6 +56,12 @@ export class DashboardVisitor {
     });
   }
 
+  /** Loads a page, whose token and nonce a form needs, and sends its form. */
+  async submit(...form: Parameters<DashboardVisitor['post']>): Promise<Visited> {
+    await this.get(form[0]);
+    return this.post(...form);
+  }
+
   /** The key that the page at `location` shows. */
   async secretAt(location: string | undefined): Promise<string> {
     return secretIn(await this.get(location!)) ?? '';
@@ -80,8 +86,7 @@ export class DashboardVisitor {
   }
 
   async signIn(password: string = operator.password, name: string = operator.name): Promise<Visited> {
-    await this.get('sign-in');
-    return this.post('sign-in', { name, password });
+    return this.submit('sign-in', { name, password });
   }
 
   async #send(page: string, init: RequestInit): Promise<Visited> {
@@ -134,7 +139,8 @@ export const tableRows = (page: string): string[][] =>
 export const linkIn = (text: string, rel: 'next' | 'prev'): string | undefined =>
   new RegExp(`href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
 
-const unescaped = (text: string): string =>
+/** A text of a page as its reader sees it. */
+export const unescaped = (text: string): string =>
   text.replace(/&(?:#(\d+)|(amp|quot|lt|gt));/g, (_, code, name: string) =>
     code ? String.fromCodePoint(Number(code)) : { amp: '&', quot: '"', lt: '<', gt: '>' }[name]!,
   );
