@@ -176,7 +176,7 @@ afterAll(async () => {
   await place?.remove();
 });
 
-const open = (page = '') => page.goto(home() + page);
+const open = (path = '') => page.goto(home() + path);
 
 async function click(target: Locator): Promise<void> {
   clicks++;

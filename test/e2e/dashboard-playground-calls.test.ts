@@ -57,7 +57,7 @@ async function opened(
     fetch(`${url}/ops/playground-run`, {
       method: 'POST',
       body: fieldsOf(visitor.token, body, key),
-      headers: { origin: url, cookie: cookieOf(visitor) },
+      headers: { origin: url, cookie: visitor.cookie },
       ...(signal && { signal }),
     });
   const run: Setting['run'] = async (body, key = clientKey) => {
@@ -70,8 +70,6 @@ async function opened(
   return { url, gateway, visitor, lines, begin, run };
 }
 
-const cookieOf = ({ cookies }: DashboardVisitor): string =>
-  [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 const fieldsOf = (form_token: string, request: object, key: string) =>
   new URLSearchParams({ form_token, key, request: JSON.stringify(request) });
 const streaming = (content: string, more: object = {}) => ask(content, { stream: true, ...more });
@@ -226,7 +224,7 @@ describe('concurrent playground runs', () => {
     sockets.push(socket);
     socket.pause().on('error', () => {});
     socket.write(
-      `POST /ops/playground-run HTTP/1.1\r\nhost: ${host}\r\norigin: ${url}\r\ncookie: ${cookieOf(visitor)}\r\n` +
+      `POST /ops/playground-run HTTP/1.1\r\nhost: ${host}\r\norigin: ${url}\r\ncookie: ${visitor.cookie}\r\n` +
         `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     await until(() => upstream.requests.length === 1);

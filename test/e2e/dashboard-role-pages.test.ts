@@ -139,9 +139,9 @@ const filled = (text: string, next = 'next') =>
 
 /** What a page without an end sends first. */
 async function beginning(role: Role, page: string): Promise<{ status: number; text: string }> {
-  const cookie = [...as(role).cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const { base, cookie } = as(role);
   const left = new AbortController();
-  const response = await fetch(as(role).base + page, { headers: { cookie }, signal: left.signal });
+  const response = await fetch(base + page, { headers: { cookie }, signal: left.signal });
   const { value } = await response.body!.pipeThrough(new TextDecoderStream()).getReader().read();
   left.abort();
   return { status: response.status, text: value ?? '' };

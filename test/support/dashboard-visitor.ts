@@ -35,6 +35,11 @@ export class DashboardVisitor {
     this.#origin = new URL(base).origin;
   }
 
+  /** The header of its cookies. */
+  get cookie(): string {
+    return [...this.cookies].map(pair => pair.join('=')).join('; ');
+  }
+
   get(page: string, headers: Readonly<Record<string, string>> = {}): Promise<Visited> {
     return this.#send(page, { headers });
   }
@@ -90,7 +95,7 @@ export class DashboardVisitor {
   }
 
   async #send(page: string, init: RequestInit): Promise<Visited> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const { cookie } = this;
     const headers = { ...(init.headers as object), ...(cookie && { cookie }) };
     const response = await fetch(this.base + page, { redirect: 'manual', ...init, headers });
     for (const set of response.headers.getSetCookie()) {

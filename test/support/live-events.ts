@@ -12,13 +12,10 @@ export interface LiveEvents {
 }
 
 /** Opens a stream as a page's script does, with the visitor's cookies. */
-export async function liveEvents({ base, cookies }: DashboardVisitor, page: string): Promise<LiveEvents> {
+export async function liveEvents({ base, cookie }: DashboardVisitor, page: string): Promise<LiveEvents> {
   const leaving = new AbortController();
   const response = await fetch(base + page, {
-    headers: {
-      cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-      'sec-fetch-dest': 'empty',
-    },
+    headers: { cookie, 'sec-fetch-dest': 'empty' },
     signal: leaving.signal,
   });
   const events: EventSourceMessage[] = [];
