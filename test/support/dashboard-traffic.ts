@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Dice } from '../../src/simulator/seed.ts';
 import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
 import type { GatewayUnderTest } from './gateway-under-test.ts';
@@ -10,21 +11,19 @@ const prices = [3, 0.7, 0.8] as const;
 /** Exchanges of the `days` before now, fewer at weekends and more of late, for pictures: the same in every run of a day. */
 export function pastRows(accounts: readonly string[], days: number, now_ms: number): LedgerRow[] {
   const rows: LedgerRow[] = [];
-  let seed = 7;
-  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const dice = new Dice(7);
+  const random = () => dice.roll();
   for (let ago = days; ago > 0; ago--) {
     const day = new Date(now_ms - ago * day_ms).getUTCDay();
     const count = Math.round((day % 6 === 0 ? 60 : 130) * (1.6 - ago / days) * (0.8 + random() * 0.4));
-    for (let at = 0; at < count; at++)
-      rows.push(pastRow(accounts, Math.floor(now_ms - (ago - random()) * day_ms), random));
+    for (let at = 0; at < count; at++) {
+      const model = Math.floor(models.length * random() ** 1.5);
+      const account = accounts[Math.floor(accounts.length * random() ** 2)]!;
+      const started_ms = Math.floor(now_ms - (ago - random()) * day_ms);
+      rows.push(madeUpRow(account, models[model]!, prices[model]!, started_ms, random));
+    }
   }
   return rows;
-}
-
-function pastRow(accounts: readonly string[], started_ms: number, random: () => number): LedgerRow {
-  const model = Math.floor(models.length * random() ** 1.5);
-  const account = accounts[Math.floor(accounts.length * random() ** 2)]!;
-  return madeUpRow(account, models[model]!, prices[model]!, started_ms, random);
 }
 
 /** A row as an exchange leaves it, one in fifty failed. `price` is USD of a million prompt tokens. */

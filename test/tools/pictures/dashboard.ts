@@ -5,8 +5,8 @@ import type { Page } from 'playwright-core';
 import { startSimulator } from '../../../src/simulator/server.ts';
 import { signIn, startBrowser, watchedPage } from '../../support/browser.ts';
 import { pastRows, traffic } from '../../support/dashboard-traffic.ts';
-import { dashboardAdmin, operator } from '../../support/dashboard-visitor.ts';
-import { clientKey, type GatewayUnderTest, startGateway } from '../../support/gateway-under-test.ts';
+import { dashboardAdmin, operator, operatorAt } from '../../support/dashboard-visitor.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../../support/gateway-under-test.ts';
 import { portalSection } from '../../support/portal-visitor.ts';
 import { recordsPlace } from '../../support/records-place.ts';
 import { defineTool } from '../tool.ts';
@@ -58,7 +58,7 @@ export const tool = defineTool({
       await page.setViewportSize({ width: 1120, height: 900 });
       await page.goto(home);
       await signIn(page);
-      const keys = await prepare(page, gateway, home);
+      const keys = await prepare(gateway);
       // Meanwhile last uses are written down, every fifteen seconds.
       await takeLive(page, home, gateway, keys);
       await takeAll(page, home);
@@ -74,34 +74,19 @@ export const tool = defineTool({
   },
 });
 
-async function use({ url }: GatewayUnderTest, key: string, times: number): Promise<void> {
-  const body = JSON.stringify({
-    model: 'aion-labs/aion-3.5',
-    messages: [{ role: 'user', content: 'Why do rivers bend?' }],
-  });
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  for (let asked = 0; asked < times; asked++)
-    await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })).text();
-}
-
-/** Accounts and keys as an operator makes them. Returns a key of each account. */
-async function prepare(page: Page, gateway: GatewayUnderTest, home: string): Promise<string[]> {
+/** Accounts and keys as an operator makes them, used a little. Returns a key of each account. */
+async function prepare(gateway: GatewayUnderTest): Promise<string[]> {
+  const olga = await operatorAt(gateway);
   const made: string[] = [];
   for (const [account, plan, keys] of accounts) {
-    await page.goto(`${home}accounts`);
-    await page.getByLabel('Name', { exact: true }).fill(account);
-    await page.getByLabel('Plan').selectOption(plan);
-    await page.getByRole('button', { name: 'Create account' }).click();
+    await olga.submit('accounts', { id: account, plan });
     for (const name of keys) {
-      await page.goto(`${home}account?id=${account}`);
-      await page.getByLabel('Name', { exact: true }).fill(name);
-      await page
-        .locator('select[name=expires]')
-        .selectOption(name === 'nightly report' ? 'quarter' : 'never');
-      await page.getByRole('button', { name: 'Issue key' }).click();
-      const key = (await page.locator('#secret').textContent())!;
+      const expires = name === 'nightly report' ? 'quarter' : 'never';
+      const { key } = await olga.issue(account, { name, expires });
       if (name === keys[0]) made.push(key);
-      await use(gateway, key, name === 'billing service' ? 11 : 2);
+      const headers = { authorization: `Bearer ${key}` };
+      for (let left = name === 'billing service' ? 11 : 2; left > 0; left--)
+        await (await gateway.post(ask('Why do rivers bend?'), { headers })).text();
     }
   }
   return made;
@@ -167,9 +152,7 @@ async function takeAll(page: Page, home: string): Promise<void> {
 /** What a customer sees. */
 async function takePortal(page: Page, home: string): Promise<void> {
   await page.goto(home);
-  await page.getByLabel('Name').fill('carla');
-  await page.getByLabel('Password').fill(operator.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await signIn(page, operator.password, 'carla');
   await take(page, 'portal');
   await page.goto(`${home}keys`);
   await take(page, 'portal-keys');
