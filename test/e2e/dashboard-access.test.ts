@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import express, { type Express, type RequestHandler } from 'express';
+import { localPage } from '../../src/dashboard/page-response.ts';
 import { pages } from '../../src/dashboard/pages/index.ts';
 import { readForm } from '../../src/dashboard/read-form.ts';
 import type { GatewayOptions } from '../../src/index.ts';
@@ -101,20 +102,11 @@ describe('the dashboard sign-in', () => {
     expect((await visitor.get('keys')).status).toBe(303);
   });
 
-  it.each([
-    'https://example.org',
-    '//example.org',
-    '/',
-    'javascript:alert(1)',
-    '..\\x',
-    'keys\n',
-    'keys?a\nb',
-    'keys?“',
-    'keys?a#b',
-    'keys?\\',
-  ])('redirects only to pages of the dashboard, not to %j', async next => {
-    const visitor = stranger();
-    expect((await visitor.submit('sign-in', { ...operator, next })).location).toBe('.');
+  it('redirects only to pages of the dashboard', async () => {
+    const next = 'https://example.org';
+    expect((await stranger().submit('sign-in', { ...operator, next })).location).toBe('.');
+    const others = ['//a.example', '/', 'javascript:alert(1)', '..\\x', 'keys\n', 'keys?a\nb', 'keys?“'];
+    for (const one of [...others, 'keys?a#b', 'keys?\\']) expect([one, localPage(one)]).toEqual([one, '.']);
   });
 
   it.each([

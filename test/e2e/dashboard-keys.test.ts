@@ -80,19 +80,18 @@ describe('the form that issues a key', () => {
 
   it('issues a key for each tab and shows both, in whatever order', async () => {
     const account = await newAccount('two-tabs');
-    const sent: { location: string | undefined }[] = [];
     const nonces: string[] = [];
     for (const _ of ['one', 'two']) {
       await visitor.get(`account?id=${account}`);
       nonces.push(visitor.nonce);
     }
-    for (const nonce of nonces) sent.push(await visitor.post(`issue?account=${account}`, { nonce }));
-    const [second, first] = [
-      await visitor.secretAt(sent[1]!.location),
-      await visitor.secretAt(sent[0]!.location),
-    ];
-    expect([first, second]).toEqual([expect.stringMatching(/^sk-/), expect.stringMatching(/^sk-/)]);
-    expect(first).not.toBe(second);
+    const locations: (string | undefined)[] = [];
+    for (const nonce of nonces)
+      locations.push((await visitor.post(`issue?account=${account}`, { nonce })).location);
+    const shown: string[] = [];
+    for (const location of locations.toReversed()) shown.push(await visitor.secretAt(location));
+    expect(shown).toEqual([expect.stringMatching(/^sk-/), expect.stringMatching(/^sk-/)]);
+    expect(shown[0]).not.toBe(shown[1]);
     expect(await keysIn(account)).toBe(2);
   });
 
