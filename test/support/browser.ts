@@ -35,6 +35,12 @@ async function setLook(page: Page, look: keyof typeof looks): Promise<void> {
   const { colorScheme, width } = looks[look];
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height });
+  // Charts follow the width some frames later.
+  await page.evaluate(`new Promise(done => {
+    let frames = 10;
+    const next = () => (frames-- > 0 ? requestAnimationFrame(next) : done());
+    next();
+  })`);
 }
 
 /** The cookies of a browser that is signed in. */
