@@ -13,7 +13,6 @@ import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
 
 const targets = recordsTargets();
 const fixture = join(import.meta.dirname, '../fixtures/migrate-and-hang.ts');
-const _day_ms = 86_400_000;
 
 const versions = async (database: Connection): Promise<number[]> =>
   (

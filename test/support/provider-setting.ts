@@ -65,29 +65,29 @@ export async function askChat(
   { words, called, results = [] }: Turn,
   isStreamed: boolean,
 ): Promise<Completion> {
-    const message = called?.choices[0]?.message;
-    const messages = [
-      { role: 'user', content: words },
-      ...(message ? [{ role: 'assistant', content: message.content, tool_calls: message.tool_calls }] : []),
-      ...results.map((content, at) => ({
-        role: 'tool',
-        tool_call_id: message!.tool_calls![at]!.id,
-        content,
-      })),
-    ];
-    const body = { model, messages, tools: [{ type: 'function', function: roll }], };
-    if (!isStreamed) {
-      const reply = await gateway.post(body);
-      expect(reply.status).toBe(200);
-      const { choices, usage } = (await reply.json()) as Completion;
-      return { choices, usage: usage! };
-    }
-    const { status, events } = await gateway.stream(body);
-    expect(status).toBe(200);
-    expect(events.at(-1)?.data).toBe('[DONE]');
-    const chunks = events.slice(0, -1).map(({ json }) => ({
-      choices: [...json.choices!],
-      ...(json.usage && { usage: json.usage }),
-    }));
-    return assembledReply(chunks);
+  const message = called?.choices[0]?.message;
+  const messages = [
+    { role: 'user', content: words },
+    ...(message ? [{ role: 'assistant', content: message.content, tool_calls: message.tool_calls }] : []),
+    ...results.map((content, at) => ({
+      role: 'tool',
+      tool_call_id: message!.tool_calls![at]!.id,
+      content,
+    })),
+  ];
+  const body = { model, messages, tools: [{ type: 'function', function: roll }] };
+  if (!isStreamed) {
+    const reply = await gateway.post(body);
+    expect(reply.status).toBe(200);
+    const { choices, usage } = (await reply.json()) as Completion;
+    return { choices, usage: usage! };
+  }
+  const { status, events } = await gateway.stream(body);
+  expect(status).toBe(200);
+  expect(events.at(-1)?.data).toBe('[DONE]');
+  const chunks = events.slice(0, -1).map(({ json }) => ({
+    choices: [...json.choices!],
+    ...(json.usage && { usage: json.usage }),
+  }));
+  return assembledReply(chunks);
 }

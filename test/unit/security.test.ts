@@ -20,7 +20,7 @@ A configuration that serves everyone
   rejects the configuration unless server.open is set: %s
   rejects open beside the stage auth
 The client's key never goes
-  carries the provider's key and no header of the client's
+  carries the provider's key, its own path and no header of the client's
   has the key of the provider and nothing that identifies the client
 Keys, passwords, prompts
   a line of the log has neither key nor prompt nor answer
@@ -58,7 +58,6 @@ Nothing that a client sends forges
 SQLite files
   is readable for its owner only
 Heads, paths and bodies
-  answers %s in the OpenAI error format
   is rejected with 4xx and its connection closed: %s
   is answered in the OpenAI error format and its connection closed: %s
 JSON is bounded
@@ -69,28 +68,28 @@ What request bodies take
   are held until their exchange ends, and a single one that is too large gets 413
 A compressed body
   is answered within CPU and memory limits and delays none of them
-  count by their decompressed size while it grows
+  rejects a %s body that decompresses to more than 1 MiB plus 100 times its size
 An upload has
   ends at the total deadline and releases its connection, its permit and its bytes
 Limits on requests
   are limited to four that are read, and 96 get 429 at once
-  takes one request when a request succeeds or its content is refused
+  refuses with 429 before 413 and 400, with Retry-After and the rate headers
 A hostile request
   is answered within CPU and memory limits and delays none of them
   the cost of writing a stream is linear in its length
 A client that does not read
-  is disconnected with its upstream and settled as slow_client
+  has received all of a stream that is recorded as completed, and only part of any other
 Replies of providers
-  survives replies of 300,000 tool calls with a heap of 512 MB, and serves others beside them
+  survives replies of 150,000 tool calls with a heap of 512 MB, and serves others beside them
   events of more than a reply may have
   an upstream that stays silent
-  JSON that breaks off
+  two objects in two lines
 Patterns of \`redact\`
   for replacing in %s
   holds back no more than the window, and nothing that cannot become a match
 It asks only
   reaches the provider as expected or gets 404 or 400: %s
-  goes to the configured path, whatever path the client used
+  carries the provider's key, its own path and no header of the client's
 Redirects are not followed
   a fault of the only provider
   becomes the error envelope when its status is %i
@@ -103,7 +102,7 @@ A provider whose certificate
   shows that a certificate has expired after a failed request to %s
 A request that a protecting stage
   refuses a request in another format, with %s
-  refuses POST %s wherever it is mounted
+  refuses every POST wherever it is mounted
 \`otherPaths: 'pass'\`
   opens other paths with otherPaths: 'pass', and says at creation which stages are passed by
 \`HOST\` of the environment

@@ -3,14 +3,7 @@ import { expect } from 'expect';
 import { startSimulator } from '../../../src/simulator/server.ts';
 import { clientKey } from '../../support/gateway-under-test.ts';
 import { until } from '../../support/until.ts';
-import {
-  gateway,
-  gatewayWith,
-  asked as sent,
-  simulator,
-  truth,
-  untilTheEnd,
-} from '../place.ts';
+import { gateway, gatewayWith, asked as sent, simulator, truth, untilTheEnd } from '../place.ts';
 import { triedOf } from '../tried.ts';
 
 const model = 'aion-labs/aion-3.5';

@@ -1,10 +1,6 @@
 import { expect } from 'expect';
 import OpenAI from 'openai';
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  ChatCompletionMessage,
-} from 'openai/resources';
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionMessage } from 'openai/resources';
 import { clientKey } from '../../support/gateway-under-test.ts';
 import { gateway, listOf } from '../place.ts';
 import { triedOf } from '../tried.ts';
