@@ -1,4 +1,40 @@
 /** The plugin API, published as `sluice/plugin`. The built-in stages and adapters import nothing else, so it is sufficient for others. */
+
+export type { Clock } from './common/clock.ts';
+export { shown } from './common/field-path.ts';
+export { isObject, type Json } from './common/json-object.ts';
+export { nanoUsdOf } from './common/money.ts';
+export type { AccountOptions, PlanOptions } from './common/options.ts';
+export {
+  type Account,
+  type AccountDirectory,
+  accountsSchema,
+  ConfiguredAccounts,
+  unusableAccount,
+} from './gateway/accounts/accounts.ts';
+export type { FindAccount } from './gateway/accounts/application-accounts.ts';
+export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
+export { decodePath } from './gateway/dialects/decode-path.ts';
+export {
+  type CatalogAnswer,
+  type CatalogAnswers,
+  type Dialect,
+  type DialectDefinition,
+  type DialectHeaders,
+  type DialectSetup,
+  defineDialect,
+  type GenerationFormat,
+  type Identity,
+  type RequestAnswers,
+  type RequestContext,
+  type StreamRenderer,
+} from './gateway/dialects/define-dialect.ts';
+export { type JsonSize, jsonSizeOf, mayExceed } from './gateway/dialects/json-size.ts';
+export { openAiErrorBody } from './gateway/dialects/openai-error.ts';
+export { arrayOf, parseBody } from './gateway/dialects/request-schema/first-fault.ts';
+export { setAsideUnknown } from './gateway/dialects/request-schema/unknown-fields.ts';
+export { ReplyAssembler } from './gateway/exchange/assemble-reply.ts';
+export type { AttemptRecord } from './gateway/exchange/attempt-record.ts';
 export type {
   CacheControl,
   ChatRequest,
@@ -18,37 +54,15 @@ export type {
   ToolCall,
   ToolCallDelta,
   Usage,
-} from './canonical.ts';
-export { encryptedDetails, textOf, tokenCount, usageOf } from './canonical.ts';
-export { type Catalog, type Model, takesImages } from './catalog/catalog.ts';
-export type { FindAccount } from './chain/application-accounts.ts';
-export { defineStage } from './chain/define-stage.ts';
-export { fromGenerator } from './chain/from-generator.ts';
-export type { Hooks, StageFactory, StageSetup } from './chain/stage-plan.ts';
-export type { Clock } from './clock.ts';
-export { shown } from './diagnostics/field-path.ts';
-export { decodePath } from './dialects/decode-path.ts';
+} from './gateway/exchange/canonical.ts';
+export { encryptedDetails, textOf, tokenCount, usageOf } from './gateway/exchange/canonical.ts';
 export {
-  type CatalogAnswer,
-  type CatalogAnswers,
-  type Dialect,
-  type DialectDefinition,
-  type DialectHeaders,
-  type DialectSetup,
-  defineDialect,
-  type GenerationFormat,
-  type Identity,
-  type RequestAnswers,
-  type RequestContext,
-  type StreamRenderer,
-} from './dialects/define-dialect.ts';
-export { type JsonSize, jsonSizeOf, mayExceed } from './dialects/json-size.ts';
-export { openAiErrorBody } from './dialects/openai-error.ts';
-export { arrayOf, parseBody } from './dialects/request-schema/first-fault.ts';
-export { setAsideUnknown } from './dialects/request-schema/unknown-fields.ts';
-export { type ErrorCode, type ErrorDetail, GatewayError, invalidField, refusal } from './errors.ts';
-export { ReplyAssembler } from './exchange/assemble-reply.ts';
-export type { AttemptRecord } from './exchange/attempt-record.ts';
+  type ErrorCode,
+  type ErrorDetail,
+  GatewayError,
+  invalidField,
+  refusal,
+} from './gateway/exchange/errors.ts';
 export {
   defineKey,
   type Endpoint,
@@ -57,25 +71,14 @@ export {
   type Outcome,
   type RunningUsage,
   type UnreadUse,
-} from './exchange/exchange-view.ts';
-export { ignoreParameters } from './exchange/ignored-parameters.ts';
-export type { StageRecord } from './exchange/stage-record.ts';
-export { isObject, type Json } from './json-object.ts';
-export { nanoUsdOf } from './money.ts';
-export type { AccountOptions, PlanOptions } from './options.ts';
-export { max_tokens_per_character } from './settlement/token-estimator.ts';
-export { estimateTokens } from './settlement/usage-meter.ts';
-export { doneEvent, encodeEvent } from './sse/encode.ts';
-export type { SseEvent } from './sse/parse.ts';
-export type { Answer, Stage } from './stage.ts';
-export {
-  type Account,
-  type AccountDirectory,
-  accountsSchema,
-  ConfiguredAccounts,
-  unusableAccount,
-} from './stores/accounts/accounts.ts';
-export type { CacheStore } from './stores/cache/cache-store.ts';
+} from './gateway/exchange/exchange-view.ts';
+export { fromGenerator } from './gateway/exchange/from-generator.ts';
+export { ignoreParameters } from './gateway/exchange/ignored-parameters.ts';
+export type { Answer, Stage } from './gateway/exchange/stage.ts';
+export type { Hooks, StageFactory, StageSetup } from './gateway/exchange/stage-plan.ts';
+export type { StageRecord } from './gateway/exchange/stage-record.ts';
+export type { StreamController, StreamTransformer } from './gateway/exchange/stream.ts';
+export type { CacheStore } from './gateway/limits/cache-store.ts';
 export {
   amountOf,
   type Limit,
@@ -85,8 +88,8 @@ export {
   rowOf,
   unitOf,
   windowOf,
-} from './stores/limits/limit-table.ts';
-export type { Charge } from './stores/limits/limit-units.ts';
+} from './gateway/limits/limit-table.ts';
+export type { Charge } from './gateway/limits/limit-units.ts';
 export {
   AccountLimits,
   type KeyLimits,
@@ -96,15 +99,17 @@ export {
   type Plans,
   planSchema,
   plansSchema,
-} from './stores/limits/plan-limits.ts';
-export type { LimitStatus, Reservation, ReservationResult, StateStore } from './stores/limits/state-store.ts';
-export type { StreamController, StreamTransformer } from './stream.ts';
-export type { Log } from './telemetry/log.ts';
-export type { CollectedValue } from './telemetry/metric.ts';
-export type { PluginMetrics } from './telemetry/metric-factory.ts';
-export type { Counter, Gauge, Histogram } from './telemetry/metric-kinds.ts';
-export { type MapTextOptions, mapText, type TextMap } from './text/map-text.ts';
-export type { Replacement } from './text/text-replacer.ts';
+} from './gateway/limits/plan-limits.ts';
+export type {
+  LimitStatus,
+  Reservation,
+  ReservationResult,
+  StateStore,
+} from './gateway/limits/state-store.ts';
+export { max_tokens_per_character } from './gateway/settlement/token-estimator.ts';
+export { estimateTokens } from './gateway/settlement/usage-meter.ts';
+export { doneEvent, encodeEvent } from './gateway/sse/encode.ts';
+export type { SseEvent } from './gateway/sse/parse.ts';
 export {
   type Adapter,
   type AdapterSetup,
@@ -113,27 +118,37 @@ export {
   type StreamDecoder,
   type Target,
   type UpstreamRequest,
-} from './upstream/adapter.ts';
-export type { MessageField } from './upstream/attempt/fit-messages.ts';
-export { chunkOf, eventObject } from './upstream/http/decode-reply.ts';
-export { scrubbed } from './upstream/http/scrub.ts';
-export { UpstreamError } from './upstream/http/upstream-error.ts';
-export { type Finish, finishOf } from './upstream/openai/finish-reason.ts';
-export { type OpenAiServer, openAiAdapter } from './upstream/openai/openai-adapter.ts';
+} from './gateway/upstream/adapter.ts';
+export type { MessageField } from './gateway/upstream/attempt/fit-messages.ts';
+export { chunkOf, eventObject } from './gateway/upstream/http/decode-reply.ts';
+export { scrubbed } from './gateway/upstream/http/scrub.ts';
+export { UpstreamError } from './gateway/upstream/http/upstream-error.ts';
+export { type Finish, finishOf } from './gateway/upstream/openai/finish-reason.ts';
+export { type OpenAiServer, openAiAdapter } from './gateway/upstream/openai/openai-adapter.ts';
 export {
   decodeOpenAiReply,
   encodeOpenAi,
   newCallId,
-} from './upstream/openai/openai-format.ts';
-export type { OpenAiMessageForm } from './upstream/openai/openai-messages.ts';
-export { OpenAiStreamDecoder, type OpenAiStreamOptions } from './upstream/openai/openai-stream-decoder.ts';
-export { ReasoningCache, type ReasoningCacheLimits } from './upstream/openai/reasoning-cache.ts';
+} from './gateway/upstream/openai/openai-format.ts';
+export type { OpenAiMessageForm } from './gateway/upstream/openai/openai-messages.ts';
+export {
+  OpenAiStreamDecoder,
+  type OpenAiStreamOptions,
+} from './gateway/upstream/openai/openai-stream-decoder.ts';
+export { ReasoningCache, type ReasoningCacheLimits } from './gateway/upstream/openai/reasoning-cache.ts';
 export {
   effortFields,
   knownEfforts,
   leavesReasoning,
   templateEffort,
   thinkingSwitches,
-} from './upstream/openai/reasoning-effort.ts';
-export { atMost, max_parts } from './upstream/reply-bounds.ts';
-export { checkToolArguments, toolArguments } from './upstream/tool-arguments.ts';
+} from './gateway/upstream/openai/reasoning-effort.ts';
+export { atMost, max_parts } from './gateway/upstream/reply-bounds.ts';
+export { checkToolArguments, toolArguments } from './gateway/upstream/tool-arguments.ts';
+export { defineStage } from './mount/chain/define-stage.ts';
+export type { Log } from './telemetry/log.ts';
+export type { CollectedValue } from './telemetry/metric.ts';
+export type { PluginMetrics } from './telemetry/metric-factory.ts';
+export type { Counter, Gauge, Histogram } from './telemetry/metric-kinds.ts';
+export { type MapTextOptions, mapText, type TextMap } from './text/map-text.ts';
+export type { Replacement } from './text/text-replacer.ts';

@@ -4,7 +4,7 @@ import {
   clientTypes,
   type ErrorClass,
   refusal_statuses,
-} from '../../src/end-class.ts';
+} from '../../src/common/end-class.ts';
 import { type Expr, of, ofModel, perSecond, promql, rate, sum } from './promql.ts';
 
 const requests = 'sluice_requests_total';

@@ -1,6 +1,4 @@
 import { Command } from 'commander';
-import { noSuchName } from '../diagnostics/suggestion.ts';
-import { limitOverridesSchema } from '../stores/limits/plan-limits.ts';
 import {
   type AccountChange,
   type AccountRecord,
@@ -10,7 +8,9 @@ import {
   max_display_name,
   NotThere,
   sameName,
-} from '../stores/records/account-records.ts';
+} from '../../plugins/stores/records/account-records.ts';
+import { noSuchName } from '../common/suggestion.ts';
+import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type CommandContext,
   CommandMistake,

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, gzip, type ZlibOptions } from 'node:zlib';
-import { mountAt } from '../dashboard/mount.ts';
-import type { OpenedGateway } from '../gateway.ts';
-import type { ServerStatus } from '../server-status.ts';
+import { mountAt } from '../../plugins/dashboard/mount.ts';
+import type { OpenedGateway } from '../mount/gateway.ts';
+import type { ServerStatus } from '../mount/server-status.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../telemetry/open-metrics.ts';
 
 /** Handler of the admin listener: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. For operators only; never make its address public. */

@@ -3,9 +3,9 @@ import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import { mistakesIn } from '../diagnostics/config-error.ts';
-import type { Gateway } from '../gateway.ts';
-import { discardBody } from '../inbound/discard-body.ts';
+import { mistakesIn } from '../common/config-error.ts';
+import { discardBody } from '../gateway/inbound/discard-body.ts';
+import type { Gateway } from '../mount/gateway.ts';
 import { createHttpServer, textFormat } from './http-server.ts';
 
 /** What `POST /reload` answers: the result of a reload, or why it was refused. */

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { printable } from '../text/printable.ts';
+import { printable } from '../common/printable.ts';
 
 /** What a server has answered. */
 export interface ServerAnswer {

@@ -1,8 +1,13 @@
 import { Command } from 'commander';
-import { notOneOf } from '../diagnostics/config-error.ts';
-import { day_ms } from '../durations.ts';
-import { type AuditEntry, actionsNamed, auditActions, auditGroups } from '../stores/records/audit-log.ts';
-import { isDay } from '../stores/records/calendar-day.ts';
+import {
+  type AuditEntry,
+  actionsNamed,
+  auditActions,
+  auditGroups,
+} from '../../plugins/stores/records/audit-log.ts';
+import { isDay } from '../common/calendar-day.ts';
+import { notOneOf } from '../common/config-error.ts';
+import { day_ms } from '../common/durations.ts';
 import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, withList } from './output-table.ts';
 

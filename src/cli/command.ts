@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { StoreUnavailable } from '../../plugins/stores/records/database.ts';
+import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
+import { placeOf } from '../../plugins/stores/records/records-target.ts';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
-import { StoreUnavailable } from '../stores/records/database.ts';
-import { openRecords, type RecordsStore } from '../stores/records/records-store.ts';
-import { placeOf } from '../stores/records/records-target.ts';
 
 /** A command that was refused or has failed: exit code 1. The message says why; an empty one that the output has said it. */
 export class CommandMistake extends Error {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { ConfigError } from '../diagnostics/config-error.ts';
-import { fieldPath } from '../diagnostics/field-path.ts';
+import { ConfigError } from '../common/config-error.ts';
+import { fieldPath } from '../common/field-path.ts';
 import { CommandMistake, type Voice, withConfig } from './command.ts';
 import type { ModelsOptions } from './print-models.ts';
 
@@ -30,7 +30,7 @@ export const textOrJson = (): Option =>
 
 async function checked(file: string) {
   const { loadConfig } = await import('../config/load.ts');
-  const { tryPlugins } = await import('../try-plugins.ts');
+  const { tryPlugins } = await import('../mount/try-plugins.ts');
   const settings = await loadConfig(file);
   await tryPlugins(settings, file);
   return settings;

@@ -1,6 +1,6 @@
 import type { RequestListener, Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
-import type { Gateway } from '../gateway.ts';
+import type { Gateway } from '../mount/gateway.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import { createHttpServer, type RefusalFormat } from './http-server.ts';
 import { ListenerCertificate } from './listener-certificate.ts';

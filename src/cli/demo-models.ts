@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
-import { catalogTemplate } from '../catalog/catalog-template.ts';
-import { defaultModels } from '../catalog/default-models.ts';
+import { catalogTemplate } from '../gateway/catalog/catalog-template.ts';
+import { defaultModels } from '../gateway/catalog/default-models.ts';
 import type { NoAnswer } from './ask-server.ts';
 import { CommandMistake } from './command.ts';
 import type { DemoServer } from './demo.ts';

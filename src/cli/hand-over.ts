@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Gateway } from '../gateway.ts';
+import type { Gateway } from '../mount/gateway.ts';
 
 /** Shortest time for requests of open connections after the listener has closed in favour of another process. */
 const hand_over_ms = 500;

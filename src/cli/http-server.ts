@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type ServerOptions, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { openAiErrorBody } from '../dialects/openai-error.ts';
-import { errorHeaders, type GatewayError, refusal } from '../errors.ts';
-import { discardBody } from '../inbound/discard-body.ts';
-import { expectContinue } from '../inbound/expect-continue.ts';
-import { requestIdOf } from '../inbound/request-id.ts';
-import { endWhenReceived } from '../outbound/write-reply.ts';
+import { openAiErrorBody } from '../gateway/dialects/openai-error.ts';
+import { errorHeaders, type GatewayError, refusal } from '../gateway/exchange/errors.ts';
+import { discardBody } from '../gateway/inbound/discard-body.ts';
+import { expectContinue } from '../gateway/inbound/expect-continue.ts';
+import { requestIdOf } from '../gateway/inbound/request-id.ts';
+import { endWhenReceived } from '../gateway/outbound/write-reply.ts';
 
 /** Format of error bodies. */
 export interface RefusalFormat {

@@ -1,5 +1,5 @@
-import { day_ms, hour_ms, minute_ms } from '../durations.ts';
-import { isDay } from '../stores/records/calendar-day.ts';
+import { isDay } from '../common/calendar-day.ts';
+import { day_ms, hour_ms, minute_ms } from '../common/durations.ts';
 import { UsageMistake } from './command.ts';
 
 /** Milliseconds of the units of times. */

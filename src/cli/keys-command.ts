@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { suggested } from '../diagnostics/suggestion.ts';
-import { keyLimitsSchema } from '../stores/limits/plan-limits.ts';
-import { NotThere } from '../stores/records/account-records.ts';
-import { KeyEnded, type KeyRecord, max_key_name } from '../stores/records/key-record.ts';
+import { NotThere } from '../../plugins/stores/records/account-records.ts';
+import { KeyEnded, type KeyRecord, max_key_name } from '../../plugins/stores/records/key-record.ts';
+import { suggested } from '../common/suggestion.ts';
+import { keyLimitsSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type CommandContext,
   CommandMistake,

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { Command } from 'commander';
-import { insertAccepted } from '../stores/ledger/ledger-writer.ts';
-import { linesOf, loggedRow } from '../stores/ledger/logged-rows.ts';
-import { isRow, type LedgerEntry } from '../stores/records/ledger-entry.ts';
+import { isRow, type LedgerEntry } from '../gateway/settlement/ledger-entry.ts';
+import { insertAccepted } from '../mount/ledger/ledger-writer.ts';
+import { linesOf, loggedRow } from '../mount/ledger/logged-rows.ts';
 import { type CommandContext, CommandMistake, inStore, type Voice, withConfig } from './command.ts';
 
 const batch_rows = 500;

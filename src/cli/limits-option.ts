@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { issuesOf, shownIssue } from '../diagnostics/config-error.ts';
+import { issuesOf, shownIssue } from '../common/config-error.ts';
 import { UsageMistake } from './command.ts';
 
 /** Limits that a command takes as JSON. Throws UsageMistake, which names the limit and what was wrong. */

@@ -1,5 +1,5 @@
-import { type DiscoveredModel, discoveredModels } from '../catalog/discovered-model.ts';
-import { withoutCredentials } from '../upstream/http/scrub.ts';
+import { type DiscoveredModel, discoveredModels } from '../gateway/catalog/discovered-model.ts';
+import { withoutCredentials } from '../gateway/upstream/http/scrub.ts';
 import { askServer, NoAnswer, type ServerAnswer } from './ask-server.ts';
 
 /** A server to be asked for its models. */

@@ -1,11 +1,11 @@
 import type { Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { day_ms } from '../common/durations.ts';
+import { watchFiles } from '../common/watch-files.ts';
 import { type LoadedCertificate, readCertificate, timeLeft } from '../config/certificate-files.ts';
 import type { TlsConfig } from '../config/tls-schema.ts';
-import { day_ms } from '../durations.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
-import { watchFiles } from '../watch-files.ts';
 
 /** A certificate and its key may be replaced one after the other: a pair that does not fit is read once more after this time. */
 const retry_ms = 2000;

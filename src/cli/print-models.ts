@@ -1,8 +1,8 @@
-import { catalogTemplate } from '../catalog/catalog-template.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../common/clock.ts';
 import { loadProvider } from '../config/load-provider.ts';
+import { catalogTemplate } from '../gateway/catalog/catalog-template.ts';
+import { Provider } from '../gateway/upstream/http/provider.ts';
 import { createLog } from '../telemetry/log.ts';
-import { Provider } from '../upstream/http/provider.ts';
 import type { Voice } from './command.ts';
 import { askForModels, baseOf, modelsIn } from './list-models.ts';
 

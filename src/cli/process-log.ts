@@ -1,4 +1,4 @@
-import type { Gateway } from '../gateway.ts';
+import type { Gateway } from '../mount/gateway.ts';
 import { createLog, isPretty, type Log, type LogFormat } from '../telemetry/log.ts';
 import { BoundedLog } from '../telemetry/logger.ts';
 import { exit } from './signals.ts';

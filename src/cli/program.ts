@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { version } from '../common/version.ts';
 import { simulateCommand } from '../simulator/command.ts';
-import { version } from '../version.ts';
 import { accountsCommand } from './accounts-command.ts';
 import { auditCommand } from './audit-command.ts';
 import { UsageMistake, type Voice } from './command.ts';

@@ -1,8 +1,8 @@
 import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Gateway } from '../gateway.ts';
+import type { Gateway } from '../mount/gateway.ts';
+import type { Closing } from '../mount/workers/worker-process.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
-import type { Closing } from '../workers/worker-process.ts';
 import { createListener } from './create-listener.ts';
 import { handOver } from './hand-over.ts';
 import { envelopeFormat } from './http-server.ts';

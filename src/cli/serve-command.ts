@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { defaultModels } from '../catalog/default-models.ts';
+import { notOneOf } from '../common/config-error.ts';
+import { suggested } from '../common/suggestion.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import { notOneOf } from '../diagnostics/config-error.ts';
-import { suggested } from '../diagnostics/suggestion.ts';
+import { defaultModels } from '../gateway/catalog/default-models.ts';
 import { CommandMistake, programName, UsageMistake } from './command.ts';
 import { type DemoServer, demoConfig, invitation } from './demo.ts';
 import type { AddressChoice } from './listen-addresses.ts';

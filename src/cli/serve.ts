@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
-import { type Gateway, openGateway } from '../gateway.ts';
-import { checkGatewayOptions, type GatewayOptions } from '../gateway-options.ts';
+import { type Gateway, openGateway } from '../mount/gateway.ts';
+import { checkGatewayOptions, type GatewayOptions } from '../mount/gateway-options.ts';
+import type { Closing } from '../mount/workers/worker-process.ts';
 import { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import { registerLogMetrics } from '../telemetry/log.ts';
 import { WorkerPoolMetrics } from '../telemetry/worker-pool-metrics.ts';
-import type { Closing } from '../workers/worker-process.ts';
 import { adminHandler } from './admin-listener.ts';
 import { openAdminSocket } from './admin-socket.ts';
 import { createListener } from './create-listener.ts';

@@ -1,13 +1,13 @@
 import cluster from 'node:cluster';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
-import { type Gateway, openGateway } from '../gateway.ts';
+import { type Gateway, openGateway } from '../mount/gateway.ts';
+import { Channel } from '../mount/workers/channel.ts';
+import type { Closing } from '../mount/workers/worker-process.ts';
 import { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import { registerLogMetrics } from '../telemetry/log.ts';
 import { isTracingWanted, startTracing } from '../telemetry/sdk.ts';
 import { logSdkDiagnostics } from '../telemetry/sdk-diagnostics.ts';
-import { Channel } from '../workers/channel.ts';
-import type { Closing } from '../workers/worker-process.ts';
 import { sourceOf, type WorkerConfig, type WorkerStart } from './primary.ts';
 import { ProcessLog } from './process-log.ts';
 import { PublicListener } from './public-listener.ts';

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { day_ms } from '../durations.ts';
-import { FileProblem, readSmallFile } from '../small-file.ts';
+import { day_ms } from '../common/durations.ts';
+import { FileProblem, readSmallFile } from '../common/small-file.ts';
 import type { TlsConfig } from './tls-schema.ts';
 
 type CertificateField = 'cert_file' | 'key_file' | 'client_ca_file';

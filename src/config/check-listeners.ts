@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
 
 interface Listener {
   readonly host: string;

@@ -1,5 +1,5 @@
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { missingPackage } from '../diagnostics/missing-package.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { missingPackage } from '../common/missing-package.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import type { CheckedConfig } from './schema.ts';
 

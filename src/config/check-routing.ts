@@ -1,5 +1,5 @@
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { asObject, type Json } from '../json-object.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { asObject, type Json } from '../common/json-object.ts';
 
 type Path = readonly PropertyKey[];
 

@@ -1,4 +1,4 @@
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
 import type { CheckedConfig } from './schema.ts';
 
 /** Reports ways to sign in that give no person a role, and so refuse everybody. */

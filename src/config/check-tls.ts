@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
 import { CertificateProblem, readCertificate, timeLeft } from './certificate-files.ts';
 import type { TlsConfig } from './tls-schema.ts';
 

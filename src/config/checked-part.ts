@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { type ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
-import { fieldPath, shown, valueAt } from '../diagnostics/field-path.ts';
+import { type ConfigError, type ConfigIssue, issuesOf } from '../common/config-error.ts';
+import { fieldPath, shown, valueAt } from '../common/field-path.ts';
 import { type Environment, type ExpandedValue, type Expansion, expandVariables } from './environment.ts';
 import type { WrittenConfig } from './read-config.ts';
 

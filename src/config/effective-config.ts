@@ -1,7 +1,7 @@
 import { builtInStages } from '../../plugins/index.ts';
-import { valueAt } from '../diagnostics/field-path.ts';
-import { asObject, isObject } from '../json-object.ts';
-import { hrefOf, severalHostsOf } from '../stores/several-hosts.ts';
+import { valueAt } from '../common/field-path.ts';
+import { asObject, isObject } from '../common/json-object.ts';
+import { hrefOf, severalHostsOf } from '../common/several-hosts.ts';
 import { isAddress, isHarmless } from './harmless-options.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { FileProblem, readSmallFile } from '../small-file.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { FileProblem, readSmallFile } from '../common/small-file.ts';
 
 /**
  * `$${`, `${file:PATH}`, `${NAME}`, `${NAME:-default}`, or a `${` that is none of these. A default and a path have no braces, so that they

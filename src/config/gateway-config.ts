@@ -10,7 +10,7 @@ import type { RequestRewriteOptions } from '../../plugins/stages/request-rewrite
 import type { ResponseCacheOptions } from '../../plugins/stages/response-cache/options.ts';
 import type { StreamRechunkOptions } from '../../plugins/stages/stream-rechunk/options.ts';
 import type { ValidationOptions } from '../../plugins/stages/validation/options.ts';
-import type { AccountOptions, AdminOptions, ChatCompletionsOptions, LogOptions, MessagesOptions, MetricsOptions, ModelOptions, PassthroughOptions, PlanOptions, PortalOptions, ProviderOptions, ResponsesOptions, RoutingOptions, ServerOptions, StoresOptions, TracingOptions, UsageOptions } from '../options.ts';
+import type { AccountOptions, AdminOptions, ChatCompletionsOptions, LogOptions, MessagesOptions, MetricsOptions, ModelOptions, PassthroughOptions, PlanOptions, PortalOptions, ProviderOptions, ResponsesOptions, RoutingOptions, ServerOptions, StoresOptions, TracingOptions, UsageOptions } from '../common/options.ts';
 
 /** A provider with the adapter `openai`. */
 export interface OpenaiProvider extends ProviderOptions {

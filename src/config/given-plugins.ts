@@ -1,7 +1,7 @@
-import type { StageHandler } from '../chain/stage-plan.ts';
-import type { AnyDialectDefinition } from '../dialects/define-dialect.ts';
-import type { PostgresPool } from '../stores/records/postgres-pool.ts';
-import type { AnyProviderDefinition } from '../upstream/adapter.ts';
+import type { PostgresPool } from '../../plugins/stores/postgres/postgres-pool.ts';
+import type { AnyDialectDefinition } from '../gateway/dialects/define-dialect.ts';
+import type { StageHandler } from '../gateway/exchange/stage-plan.ts';
+import type { AnyProviderDefinition } from '../gateway/upstream/adapter.ts';
 import type { ConfiguredStage } from './gateway-config.ts';
 
 /** A stage by name, path or package; by one of these with its options; or as an object, as its factory returns it. */

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, type ConfigIssue, shownIssue } from '../diagnostics/config-error.ts';
+import { ConfigError, type ConfigIssue, shownIssue } from '../common/config-error.ts';
 import { packageFile } from './package-file.ts';
 
 /** A kind of plugin, as messages name it, and how its exports are recognized. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { builtInStages } from '../../plugins/index.ts';
-import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
+import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import { builtInAdapters } from './load-adapters.ts';
 import { configSchema } from './schema.ts';
 

@@ -1,9 +1,13 @@
 import { builtInProviders } from '../../plugins/index.ts';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { nearestName } from '../diagnostics/suggestion.ts';
-import { asObject } from '../json-object.ts';
-import { checkedProvider, isProviderDefinition, type ProviderDefinition } from '../upstream/adapter.ts';
-import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { asObject } from '../common/json-object.ts';
+import { nearestName } from '../common/suggestion.ts';
+import {
+  checkedProvider,
+  isProviderDefinition,
+  type ProviderDefinition,
+} from '../gateway/upstream/adapter.ts';
+import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import {
   importPlugin,
   noPackage,

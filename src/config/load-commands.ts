@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { asObject } from '../json-object.ts';
-import { limitOverridesSchema, plansSchema } from '../stores/limits/plan-limits.ts';
-import { recordsSchema, targetOf } from '../stores/records/records-target.ts';
+import { recordsSchema, targetOf } from '../../plugins/stores/records/records-target.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { asObject } from '../common/json-object.ts';
+import { limitOverridesSchema, plansSchema } from '../gateway/limits/plan-limits.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { readConfig } from './read-config.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { builtInDialects, sectionsOf } from '../dialects/built-in-dialects.ts';
-import { type DialectDefinition, isDialectDefinition } from '../dialects/define-dialect.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { type DialectDefinition, isDialectDefinition } from '../gateway/dialects/define-dialect.ts';
+import { builtInDialects, sectionsOf } from './built-in-dialects.ts';
 import {
   importPlugin,
   noPackage,

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import type { ConfigIssue } from '../diagnostics/config-error.ts';
-import { noSuchName } from '../diagnostics/suggestion.ts';
-import { asObject, isObject, type Json } from '../json-object.ts';
-import type { ProviderDefinition } from '../upstream/adapter.ts';
-import { readKeyFile } from '../upstream/http/key-file.ts';
-import { type ProviderConfig, providerBaseSchema } from '../upstream/http/provider-schema.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { asObject, isObject, type Json } from '../common/json-object.ts';
+import { noSuchName } from '../common/suggestion.ts';
+import type { ProviderDefinition } from '../gateway/upstream/adapter.ts';
+import { readKeyFile } from '../gateway/upstream/http/key-file.ts';
+import { type ProviderConfig, providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { default_load_ms } from './import-plugin.ts';

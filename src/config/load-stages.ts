@@ -1,11 +1,11 @@
 import { ZodError } from 'zod';
 import { builtInStages, defaultStages } from '../../plugins/index.ts';
-import { nameTaken, planOf } from '../chain/given-stage.ts';
-import type { StagePlan } from '../chain/stage-plan.ts';
-import { isStageFactory, type StageFactory } from '../chain/stage-plan.ts';
-import { type ConfigError, type ConfigIssue, issuesOf } from '../diagnostics/config-error.ts';
-import { suggested } from '../diagnostics/suggestion.ts';
-import { asObject, isObject, type Json } from '../json-object.ts';
+import { type ConfigError, type ConfigIssue, issuesOf } from '../common/config-error.ts';
+import { asObject, isObject, type Json } from '../common/json-object.ts';
+import { suggested } from '../common/suggestion.ts';
+import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
+import { isStageFactory, type StageFactory } from '../gateway/exchange/stage-plan.ts';
+import { nameTaken, planOf } from './checks/given-stage.ts';
 import {
   importPlugin,
   messageOf,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { asObject, isObject } from '../json-object.ts';
+import { asObject, isObject } from '../common/json-object.ts';
 
 /** The file that `import name` means in `directory`. Throws MODULE_NOT_FOUND when there is no such package, another error when it lacks the file. */
 export function packageFile(name: string, directory: string): string {

@@ -11,8 +11,8 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import { ConfigError, type ConfigIssue } from '../diagnostics/config-error.ts';
-import { FileProblem, readSmallBytes } from '../small-file.ts';
+import { ConfigError, type ConfigIssue } from '../common/config-error.ts';
+import { FileProblem, readSmallBytes } from '../common/small-file.ts';
 
 /** A file of a configuration with what it contained when it was read: every process that loads it has the same. */
 export class ConfigText {

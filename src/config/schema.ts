@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { modelSchema } from '../catalog/model-schema.ts';
-import { routingSchema } from '../catalog/routing-schema.ts';
-import { notOneOf } from '../diagnostics/config-error.ts';
-import { dialectSections } from '../dialects/built-in-dialects.ts';
-import { bodyLimits } from '../inbound/body-limits.ts';
-import { asObject } from '../json-object.ts';
-import { replyLimits, streamLimits } from '../outbound/reply-limits.ts';
-import { logSample } from '../settlement/log-sample.ts';
-import { accountsSchema } from '../stores/accounts/accounts.ts';
-import { isPasswordHash } from '../stores/accounts/password.ts';
-import { plansSchema } from '../stores/limits/plan-limits.ts';
-import { stateOptions } from '../stores/limits/state-options.ts';
-import { recordsOptions } from '../stores/records/records-options.ts';
-import { providerBaseSchema } from '../upstream/http/provider-schema.ts';
-import { passthroughRuleSchema } from '../upstream/passthrough/passthrough-rule.ts';
+import { recordsOptions } from '../../plugins/stores/records/records-options.ts';
+import { notOneOf } from '../common/config-error.ts';
+import { asObject } from '../common/json-object.ts';
+import { accountsSchema } from '../gateway/accounts/accounts.ts';
+import { isPasswordHash } from '../gateway/accounts/password.ts';
+import { modelSchema } from '../gateway/catalog/model-schema.ts';
+import { routingSchema } from '../gateway/catalog/routing-schema.ts';
+import { bodyLimits } from '../gateway/inbound/body-limits.ts';
+import { plansSchema } from '../gateway/limits/plan-limits.ts';
+import { replyLimits, streamLimits } from '../gateway/outbound/reply-limits.ts';
+import { logSample } from '../gateway/settlement/log-sample.ts';
+import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
+import { dialectSections } from './built-in-dialects.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
+import { passthroughRuleSchema } from './passthrough-rule.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema, roleSchema } from './sign-in-schema.ts';
+import { stateOptions } from './state-options.ts';
 import { tlsSchema } from './tls-schema.ts';
 
 /** A port, as a number or as the text of an environment variable. */

@@ -1,13 +1,13 @@
 import { builtInStages } from '../../plugins/index.ts';
-import { priceWarnings } from '../catalog/price-warnings.ts';
-import { stageOrderWarnings } from '../chain/stage-order.ts';
-import type { Json } from '../json-object.ts';
-import { AccountLimits } from '../stores/limits/plan-limits.ts';
-import { stateOptions } from '../stores/limits/state-options.ts';
+import type { Json } from '../common/json-object.ts';
+import { priceWarnings } from '../gateway/catalog/price-warnings.ts';
+import { stageOrderWarnings } from '../gateway/exchange/stage-order.ts';
+import { AccountLimits } from '../gateway/limits/plan-limits.ts';
 import { signInWarnings } from './check-sign-in.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import type { ListedStage } from './load-stages.ts';
 import { type CheckedConfig, configSchema } from './schema.ts';
+import { stateOptions } from './state-options.ts';
 
 /**
  * A line, with its path, for each option that has no effect, each stage in the wrong place, each setting under which every request is

@@ -1,4 +1,4 @@
-import { errorNameOf, isServiceFailure } from '../end-class.ts';
+import { errorNameOf, isServiceFailure } from '../common/end-class.ts';
 import type { MeasuredEnd } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
 

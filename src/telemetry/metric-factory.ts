@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { checkedBy } from '../diagnostics/config-error.ts';
+import { checkedBy } from '../common/config-error.ts';
 import { type LabelValues, Metric, type MetricDefinition, type Series } from './metric.ts';
 import { Counter, Gauge, Histogram, type HistogramDefinition } from './metric-kinds.ts';
 

@@ -1,6 +1,6 @@
-import { shown } from '../diagnostics/field-path.ts';
-import type { Json } from '../json-object.ts';
-import { within } from '../stores/within.ts';
+import { shown } from '../common/field-path.ts';
+import type { Json } from '../common/json-object.ts';
+import { within } from '../common/within.ts';
 import { numberOf, type Sample } from './metric-series.ts';
 
 export interface MetricDefinition<L extends readonly string[] = readonly string[]> {

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { version } from '../version.ts';
+import { version } from '../common/version.ts';
 import { AccountMetrics } from './account-metrics.ts';
 import { BodyMetrics } from './body-metrics.ts';
 import { ClientMetrics, operationBuckets_s, perTokenBuckets_s } from './client-metrics.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { asObject, type Json } from '../json-object.ts';
+import { asObject, type Json } from '../common/json-object.ts';
 import { escaped } from './bounded-fields.ts';
 
 type Style = Parameters<typeof styleText>[0];

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { type DiagLogger, DiagLogLevel, diag } from '@opentelemetry/api';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../common/clock.ts';
 import type { Log } from './log.ts';
 import { type Environment, unusedExporters } from './otel-variables.ts';
 import { ThrottledLog } from './throttled-log.ts';

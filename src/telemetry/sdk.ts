@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
-import { version } from '../version.ts';
+import { version } from '../common/version.ts';
 import { type Environment, isDisabled, traceMistakes } from './otel-variables.ts';
 import { registerTraceMetrics, SpanProcessorReader } from './span-metrics.ts';
 

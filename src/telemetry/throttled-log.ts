@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../common/clock.ts';
 import type { Log } from './log.ts';
 
 /** Time between two lines of a kind. */

@@ -11,7 +11,7 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api';
-import { version } from '../version.ts';
+import { version } from '../common/version.ts';
 import type { Log } from './log.ts';
 
 let known: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined;

@@ -1,8 +1,8 @@
-import type { Chunk, Completion } from '../canonical.ts';
-import { chunkOf } from '../upstream/http/decode-reply.ts';
-import { StreamReader } from '../upstream/http/stream-reader.ts';
-import { decodeOpenAiReply } from '../upstream/openai/openai-format.ts';
-import { OpenAiStreamDecoder } from '../upstream/openai/openai-stream-decoder.ts';
+import type { Chunk, Completion } from '../gateway/exchange/canonical.ts';
+import { chunkOf } from '../gateway/upstream/http/decode-reply.ts';
+import { StreamReader } from '../gateway/upstream/http/stream-reader.ts';
+import { decodeOpenAiReply } from '../gateway/upstream/openai/openai-format.ts';
+import { OpenAiStreamDecoder } from '../gateway/upstream/openai/openai-stream-decoder.ts';
 import { isInOrder, replyOf, resultOf } from './result.ts';
 import { cutAt, cutEverywhere, placeName, placesIn } from './text-cuts.ts';
 import type { StreamFixture } from './wire.ts';

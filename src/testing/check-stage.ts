@@ -1,4 +1,4 @@
-import { checkedBy } from '../diagnostics/config-error.ts';
+import { checkedBy } from '../common/config-error.ts';
 import { readFixture } from './arrivals.ts';
 import { type ContractOptions, contractOptionsSchema, type StageUnderTest } from './contract-options.ts';
 import { textEverywhere } from './fixtures/text-everywhere.ts';

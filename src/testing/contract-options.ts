@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
-import type { ChatRequest } from '../canonical.ts';
-import type { ChainOptions } from '../chain/chain-options.ts';
-import type { StagePlan } from '../chain/stage-plan.ts';
+import type { ChatRequest } from '../gateway/exchange/canonical.ts';
+import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
+import type { ChainOptions } from '../mount/chain/chain-options.ts';
 import type { StreamFixture } from './wire.ts';
 
 /** A stage as `defineStage`'s factory returns it, or several as a chain. */

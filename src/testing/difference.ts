@@ -1,4 +1,4 @@
-import type { Usage } from '../canonical.ts';
+import type { Usage } from '../gateway/exchange/canonical.ts';
 import type { Change } from './contract-options.ts';
 import { ChoiceResult, type Result } from './result.ts';
 import { readable, sameText, toolCalls } from './same-text.ts';

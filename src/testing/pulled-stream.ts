@@ -1,5 +1,5 @@
-import type { Chunk } from '../canonical.ts';
-import type { ChunkSink, ChunkSource, StreamHandle } from '../stream.ts';
+import type { Chunk } from '../gateway/exchange/canonical.ts';
+import type { ChunkSink, ChunkSource, StreamHandle } from '../gateway/exchange/stream.ts';
 
 /** A stream as a slow client takes it: one chunk at a time, paused while the next is not asked for. */
 export class PulledStream implements AsyncIterableIterator<Chunk>, ChunkSink {

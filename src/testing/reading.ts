@@ -1,8 +1,8 @@
-import type { Chunk } from '../canonical.ts';
-import { pushIterable } from '../chain/push-iterable.ts';
-import { metered } from '../settlement/metered-stream.ts';
-import { StreamMeter } from '../settlement/stream-meter.ts';
-import type { ChunkSource } from '../stream.ts';
+import type { Chunk } from '../gateway/exchange/canonical.ts';
+import { pushIterable } from '../gateway/exchange/push-iterable.ts';
+import type { ChunkSource } from '../gateway/exchange/stream.ts';
+import { metered } from '../gateway/settlement/metered-stream.ts';
+import { StreamMeter } from '../gateway/settlement/stream-meter.ts';
 import type { Arrival, ReadFixture } from './arrivals.ts';
 import type { Place, Rule } from './contract-error.ts';
 import { PulledStream } from './pulled-stream.ts';

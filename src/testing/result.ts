@@ -1,6 +1,6 @@
-import type { Chunk, ChunkChoice, Completion, Delta, Usage } from '../canonical.ts';
-import { ChoiceAssembler, ReplyAssembler } from '../exchange/assemble-reply.ts';
-import { chunkOf } from '../upstream/http/decode-reply.ts';
+import { ChoiceAssembler, ReplyAssembler } from '../gateway/exchange/assemble-reply.ts';
+import type { Chunk, ChunkChoice, Completion, Delta, Usage } from '../gateway/exchange/canonical.ts';
+import { chunkOf } from '../gateway/upstream/http/decode-reply.ts';
 import { markedText, type TextPiece, toolCalls } from './same-text.ts';
 
 const kinds = ['reasoning', 'content', 'refusal', 'tool_calls', 'finish_reason'] as const;

@@ -1,4 +1,4 @@
-import type { Chunk } from '../canonical.ts';
+import type { Chunk } from '../gateway/exchange/canonical.ts';
 
 /** An upstream's stream under the control of a check. */
 export class Source implements AsyncIterableIterator<Chunk> {

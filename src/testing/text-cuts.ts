@@ -1,4 +1,4 @@
-import type { Chunk, ChunkChoice, Delta } from '../canonical.ts';
+import type { Chunk, ChunkChoice, Delta } from '../gateway/exchange/canonical.ts';
 
 /** One place in the texts of a stream: before this character of this text of this chunk. */
 interface TextPlace {

@@ -1,7 +1,13 @@
-import { chunkFault } from '../canonical-faults.ts';
-import { HookResultError, isAnswer, isNothing, isReply, isTransformer } from '../chain/hook-result.ts';
-import type { Stage } from '../stage.ts';
-import type { StreamController, StreamTransformer } from '../stream.ts';
+import { chunkFault } from '../gateway/exchange/canonical-faults.ts';
+import {
+  HookResultError,
+  isAnswer,
+  isNothing,
+  isReply,
+  isTransformer,
+} from '../gateway/exchange/hook-result.ts';
+import type { Stage } from '../gateway/exchange/stage.ts';
+import type { StreamController, StreamTransformer } from '../gateway/exchange/stream.ts';
 import type { Breach } from './contract-error.ts';
 
 /** What a stage did wrong that its output does not show. */

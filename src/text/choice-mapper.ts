@@ -1,4 +1,9 @@
-import { type ChunkChoice, type Delta, encryptedDetails, type ToolCallDelta } from '../canonical.ts';
+import {
+  type ChunkChoice,
+  type Delta,
+  encryptedDetails,
+  type ToolCallDelta,
+} from '../gateway/exchange/canonical.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
 import { LogprobsMapper } from './logprobs-mapper.ts';
 import { PlainTextMapper, type TextReplacer } from './text-replacer.ts';

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../json-object.ts';
+import { isObject, type Json } from '../common/json-object.ts';
 import type { TextReplacer } from './text-replacer.ts';
 import { TokenMapper } from './token-mapper.ts';
 

@@ -8,8 +8,8 @@ import type {
   Message,
   ReplyMessage,
   ToolCall,
-} from '../canonical.ts';
-import type { StreamController, StreamTransformer } from '../stream.ts';
+} from '../gateway/exchange/canonical.ts';
+import type { StreamController, StreamTransformer } from '../gateway/exchange/stream.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
 import { ChoiceMapper, dropReadable } from './choice-mapper.ts';
 import { LogprobsMapper } from './logprobs-mapper.ts';

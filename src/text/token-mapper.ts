@@ -1,5 +1,5 @@
 import { TextDecoder } from 'node:util';
-import { isObject, type Json } from '../json-object.ts';
+import { isObject, type Json } from '../common/json-object.ts';
 import type { ReplacedSpan, TextReplacer } from './text-replacer.ts';
 
 /** A token whose text is not certain to its end. */

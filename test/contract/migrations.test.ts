@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type { Connection, Database } from '../../src/stores/records/database.ts';
-import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
-import { migrate } from '../../src/stores/records/migrate.ts';
-import { type Migration, migrations } from '../../src/stores/records/migrations.ts';
-import { openPostgres } from '../../src/stores/records/postgres.ts';
-import { openSqlite } from '../../src/stores/records/sqlite.ts';
-import { usageRecords } from '../../src/stores/records/usage-records.ts';
+import { openPostgres } from '../../plugins/stores/postgres/postgres.ts';
+import type { Connection, Database } from '../../plugins/stores/records/database.ts';
+import { ledgerRecords } from '../../plugins/stores/records/ledger-records.ts';
+import { migrate } from '../../plugins/stores/records/migrate.ts';
+import { type Migration, migrations } from '../../plugins/stores/records/migrations.ts';
+import { usageRecords } from '../../plugins/stores/records/usage-records.ts';
+import { openSqlite } from '../../plugins/stores/sqlite/sqlite.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { recordsTargets } from '../support/records-targets.ts';
-import { sampleRows } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRows } from '../unit/src/mount/ledger/sample-row.ts';
 
 const targets = recordsTargets();
 const fixture = join(import.meta.dirname, '../fixtures/migrate-and-hang.ts');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
-import { type Database, StoreUnavailable } from '../../src/stores/records/database.ts';
-import { openPostgresPool } from '../../src/stores/records/postgres.ts';
-import type { PostgresPool } from '../../src/stores/records/postgres-pool.ts';
-import { openRecords } from '../../src/stores/records/records-store.ts';
+import { openPostgresPool } from '../../plugins/stores/postgres/postgres.ts';
+import type { PostgresPool } from '../../plugins/stores/postgres/postgres-pool.ts';
+import { type Database, StoreUnavailable } from '../../plugins/stores/records/database.ts';
+import { openRecords } from '../../plugins/stores/records/records-store.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { until } from '../support/until.ts';
 

@@ -2,6 +2,13 @@ import { createHash } from 'node:crypto';
 import { MessageChannel } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
+import { AlreadyThere, NotThere } from '../../plugins/stores/records/account-records.ts';
+import { NameTaken } from '../../plugins/stores/records/customer-logins.ts';
+import { RecordRefused } from '../../plugins/stores/records/database.ts';
+import { KeyEnded, KeyExists } from '../../plugins/stores/records/key-record.ts';
+import { TooManyKeys } from '../../plugins/stores/records/new-key.ts';
+import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
+import type { RecordsTarget } from '../../plugins/stores/records/records-target.ts';
 import {
   classOfType,
   endClassOf,
@@ -9,21 +16,14 @@ import {
   errorClasses,
   errorNameOf,
   noErrors,
-} from '../../src/end-class.ts';
-import { AlreadyThere, NotThere } from '../../src/stores/records/account-records.ts';
-import { NameTaken } from '../../src/stores/records/customer-logins.ts';
-import { RecordRefused } from '../../src/stores/records/database.ts';
-import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
-import { KeyEnded, KeyExists } from '../../src/stores/records/key-record.ts';
-import { isStoredKeyForm } from '../../src/stores/records/key-secret.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { TooManyKeys } from '../../src/stores/records/new-key.ts';
-import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
-import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
-import { serveDatabase } from '../../src/stores/records/serve-database.ts';
-import { Channel } from '../../src/workers/channel.ts';
+} from '../../src/common/end-class.ts';
+import { timeOrderedUuid } from '../../src/common/ids.ts';
+import { isStoredKeyForm } from '../../src/gateway/accounts/key-secret.ts';
+import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
+import { serveDatabase } from '../../src/mount/records/serve-database.ts';
+import { Channel } from '../../src/mount/workers/channel.ts';
 import { recordsTargets } from '../support/records-targets.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const now_ms = Date.parse('2026-11-20T12:00:00Z');

@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
-import { migrate } from '../../src/stores/records/migrate.ts';
-import { openPostgres } from '../../src/stores/records/postgres.ts';
-import type { Pruning } from '../../src/stores/records/pruning.ts';
-import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
-import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
-import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/stores/records/retention.ts';
+import { openPostgres } from '../../plugins/stores/postgres/postgres.ts';
+import { migrate } from '../../plugins/stores/records/migrate.ts';
+import type { Pruning } from '../../plugins/stores/records/pruning.ts';
+import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
+import type { RecordsTarget } from '../../plugins/stores/records/records-target.ts';
+import { timeOrderedUuid } from '../../src/common/ids.ts';
+import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/mount/records/retention.ts';
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordsTargets } from '../support/records-targets.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const day_ms = 86_400_000;
 const now_ms = Date.parse('2026-11-20T12:00:00Z');

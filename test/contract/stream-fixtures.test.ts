@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorEnvelope } from '../../plugins/index.ts';
+import { OpenAiStreamDecoder } from '../../src/gateway/upstream/openai/openai-stream-decoder.ts';
 import { readFixture } from '../../src/testing/arrivals.ts';
 import { checkStage, type StreamFixture, streamFixtures } from '../../src/testing/index.ts';
-import { OpenAiStreamDecoder } from '../../src/upstream/openai/openai-stream-decoder.ts';
 import { readStream } from '../unit/read-stream.ts';
 
 /** The chunks of a wire that arrives in these parts, with one id for all calls to which the decoder gave one. */

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { errorClasses } from '../../src/end-class.ts';
-import { timeOrderedUuid } from '../../src/stores/records/ids.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
-import type { RecordsTarget } from '../../src/stores/records/records-target.ts';
-import type { TrafficRange } from '../../src/stores/records/traffic-records.ts';
+import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
+import type { RecordsTarget } from '../../plugins/stores/records/records-target.ts';
+import type { TrafficRange } from '../../plugins/stores/records/traffic-records.ts';
 import {
   duration_bounds_ms,
   first_token_bounds_ms,
   trafficSteps,
-} from '../../src/stores/records/traffic-sums.ts';
+} from '../../plugins/stores/records/traffic-sums.ts';
+import { errorClasses } from '../../src/common/end-class.ts';
+import { timeOrderedUuid } from '../../src/common/ids.ts';
+import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { recordsTargets } from '../support/records-targets.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const minute_ms = 60_000;
 const hour_ms = 60 * minute_ms;

@@ -1,22 +1,22 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ErrorClass } from '../../src/end-class.ts';
-import { picoUsd, usdOf } from '../../src/money.ts';
-import type { Database } from '../../src/stores/records/database.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { ledgerRecords } from '../../src/stores/records/ledger-records.ts';
-import { migrate } from '../../src/stores/records/migrate.ts';
-import { openPostgres } from '../../src/stores/records/postgres.ts';
-import { openSqlite } from '../../src/stores/records/sqlite.ts';
+import { openPostgres } from '../../plugins/stores/postgres/postgres.ts';
+import type { Database } from '../../plugins/stores/records/database.ts';
+import { ledgerRecords } from '../../plugins/stores/records/ledger-records.ts';
+import { migrate } from '../../plugins/stores/records/migrate.ts';
 import {
   type UsageGroup,
   type UsageQuery,
   type UsageSum,
   usageGroups,
-} from '../../src/stores/records/usage-query.ts';
-import { usageRecords } from '../../src/stores/records/usage-records.ts';
+} from '../../plugins/stores/records/usage-query.ts';
+import { usageRecords } from '../../plugins/stores/records/usage-records.ts';
+import { openSqlite } from '../../plugins/stores/sqlite/sqlite.ts';
+import type { ErrorClass } from '../../src/common/end-class.ts';
+import { picoUsd, usdOf } from '../../src/common/money.ts';
+import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { recordsTargets } from '../support/records-targets.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const day_ms = 86_400_000;
 const first_ms = Date.parse('2025-11-17T00:00:00Z');

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
-import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
 import { type FinishedCommand, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
 

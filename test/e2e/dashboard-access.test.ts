@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import express, { type Express, type RequestHandler } from 'express';
-import { localPage } from '../../src/dashboard/page-response.ts';
-import { pages } from '../../src/dashboard/pages/index.ts';
-import { readForm } from '../../src/dashboard/read-form.ts';
+import { localPage } from '../../plugins/dashboard/page-response.ts';
+import { pages } from '../../plugins/dashboard/pages/index.ts';
+import { readForm } from '../../plugins/dashboard/read-form.ts';
 import type { GatewayOptions } from '../../src/index.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import {

@@ -13,7 +13,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 /** Accounts, who changed them, and what two instances with one Postgres know of each other. */
 

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Locator, Request } from 'playwright-core';
-import { defaultModels } from '../../src/catalog/default-models.ts';
-import { portalPages } from '../../src/dashboard/portal/index.ts';
+import { portalPages } from '../../plugins/dashboard/portal/index.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   faultsInEveryLook,

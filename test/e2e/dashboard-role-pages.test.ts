@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { roles } from '../../src/dashboard/access/roles.ts';
-import { pages } from '../../src/dashboard/pages/index.ts';
+import { roles } from '../../plugins/dashboard/access/roles.ts';
+import { pages } from '../../plugins/dashboard/pages/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   DashboardVisitor,

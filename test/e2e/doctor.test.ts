@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { openRecords } from '../../plugins/stores/records/records-store.ts';
 import { checkCollector } from '../../src/cli/doctor/collector-check.ts';
 import { diagnose } from '../../src/cli/doctor/diagnose.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
@@ -15,7 +16,6 @@ import { checkRecords, versionFinding } from '../../src/cli/doctor/records-check
 import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { openRecords } from '../../src/stores/records/records-store.ts';
 import { runHere } from '../support/command-here.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';

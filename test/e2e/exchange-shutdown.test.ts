@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
 import type { Outcome } from '../../src/plugin.ts';
-import { MemoryStateStore } from '../../src/stores/limits/memory-state-store.ts';
 import { delayed } from '../fixtures/stages/faulty.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { clientKey } from '../support/gateway-under-test.ts';

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DiskQueue } from '../../src/stores/ledger/disk-queue.ts';
+import { DiskQueue } from '../../src/mount/ledger/disk-queue.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const model = 'aion-labs/aion-3.5';
 const other = 'aion-labs/aion-3.0';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { Usage } from '../../src/canonical.ts';
+import type { Usage } from '../../src/gateway/exchange/canonical.ts';
 import { auth, errorEnvelope } from '../../src/index.ts';
 import { defineStage } from '../../src/plugin.ts';
 import { chainOf, post, proxyTo } from '../support/chain-app.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { openRecords } from '../../src/stores/records/records-store.ts';
+import { openRecords } from '../../plugins/stores/records/records-store.ts';
 import { post } from '../support/chain-app.ts';
 import { alongside, startApp } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';

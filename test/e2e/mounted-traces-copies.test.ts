@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import { SpanKind } from '@opentelemetry/api';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/common/version.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

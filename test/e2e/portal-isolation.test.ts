@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { portalPages } from '../../src/dashboard/portal/index.ts';
+import { portalPages } from '../../plugins/dashboard/portal/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { DashboardVisitor, dashboardAdmin, operatorAt, type Visited } from '../support/dashboard-visitor.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';

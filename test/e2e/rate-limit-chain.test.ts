@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { LimitName } from '../../src/gateway/limits/limit-table.ts';
 import { MemoryStateStore, rateLimit } from '../../src/index.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
-import type { LimitName } from '../../src/stores/limits/limit-table.ts';
 import { allStages, chainOf, post, proxyTo, settlements, startEcho } from '../support/chain-app.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { slotOf } from '../../plugins/stores/redis/key-slot.ts';
+import { RedisCache } from '../../plugins/stores/redis/redis-cache.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
-import { RedisCache } from '../../src/stores/cache/redis-cache.ts';
-import { slotOf } from '../../src/stores/limits/redis/key-slot.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 import { freePort } from '../support/free-port.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { estimateTokens } from '../../src/settlement/usage-meter.ts';
+import { estimateTokens } from '../../src/gateway/settlement/usage-meter.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { type ProviderSetting, providerSetting } from '../support/provider-setting.ts';
 import { events, streamed, whole } from '../support/scripted-upstream.ts';

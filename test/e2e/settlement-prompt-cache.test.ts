@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { Usage } from '../../src/canonical.ts';
+import type { Usage } from '../../src/gateway/exchange/canonical.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Usage } from '../../src/canonical.ts';
+import type { Usage } from '../../src/gateway/exchange/canonical.ts';
 import { type ClientEvent, eventsOf, type GatewayUnderTest } from '../support/gateway-under-test.ts';
 import { delta, used } from '../support/hostile-setting.ts';
 import { events, streamed } from '../support/scripted-upstream.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../src/catalog/default-models.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';

@@ -1,10 +1,10 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../src/catalog/default-models.ts';
+import { version } from '../../src/common/version.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { version } from '../../src/version.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { runSidecar, type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { ReservationRequest, ReservationResult } from '../../src/stores/limits/state-store.ts';
+import type { ReservationRequest, ReservationResult } from '../../src/gateway/limits/state-store.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { LimitLoad } from '../support/limit-load.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import type { AttemptRow, LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import type { AttemptRow, LedgerRow } from '../../src/stores/records/ledger-entry.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';

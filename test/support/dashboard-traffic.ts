@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { Dice } from '../../src/simulator/seed.ts';
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 import type { GatewayUnderTest } from './gateway-under-test.ts';
 
 const day_ms = 86_400_000;

@@ -1,5 +1,5 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { estimateTokens } from '../../src/settlement/usage-meter.ts';
+import { estimateTokens } from '../../src/gateway/settlement/usage-meter.ts';
 import { estimateTexts } from './estimate-texts.ts';
 
 /** The estimate of a text divided by its tokens in o200k. */

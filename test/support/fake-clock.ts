@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/common/clock.ts';
 
 /** Noon of a day in the middle of a month, in UTC. */
 export const noon_ms = Date.UTC(2026, 10, 21, 12);

@@ -1,8 +1,8 @@
-import type { ChunkChoice, Usage } from '../../src/canonical.ts';
-import { defaultModels } from '../../src/catalog/default-models.ts';
 import { serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import type { Gateway } from '../../src/gateway.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import type { ChunkChoice, Usage } from '../../src/gateway/exchange/canonical.ts';
+import type { Gateway } from '../../src/mount/gateway.ts';
 import type { ProviderName } from './provider-fixtures.ts';
 
 type Section<Name extends keyof GatewayConfig> = Partial<NonNullable<GatewayConfig[Name]>>;

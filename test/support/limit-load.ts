@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Limit } from '../../src/stores/limits/limit-table.ts';
+import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import type { RedisStore } from './redis-store.ts';
 import { charge } from './state-store-setting.ts';
 

@@ -1,11 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { builtInProviders } from '../../plugins/index.ts';
-import type { Choice, Chunk, Completion, ReplyMessage, ToolCall, Usage } from '../../src/canonical.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/common/clock.ts';
+import type {
+  Choice,
+  Chunk,
+  Completion,
+  ReplyMessage,
+  ToolCall,
+  Usage,
+} from '../../src/gateway/exchange/canonical.ts';
+import type { Adapter } from '../../src/gateway/upstream/adapter.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { pluginMetrics } from '../../src/telemetry/metric-factory.ts';
-import type { Adapter } from '../../src/upstream/adapter.ts';
 
 /** One reply in a server's own format, and what it is in the canonical form. */
 export interface ProviderFixture {

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Completion } from '../../src/canonical.ts';
+import type { Completion } from '../../src/gateway/exchange/canonical.ts';
 import type { Outcome } from '../../src/plugin.ts';
 import { ledgerOf } from '../fixtures/stages/ledger.ts';
 import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';

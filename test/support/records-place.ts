@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
+import { targetOf } from '../../plugins/stores/records/records-target.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { openRecords, type RecordsStore } from '../../src/stores/records/records-store.ts';
-import { targetOf } from '../../src/stores/records/records-target.ts';
 import { runHere } from './command-here.ts';
 import { configFile, type FinishedCommand } from './sidecar-process.ts';
 

@@ -1,4 +1,4 @@
-import { slotOf } from '../../src/stores/limits/redis/key-slot.ts';
+import { slotOf } from '../../plugins/stores/redis/key-slot.ts';
 import { freePort } from './free-port.ts';
 import { type RedisOptions, type RedisServer, startRedis } from './redis-server.ts';
 import { until } from './until.ts';

@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import { RedisState } from '../../src/stores/limits/redis/redis-state.ts';
-import { ResilientStateStore } from '../../src/stores/limits/resilient-state-store.ts';
-import { type OutagePolicies, outagePolicySchema } from '../../src/stores/limits/state-options.ts';
+import { RedisState } from '../../plugins/stores/redis/redis-state.ts';
+import { type Clock, systemClock } from '../../src/common/clock.ts';
+import { type OutagePolicies, outagePolicySchema } from '../../src/config/state-options.ts';
+import { ResilientStateStore } from '../../src/mount/state/resilient-state-store.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { defaultModels } from '../../src/catalog/default-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { clientKey, upstreamKey } from './gateway-under-test.ts';
 import { PrintingProcess } from './printing-process.ts';
 

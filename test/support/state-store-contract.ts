@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Reservation, ReservationResult } from '../../src/stores/limits/state-store.ts';
+import type { Reservation, ReservationResult } from '../../src/gateway/limits/state-store.ts';
 import { FakeClock, noon_ms } from './fake-clock.ts';
 import { checkAgainstModel } from './state-store-model.ts';
 import { charge, limit, nothing, StoreSetting, type StoreUnderTest } from './state-store-setting.ts';

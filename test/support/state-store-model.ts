@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import type { Limit } from '../../src/stores/limits/limit-table.ts';
-import type { Charge } from '../../src/stores/limits/limit-units.ts';
-import type { LimitStatus, Reservation } from '../../src/stores/limits/state-store.ts';
+import type { Limit } from '../../src/gateway/limits/limit-table.ts';
+import type { Charge } from '../../src/gateway/limits/limit-units.ts';
+import type { LimitStatus, Reservation } from '../../src/gateway/limits/state-store.ts';
 import { charge, limit, type StoreSetting } from './state-store-setting.ts';
 
 /** The limits of an account and of its key from which every take asks some. Small, so that they are often reached. */

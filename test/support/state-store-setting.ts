@@ -1,6 +1,6 @@
-import type { Limit, LimitName } from '../../src/stores/limits/limit-table.ts';
-import type { Charge } from '../../src/stores/limits/limit-units.ts';
-import type { Reservation, ReservationResult, StateStore } from '../../src/stores/limits/state-store.ts';
+import type { Limit, LimitName } from '../../src/gateway/limits/limit-table.ts';
+import type { Charge } from '../../src/gateway/limits/limit-units.ts';
+import type { Reservation, ReservationResult, StateStore } from '../../src/gateway/limits/state-store.ts';
 import type { FakeClock } from './fake-clock.ts';
 
 /** A store that keeps to `clock`, and nothing in it. */

@@ -1,5 +1,5 @@
-import type { LedgerRow } from '../../src/stores/records/ledger-entry.ts';
-import { sampleRow } from '../unit/src/stores/ledger/sample-row.ts';
+import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const accounts = ['acme', 'o’neil & sons', '=cmd|calc'];
 const models = ['aion-labs/aion-3.5', 'aion-labs/other', null, 'a/b', 'c/d', 'e/f'];

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { adminHandler } from '../../src/cli/admin-listener.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { type OpenedGateway, openGateway } from '../../src/gateway.ts';
-import { Channel } from '../../src/workers/channel.ts';
-import { Workers } from '../../src/workers/workers.ts';
+import { type OpenedGateway, openGateway } from '../../src/mount/gateway.ts';
+import { Channel } from '../../src/mount/workers/channel.ts';
+import { Workers } from '../../src/mount/workers/workers.ts';
 import { ask, clientKey, sumOf } from './gateway-under-test.ts';
 
 const program = fileURLToPath(new URL('worker-program.ts', import.meta.url));

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { openGateway } from '../../src/gateway.ts';
-import { Channel } from '../../src/workers/channel.ts';
+import { openGateway } from '../../src/mount/gateway.ts';
+import { Channel } from '../../src/mount/workers/channel.ts';
 
 /** A worker on a port of its own, so that a test can choose which one it asks. It has its configuration from the primary. */
 const primary = new Channel(process);

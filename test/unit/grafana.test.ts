@@ -15,7 +15,7 @@ import {
   errorClasses,
   errorNameOf,
   isErrorClass,
-} from '../../src/end-class.ts';
+} from '../../src/common/end-class.ts';
 
 const panels = boards.flatMap(({ uid, rows }) =>
   rows.flatMap(row => row.panels.map(panel => ({ board: uid, ...panel }))),

@@ -1,8 +1,4 @@
 import type { z } from 'zod';
-import type { modelSchema } from '../../src/catalog/model-schema.ts';
-import type { chainOptionsSchema } from '../../src/chain/chain-options.ts';
-import type { GatewayConfig, OtherProvider } from '../../src/config/gateway-config.ts';
-import type { configSchema, serverSchema } from '../../src/config/schema.ts';
 import type {
   ChainConfig,
   ModelConfig,
@@ -10,9 +6,13 @@ import type {
   PlanOptions,
   ProviderOptions,
   ServerOptions,
-} from '../../src/options.ts';
-import type { planSchema } from '../../src/stores/limits/plan-limits.ts';
-import type { providerBaseSchema } from '../../src/upstream/http/provider-schema.ts';
+} from '../../src/common/options.ts';
+import type { GatewayConfig, OtherProvider } from '../../src/config/gateway-config.ts';
+import type { configSchema, serverSchema } from '../../src/config/schema.ts';
+import type { modelSchema } from '../../src/gateway/catalog/model-schema.ts';
+import type { planSchema } from '../../src/gateway/limits/plan-limits.ts';
+import type { providerBaseSchema } from '../../src/gateway/upstream/http/provider-schema.ts';
+import type { chainOptionsSchema } from '../../src/mount/chain/chain-options.ts';
 
 /** `true` if each of two types can be used in place of the other, and both have the same names. */
 type Same<A, B> = [A, keyof A] extends [B, keyof B]

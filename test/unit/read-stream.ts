@@ -1,7 +1,7 @@
-import type { Chunk } from '../../src/canonical.ts';
-import type { StreamDecoder } from '../../src/upstream/adapter.ts';
-import { StreamReader } from '../../src/upstream/http/stream-reader.ts';
-import type { Body } from '../../src/upstream/http/upstream-call.ts';
+import type { Chunk } from '../../src/gateway/exchange/canonical.ts';
+import type { StreamDecoder } from '../../src/gateway/upstream/adapter.ts';
+import { StreamReader } from '../../src/gateway/upstream/http/stream-reader.ts';
+import type { Body } from '../../src/gateway/upstream/http/upstream-call.ts';
 
 const wide = { max_event_bytes: 1_000_000, max_reply_bytes: 1_000_000 };
 

@@ -1,12 +1,12 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { trace } from '@opentelemetry/api';
-import type { ChatRequest } from '../../src/canonical.ts';
-import type { Model } from '../../src/catalog/catalog.ts';
-import { defaultModels } from '../../src/catalog/default-models.ts';
-import { modelSchema } from '../../src/catalog/model-schema.ts';
-import { systemClock } from '../../src/clock.ts';
-import { Exchange, type ExchangeStart } from '../../src/exchange.ts';
+import { systemClock } from '../../src/common/clock.ts';
+import type { Model } from '../../src/gateway/catalog/catalog.ts';
+import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { modelSchema } from '../../src/gateway/catalog/model-schema.ts';
+import type { ChatRequest } from '../../src/gateway/exchange/canonical.ts';
+import { Exchange, type ExchangeStart } from '../../src/gateway/exchange/exchange.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const log = createLog('silent');

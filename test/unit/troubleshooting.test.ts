@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { errorCatalogue } from '../../src/errors.ts';
+import { errorCatalogue } from '../../src/gateway/exchange/errors.ts';
 import { read } from '../support/documents/blocks.ts';
 import { loggedMessages } from '../support/documents/log-messages.ts';
 

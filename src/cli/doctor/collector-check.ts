@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
-import { within } from '../../stores/within.ts';
+import { within } from '../../common/within.ts';
 import { type Environment, traceMistakes, unusedExporters } from '../../telemetry/otel-variables.ts';
 import { isTracingWanted } from '../../telemetry/sdk.ts';
 import { ask_ms, askServer, noAnswer } from '../ask-server.ts';

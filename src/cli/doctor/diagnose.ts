@@ -1,8 +1,8 @@
+import { ConfigError, shownIssue } from '../../common/config-error.ts';
+import { notInstalled } from '../../common/missing-package.ts';
+import { printable } from '../../common/printable.ts';
 import { loadConfig, type Settings } from '../../config/load.ts';
-import { ConfigError, shownIssue } from '../../diagnostics/config-error.ts';
-import { notInstalled } from '../../diagnostics/missing-package.ts';
-import { printable } from '../../text/printable.ts';
-import { tryPlugins } from '../../try-plugins.ts';
+import { tryPlugins } from '../../mount/try-plugins.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { workersOf } from '../workers-of.ts';
 import { checkCollector } from './collector-check.ts';

@@ -1,4 +1,4 @@
-import { asObject } from '../../json-object.ts';
+import { asObject } from '../../common/json-object.ts';
 import { askServer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
 import { type Finding, fault, faultOf, ok } from './finding.ts';

@@ -1,12 +1,12 @@
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../common/clock.ts';
+import { day_ms } from '../../common/durations.ts';
 import { timeLeft } from '../../config/certificate-files.ts';
 import type { Settings } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
-import { day_ms } from '../../durations.ts';
+import { Provider } from '../../gateway/upstream/http/provider.ts';
+import { withoutCredentials } from '../../gateway/upstream/http/scrub.ts';
+import { jsonOf, messageOfErrorBody } from '../../gateway/upstream/http/upstream-error.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { Provider } from '../../upstream/http/provider.ts';
-import { withoutCredentials } from '../../upstream/http/scrub.ts';
-import { jsonOf, messageOfErrorBody } from '../../upstream/http/upstream-error.ts';
 import { askServer, NoAnswer, type ServerAnswer } from '../ask-server.ts';
 import { askForModels, baseOf, modelsIn, refusalOf } from '../list-models.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';

@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { Database } from '../../stores/records/database.ts';
-import { migrations } from '../../stores/records/migrations.ts';
-import { openPostgres } from '../../stores/records/postgres.ts';
-import type { RecordsSettings } from '../../stores/records/records-options.ts';
-import { placeOf, type RecordsTarget } from '../../stores/records/records-target.ts';
+import { openPostgres } from '../../../plugins/stores/postgres/postgres.ts';
+import type { Database } from '../../../plugins/stores/records/database.ts';
+import { migrations } from '../../../plugins/stores/records/migrations.ts';
+import type { RecordsSettings } from '../../../plugins/stores/records/records-options.ts';
+import { placeOf, type RecordsTarget } from '../../../plugins/stores/records/records-target.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 
 const thing = 'records store';

@@ -1,7 +1,7 @@
+import { severalHostsOf } from '../../common/several-hosts.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Settings } from '../../config/load.ts';
-import { severalHostsOf } from '../../stores/several-hosts.ts';
-import { keysOf } from '../../upstream/http/key-file.ts';
+import { keysOf } from '../../gateway/upstream/http/key-file.ts';
 import type { Finding } from './finding.ts';
 
 /** Shorter ones would be found in every text. */

@@ -1,7 +1,7 @@
-import { type RedisAddress, redisAddressOf } from '../../stores/limits/redis/redis-address.ts';
-import { type Library, type NewClient, serverClient } from '../../stores/limits/redis/redis-client.ts';
-import { sentinelClient } from '../../stores/limits/redis/sentinel-client.ts';
-import { within } from '../../stores/within.ts';
+import { type RedisAddress, redisAddressOf } from '../../../plugins/stores/redis/redis-address.ts';
+import { type Library, type NewClient, serverClient } from '../../../plugins/stores/redis/redis-client.ts';
+import { sentinelClient } from '../../../plugins/stores/redis/sentinel-client.ts';
+import { within } from '../../common/within.ts';
 import { ask_ms, noAnswer } from '../ask-server.ts';
 import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
 

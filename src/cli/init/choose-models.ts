@@ -1,6 +1,6 @@
-import type { DiscoveredModel } from '../../catalog/discovered-model.ts';
-import { suggested } from '../../diagnostics/suggestion.ts';
-import { printable } from '../../text/printable.ts';
+import { printable } from '../../common/printable.ts';
+import { suggested } from '../../common/suggestion.ts';
+import type { DiscoveredModel } from '../../gateway/catalog/discovered-model.ts';
 import { CommandMistake } from '../command.ts';
 import type { Ask } from './questions.ts';
 

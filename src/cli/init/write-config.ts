@@ -1,13 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { DiscoveredModel } from '../../catalog/discovered-model.ts';
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../common/clock.ts';
 import { loadConfig } from '../../config/load.ts';
 import { builtInAdapters } from '../../config/load-adapters.ts';
+import type { DiscoveredModel } from '../../gateway/catalog/discovered-model.ts';
+import { readKeyFile } from '../../gateway/upstream/http/key-file.ts';
+import { Provider } from '../../gateway/upstream/http/provider.ts';
+import { providerBaseSchema } from '../../gateway/upstream/http/provider-schema.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { readKeyFile } from '../../upstream/http/key-file.ts';
-import { Provider } from '../../upstream/http/provider.ts';
-import { providerBaseSchema } from '../../upstream/http/provider-schema.ts';
 import type { NoAnswer } from '../ask-server.ts';
 import { CommandMistake, programName, UsageMistake, type Voice } from '../command.ts';
 import { askForModels, modelsIn } from '../list-models.ts';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ChatRequest, Choice, ReplyMessage, ToolCall, Usage } from '../../canonical.ts';
+import type { ChatRequest, Choice, ReplyMessage, ToolCall, Usage } from '../../gateway/exchange/canonical.ts';
 
 /** A tool call of a fixture; without an `id`, where the server sends none, any id is right. */
 export type ExpectedCall = Omit<ToolCall, 'id'> & {

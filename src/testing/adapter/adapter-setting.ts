@@ -1,20 +1,20 @@
 import { createContext, Script } from 'node:vm';
 import { Registry } from 'prom-client';
-import type { Chunk, Completion } from '../../canonical.ts';
-import { systemClock } from '../../clock.ts';
-import { checkedBy } from '../../diagnostics/config-error.ts';
-import { GatewayError } from '../../errors.ts';
-import { createLog } from '../../telemetry/log.ts';
-import { pluginMetrics } from '../../telemetry/metric-factory.ts';
+import { systemClock } from '../../common/clock.ts';
+import { checkedBy } from '../../common/config-error.ts';
+import type { Chunk, Completion } from '../../gateway/exchange/canonical.ts';
+import { GatewayError } from '../../gateway/exchange/errors.ts';
 import {
   type Adapter,
   type AnyProviderDefinition,
   createAdapter,
   type ProviderDefinition,
-} from '../../upstream/adapter.ts';
-import { decodeText } from '../../upstream/http/decode-reply.ts';
-import { StreamReader } from '../../upstream/http/stream-reader.ts';
-import { UpstreamError } from '../../upstream/http/upstream-error.ts';
+} from '../../gateway/upstream/adapter.ts';
+import { decodeText } from '../../gateway/upstream/http/decode-reply.ts';
+import { StreamReader } from '../../gateway/upstream/http/stream-reader.ts';
+import { UpstreamError } from '../../gateway/upstream/http/upstream-error.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { pluginMetrics } from '../../telemetry/metric-factory.ts';
 import { type AdapterRule, type Breach, ContractError, type Place } from '../contract-error.ts';
 import type { AdapterContract } from './adapter-contract.ts';
 

@@ -1,4 +1,4 @@
-import type { AnyProviderDefinition } from '../../upstream/adapter.ts';
+import type { AnyProviderDefinition } from '../../gateway/upstream/adapter.ts';
 import type { AdapterContract, AdapterFixture } from './adapter-contract.ts';
 import { AdapterSetting } from './adapter-setting.ts';
 import { checkContract } from './contract-schema.ts';

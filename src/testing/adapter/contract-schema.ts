@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { checkedBy } from '../../diagnostics/config-error.ts';
-import { type AnyProviderDefinition, checkedProvider } from '../../upstream/adapter.ts';
+import { checkedBy } from '../../common/config-error.ts';
+import { type AnyProviderDefinition, checkedProvider } from '../../gateway/upstream/adapter.ts';
 import type { AdapterContract } from './adapter-contract.ts';
 
 const name = z.string().min(1, 'must name the fixture');

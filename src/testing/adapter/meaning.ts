@@ -1,4 +1,4 @@
-import type { Chunk, Completion, ReasoningDetail, Usage } from '../../canonical.ts';
+import type { Chunk, Completion, ReasoningDetail, Usage } from '../../gateway/exchange/canonical.ts';
 import { type Difference, usageDifference } from '../difference.ts';
 import { type ChoiceResult, resultOf } from '../result.ts';
 import type { AdapterFixture, ExpectedChoice } from './adapter-contract.ts';

@@ -1,4 +1,4 @@
-import type { Message } from '../../canonical.ts';
+import type { Message } from '../../gateway/exchange/canonical.ts';
 import { parts, toolLoop, tools, user } from './standard-conversation.ts';
 import type { StandardRequest } from './standard-request.ts';
 

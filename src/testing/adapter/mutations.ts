@@ -1,4 +1,4 @@
-import { isObject } from '../../json-object.ts';
+import { isObject } from '../../common/json-object.ts';
 
 /** Deeper than `JSON.stringify` can write, although `JSON.parse` can read it. */
 const levels = 6_000;

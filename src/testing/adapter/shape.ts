@@ -1,5 +1,5 @@
-import type { Chunk, Completion, Usage } from '../../canonical.ts';
-import { isObject } from '../../json-object.ts';
+import { isObject } from '../../common/json-object.ts';
+import type { Chunk, Completion, Usage } from '../../gateway/exchange/canonical.ts';
 import type { Difference } from '../difference.ts';
 
 const finishReasons: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];

@@ -1,4 +1,4 @@
-import type { ChatRequest, Message, Tool } from '../../canonical.ts';
+import type { ChatRequest, Message, Tool } from '../../gateway/exchange/canonical.ts';
 
 /** What a message says. */
 export type Content = NonNullable<Message['content']>;

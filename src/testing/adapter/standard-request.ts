@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../../canonical.ts';
-import type { Target } from '../../upstream/adapter.ts';
-import type { MessageField } from '../../upstream/attempt/fit-messages.ts';
+import type { ChatRequest } from '../../gateway/exchange/canonical.ts';
+import type { Target } from '../../gateway/upstream/adapter.ts';
+import type { MessageField } from '../../gateway/upstream/attempt/fit-messages.ts';
 
 /** A request that every adapter must encode, or refuse by field. */
 export interface StandardRequest {

@@ -1,9 +1,9 @@
-import { Chain, type ChainRun } from '../../chain/chain.ts';
-import { pushIterable } from '../../chain/push-iterable.ts';
-import { type ErrorCode, errorCatalogue, GatewayError, refusal } from '../../errors.ts';
-import type { Exchange } from '../../exchange.ts';
-import { outcomeOf } from '../../settlement/settle.ts';
-import type { Stage } from '../../stage.ts';
+import { Chain, type ChainRun } from '../../gateway/exchange/chain.ts';
+import { type ErrorCode, errorCatalogue, GatewayError, refusal } from '../../gateway/exchange/errors.ts';
+import type { Exchange } from '../../gateway/exchange/exchange.ts';
+import { pushIterable } from '../../gateway/exchange/push-iterable.ts';
+import type { Stage } from '../../gateway/exchange/stage.ts';
+import { outcomeOf } from '../../gateway/settlement/settle.ts';
 import { PulledStream } from '../pulled-stream.ts';
 import type { Setting } from '../setting.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Chunk } from '../../canonical.ts';
+import type { Chunk } from '../../gateway/exchange/canonical.ts';
 import type { ReadFixture } from '../arrivals.ts';
 import { throughStage } from '../reading.ts';
 import type { Setting } from '../setting.ts';

@@ -1,6 +1,6 @@
-import type { Chunk, Completion } from '../../canonical.ts';
-import { refusal } from '../../errors.ts';
-import { meteredReply } from '../../settlement/stream-meter.ts';
+import type { Chunk, Completion } from '../../gateway/exchange/canonical.ts';
+import { refusal } from '../../gateway/exchange/errors.ts';
+import { meteredReply } from '../../gateway/settlement/stream-meter.ts';
 import { ContractError, type Place } from '../contract-error.ts';
 import { differenceOf, lossOf, usageDifference } from '../difference.ts';
 import { type Case, readThrough, readWhole, throughStage } from '../reading.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'expect';
-import { type Message, textOf } from '../../../src/canonical.ts';
+import { type Message, textOf } from '../../../src/gateway/exchange/canonical.ts';
 import { clientFacts } from '../facts.ts';
 import { type Client, rolledText } from '../libraries/client.ts';
 import { asked, expectAborted, simulator, truth } from '../place.ts';

@@ -1,13 +1,13 @@
 import { parseDocument } from 'yaml';
 import { builtInStages } from '../../../plugins/index.ts';
-import { defaultModels } from '../../../src/catalog/default-models.ts';
+import { type ConfigIssue, issuesOf, shownIssue } from '../../../src/common/config-error.ts';
+import { valueAt } from '../../../src/common/field-path.ts';
+import { asObject, isObject } from '../../../src/common/json-object.ts';
 import { expandPart } from '../../../src/config/checked-part.ts';
 import { builtInAdapters } from '../../../src/config/load-adapters.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { configSchemaOf } from '../../../src/config/schema.ts';
-import { type ConfigIssue, issuesOf, shownIssue } from '../../../src/diagnostics/config-error.ts';
-import { valueAt } from '../../../src/diagnostics/field-path.ts';
-import { asObject, isObject } from '../../../src/json-object.ts';
+import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { type Block, completed } from './blocks.ts';
 
 /** What every configuration must have; a document may show a part of one. */

@@ -47,11 +47,11 @@ const loggers = [
 
 /** Where the message is not the code's own: errors to clients, which the catalogue has; what any log is made of; warnings that are yielded elsewhere. */
 const elsewhere = new Set([
-  'src/exchange/log-error.ts',
+  'src/gateway/exchange/log-error.ts',
   'src/telemetry/logger.ts',
-  'src/config-reloads.ts: warning',
-  'src/gateway.ts: warning',
-  'src/chain/create-chain.ts: warning',
+  'src/mount/config-reloads.ts: warning',
+  'src/mount/gateway.ts: warning',
+  'src/mount/chain/create-chain.ts: warning',
 ]);
 
 /** Reads every message that the sources log at `warn`, `error` or `fatal`. A call that is not understood is a fault, so that none is missed. */

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../../src/catalog/default-models.ts';
+import { nanoUsdOf } from '../../../src/common/money.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
-import { nanoUsdOf } from '../../../src/money.ts';
+import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
+import type { LimitName } from '../../../src/gateway/limits/limit-table.ts';
 import type { Outcome } from '../../../src/plugin.ts';
-import type { LimitName } from '../../../src/stores/limits/limit-table.ts';
 import { clientKey, providerNames } from '../gateway-under-test.ts';
 import { expectNoTrace } from '../hostile-setting.ts';
 import {

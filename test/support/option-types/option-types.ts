@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.ts';
+import { providerBaseSchema } from '../../../src/gateway/upstream/http/provider-schema.ts';
 import {
   importOfParts,
   interfaceText,
@@ -22,7 +22,7 @@ import { definitionOf, docstring, membersText } from './type-text.ts';
  */
 export const optionTypeFiles = (): ReadonlyMap<string, string> =>
   new Map([
-    ['src/options.ts', file('the schemas of the configuration', '', partsText())],
+    ['src/common/options.ts', file('the schemas of the configuration', '', partsText())],
     ['src/config/gateway-config.ts', gatewayFile()],
     ...builtInStages.map(({ stageName, schema }): [string, string] => [
       `plugins/stages/${stageName}/options.ts`,
@@ -47,7 +47,7 @@ function gatewayFile(): string {
     ({ stageName }) =>
       `import type { ${optionsOf(stageName)} } from '../../plugins/stages/${stageName}/options.ts';\n`,
   );
-  const ofParts = importOfParts(text, '../options.ts');
+  const ofParts = importOfParts(text, '../common/options.ts');
   return file('the schemas of the configuration', imports.join('') + ofParts, text);
 }
 

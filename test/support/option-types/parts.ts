@@ -1,7 +1,6 @@
 import type { z } from 'zod';
-import { modelSchema, upstreamSchema } from '../../../src/catalog/model-schema.ts';
-import { routingSchema } from '../../../src/catalog/routing-schema.ts';
-import { chainOptionsSchema } from '../../../src/chain/chain-options.ts';
+import { configurableDialects } from '../../../src/config/built-in-dialects.ts';
+import { passthroughRuleSchema } from '../../../src/config/passthrough-rule.ts';
 import {
   adminSchema,
   logSchema,
@@ -12,13 +11,14 @@ import {
   tracingSchema,
   usageSchema,
 } from '../../../src/config/schema.ts';
-import { configurableDialects } from '../../../src/dialects/built-in-dialects.ts';
-import { accountSchema } from '../../../src/stores/accounts/accounts.ts';
-import { limitOverridesSchema, planSchema } from '../../../src/stores/limits/plan-limits.ts';
-import { providerBaseSchema } from '../../../src/upstream/http/provider-schema.ts';
-import { passthroughRuleSchema } from '../../../src/upstream/passthrough/passthrough-rule.ts';
-import { breakerSchema } from '../../../src/upstream/routing/circuit-breaker.ts';
-import { healthCheckSchema } from '../../../src/upstream/routing/health-check.ts';
+import { accountSchema } from '../../../src/gateway/accounts/accounts.ts';
+import { modelSchema, upstreamSchema } from '../../../src/gateway/catalog/model-schema.ts';
+import { routingSchema } from '../../../src/gateway/catalog/routing-schema.ts';
+import { limitOverridesSchema, planSchema } from '../../../src/gateway/limits/plan-limits.ts';
+import { providerBaseSchema } from '../../../src/gateway/upstream/http/provider-schema.ts';
+import { breakerSchema } from '../../../src/gateway/upstream/routing/circuit-breaker.ts';
+import { healthCheckSchema } from '../../../src/gateway/upstream/routing/health-check.ts';
+import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { type Definition, definitionOf, docstring, membersText, type NamedType } from './type-text.ts';
 
 /** A type of options, and the schema that it is written from. */

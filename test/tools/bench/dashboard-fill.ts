@@ -1,8 +1,8 @@
+import { type Database, rowMarks, searchable, type Value } from '../../../plugins/stores/records/database.ts';
+import { ledgerRecords } from '../../../plugins/stores/records/ledger-records.ts';
+import { keyId, timeOrderedUuid } from '../../../src/common/ids.ts';
+import { newSecret } from '../../../src/gateway/accounts/key-secret.ts';
 import { Dice } from '../../../src/simulator/seed.ts';
-import { type Database, rowMarks, searchable, type Value } from '../../../src/stores/records/database.ts';
-import { keyId, timeOrderedUuid } from '../../../src/stores/records/ids.ts';
-import { newSecret } from '../../../src/stores/records/key-secret.ts';
-import { ledgerRecords } from '../../../src/stores/records/ledger-records.ts';
 import { madeUpRow } from '../../support/dashboard-traffic.ts';
 
 const day_ms = 86_400_000;

@@ -1,4 +1,4 @@
-import { dayOf } from '../../../src/stores/records/calendar-day.ts';
+import { dayOf } from '../../../src/common/calendar-day.ts';
 import { accountName, modelNames } from './dashboard-fill.ts';
 
 const day_ms = 86_400_000;

@@ -1,11 +1,11 @@
 /** `growth-server.ts SIZES`: a sidecar with so many accounts, keys, models and providers, from a configuration that is made here. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { serve } from '../../../src/cli/serve.ts';
 import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
-import { hashKey } from '../../../src/stores/accounts/hash-key.ts';
+import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
+import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { growthKey, growthModel } from './conversation.ts';
 
 /** How much of everything there is; one of what is not given. */

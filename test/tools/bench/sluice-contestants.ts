@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultModels } from '../../../src/catalog/default-models.ts';
 import { garbageFlags } from '../../../src/cli/v8-flags.ts';
+import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gateway_core, load_core } from '../machine.ts';
 import { bare, root, start, startServer } from '../processes.ts';

@@ -1,6 +1,6 @@
+import type { Charge } from '../../../src/gateway/limits/limit-units.ts';
+import type { LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
 import { Dice } from '../../../src/simulator/seed.ts';
-import type { Charge } from '../../../src/stores/limits/limit-units.ts';
-import type { LedgerRow } from '../../../src/stores/records/ledger-entry.ts';
 import { madeUpRow } from '../../support/dashboard-traffic.ts';
 
 /** An exchange of the simulated month: where it is served, and its row once it has ended. */

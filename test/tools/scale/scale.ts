@@ -1,8 +1,8 @@
-import type { Database } from '../../../src/stores/records/database.ts';
-import { ledgerMonths } from '../../../src/stores/records/ledger-months.ts';
-import { ledgerRecords } from '../../../src/stores/records/ledger-records.ts';
-import { migrate } from '../../../src/stores/records/migrate.ts';
-import { openPostgres } from '../../../src/stores/records/postgres.ts';
+import { openPostgres } from '../../../plugins/stores/postgres/postgres.ts';
+import type { Database } from '../../../plugins/stores/records/database.ts';
+import { ledgerMonths } from '../../../plugins/stores/records/ledger-months.ts';
+import { ledgerRecords } from '../../../plugins/stores/records/ledger-records.ts';
+import { migrate } from '../../../plugins/stores/records/migrate.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';

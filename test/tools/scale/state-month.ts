@@ -1,7 +1,7 @@
-import type { Limit } from '../../../src/stores/limits/limit-table.ts';
-import type { Charge } from '../../../src/stores/limits/limit-units.ts';
-import { RedisState } from '../../../src/stores/limits/redis/redis-state.ts';
-import type { Hold } from '../../../src/stores/limits/remote-state.ts';
+import { RedisState } from '../../../plugins/stores/redis/redis-state.ts';
+import type { Limit } from '../../../src/gateway/limits/limit-table.ts';
+import type { Charge } from '../../../src/gateway/limits/limit-units.ts';
+import type { Hold } from '../../../src/gateway/limits/remote-state.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import type { FakeClock } from '../../support/fake-clock.ts';
 import type { MadeExchange } from './made-exchanges.ts';

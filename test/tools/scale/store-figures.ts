@@ -1,6 +1,6 @@
-import type { Database } from '../../../src/stores/records/database.ts';
-import { ledgerRecords } from '../../../src/stores/records/ledger-records.ts';
-import { openPostgres } from '../../../src/stores/records/postgres.ts';
+import { openPostgres } from '../../../plugins/stores/postgres/postgres.ts';
+import type { Database } from '../../../plugins/stores/records/database.ts';
+import { ledgerRecords } from '../../../plugins/stores/records/ledger-records.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
 import { cpuSecondsOf } from '../machine.ts';
 import { MadeExchanges } from './made-exchanges.ts';

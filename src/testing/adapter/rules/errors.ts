@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { failureOf, failureOfErrorReply } from '../../../upstream/attempt/attempt-failure.ts';
-import { jsonOf, UpstreamError } from '../../../upstream/http/upstream-error.ts';
+import { failureOf, failureOfErrorReply } from '../../../gateway/upstream/attempt/attempt-failure.ts';
+import { jsonOf, UpstreamError } from '../../../gateway/upstream/http/upstream-error.ts';
 import { ContractError } from '../../contract-error.ts';
 import type { AdapterErrorFixture, ShownError } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';

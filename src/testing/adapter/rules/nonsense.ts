@@ -1,5 +1,5 @@
-import { isObject } from '../../../json-object.ts';
-import { jsonOf } from '../../../upstream/http/upstream-error.ts';
+import { isObject } from '../../../common/json-object.ts';
+import { jsonOf } from '../../../gateway/upstream/http/upstream-error.ts';
 import type { AdapterFixture } from '../adapter-contract.ts';
 import { type AdapterSetting, isKnownError } from '../adapter-setting.ts';
 import { mutationsOf } from '../mutations.ts';

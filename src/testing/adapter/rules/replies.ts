@@ -1,5 +1,5 @@
-import type { Chunk } from '../../../canonical.ts';
-import { type SseEvent, SseParser } from '../../../sse/parse.ts';
+import type { Chunk } from '../../../gateway/exchange/canonical.ts';
+import { type SseEvent, SseParser } from '../../../gateway/sse/parse.ts';
 import type { AdapterFixture } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';
 import {

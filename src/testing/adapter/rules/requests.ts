@@ -1,9 +1,9 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { ChatRequest, Message } from '../../../canonical.ts';
-import { GatewayError } from '../../../errors.ts';
-import type { Target, UpstreamRequest } from '../../../upstream/adapter.ts';
-import { fitted } from '../../../upstream/attempt/fit-request.ts';
-import { knownEfforts } from '../../../upstream/openai/reasoning-effort.ts';
+import type { ChatRequest, Message } from '../../../gateway/exchange/canonical.ts';
+import { GatewayError } from '../../../gateway/exchange/errors.ts';
+import type { Target, UpstreamRequest } from '../../../gateway/upstream/adapter.ts';
+import { fitted } from '../../../gateway/upstream/attempt/fit-request.ts';
+import { knownEfforts } from '../../../gateway/upstream/openai/reasoning-effort.ts';
 import { ContractError } from '../../contract-error.ts';
 import type { AdapterFixture } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';

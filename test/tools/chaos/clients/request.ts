@@ -1,4 +1,4 @@
-import type { EndReason } from '../../../../src/exchange/exchange-end.ts';
+import type { EndReason } from '../../../../src/gateway/exchange/exchange-end.ts';
 import type { Dice } from '../../../../src/simulator/seed.ts';
 import { clientKey } from '../../../support/gateway-under-test.ts';
 import { type Check, isAnswer } from './checks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChatRequest } from '../../../../src/canonical.ts';
-import type { Target } from '../../../../src/upstream/adapter.ts';
+import type { ChatRequest } from '../../../../src/gateway/exchange/canonical.ts';
+import type { Target } from '../../../../src/gateway/upstream/adapter.ts';
 import { adapterOf, type ProviderName, providerNames } from '../../../support/provider-fixtures.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { failureOf } from '../../../../src/upstream/attempt/attempt-failure.ts';
+import { failureOf } from '../../../../src/gateway/upstream/attempt/attempt-failure.ts';
 import {
   adapterOf,
   assembledReply,

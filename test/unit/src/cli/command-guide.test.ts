@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { exitCodeOf } from '../../../../src/cli/command.ts';
 import { guides } from '../../../../src/cli/command-guide.ts';
 import { createProgram, runCommandLine } from '../../../../src/cli/program.ts';
-import { version } from '../../../../src/version.ts';
+import { version } from '../../../../src/common/version.ts';
 
 const silent = { print: () => {}, remark: () => {} };
 

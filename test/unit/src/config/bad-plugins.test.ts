@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { ConfigError, shownIssue } from '../../../../src/common/config-error.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { ConfigError, shownIssue } from '../../../../src/diagnostics/config-error.ts';
-import { createGateway } from '../../../../src/gateway.ts';
+import { createGateway } from '../../../../src/mount/gateway.ts';
 import { defineDialect, defineProvider, defineStage } from '../../../../src/plugin.ts';
 import { sampleConfig, temporaryFiles } from './sample-config.ts';
 

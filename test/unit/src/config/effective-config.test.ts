@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { asObject, isObject } from '../../../../src/common/json-object.ts';
 import { effectiveConfig, mask } from '../../../../src/config/effective-config.ts';
 import { isAddress, isHarmless } from '../../../../src/config/harmless-options.ts';
 import { configJsonSchema } from '../../../../src/config/json-schema.ts';
 import { type LoadedConfig, loadWritten } from '../../../../src/config/load.ts';
-import { asObject, isObject } from '../../../../src/json-object.ts';
 import { sampleConfig } from './sample-config.ts';
 
 interface Leaf {

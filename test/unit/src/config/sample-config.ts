@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import { defaultModels } from '../../../../src/catalog/default-models.ts';
+import { ConfigError, shownIssue } from '../../../../src/common/config-error.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
 import type { GatewayConfig } from '../../../../src/config/schema.ts';
-import { ConfigError, shownIssue } from '../../../../src/diagnostics/config-error.ts';
+import { defaultModels } from '../../../../src/gateway/catalog/default-models.ts';
 
 /** A configuration without mistakes, with `changes`. */
 export function sampleConfig(changes: object = {}): GatewayConfig {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { version } from '../../../../src/common/version.ts';
 import { isTracingWanted, startTracing } from '../../../../src/telemetry/sdk.ts';
-import { version } from '../../../../src/version.ts';
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 

@@ -15,6 +15,7 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { version } from '../../../../src/common/version.ts';
 import { startServerSpan as started, type TracedMessage } from '../../../../src/telemetry/server-span.ts';
 import {
   endSpan,
@@ -25,7 +26,6 @@ import {
   traceHeaders,
   traceIdOf,
 } from '../../../../src/telemetry/tracing.ts';
-import { version } from '../../../../src/version.ts';
 
 const exporter = new InMemorySpanExporter();
 const never = { shouldSample: () => ({ decision: 0 }), toString: () => 'never' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { Chunk, Completion, Delta } from '../../../../src/canonical.ts';
-import { ReplyAssembler } from '../../../../src/exchange/assemble-reply.ts';
+import { ReplyAssembler } from '../../../../src/gateway/exchange/assemble-reply.ts';
+import type { Chunk, Completion, Delta } from '../../../../src/gateway/exchange/canonical.ts';
 import { mapText, type Replacement } from '../../../../src/plugin.ts';
 import { chunkOf, collected, cutAt, cuts, streamOf, transformed } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';

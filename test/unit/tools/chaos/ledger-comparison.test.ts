@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { LedgerRow } from '../../../../src/stores/records/ledger-entry.ts';
+import type { LedgerRow } from '../../../../src/gateway/settlement/ledger-entry.ts';
 import { chat, type Kind } from '../../../tools/chaos/clients/request.ts';
 import { surely_later_ms } from '../../../tools/chaos/exchange-reports.ts';
 import type { GatewayProcess } from '../../../tools/chaos/gateway-process.ts';

@@ -1,5 +1,5 @@
-import type { ChatRequest } from '../../../../../src/canonical.ts';
-import type { Adapter, Target, UpstreamRequest } from '../../../../../src/upstream/adapter.ts';
+import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
+import type { Adapter, Target, UpstreamRequest } from '../../../../../src/gateway/upstream/adapter.ts';
 import { adapterOf } from '../../../../support/provider-fixtures.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Message, ToolCall } from '../../../../../src/canonical.ts';
+import type { Message, ToolCall } from '../../../../../src/gateway/exchange/canonical.ts';
 import { bodyOf, budgeted, encoded } from './encoded.ts';
 
 const call = (id: string, text = '{"sides":20}'): ToolCall => ({

@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Message, ReasoningDetail, ReplyMessage } from '../../../../../src/canonical.ts';
-import type { Adapter } from '../../../../../src/upstream/adapter.ts';
+import type {
+  Message,
+  ReasoningDetail,
+  ReplyMessage,
+} from '../../../../../src/gateway/exchange/canonical.ts';
+import type { Adapter } from '../../../../../src/gateway/upstream/adapter.ts';
 import { adapterOf, assembledReply, fixtureOf } from '../../../../support/provider-fixtures.ts';
 import { readStream } from '../../../read-stream.ts';
 import { adaptive, bodyOf, budgeted, encoded } from './encoded.ts';

@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { addDetails } from '../../../../../plugins/providers/openrouter/reasoning-details.ts';
-import type { Chunk, Completion, Message, ReasoningDetail } from '../../../../../src/canonical.ts';
-import { ReplyAssembler } from '../../../../../src/exchange/assemble-reply.ts';
-import type { Adapter } from '../../../../../src/upstream/adapter.ts';
+import { ReplyAssembler } from '../../../../../src/gateway/exchange/assemble-reply.ts';
+import type {
+  Chunk,
+  Completion,
+  Message,
+  ReasoningDetail,
+} from '../../../../../src/gateway/exchange/canonical.ts';
+import type { Adapter } from '../../../../../src/gateway/upstream/adapter.ts';
 import { adapterOf, fixtureOf } from '../../../../support/provider-fixtures.ts';
 import { type ReadStream, readStream } from '../../../read-stream.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { auth } from '../../../../../plugins/stages/auth/index.ts';
-import type { Account } from '../../../../../src/stores/accounts/accounts.ts';
+import type { Account } from '../../../../../src/gateway/accounts/accounts.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 

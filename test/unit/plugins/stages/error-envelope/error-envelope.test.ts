@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorEnvelope } from '../../../../../plugins/stages/error-envelope/index.ts';
-import { openAiError, openAiErrorBody } from '../../../../../src/dialects/openai-error.ts';
-import { GatewayError, refusal } from '../../../../../src/errors.ts';
+import { openAiError, openAiErrorBody } from '../../../../../src/gateway/dialects/openai-error.ts';
+import { GatewayError, refusal } from '../../../../../src/gateway/exchange/errors.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { modelAccess } from '../../../../../plugins/stages/model-access/index.ts';
-import type { GatewayError } from '../../../../../src/errors.ts';
-import type { Account } from '../../../../../src/stores/accounts/accounts.ts';
+import type { Account } from '../../../../../src/gateway/accounts/accounts.ts';
+import type { GatewayError } from '../../../../../src/gateway/exchange/errors.ts';
 import { sampleExchange, sampleModel } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
-import type { Plan } from '../../../../../src/stores/limits/plan-limits.ts';
+import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
+import type { Plan } from '../../../../../src/gateway/limits/plan-limits.ts';
 import { pluginMetrics } from '../../../../../src/telemetry/metric-factory.ts';
 import { LimitedStage, ownLimits } from './limited-stage.ts';
 

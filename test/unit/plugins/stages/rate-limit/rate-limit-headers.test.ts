@@ -5,8 +5,8 @@ import {
   duration,
   retryHeaders,
 } from '../../../../../plugins/stages/rate-limit/rate-limit-headers.ts';
-import type { LimitName } from '../../../../../src/stores/limits/limit-table.ts';
-import type { LimitStatus } from '../../../../../src/stores/limits/state-store.ts';
+import type { LimitName } from '../../../../../src/gateway/limits/limit-table.ts';
+import type { LimitStatus } from '../../../../../src/gateway/limits/state-store.ts';
 
 const standing = (
   name: LimitName,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { estimatePromptTokens } from '../../../../../plugins/stages/rate-limit/request-charge.ts';
-import { Catalog } from '../../../../../src/catalog/catalog.ts';
-import { outcomeOf } from '../../../../../src/settlement/settle.ts';
-import type { Account } from '../../../../../src/stores/accounts/accounts.ts';
-import { MemoryStateStore } from '../../../../../src/stores/limits/memory-state-store.ts';
-import type { Plan } from '../../../../../src/stores/limits/plan-limits.ts';
-import type { StateStore } from '../../../../../src/stores/limits/state-store.ts';
+import type { Account } from '../../../../../src/gateway/accounts/accounts.ts';
+import { Catalog } from '../../../../../src/gateway/catalog/catalog.ts';
+import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
+import type { Plan } from '../../../../../src/gateway/limits/plan-limits.ts';
+import type { StateStore } from '../../../../../src/gateway/limits/state-store.ts';
+import { outcomeOf } from '../../../../../src/gateway/settlement/settle.ts';
 import { pluginMetrics } from '../../../../../src/telemetry/metric-factory.ts';
 import type { FakeClock } from '../../../../support/fake-clock.ts';
 import { sampleExchange, sampleRequest } from '../../../sample-exchange.ts';

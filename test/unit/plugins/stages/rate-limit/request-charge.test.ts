@@ -6,8 +6,8 @@ import {
   mostUse,
 } from '../../../../../plugins/stages/rate-limit/request-charge.ts';
 import { UsageAverage } from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
-import type { ChatRequest } from '../../../../../src/canonical.ts';
-import { estimatePrompt } from '../../../../../src/settlement/usage-meter.ts';
+import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
+import { estimatePrompt } from '../../../../../src/gateway/settlement/usage-meter.ts';
 import { sampleModel, sampleRequest } from '../../../sample-exchange.ts';
 
 const asking = (content: string) => sampleRequest({ messages: [{ role: 'user', content }] });

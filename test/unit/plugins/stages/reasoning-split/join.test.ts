@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { joinReply, StreamJoiner } from '../../../../../plugins/stages/reasoning-split/join.ts';
 import { StreamSplitter, splitReply } from '../../../../../plugins/stages/reasoning-split/split.ts';
-import type { Chunk, Delta, ReplyMessage } from '../../../../../src/canonical.ts';
-import { usageOf } from '../../../../../src/canonical.ts';
+import type { Chunk, Delta, ReplyMessage } from '../../../../../src/gateway/exchange/canonical.ts';
+import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
 import {
   assembled,
   choicesOf,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { reasoningSplit } from '../../../../../plugins/stages/reasoning-split/index.ts';
-import type { Chunk, Message } from '../../../../../src/canonical.ts';
+import type { Chunk, Message } from '../../../../../src/gateway/exchange/canonical.ts';
 import { assembled, chunkOf, cutAt, cuts } from '../../../chunk-stream.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';

@@ -1,4 +1,5 @@
 import { reasoningSplit } from '../../../../../plugins/stages/reasoning-split/index.ts';
+import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
 import type {
   ChatRequest,
   Choice,
@@ -6,8 +7,7 @@ import type {
   Completion,
   Delta,
   ReplyMessage,
-} from '../../../../../src/canonical.ts';
-import type { Model } from '../../../../../src/catalog/catalog.ts';
+} from '../../../../../src/gateway/exchange/canonical.ts';
 import { choicesOf, chunkOf, collected, streamOf, transformed } from '../../../chunk-stream.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';

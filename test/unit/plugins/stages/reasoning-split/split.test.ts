@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Chunk } from '../../../../../src/canonical.ts';
-import { usageOf } from '../../../../../src/canonical.ts';
+import type { Chunk } from '../../../../../src/gateway/exchange/canonical.ts';
+import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
 import { assembled, chunkOf } from '../../../chunk-stream.ts';
 import { call, replied, stageOf, streamed } from './split-stage.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { redact } from '../../../../../plugins/stages/redact/index.ts';
-import type { Completion } from '../../../../../src/canonical.ts';
-import type { Stage } from '../../../../../src/stage.ts';
+import type { Completion } from '../../../../../src/gateway/exchange/canonical.ts';
+import type { Stage } from '../../../../../src/gateway/exchange/stage.ts';
 import { costGrowth, most_growth } from '../../../../support/cost-growth.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';

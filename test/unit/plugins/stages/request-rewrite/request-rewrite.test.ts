@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { requestRewrite } from '../../../../../plugins/stages/request-rewrite/index.ts';
-import type { ChatRequest } from '../../../../../src/canonical.ts';
-import type { Model } from '../../../../../src/catalog/catalog.ts';
-import { encodeOpenAi } from '../../../../../src/upstream/openai/openai-format.ts';
+import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
+import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
+import { encodeOpenAi } from '../../../../../src/gateway/upstream/openai/openai-format.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 

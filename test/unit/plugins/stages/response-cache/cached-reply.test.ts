@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CachedReply, replyIn } from '../../../../../plugins/stages/response-cache/cached-reply.ts';
-import type { Chunk } from '../../../../../src/canonical.ts';
+import type { Chunk } from '../../../../../src/gateway/exchange/canonical.ts';
 import { chunkOf } from '../../../chunk-stream.ts';
 
 const billed = {

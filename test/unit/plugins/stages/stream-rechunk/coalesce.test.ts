@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Coalescer } from '../../../../../plugins/stages/stream-rechunk/coalesce.ts';
 import { splitOversized } from '../../../../../plugins/stages/stream-rechunk/split-oversized.ts';
-import type { Chunk } from '../../../../../src/canonical.ts';
+import type { Chunk } from '../../../../../src/gateway/exchange/canonical.ts';
 import { assembled, chunkOf, collected, streamOf, transformed } from '../../../chunk-stream.ts';
 
 const texts = (...pieces: string[]) => pieces.map(content => chunkOf({ content }));

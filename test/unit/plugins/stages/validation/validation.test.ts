@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { validation } from '../../../../../plugins/stages/validation/index.ts';
-import type { ChatRequest } from '../../../../../src/canonical.ts';
-import type { Model } from '../../../../../src/catalog/catalog.ts';
-import { estimateTokens } from '../../../../../src/settlement/usage-meter.ts';
+import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
+import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
+import { estimateTokens } from '../../../../../src/gateway/settlement/usage-meter.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 

@@ -1,0 +1,144 @@
+import type { Account } from '../../src/gateway/accounts/accounts.ts';
+import type { Limit } from '../../src/gateway/limits/limit-table.ts';
+import { AccountLimits, limitOverridesSchema, type Plan } from '../../src/gateway/limits/plan-limits.ts';
+import type { LimitStatus } from '../../src/gateway/limits/state-store.ts';
+import type { AccountRecord } from '../stores/records/account-records.ts';
+import { samplesOf } from './live-figures.ts';
+import type { DashboardContext } from './page-request.ts';
+
+/** An account as shown in the dashboard. */
+export interface AccountView {
+  readonly id: string;
+  readonly plan: string | undefined;
+  readonly limits: Readonly<Record<string, unknown>>;
+  /** Where it is kept and changed: in the configuration, in the records store, or by the application itself. */
+  readonly source: 'configuration' | 'store' | 'application';
+  readonly created_ms: number | undefined;
+  /** Shown beside the id; empty for none. */
+  readonly display_name: string;
+  /** When it was disabled; `null` while it is enabled. */
+  readonly disabled_ms: number | null;
+}
+
+/** Of accounts that are not in the records store. */
+const elsewhere = { created_ms: undefined, display_name: '', disabled_ms: null };
+
+/** Finds an account by name. The configuration takes precedence over the store, as for requests; what the application gave last is known to this instance only. */
+export async function findAccount(context: DashboardContext, id: string): Promise<AccountView | undefined> {
+  const configured = configuredAccount(context, id);
+  if (configured) return configured;
+  const stored = await context.records.store.accounts.find(id);
+  if (stored) return storedAccount(stored);
+  const given = context.application?.lastGiven(id);
+  return given && givenAccount(given);
+}
+
+export const storedAccount = (stored: AccountRecord): AccountView => ({
+  ...stored,
+  plan: stored.plan ?? undefined,
+  source: 'store',
+});
+
+/** An account that the application keeps itself. */
+export const givenAccount = ({ id, plan, limits = {} }: Account): AccountView => ({
+  id,
+  plan,
+  limits,
+  source: 'application',
+  ...elsewhere,
+});
+
+/** Finds an account of the configuration by name. */
+export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {
+  if (!Object.hasOwn(settings.accounts, id)) return undefined;
+  const { plan, limits = {} } = settings.accounts[id]!;
+  return { id, plan, limits, source: 'configuration', ...elsewhere };
+}
+
+/** The usage of one limit. */
+export type Use = LimitStatus & { readonly used: number };
+
+/** Usage of each limit of an account, or why there is none. */
+export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
+
+/** The limits among the options of the stage `rate-limit`. */
+interface RateLimits {
+  readonly plans?: Readonly<Record<string, Plan>>;
+  readonly limits?: Plan;
+}
+
+/** Its options, if the chain has it. */
+export const rateLimitsOf = ({ settings }: DashboardContext): RateLimits | undefined =>
+  settings.stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
+
+/** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
+export function planLimitsOf(context: DashboardContext, plan: string | undefined): Plan | undefined {
+  const { plans = context.settings.plans } = rateLimitsOf(context) ?? {};
+  return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined;
+}
+
+/** Whether accounts without a plan and overrides have limits, which the first override of an account replaces. */
+export const hasLimitsWithoutPlan = (context: DashboardContext): boolean =>
+  Object.keys(rateLimitsOf(context)?.limits ?? {}).length > 0;
+
+/** Current usage of each limit, as counted by all instances together. */
+export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
+  const stage = rateLimitsOf(context);
+  if (!stage) return 'no stage';
+  const planLimits = planLimitsOf(context, plan);
+  if (plan !== undefined && !planLimits) return 'no plan';
+  const own = limitOverridesSchema.safeParse(limits);
+  if (!own.success) return 'unknown';
+  const hasOwn = plan !== undefined || Object.keys(limits).length > 0;
+  const { all } = hasOwn
+    ? new AccountLimits(planLimits, own.data)
+    : new AccountLimits(stage.limits, undefined);
+  return all.length === 0 ? 'no limits' : readUses(context, id, all);
+}
+
+/** Current usage of some limits of an account. */
+export async function readUses(
+  context: DashboardContext,
+  account: string,
+  limits: readonly Limit[],
+): Promise<Uses> {
+  try {
+    const statuses = await context.state.statuses(account, limits);
+    return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));
+  } catch (fault) {
+    context.log.warn({ err: fault }, 'failed to read the usage of an account');
+    return 'unknown';
+  }
+}
+
+/** Share of a limit from which on it is near exhaustion. */
+const near = 0.8;
+
+/** A limit of an account, in use. */
+export interface NearLimit {
+  readonly account: string;
+  readonly use: Use;
+}
+
+/**
+ * Limits of which at least 80 % are used, fullest first; or why they are unknown, if the state store is unavailable. The stage `rate-limit`
+ * knows the fullest accounts that this instance has served; what they have used of them at all instances the state store says.
+ */
+export async function nearLimits(context: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
+  if (context.state.outage) return 'out';
+  const fullest = await samplesOf(await context.server.registry(), 'sluice_limit_used_ratio');
+  const accounts = new Set(fullest.filter(({ value }) => value >= near).map(({ labels }) => labels.account));
+  const all = await Promise.all([...accounts].map(account => limitsOf(context, String(account))));
+  return all
+    .flat()
+    .filter(limit => shareOf(limit) >= near)
+    .sort((a, b) => shareOf(b) - shareOf(a));
+}
+
+const shareOf = ({ use }: NearLimit): number => use.used / use.limit.max;
+
+async function limitsOf(context: DashboardContext, id: string): Promise<NearLimit[]> {
+  const account = await findAccount(context, id);
+  const uses = account ? await usesOf(context, account) : 'unknown';
+  return typeof uses === 'string' ? [] : uses.map(use => ({ account: id, use }));
+}

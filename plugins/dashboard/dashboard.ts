@@ -1,0 +1,137 @@
+import type { IncomingMessage } from 'node:http';
+import { isStoredKeyForm } from '../../src/gateway/accounts/key-secret.ts';
+import type { RequestHandler } from '../../src/gateway/exchange/stage-plan.ts';
+import { NotThere } from '../stores/records/account-records.ts';
+import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
+import { callerOf, mayChange } from './access/roles.ts';
+import { loadAssets } from './assets.ts';
+import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';
+import { htmlResponse, PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
+import { PageTurns } from './page-turns.ts';
+import { type Area, SessionGuard } from './session-guard.ts';
+import { errorDocument } from './view/document.ts';
+import { linkOf } from './view/format.ts';
+
+type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
+
+/** A set of pages with those who may use them. */
+export interface SiteParts extends Site {
+  readonly area: Area;
+  readonly pages: readonly Page[];
+}
+
+/** Creates the handler of a set of pages, to be mounted at a path. Without a way to sign in it calls `next`. */
+export function createSite(context: DashboardContext, parts: SiteParts): RequestHandler {
+  const { named, proxy, findLogin, oidc } = parts.area;
+  if (!(named ?? proxy ?? findLogin ?? oidc)) return (_, __, next) => next();
+  const dashboard = new Dashboard(context, parts);
+  return (incoming, response, next) => {
+    const { path, query } = placeOf(incoming);
+    if (path === undefined) return writeResponse(response, redirect(withSlash(incoming)));
+    if (!dashboard.has(path) && !(incoming as MountedRequest).baseUrl) return next();
+    dashboard.answer({ path, query, incoming, response }).then(
+      answer => answer && writeResponse(response, answer),
+      fault => {
+        // The browser has left.
+        if (response.destroyed || (incoming.destroyed && !incoming.complete)) return;
+        context.log.error({ err: fault, path }, 'failed to render a dashboard page');
+        if (response.headersSent) response.destroy();
+        else writeResponse(response, new PageError(500, 'This page failed.', 'The log says why.').response);
+      },
+    );
+  };
+}
+
+class Dashboard {
+  readonly #context: DashboardContext;
+  readonly #site: Site;
+  readonly #guard: SessionGuard;
+  readonly #turns = new PageTurns();
+  readonly #assets = loadAssets();
+  readonly #pages: ReadonlyMap<string, Page>;
+
+  constructor(context: DashboardContext, { area, pages, ...site }: SiteParts) {
+    this.#context = context;
+    this.#site = site;
+    this.#guard = new SessionGuard(context, area);
+    this.#pages = new Map(pages.map(page => [page.name, page]));
+  }
+
+  has(path: string): boolean {
+    return this.#pages.has(path) || this.#assets.has(path) || this.#guard.has(path);
+  }
+
+  async answer(request: DashboardRequest): Promise<PageResponse | undefined> {
+    try {
+      const clean = withoutKeys(request);
+      if (clean !== undefined) return redirect(clean);
+      const asset = this.#assets.get(request.path);
+      return (
+        asset ?? (await (this.#guard.has(request.path) ? this.#guard.answer(request) : this.#page(request)))
+      );
+    } catch (thrown) {
+      return this.#errorOf(thrown).response;
+    }
+  }
+
+  async #page(request: DashboardRequest): Promise<PageResponse | undefined> {
+    const { method = '' } = request.incoming;
+    const page = this.#pages.get(request.path);
+    if (!page) return noSuchPage(request.path);
+    const signedIn = await this.#guard.enter(request, page.max_form_bytes);
+    if ('status' in signedIn) return signedIn;
+    const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
+    if (!handler) throw new PageError(405, `This page does not take ${method}.`);
+    checkRole(page, method, signedIn);
+    const asked = { ...request, ...signedIn, context: this.#context, site: this.#site };
+    if (page.streams) return handler(asked);
+    return this.#turns.make(callerOf(signedIn.session), () => handler(asked));
+  }
+
+  #errorOf(thrown: unknown): PageError {
+    if (thrown instanceof PageError) return thrown;
+    if (thrown instanceof NotThere)
+      return new PageError(404, 'There is no such record.', 'Look for it in its list.');
+    if (thrown instanceof RecordRefused)
+      return new PageError(422, 'The records store rejected this change.', 'Leave out unusual characters.');
+    if (!(thrown instanceof StoreUnavailable)) throw thrown;
+    this.#context.log.warn({ err: thrown }, 'records store unavailable to the dashboard');
+    const advice = 'Nothing has been changed. Load the page again to retry.';
+    return new PageError(503, 'The records store does not answer.', advice);
+  }
+}
+
+/** The same address without the keys in its query, which would be kept by browsers and logs; undefined if it has none. */
+function withoutKeys({ path, query, incoming }: DashboardRequest): string | undefined {
+  const fields = [...query];
+  const kept = fields.filter(([, value]) => !isStoredKeyForm(value.trim()));
+  if (incoming.method === 'POST' || kept.length === fields.length) return undefined;
+  return linkOf(path, Object.fromEntries(kept)) || '.';
+}
+
+function checkRole({ readers, changesNothing }: Page, method: string, { session }: SignedIn): void {
+  const { role } = session;
+  const advice = 'Ask an administrator of this gateway.';
+  if (readers && !readers.includes(role))
+    throw new PageError(403, `This page is not for the role ${role}.`, advice);
+  if (method === 'POST' && !changesNothing && !mayChange(role))
+    throw new PageError(403, `The role ${role} may not change anything.`, advice);
+}
+
+/** Says that there is no page at this path, of any depth. */
+function noSuchPage(path: string): PageResponse {
+  const root = '../../src/mount/'.repeat(path.split('/').length - 1);
+  const advice = 'It may have moved; begin at the overview.';
+  return htmlResponse(404, errorDocument(404, 'There is no such page.', advice, root));
+}
+
+/** Path below the mount; `undefined` for the mount without its slash, where relative links would not work. */
+function placeOf(request: MountedRequest): { path: string | undefined; query: URLSearchParams } {
+  const [path = '', query] = (request.url ?? '/').split('?');
+  const whole = (request.originalUrl ?? request.url ?? '/').split('?')[0]!;
+  const isBare = path === '/' && !whole.endsWith('/');
+  return { path: isBare ? undefined : path.slice(1), query: new URLSearchParams(query) };
+}
+
+const withSlash = ({ originalUrl, url }: MountedRequest): string =>
+  `${(originalUrl ?? url)!.split('?')[0]!.split('/').at(-1)}/`;

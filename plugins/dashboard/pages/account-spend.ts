@@ -1,0 +1,89 @@
+import { dayOf } from '../../../src/common/calendar-day.ts';
+import { day_ms } from '../../../src/common/durations.ts';
+import { amountOfRule, type LimitRule } from '../../../src/gateway/limits/plan-limits.ts';
+import type { UsageSum } from '../../stores/records/usage-query.ts';
+import { type AccountView, planLimitsOf } from '../account-view.ts';
+import type { DashboardContext } from '../page-request.ts';
+import { toMonthEnd } from '../usage-question.ts';
+import { errorsText } from '../view/error-counts.ts';
+import { linkOf, numberOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { dollars, dollarText } from '../view/money.ts';
+import { panel } from '../view/shell.ts';
+import { emptyState } from '../view/table.ts';
+import { type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
+import { type MeasureName, measures, usageChart } from './usage-chart.ts';
+
+/** Days that are shown, with today. */
+const days = 30;
+
+/** Requests of an account in the last 30 days; where `seesMoney` also its cost, and that of the month against its limit in dollars. */
+export async function spendPanel(
+  context: DashboardContext,
+  account: AccountView,
+  seesMoney: boolean,
+): Promise<Html> {
+  const now_ms = context.clock.epoch_ms();
+  const to_day = dayOf(now_ms);
+  const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day };
+  const whose = { account: account.id, model: undefined };
+  const month = toMonthEnd({ ...whose, from_day: `${to_day.slice(0, 8)}01`, to_day }, now_ms);
+  const { usage } = context.records.store;
+  const [sums, ofMonth] = await Promise.all([
+    usage.sum({ account: account.id, ...span, by: ['day', 'model'] }),
+    usage.sum({ ...month, by: [] }),
+  ]);
+  const { id } = account;
+  return panel(
+    'spend',
+    'Last 30 days',
+    html`${figures(totalOf(sums), seesMoney && costFigures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account)))}
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, { ...span, account: id }, seesMoney)}
+<p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
+<a class="button" href="${linkOf('usage', { account: id, time: '30d' })}">Usage of this account</a></p>`,
+  );
+}
+
+/** Dollars per month; undefined for no limit. */
+function usdLimitOf(context: DashboardContext, { plan, limits }: AccountView): number | undefined {
+  const { usd_per_month: ofPlan } = planLimitsOf(context, plan) ?? {};
+  const { usd_per_month: own = ofPlan } = limits;
+  return own === undefined || own === null ? undefined : Number(amountOfRule(own as LimitRule));
+}
+
+const figure = (title: string, value: Part, more: Part): Html =>
+  html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+
+function costFigures(total: Totals, month: Totals, limit: number | undefined): Html {
+  const share =
+    limit === undefined
+      ? 'no limit per month'
+      : html`of ${dollarText(limit)}, ${((Number(month.cost_usd) / limit) * 100).toFixed(1)} %`;
+  return html`${figure('Cost this month', dollars(month.cost_usd), share)}
+${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}`;
+}
+
+function figures(total: Totals, ofCost: Part): Html {
+  const { prompt_tokens, completion_tokens } = total;
+  return html`<dl class="figures">
+${ofCost}
+${!ofCost && figure('Tokens in 30 days', numberOf(prompt_tokens + completion_tokens), `${numberOf(completion_tokens)} of completions`)}
+${figure('Requests in 30 days', numberOf(total.requests), errorsText(total))}
+</dl>`;
+}
+
+function charts(
+  { catalog }: DashboardContext,
+  sums: readonly UsageSum[],
+  { account, ...span }: { from_day: string; to_day: string; account: string },
+  seesMoney: boolean,
+): Html {
+  const models = catalog.models.map(({ id }) => id);
+  const chart = (name: MeasureName) => {
+    const measure = measures.get(name)!;
+    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models, day => linkOf('usage', { account, from: day, to: day, show: name }))}</div>`;
+  };
+  const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
+  return html`<div class="columns">${chart(seesMoney ? 'cost' : 'tokens')}${chart('requests')}</div>
+<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse(), seesMoney)}</details>`;
+}

@@ -1,0 +1,99 @@
+import { dayOf } from '../../../src/common/calendar-day.ts';
+import { day_ms } from '../../../src/common/durations.ts';
+import { errorClasses, noErrors } from '../../../src/common/end-class.ts';
+import { picoUsd, usdOf } from '../../../src/common/money.ts';
+import type { KeyRecord } from '../../stores/records/key-record.ts';
+import type { KeyUse } from '../../stores/records/usage-records.ts';
+import type { DashboardContext } from '../page-request.ts';
+import { barChart } from '../view/bar-chart.ts';
+import { errorColumns, errorsText } from '../view/error-counts.ts';
+import { linkOf, numberOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { dollars, dollarText } from '../view/money.ts';
+import { panel } from '../view/shell.ts';
+import { type Column, emptyState, tableOf } from '../view/table.ts';
+
+/** Days that are shown, with today. */
+const days = 30;
+
+interface Day extends KeyUse {
+  readonly day: string;
+}
+
+const unused: KeyUse = { requests: 0, failed_requests: 0, ...noErrors, tokens: 0, cost_usd: '0' };
+
+/** What a key was used for in the last 30 days, and what it cost where `seesMoney`. */
+export async function keyUsePanel(
+  { clock, records }: DashboardContext,
+  { id }: KeyRecord,
+  seesMoney: boolean,
+): Promise<Html> {
+  const now_ms = clock.epoch_ms();
+  const names = Array.from({ length: days }, (_, at) => dayOf(now_ms - (days - 1 - at) * day_ms));
+  const used = await records.store.usage.ofKeyByDay(id, names[0]!);
+  const all = names.map((day): Day => ({ day, ...(used.get(day) ?? unused) }));
+  return panel(
+    'use',
+    'Last 30 days',
+    html`${figures(all, seesMoney)}
+${used.size === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(all, seesMoney)}
+<p class="pager"><a class="button" href="${linkOf('requests', { key: id })}">Requests with this key</a></p>`,
+  );
+}
+
+function figures(all: readonly Day[], seesMoney: boolean): Html {
+  const figure = (title: string, value: Part, more: Part) =>
+    html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+  const count = (name: Exclude<keyof KeyUse, 'cost_usd'>) => all.reduce((sum, day) => sum + day[name], 0);
+  const cost = usdOf(all.reduce((sum, { cost_usd }) => sum + picoUsd(cost_usd), 0n));
+  const today = all.at(-1)!;
+  const errors = {
+    ...noErrors,
+    failed_requests: count('failed_requests'),
+    ...Object.fromEntries(errorClasses.map(name => [name, count(name)])),
+  };
+  return html`<dl class="figures">
+${seesMoney && figure('Cost', dollars(cost), html`${dollars(today.cost_usd)} today`)}
+${figure('Requests', numberOf(count('requests')), errorsText(errors))}
+${figure('Tokens', numberOf(count('tokens')), `${numberOf(today.tokens)} today`)}
+</dl>`;
+}
+
+function charts(all: readonly Day[], seesMoney: boolean): Html {
+  const chart = (title: string, axis: string, of: (day: Day) => number, isMoney = false) =>
+    html`<div><h3>${title} by day</h3>${barChart({
+      label: `${title} by day; the table by day has the figures`,
+      axes: { x: 'Day', y: axis, isMoney },
+      series: [{ name: title, look: { colour: 1, pattern: 'solid' } }],
+      bars: all.map(day => ({ label: day.day, parts: [of(day)] })),
+      amount: isMoney ? dollarText : numberOf,
+    })}</div>`;
+  const shown = all.filter(({ requests }) => requests > 0).reverse();
+  return html`<div class="columns">
+${seesMoney && chart('Cost', 'US dollars', ({ cost_usd }) => Number(cost_usd), true)}
+${chart('Requests', 'Requests', ({ requests }) => requests)}
+${!seesMoney && chart('Tokens', 'Tokens', ({ tokens }) => tokens)}
+</div>
+<details><summary>Table by day</summary>${tableOf(
+    'Use of this key by day',
+    [...columns, ...errorColumns<Day>(day => day, shown), tokenColumn, ...(seesMoney ? [costColumn] : [])],
+    shown,
+  )}</details>`;
+}
+
+const columns: readonly Column<Day>[] = [
+  { title: 'Day', cell: ({ day }) => day },
+  { title: 'Requests', cell: ({ requests }) => numberOf(requests), isNumber: true },
+];
+
+const tokenColumn: Column<Day> = {
+  title: 'Tokens',
+  cell: ({ tokens }) => numberOf(tokens),
+  isNumber: true,
+};
+
+const costColumn: Column<Day> = {
+  title: 'Cost',
+  cell: ({ cost_usd }) => dollars(cost_usd),
+  isNumber: true,
+};

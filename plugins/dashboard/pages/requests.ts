@@ -1,0 +1,185 @@
+import { errorCatalogue } from '../../../src/gateway/exchange/errors.ts';
+import type { ListedRow } from '../../stores/records/ledger-records.ts';
+import { no_model as none } from '../../stores/records/usage-columns.ts';
+import { seesMoney } from '../access/roles.ts';
+import { ledgerPage } from '../ledger-page.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
+import {
+  ends,
+  filtersOf,
+  isTime,
+  queryOf,
+  type RequestFilters,
+  spans,
+  texts,
+  timeOfList,
+} from '../request-filters.ts';
+import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
+import { type Html, html } from '../view/html.ts';
+import { dollars } from '../view/money.ts';
+import { endOf } from '../view/request-end.ts';
+import { searchForm } from '../view/search-form.ts';
+import { inMemoryNotice, pageResponse } from '../view/shell.ts';
+import { type Column, emptyState, tableOf } from '../view/table.ts';
+
+/** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
+export const requestsPage: Page = { name: 'requests', get: listed };
+
+/** Pause between two looks at the ledger for an open list. */
+const every_ms = 2000;
+
+/** The stream of the list's script: the list as HTML, whenever it has changed. */
+export const requestsLivePage: Page = {
+  name: 'requests-live',
+  streams: true,
+  get: request => {
+    let sent: string | undefined;
+    return request.context.live.serve(request, {
+      every_ms,
+      async next() {
+        const { text } = (await listOf({ ...request, path: requestsPage.name })).list;
+        if (text === sent) return undefined;
+        sent = text;
+        return { html: text };
+      },
+    });
+  },
+};
+
+/** The list that the address asks for. */
+async function listOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
+  const filters = filtersOf(request.query);
+  const asked = queryOf(filters, request.context.clock.epoch_ms());
+  const { rows, pager, isFirst, isPart } = await ledgerPage(request, asked);
+  const shown = seesMoney(request.session.role) ? [...columns, cost] : columns;
+  const empty = isPart ? noneYet : nothing(filters);
+  return { list: html`${tableOf('Requests, newest first', shown, rows, empty)}${pager}`, isFirst };
+}
+
+async function listed(request: PageRequest): Promise<PageResponse> {
+  const { context, query } = request;
+  const filters = filtersOf(query);
+  const { list, isFirst } = await listOf(request);
+  return pageResponse(request, {
+    title: 'Requests',
+    section: 'requests',
+    beside: findForm(request),
+    scripts: ['requests.js'],
+    body: html`${inMemoryNotice(context)}
+${filterForm(request, filters)}
+<section class="panel" aria-label="List of requests">
+${isFirst && !filters.until && liveSwitch}
+<div id="requests">${list}</div>
+</section>
+<p class="muted">Of requests that were refused before a provider was called, only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
+  });
+}
+
+/** Shown by its script, which keeps the list up to date. */
+const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
+
+/** Leads to the page of a request. */
+export const findForm = (request: PageRequest): Html =>
+  searchForm(
+    request,
+    'request',
+    html`<label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
+<button>Find</button>`,
+    { style: 'row', label: 'Find one request' },
+  );
+
+/** Filters that are always shown; the others are opened, and are open where they are used. */
+const shown_texts = ['account', 'model', 'provider'] as const;
+const more_texts = ['error_type', 'code', 'failed_at', 'key'] as const;
+/** Lists of what is known, by filter. */
+const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
+  model: 'models',
+  provider: 'providers',
+  failed_at: 'providers',
+  error_type: 'error-types',
+  code: 'codes',
+};
+
+function filterForm(request: PageRequest, filters: RequestFilters): Html {
+  const { catalog, settings } = request.context;
+  const { end, since, until } = filters;
+  const text = (name: keyof typeof texts) =>
+    html`<label>${texts[name]} <input name="${name}" value="${filters[name]}" placeholder="any" ${lists[name] && html`list="${lists[name]}"`} autocomplete="off" spellcheck="false"></label>`;
+  const option = (value: string, title: string, chosen: string) =>
+    html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>`;
+  const list = (id: string, values: readonly string[]) =>
+    html`<datalist id="${id}">${values.map(value => html`<option value="${value}"></option>`)}</datalist>`;
+  const isMore = more_texts.some(name => filters[name] !== '');
+  const fields = html`<div class="row">
+<label>Time <select name="since">${isTime(since) && option(since, timeOfList(filters), since)}${Object.entries(spans).map(([name, { title }]) => option(name, title, since))}</select></label>
+${until && html`<input type="hidden" name="until" value="${until}">`}
+${shown_texts.map(text)}
+<label>End <select name="end">${option('', 'any', end)}${option('failed', 'any error', end)}${ends.map(name => option(name, name, end))}</select></label>
+<input type="hidden" name="live" value="yes" id="keep-live" disabled>
+<button class="primary">Show</button>
+</div>
+<details class="more" ${isMore && html`open`}><summary>More filters</summary><div class="row">${more_texts.map(text)}</div></details>
+${list('models', [...catalog.models.map(({ id }) => id), none])}
+${list(
+  'providers',
+  settings.providers.map(({ name }) => name),
+)}
+${list('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
+${list('codes', Object.keys(errorCatalogue))}`;
+  return searchForm(request, 'requests', fields, { style: 'panel', label: 'Filter requests' });
+}
+
+/** Columns for everybody. */
+export const columns: readonly Column<ListedRow>[] = [
+  {
+    title: 'Time',
+    cell: ({ started_ms, request_id }) =>
+      html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
+  },
+  {
+    title: 'Account',
+    cell: ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
+    isName: true,
+  },
+  { title: 'Model', cell: ({ model }) => model ?? muted('none'), isName: true },
+  { title: 'Provider', cell: ({ provider }) => provider ?? muted('none'), isName: true },
+  {
+    title: 'End',
+    cell: row =>
+      html`${endOf(row)}${row.error_message && html`<span class="muted reason">${row.error_message}</span>`}`,
+  },
+  { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
+  { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
+  {
+    title: 'Tokens in, out',
+    cell: ({ prompt_tokens, completion_tokens }) =>
+      html`<span class="nowrap">${numberOf(prompt_tokens)}, ${numberOf(completion_tokens)}</span>`,
+    isNumber: true,
+  },
+];
+
+/** For those who see money. */
+export const cost: Column<ListedRow> = {
+  title: 'Cost',
+  cell: ({ cost_usd }) => dollars(cost_usd),
+  isNumber: true,
+};
+
+/** In place of a page without rows, if others may have some. */
+const noneYet = emptyState(
+  'No request here matches.',
+  'What is asked for is rare: look further with the links below, or choose a shorter time.',
+);
+
+/** In place of a list without rows. */
+export function nothing(filters: RequestFilters): Html {
+  const { since, until: _, ...others } = filters;
+  const isFiltered = Object.values(others).some(value => value !== '');
+  const why = `No request${isFiltered ? ' matches' : ''} in ${timeOfList(filters)}.`;
+  const longer =
+    since === 'all'
+      ? ''
+      : html` <a href="${linkOf('requests', { ...others, since: 'all' })}">Show all times</a>`;
+  return emptyState(why, html`Requests appear here seconds after they end.${longer}`);
+}

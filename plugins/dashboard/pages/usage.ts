@@ -1,0 +1,180 @@
+import { dayOf } from '../../../src/common/calendar-day.ts';
+import { no_model as none } from '../../stores/records/usage-columns.ts';
+import type { UsageGroup } from '../../stores/records/usage-query.ts';
+import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
+import type { PageResponse } from '../page-response.ts';
+import { queryOf } from '../usage-question.ts';
+import { linkOf, muted } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { pageResponse, panel } from '../view/shell.ts';
+import { emptyState } from '../view/table.ts';
+import { totalOf, type UsageLine, usageTable } from '../view/usage-table.ts';
+import { usageTiles } from '../view/usage-tiles.ts';
+import { chartOf, measures, rangeText } from './usage-chart.ts';
+import { chartTabs, usageFilters } from './usage-controls.ts';
+import { max_lines, seriesOf, type UsageFigures, usageFigures } from './usage-figures.ts';
+import { type ChartGroup, daysLink, exportLink, nameLink, type UsageView, usageView } from './usage-view.ts';
+
+/** Totals of the ledger over time, by model, account, provider or key. */
+export const usagePage: Page = { name: 'usage', get: shown };
+
+async function shown(request: PageRequest): Promise<PageResponse> {
+  const { context } = request;
+  const { view, fault } = usageView(request);
+  const figures = await usageFigures(context, view);
+  const names = await namesOf(context, view, figures);
+  const { before, periods } = figures;
+  const isEmpty = periods.length === 0;
+  const body = isEmpty
+    ? html`<section class="panel" aria-label="Usage">${nothing(view)}</section>`
+    : html`${usageTiles(figures.total, before && totalOf(before.periods), view.hasCost, comparedWith(context, figures))}
+${chartPanel(context, view, figures, names)}
+${groupPanel(view, figures, names)}
+${periodPanel(view, figures)}`;
+  return pageResponse(request, {
+    title: 'Usage',
+    section: 'usage',
+    fault,
+    scripts: ['charts.js'],
+    beside: !isEmpty && csvButton(view, ['day', 'account', 'model'], 'Export all as CSV'),
+    body: html`${keptNotice(context)}${usageFilters(request, view, names)}${leftOut(view, figures)}${body}`,
+  });
+}
+
+/** With what the changes compare. */
+function comparedWith({ clock }: DashboardContext, { question, before }: UsageFigures): Part {
+  if (!before) return '';
+  const { from_day, to_day } = before.question;
+  const isOver = question.to_day < dayOf(clock.epoch_ms());
+  return muted(`Compared with ${rangeText(from_day, to_day)}${isOver ? '.' : '; today is not over.'}`);
+}
+
+const keptNotice = ({ settings }: DashboardContext): Part =>
+  settings.records.target.kind === 'memory' &&
+  html`<p class="notice warn">The ledger is in memory and is lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
+
+const leftOut = ({ question: asked }: UsageView, { question }: UsageFigures): Part =>
+  question.from_day !== asked.from_day &&
+  html`<p class="notice warn">Usage by provider and key is known from ${question.from_day} on; earlier days are left out.</p>`;
+
+/** Names of the group as people know them, by the names in the sums. */
+type Names = ReadonlyMap<string, string>;
+
+async function namesOf(
+  { records }: DashboardContext,
+  { group, question }: UsageView,
+  { lines }: UsageFigures,
+): Promise<Names> {
+  const ids = group === 'key' ? lines.map(({ key }) => key!) : [];
+  if (question.key !== undefined) ids.push(question.key);
+  const keys = await records.store.keys.named([...new Set(ids.filter(Boolean))]);
+  return new Map([
+    ...keys.map(({ id, name, hint }): [string, string] => [id, `${name || id} …${hint}`]),
+    ['', group === 'key' ? 'keys of the configuration' : none],
+  ]);
+}
+
+function chartPanel(context: DashboardContext, view: UsageView, figures: UsageFigures, names: Names): Html {
+  const { group } = view;
+  const { question, unit, lines, before } = figures;
+  const series = seriesOf(lines).map(line => ({
+    id: line[group]!,
+    name: names.get(line[group]!) ?? line[group]!,
+  }));
+  const more = lines.length - series.length;
+  const count = lines.length > max_lines ? 'all' : more;
+  const measure = measures.get(view.measure)!;
+  const chart = chartOf(
+    {
+      span: { ...question, unit },
+      group,
+      series,
+      listed: listedOf(context, group),
+      others: more > 0 ? `${count} other ${group}s` : undefined,
+      periods: figures.periods,
+      parts: figures.parts,
+      // Months begin with the first entry, and so have no counterpart.
+      before:
+        unit === 'month' || !before
+          ? undefined
+          : { span: { ...before.question, unit }, periods: before.periods },
+      linkOf: label => periodLink(view, figures, label),
+    },
+    measure,
+  );
+  return panel('chart', `${measure.title} by ${unit}`, html`${chartTabs(view)}${chart}`);
+}
+
+/** Names in the order of the configuration, which gives them their looks. */
+function listedOf({ catalog, settings }: DashboardContext, group: ChartGroup): string[] {
+  if (group === 'provider') return settings.providers.map(({ name }) => name);
+  return group === 'model' ? catalog.models.map(({ id }) => id) : [];
+}
+
+/** A day by the hour, a month by the day, the requests of an hour. */
+function periodLink(view: UsageView, { unit }: UsageFigures, label: string): string {
+  if (unit === 'day') return daysLink(view, label, label);
+  if (unit === 'month') {
+    const [year, month] = label.split('-').map(Number) as [number, number];
+    return daysLink(view, `${label}-01`, dayOf(Date.UTC(year, month, 0)));
+  }
+  const { account, model, provider, key } = queryOf(view.question);
+  const time = (epoch_ms: number) => `${new Date(epoch_ms).toISOString().slice(0, 16)}Z`;
+  const from_ms = Date.parse(`${label.replace(' ', 'T')}Z`);
+  return linkOf('requests', {
+    since: time(from_ms),
+    until: time(from_ms + 3_600_000),
+    account,
+    model,
+    provider,
+    key: key === none ? undefined : key,
+  });
+}
+
+function groupPanel(view: UsageView, { lines }: UsageFigures, names: Names): Html {
+  const { group, measure } = view;
+  const shownLines = lines.slice(0, max_lines).map(sum => {
+    const id = sum[group]!;
+    return { name: names.get(id) ?? id, link: nameLink(view, id || none), total: sum };
+  });
+  const note =
+    lines.length > max_lines &&
+    muted(
+      `The ${max_lines} with the most ${measures.get(measure)!.title.toLowerCase()}; the export has all.`,
+    );
+  return usagePanel(view, group, shownLines, note);
+}
+
+function periodPanel(view: UsageView, figures: UsageFigures): Html {
+  const { unit, periods } = figures;
+  const lines = periods.map(sum => ({
+    name: html`<span class="nowrap">${sum[unit]}</span>`,
+    link: periodLink(view, figures, sum[unit]!),
+    total: sum,
+  }));
+  return usagePanel(view, unit, lines.reverse());
+}
+
+/** A table of usage by `group`, with a link to export it. */
+function usagePanel(view: UsageView, group: UsageGroup, lines: readonly UsageLine[], note: Part = ''): Html {
+  const title = `${group[0]!.toUpperCase()}${group.slice(1)}`;
+  const table = usageTable(`Usage by ${group}`, title, lines, view.hasCost);
+  const button = csvButton(view, [group], `CSV by ${group}`);
+  return panel(group, `By ${group}`, html`${table}<div class="pager">${note}${button}</div>`);
+}
+
+const csvButton = (view: UsageView, by: readonly UsageGroup[], label: string): Html =>
+  html`<a class="button" href="${exportLink(view, by)}" download>${label}</a>`;
+
+function nothing({ question }: UsageView): Html {
+  const { from, to, account, model, provider, key } = queryOf(question);
+  const whose = account === undefined ? '' : ` of the account “${account}”`;
+  const which = model === undefined ? '' : ` with the model “${model}”`;
+  const where = provider === undefined ? '' : ` at the provider “${provider}”`;
+  return emptyState(
+    `The ledger has nothing${whose}${which}${where} from ${from} to ${to}.`,
+    [account, model, provider, key].every(name => name === undefined)
+      ? html`Choose other days above. Exchanges appear here seconds after they end; <a href="keys">issue a key</a> to make the first.`
+      : html`<a href="${linkOf('usage', { from, to })}">Show all accounts and models</a>`,
+  );
+}

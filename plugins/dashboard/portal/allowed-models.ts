@@ -1,0 +1,41 @@
+import { within } from '../../../src/common/within.ts';
+import type { Model } from '../../../src/gateway/catalog/catalog.ts';
+import type { PortalRequest } from './portal-page.ts';
+
+/** In a list of the stage `model-access`, stands for every model. */
+const every = '*';
+const answer_ms = 5000;
+
+/** The options of the stage `model-access`. */
+interface ModelAccess {
+  readonly plans?: Readonly<Record<string, readonly string[]>>;
+  readonly accounts?: Readonly<Record<string, readonly string[]>>;
+  readonly others?: readonly string[];
+  readonly allowed?: (account: { readonly id: string; readonly plan?: string | undefined }) => unknown;
+}
+
+/** The models of the catalog that the account may use; none while the application does not say which. */
+export async function allowedModels({ account, context }: PortalRequest): Promise<readonly Model[]> {
+  const { models } = context.catalog;
+  const stage = context.settings.stages.find(({ name }) => name === 'model-access');
+  if (!stage) return models;
+  const names = await namesOf(stage.options as ModelAccess, account.id, account.plan).catch(thrown => {
+    context.log.warn({ err: thrown }, 'failed to find the models that an account may use');
+    return [] as readonly string[];
+  });
+  return names.includes(every) ? models : models.filter(({ id }) => names.includes(id));
+}
+
+async function namesOf(
+  { plans = {}, accounts = {}, others = [], allowed }: ModelAccess,
+  id: string,
+  plan: string | undefined,
+): Promise<readonly string[]> {
+  if (allowed) {
+    const answer = Promise.resolve(allowed({ id, plan }));
+    const names: unknown = await within(answer, answer_ms, () => new Error('allowed did not settle'));
+    return Array.isArray(names) ? names : [];
+  }
+  if (Object.hasOwn(accounts, id)) return accounts[id]!;
+  return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan]! : others;
+}

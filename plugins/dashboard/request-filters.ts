@@ -1,0 +1,91 @@
+import { day_ms, hour_ms } from '../../src/common/durations.ts';
+import { endReasons, errorClasses, serviceFailures } from '../../src/common/end-class.ts';
+import type { LedgerQuery } from '../stores/records/ledger-query.ts';
+import { no_model as none } from '../stores/records/usage-columns.ts';
+import { minuteOf } from './view/format.ts';
+
+/** How far back the list goes, by its name in the address; the first is the default. */
+export const spans: Readonly<Record<string, { readonly title: string; readonly ms: number }>> = {
+  day: { title: '24 hours', ms: day_ms },
+  quarter: { title: '15 minutes', ms: 900_000 },
+  hour: { title: '1 hour', ms: hour_ms },
+  'six-hours': { title: '6 hours', ms: 21_600_000 },
+  week: { title: '7 days', ms: 604_800_000 },
+  month: { title: '30 days', ms: 2_592_000_000 },
+  all: { title: 'all times', ms: Number.POSITIVE_INFINITY },
+};
+
+/** What a request can have ended as, beside any error: failures of providers or the gateway, errors by class, and end reasons. */
+export const ends: readonly string[] = ['service_failed', ...errorClasses, ...endReasons];
+
+/** Filters that are texts, each with its name in the address and its title. */
+export const texts = {
+  account: 'Account',
+  model: 'Model',
+  provider: 'Provider',
+  key: 'Key id',
+  error_type: 'Error type',
+  code: 'Error code',
+  failed_at: 'Failed attempt at',
+} as const;
+/** The filters of the list, as they stand in the address. */
+export interface RequestFilters extends Readonly<Record<keyof typeof texts, string>> {
+  /** One of `ends`, `failed` for all with an error, or empty. */
+  readonly end: string;
+  /** The name of a span, or a time. */
+  readonly since: string;
+  /** The end of a time that `since` begins; otherwise empty. */
+  readonly until: string;
+}
+
+/** The filters that an address has; what it does not have, or what makes no sense, is as if it were left out. */
+export function filtersOf(query: URLSearchParams): RequestFilters {
+  const given = (name: string) => (query.get(name) ?? '').trim();
+  const [first] = Object.keys(spans);
+  const named = Object.fromEntries(Object.keys(texts).map(name => [name, given(name)]));
+  const since = given('since');
+  const begins = isTime(since);
+  return {
+    ...(named as Record<keyof typeof texts, string>),
+    end: ['failed', ...ends].find(end => end === given('end')) ?? '',
+    since: begins || Object.hasOwn(spans, since) ? since : first!,
+    until: begins && isTime(given('until')) ? given('until') : '',
+  };
+}
+
+/** Whether `text` is a time, not the name of a span. */
+export const isTime = (text: string): boolean => timeIn(text) !== undefined;
+
+/** A time in the address, as `2026-11-20T12:00Z`; undefined for anything else. */
+function timeIn(text: string): number | undefined {
+  const epoch_ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(epoch_ms) ? undefined : epoch_ms;
+}
+
+/** What of the ledger a list with these filters shows. */
+export function queryOf(filters: RequestFilters, now_ms: number): Omit<LedgerQuery, 'limit'> {
+  const { account, key, end, since, code, failed_at } = filters;
+  const from_ms = timeIn(since) ?? now_ms - spans[since]!.ms;
+  const orNone = (text: string) => (text === none ? null : text || undefined);
+  return {
+    account: account || undefined,
+    model: orNone(filters.model),
+    provider: orNone(filters.provider),
+    key_id: key || undefined,
+    error_type: orNone(filters.error_type),
+    code: code || undefined,
+    failed_at: failed_at || undefined,
+    failed: end === 'failed',
+    error_classes: end === 'service_failed' ? serviceFailures : errorClasses.filter(name => name === end),
+    end_reason: endReasons.find(name => name === end),
+    from_ms: Number.isFinite(from_ms) ? from_ms : undefined,
+    until_ms: timeIn(filters.until),
+  };
+}
+
+/** The time of the list in words, as in “the last 24 hours”. */
+export function timeOfList({ since, until }: RequestFilters): string {
+  const [from_ms, until_ms] = [timeIn(since), timeIn(until)];
+  if (from_ms === undefined) return since === 'all' ? 'all times' : `the last ${spans[since]!.title}`;
+  return `${minuteOf(from_ms)} to ${until_ms === undefined ? 'now' : minuteOf(until_ms)}`;
+}

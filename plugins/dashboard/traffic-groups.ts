@@ -1,0 +1,127 @@
+import { type ErrorCounts, noErrors, serviceFailures } from '../../src/common/end-class.ts';
+import type {
+  AttemptSum,
+  TrafficPoint,
+  TrafficRange,
+  TrafficSplit,
+} from '../stores/records/traffic-records.ts';
+import {
+  duration_bounds_ms,
+  durationColumns,
+  first_token_bounds_ms,
+} from '../stores/records/traffic-sums.ts';
+import { no_model as none } from '../stores/records/usage-columns.ts';
+import { pointsIn, type SampleFilters } from './traffic-range.ts';
+
+/** What requests add up to. */
+export type TrafficSum = Pick<TrafficPoint, 'requests' | 'first_tokens'> & ErrorCounts;
+
+/** The requests of one provider, model or type of error. */
+export interface TrafficGroup {
+  readonly title: string;
+  /** Number of its colour, from 1. */
+  readonly series: number;
+  /** The filters of its requests in the list of requests. */
+  readonly filters: SampleFilters;
+  /** A sum for each point of the range. */
+  readonly points: readonly TrafficSum[];
+  readonly total: TrafficSum;
+}
+
+/** Groups that are shown apart; the others are one. */
+const max_groups = 4;
+
+const nameless: Readonly<Record<TrafficSplit, string>> = {
+  provider: 'no provider asked',
+  model: 'no known model',
+  error_type: 'no error',
+};
+
+const zero: TrafficSum = {
+  requests: 0,
+  ...noErrors,
+  first_tokens: Array<number>(first_token_bounds_ms.length + 1).fill(0),
+};
+
+/** The largest groups, in the order of their names, then the others as one. */
+export function groupsOf(
+  points: readonly TrafficPoint[],
+  range: TrafficRange,
+  split: TrafficSplit,
+): TrafficGroup[] {
+  const times = pointsIn(range);
+  const sizes = [...Map.groupBy(points, ({ name }) => name)]
+    .map(([name, members]) => ({ name, members, size: totalOf(members).requests }))
+    .sort((a, b) => b.size - a.size);
+  const apart = sizes.length > max_groups + 1 ? sizes.slice(0, max_groups) : sizes;
+  const groups = apart
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, members }, at) => ({
+      title: name || nameless[split],
+      series: at + 1,
+      filters: { [split]: name || none },
+      ...summed(members, times),
+    }));
+  const rest = sizes.slice(apart.length);
+  if (rest.length === 0) return groups;
+  const others = summed(
+    rest.flatMap(({ members }) => members),
+    times,
+  );
+  return [...groups, { title: `${rest.length} others`, series: groups.length + 1, filters: {}, ...others }];
+}
+
+function summed(members: readonly TrafficPoint[], times: readonly number[]) {
+  const byTime = Map.groupBy(members, ({ at_ms }) => at_ms);
+  return { points: times.map(at_ms => totalOf(byTime.get(at_ms) ?? [])), total: totalOf(members) };
+}
+
+/** What several sums add up to. */
+export const totalOf = (sums: readonly TrafficSum[]): TrafficSum =>
+  sums.length === 1
+    ? sums[0]!
+    : sums.reduce(
+        (total, sum) => ({
+          requests: total.requests + sum.requests,
+          provider_failed: total.provider_failed + sum.provider_failed,
+          gateway_failed: total.gateway_failed + sum.gateway_failed,
+          refusal: total.refusal + sum.refusal,
+          client_error: total.client_error + sum.client_error,
+          first_tokens: total.first_tokens.map((count, at) => count + sum.first_tokens[at]!),
+        }),
+        zero,
+      );
+
+/** Share of `all` requests that failed at providers or in the gateway; undefined without any. Refusals and clients' errors are none of them. */
+export const failureRateOf = (sum: TrafficSum, all = sum.requests): number | undefined =>
+  all === 0 ? undefined : serviceFailures.reduce((failed, name) => failed + sum[name], 0) / all;
+
+/** The time within which a share of requests had their first token, in milliseconds; undefined without any. */
+export const firstTokenWithin = ({ first_tokens }: TrafficSum, share: number): number | undefined =>
+  timeWithin(first_tokens, first_token_bounds_ms, share);
+
+/** The time within which a share of attempts ended, in milliseconds; undefined without any. */
+export const durationWithin = (sums: readonly AttemptSum[], share: number): number | undefined =>
+  timeWithin(
+    durationColumns.map((_, at) => sums.reduce((count, { durations }) => count + durations[at]!, 0)),
+    duration_bounds_ms,
+    share,
+  );
+
+/** Between the bounds of the counts as if they were spread evenly, and the last bound for later ones. */
+function timeWithin(
+  counts: readonly number[],
+  bounds_ms: readonly number[],
+  share: number,
+): number | undefined {
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return undefined;
+  let rest = all * share;
+  for (const [at, count] of counts.entries()) {
+    const from_ms = bounds_ms[at - 1] ?? 0;
+    const bound_ms = bounds_ms[at] ?? from_ms;
+    if (count > 0 && count >= rest) return from_ms + (bound_ms - from_ms) * (rest / count);
+    rest -= count;
+  }
+  return bounds_ms.at(-1);
+}

@@ -1,0 +1,90 @@
+import { day_ms, hour_ms, minute_ms } from '../../src/common/durations.ts';
+import { type TrafficRange, type TrafficSplit, trafficSplits } from '../stores/records/traffic-records.ts';
+import { linkOf, minuteOf } from './view/format.ts';
+
+interface Range {
+  /** As in “the last hour”. */
+  readonly title: string;
+  readonly short: string;
+  readonly ms: number;
+  readonly step_ms: number;
+  readonly point_ms: number;
+}
+
+/** How far back the overview goes, by the name in the address. Each has at most 60 points. */
+export const ranges = {
+  quarter: {
+    title: '15 minutes',
+    short: '15 min',
+    ms: 15 * minute_ms,
+    step_ms: minute_ms,
+    point_ms: minute_ms,
+  },
+  hour: { title: 'hour', short: '1 h', ms: hour_ms, step_ms: minute_ms, point_ms: minute_ms },
+  'six-hours': {
+    title: '6 hours',
+    short: '6 h',
+    ms: 6 * hour_ms,
+    step_ms: minute_ms,
+    point_ms: 10 * minute_ms,
+  },
+  day: {
+    title: '24 hours',
+    short: '24 h',
+    ms: day_ms,
+    step_ms: 10 * minute_ms,
+    point_ms: 30 * minute_ms,
+  },
+  week: { title: '7 days', short: '7 days', ms: 7 * day_ms, step_ms: hour_ms, point_ms: 3 * hour_ms },
+  month: { title: '30 days', short: '30 days', ms: 30 * day_ms, step_ms: hour_ms, point_ms: 12 * hour_ms },
+} as const satisfies Readonly<Record<string, Range>>;
+
+type RangeName = keyof typeof ranges;
+
+/** What the overview shows of the past, as its address says. */
+export interface TrafficQuestion {
+  readonly since: RangeName;
+  readonly by: TrafficSplit;
+  /** The figures as a table, in place of pictures of them. */
+  readonly isTable: boolean;
+}
+
+/** Reads the question from the address; what is missing or makes no sense has its default. */
+export function trafficQuestionOf(query: URLSearchParams): TrafficQuestion {
+  const since = query.get('since') ?? '';
+  return {
+    since: Object.hasOwn(ranges, since) ? (since as RangeName) : 'hour',
+    by: trafficSplits.find(split => split === query.get('by')) ?? 'provider',
+    isTable: query.get('as') === 'table',
+  };
+}
+
+/** The address of the overview that asks this. */
+export const overviewLink = ({ since, by, isTable }: TrafficQuestion): string =>
+  linkOf('.', { since, by, as: isTable ? 'table' : undefined });
+
+/** The time that ends with the point of `now_ms`. */
+export function rangeAt(since: RangeName, now_ms: number): TrafficRange {
+  const { ms, step_ms, point_ms } = ranges[since];
+  const until_ms = (Math.floor(now_ms / point_ms) + 1) * point_ms;
+  return { step_ms, point_ms, from_ms: until_ms - ms, until_ms };
+}
+
+/** The points of a range, by their beginnings. */
+export const pointsIn = ({ from_ms, until_ms, point_ms }: TrafficRange): readonly number[] =>
+  Array.from({ length: (until_ms - from_ms) / point_ms }, (_, at) => from_ms + at * point_ms);
+
+/** `12:05`, or `11-20 12:05` in a range of several days; in UTC. */
+export const pointLabel = (at_ms: number, { from_ms, until_ms }: TrafficRange): string =>
+  minuteOf(at_ms).slice(until_ms - from_ms > day_ms ? 5 : 11);
+
+/** Filters of the list of requests, by name in its address. */
+export type SampleFilters = Readonly<
+  Partial<Record<'provider' | 'model' | 'error_type' | 'end' | 'failed_at', string>>
+>;
+
+/** The list of requests of a time. */
+export const samplesLink = (from_ms: number, until_ms: number, filters: SampleFilters = {}): string =>
+  linkOf('requests', { since: timeText(from_ms), until: timeText(until_ms), ...filters });
+
+const timeText = (epoch_ms: number): string => `${new Date(epoch_ms).toISOString().slice(0, 16)}Z`;

@@ -1,0 +1,134 @@
+import { limitTable } from '../../../src/gateway/limits/limit-table.ts';
+import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import { type Role, seesMoney } from '../access/roles.ts';
+import { linkOf, minuteOf, timeOf } from './format.ts';
+import { type Html, html, type Part } from './html.ts';
+import { panel } from './shell.ts';
+import { type Column, emptyState, tableOf } from './table.ts';
+
+/** Changes by operators, with `empty` in place of a table without rows. */
+export const auditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
+  tableOf(label, columns, entries, empty);
+
+interface HistoryParts {
+  readonly what: 'account' | 'key';
+  readonly id: string;
+  readonly changes: readonly AuditEntry[];
+  readonly role: Role;
+}
+
+/** The changes of one account or key, without amounts of money and the audit log for those who do not see them. */
+export function historyPanel({ what, id, changes, role }: HistoryParts): Html {
+  const money = seesMoney(role);
+  const rows = money ? changes : changes.map(withoutMoney);
+  const empty = emptyState(
+    `No change of this ${what} is recorded.`,
+    'Changes that are made here appear with who made them.',
+  );
+  const own = columns.filter(({ title }) => title !== 'What');
+  return panel(
+    'history',
+    'Changes',
+    html`${tableOf(`Changes of this ${what}, newest first`, own, rows, empty)}
+${money && html`<p><a href="${linkOf('audit', { target: id })}">All changes of this ${what} in the audit log</a></p>`}`,
+  );
+}
+
+function withoutMoney(entry: AuditEntry): AuditEntry {
+  const detail = JSON.parse(entry.detail, (name, value: unknown) =>
+    name.startsWith('usd_') ? undefined : value,
+  );
+  return { ...entry, detail: JSON.stringify(detail) };
+}
+
+/** What was done, in words that its target follows. */
+export const actions: Readonly<Record<AuditEntry['action'], string>> = {
+  'account.create': 'created the account',
+  'account.change': 'changed the account',
+  'account.disable': 'disabled the account',
+  'account.enable': 'enabled the account',
+  'key.create': 'issued the key',
+  'key.change': 'changed the key',
+  'key.rotate': 'rotated the key',
+  'key.revoke': 'revoked the key',
+  'customer.invite': 'invited a customer to the portal of',
+  'customer.accept': 'accepted an invitation to the portal of',
+  'customer.password': 'changed the own password at the portal of',
+  'customer.remove': 'removed a sign-in at the portal of',
+  'sign-in.accept': 'signed in',
+  'sign-in.refuse': 'was refused to sign in',
+  'sign-in.end': 'signed out',
+};
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
+  { title: 'Who', cell: ({ actor }) => actor, isName: true },
+  { title: 'From', cell: ({ address }) => address, isName: true },
+  { title: 'Change', cell: ({ action }) => actions[action] ?? action },
+  { title: 'What', cell: targetOf, isName: true },
+  { title: 'Detail', cell: detailOf, isName: true },
+];
+
+function targetOf({ action, target }: AuditEntry): Part {
+  if (action.startsWith('sign-in.')) return target;
+  const link = /^(account|customer)\./.test(action)
+    ? linkOf('account', { id: target })
+    : linkOf('key', { id: target });
+  return html`<a href="${link}">${target}</a>`;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Lines of what was set, with the old value where the entry has one. */
+export function detailOf({ action, detail }: AuditEntry): Part {
+  const missing = action.startsWith('key.') ? 'not limited' : 'as the plan';
+  const { before, ...fields } = JSON.parse(detail) as Fields & { readonly before?: Fields };
+  const lines = Object.entries(fields).flatMap(([name, value]) => {
+    if (name === 'limits')
+      return limitLines(value as Fields, before && ((before[name] ?? {}) as Fields), missing);
+    if (before && Object.hasOwn(before, name))
+      return `${titleOf(name)}: ${shown(name, before[name])} → ${shown(name, value)}`;
+    return value === '' ? [] : `${titleOf(name)}: ${shown(name, value)}`;
+  });
+  return lines.map((line, at) => html`${at > 0 && html`<br>`}${line}`);
+}
+
+/** Limits, or where `before` is known those that differ; `missing` stands for one that is missing on a side. */
+function limitLines(limits: Fields, before: Fields | undefined, missing: string): string[] {
+  const now = limitsByTitle(limits);
+  if (!before) return [...now].map(([title, amount]) => `${title}: ${amount}`);
+  const then = limitsByTitle(before);
+  const amountOf = (amounts: ReadonlyMap<string, string>, title: string) => amounts.get(title) ?? missing;
+  return [...new Set([...then.keys(), ...now.keys()])]
+    .filter(title => then.get(title) !== now.get(title))
+    .map(title => `${title}: ${amountOf(then, title)} → ${amountOf(now, title)}`);
+}
+
+/** Amounts by the titles of their limits, with the model of those on a single one. */
+function limitsByTitle({ models = {}, ...overall }: Fields): ReadonlyMap<string, string> {
+  const amounts = (limits: Fields, model = '') =>
+    Object.entries(limits).map(([name, value]): [string, string] => [
+      `${titleOf(name)}${model && ` of ${model}`}`,
+      value === null ? 'not limited' : shown(name, value),
+    ]);
+  const ofModels = Object.entries(models as Readonly<Record<string, Fields>>);
+  return new Map([...amounts(overall), ...ofModels.flatMap(([model, limits]) => amounts(limits, model))]);
+}
+
+const titles: Readonly<Record<string, string>> = {
+  display_name: 'display name',
+  new_id: 'new key',
+  old_expires_ms: 'the old key ends',
+};
+
+function titleOf(name: string): string {
+  if (Object.hasOwn(limitTable, name)) return limitTable[name as keyof typeof limitTable].title;
+  return titles[name] ?? name.replace(/_ms$/, '');
+}
+
+function shown(name: string, value: unknown): string {
+  if (value === null) return name === 'expires_ms' ? 'never' : 'none';
+  if (value === '') return 'none';
+  if (name.endsWith('_ms') && typeof value === 'number') return minuteOf(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,62 @@
+import { type ErrorClass, type ErrorCounts, errorClasses } from '../../../src/common/end-class.ts';
+import { numberOf } from './format.ts';
+import type { Column } from './table.ts';
+
+/** The names of classes of errors for a kind of reader; classes of one name are counted together. */
+export type ClassTitles = Readonly<Record<ErrorClass, string>>;
+
+export const classTitles: ClassTitles = {
+  provider_failed: 'Provider failed',
+  gateway_failed: 'Gateway failed',
+  refusal: 'Refused',
+  client_error: 'Client errors',
+};
+
+/** For customers, who are not told by what they are served. */
+export const customerTitles: ClassTitles = {
+  ...classTitles,
+  provider_failed: 'Failed',
+  gateway_failed: 'Failed',
+};
+
+/** What is counted of the errors of some requests; `failed_requests` are all, of which some may be from before classes were told apart. */
+type Errors = ErrorCounts & { readonly failed_requests: number };
+
+/** The classes with their counts, by title. */
+function countsOf(errors: ErrorCounts, titles: ClassTitles): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of errorClasses) counts.set(titles[name], (counts.get(titles[name]) ?? 0) + errors[name]);
+  return counts;
+}
+
+/** `3 provider failed, 12 refused`, or that there were none. */
+export function errorsText(errors: Errors, titles = classTitles): string {
+  const counts = [...countsOf(errors, titles), ['Unknown errors', unknownOf(errors)] as const];
+  const named = counts.filter(([, count]) => count > 0);
+  const phrase = ([title, count]: (typeof named)[number]) =>
+    `${numberOf(count)} ${count === 1 ? title.replace(/s$/, '') : title}`.toLowerCase();
+  return named.map(phrase).join(', ') || 'no errors';
+}
+
+/** Errors of before the upgrade of the records store that told them apart. */
+const unknownOf = ({ failed_requests, ...errors }: Errors): number =>
+  errorClasses.reduce((rest, name) => rest - errors[name], failed_requests);
+
+/** A column for the errors of each class; one more where some are not told apart. */
+export function errorColumns<R>(
+  of: (row: R) => Errors,
+  rows: readonly R[],
+  titles = classTitles,
+): Column<R>[] {
+  const column = (title: string, count: (row: R) => number): Column<R> => ({
+    title,
+    cell: row => numberOf(count(row)),
+    isNumber: true,
+  });
+  const known = [...new Set(Object.values(titles))];
+  const unknown = rows.some(row => unknownOf(of(row)) > 0);
+  return [
+    ...known.map(title => column(title, row => countsOf(of(row), titles).get(title)!)),
+    ...(unknown ? [column('Unknown errors', row => unknownOf(of(row)))] : []),
+  ];
+}

@@ -1,0 +1,39 @@
+import { type Limit, rowOf } from '../../../src/gateway/limits/limit-table.ts';
+import type { Use, Uses } from '../account-view.ts';
+import { durationOf, numberOf } from './format.ts';
+import { type Html, html } from './html.ts';
+import { dollarText } from './money.ts';
+
+const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
+  'no stage': 'The chain has no stage rate-limit: nothing is limited.',
+  'no limits': 'Not limited: give it a plan, or overrides.',
+  'no plan': 'Its plan is not in the configuration, so its requests are refused. Give it another plan.',
+  unknown: 'Unknown: the state store does not answer, or the stored limits are invalid. See the log.',
+};
+
+/** The usage of each limit of an account or a key; without those in dollars unless `seesMoney`. */
+export function limitBars(uses: Uses, seesMoney: boolean): Html {
+  if (typeof uses === 'string')
+    return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${reasons[uses]}</p>`;
+  const seen = uses.filter(({ limit }) => seesMoney || !isMoney(limit));
+  if (seen.length === 0) return html`<p class="muted">Not limited, but for amounts of money.</p>`;
+  return html`<ul class="limits">${seen.map(limitBar)}</ul>`;
+}
+
+/** One limit: its usage as a bar and as text. */
+export function limitBar({ limit, used, reset_ms }: Use): Html {
+  const share = Math.min(1, used / limit.max);
+  const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
+  const reset = used > 0 && reset_ms > 0 ? `resets in ${durationOf(reset_ms)}` : '';
+  return html`<li>
+<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}</span>
+<span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>
+<svg class="bar ${tone}" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
+</li>`;
+}
+
+const isMoney = (limit: Limit): boolean => rowOf(limit).unit === 'nano_usd';
+
+function amountOf(limit: Limit, amount: number): string {
+  return isMoney(limit) ? dollarText(amount / 1e9) : numberOf(amount);
+}

@@ -1,0 +1,134 @@
+import type { Provider } from '../../../src/gateway/upstream/http/provider.ts';
+import type { ProviderStatus } from '../../../src/mount/server-status.ts';
+import type { AttemptSum } from '../../stores/records/traffic-records.ts';
+import type { DashboardContext } from '../page-request.ts';
+import { durationWithin } from '../traffic-groups.ts';
+import { durationOf, linkOf, muted, numberOf, secondsOf } from './format.ts';
+import { type Html, html } from './html.ts';
+import { type Column, tableOf } from './table.ts';
+import { percentOf } from './traffic.ts';
+
+/** The state of a provider or an upstream: a short label and its severity. */
+export interface State {
+  readonly label: string;
+  readonly tone: 'good' | 'warn' | 'bad';
+}
+
+/** A provider as all processes of the server together see it. */
+type ShownProvider = Pick<Provider, 'address' | 'config'> & ProviderStatus;
+
+/** Every provider as all processes of the server together see it. */
+export async function shownProviders({ providers, server }: DashboardContext): Promise<ShownProvider[]> {
+  const seen = new Map((await server.all()).providers.map(provider => [provider.name, provider]));
+  return providers.flatMap(({ name, address, config }) => {
+    const status = seen.get(name);
+    return status ? [{ ...status, address, config }] : [];
+  });
+}
+
+/** A provider's state: its health check first, then its circuit breaker, then its concurrency limit. */
+export function providerState({ healthy, breaker, bulkhead }: ProviderStatus): State {
+  if (!healthy) return { label: 'health check fails', tone: 'bad' };
+  if (breaker.state === 'open')
+    return { label: `paused, retrying in ${durationOf(breaker.retry_in_ms)}`, tone: 'bad' };
+  if (breaker.state === 'half_open') return { label: 'testing recovery', tone: 'warn' };
+  if (breaker.share < 1) return { label: 'recovering', tone: 'warn' };
+  if (!bulkhead.hasPermit) return { label: 'at its concurrency limit', tone: 'warn' };
+  return { label: 'Active', tone: 'good' };
+}
+
+/** A state's label in its colour. */
+export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
+
+/** How the attempts of each provider ended in a range. */
+export interface AttemptsInRange {
+  /** The name of the range in addresses. */
+  readonly since: string;
+  readonly sums: readonly AttemptSum[];
+}
+
+/** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
+export function providerTable(
+  { settings, catalog }: DashboardContext,
+  providers: readonly ShownProvider[],
+  attempts?: AttemptsInRange,
+): Html {
+  const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
+  const serves = (name: string): number =>
+    catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
+  const details: readonly Column<ShownProvider>[] = [
+    { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
+    { title: 'Adapter', cell: ({ name }) => adapters.get(name) },
+    { title: 'Address', cell: ({ address }) => `${address.host}:${address.port}`, isName: true },
+  ];
+  return tableOf(
+    'Providers and their states',
+    [
+      { title: 'Provider', cell: ({ name }) => name, isName: true },
+      { title: 'State', cell: provider => stateMark(providerState(provider)) },
+      ...(attempts ? attemptColumns(attempts) : []),
+      { title: 'Circuit breaker', cell: ({ breaker }) => breaker.state.replace('_', ' ') },
+      ...(attempts ? [] : [{ title: 'Health check', cell: healthOf }]),
+      { title: 'In flight', cell: inFlightOf, isNumber: true },
+      { title: 'Waiting', cell: ({ bulkhead }) => numberOf(bulkhead.queued), isNumber: true },
+      ...(attempts ? [] : details),
+    ],
+    providers,
+  );
+}
+
+function healthOf({ config, healthy }: ShownProvider): Html | string {
+  if (config.health_check === undefined) return muted('none');
+  return healthy ? 'good' : 'fails';
+}
+
+function inFlightOf({ bulkhead, config }: ShownProvider): string {
+  const { max_concurrent } = config;
+  return `${numberOf(bulkhead.in_flight)}${max_concurrent === undefined ? '' : ` of ${numberOf(max_concurrent)}`}`;
+}
+
+/** Kinds of failures that are named; the others are in the count of attempts. */
+const max_kinds = 3;
+
+/** The kind of attempts whose request was wrong: they say nothing of the provider. */
+const clients_kind = 'refused';
+/** The kind of those whose connection alone has failed, which are sent again. In no rate, as in the alerts. */
+const resent_kind = 'stale_connection';
+
+const attemptsIn = (sums: readonly AttemptSum[]): number =>
+  sums.reduce((total, { attempts }) => total + attempts, 0);
+
+function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<ShownProvider>[] {
+  const byProvider = Map.groupBy(sums, ({ provider }) => provider);
+  const of = ({ name }: ShownProvider) => byProvider.get(name) ?? [];
+  const failed = (provider: ShownProvider) =>
+    of(provider).filter(({ outcome, kind }) => outcome === 'failed' && kind !== clients_kind);
+  const success = (provider: ShownProvider) => {
+    const completed = attemptsIn(of(provider).filter(({ outcome }) => outcome === 'completed'));
+    const all = completed + attemptsIn(failed(provider).filter(({ kind }) => kind !== resent_kind));
+    if (all === 0) return muted('no attempt');
+    return html`<span class="nowrap">${percentOf(completed / all)} ${muted(`of ${numberOf(all)}`)}</span>`;
+  };
+  const clients = (provider: ShownProvider) =>
+    numberOf(attemptsIn(of(provider).filter(({ kind }) => kind === clients_kind)));
+  const took = (provider: ShownProvider) => {
+    const [half, most] = [0.5, 0.95].map(share => durationWithin(of(provider), share));
+    return half === undefined || most === undefined
+      ? muted('–')
+      : html`<span class="nowrap">${secondsOf(Math.round(half))} · ${secondsOf(Math.round(most))}</span>`;
+  };
+  const failures = (provider: ShownProvider) => {
+    const kinds = failed(provider);
+    if (kinds.length === 0) return muted('none');
+    const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);
+    // Without an end, so that the list can go on by itself.
+    const link = linkOf('requests', { failed_at: provider.name, since });
+    return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
+  };
+  return [
+    { title: 'Success rate', cell: success, isNumber: true },
+    { title: 'Failed attempts', cell: failures },
+    { title: 'Client errors', cell: clients, isNumber: true },
+    { title: 'Attempt p50 · p95', cell: took, isNumber: true },
+  ];
+}

@@ -1,0 +1,79 @@
+import type { AttemptRow, LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
+import { muted, numberOf } from './format.ts';
+import { type Html, html } from './html.ts';
+import { type Column, tableOf } from './table.ts';
+
+/** Something that took time in a request. Milliseconds from its start. */
+interface Span {
+  readonly name: Html;
+  readonly begin_ms: number;
+  /** Null if it is not known. */
+  readonly took_ms: number | null;
+  /** Part before `begin_ms`: the wait for a provider, or before a retry. */
+  readonly wait_ms: number;
+  readonly first_token_ms: number | null;
+  readonly style: 'attempt' | 'stage';
+}
+
+const width = 1000;
+/** What is shorter could not be seen. */
+const min_width = 4;
+
+/** Stages and attempts of a request in the order in which they began, each with its figures and as a bar on one axis of time. */
+export function timelineTable(row: LedgerRow): Html {
+  const spans = [...row.stages.map(spanOfStage), ...row.attempts_made.map(spanOfAttempt)];
+  spans.sort((a, b) => a.begin_ms - b.begin_ms);
+  const all_ms = Math.max(row.duration_ms, 1, ...spans.map(endOf));
+  return tableOf(
+    'Timeline',
+    [...figures, { title: `0 to ${millisecondsOf(all_ms)}`, cell: span => bar(span, all_ms), isWide: true }],
+    spans,
+    html`<p class="muted">The stages of this request were not recorded.</p>`,
+  );
+}
+
+const spanOfStage = ({ stage, hook, offset_ms, own_ms }: LedgerRow['stages'][number]): Span => ({
+  name: html`${stage} ${muted(hook)}`,
+  begin_ms: offset_ms,
+  took_ms: own_ms,
+  wait_ms: 0,
+  first_token_ms: null,
+  style: 'stage',
+});
+
+const spanOfAttempt = (attempt: AttemptRow, at: number): Span => ({
+  name: html`<strong>Attempt ${at + 1}</strong> ${attempt.provider ?? 'handler'}`,
+  begin_ms: attempt.offset_ms,
+  took_ms: attempt.duration_ms,
+  wait_ms: attempt.wait_ms,
+  first_token_ms: attempt.first_token_ms,
+  style: 'attempt',
+});
+
+const endOf = ({ begin_ms, took_ms }: Span): number => begin_ms + (took_ms ?? 0);
+
+const figures: readonly Column<Span>[] = [
+  { title: 'Part', cell: ({ name }) => name, isName: true },
+  { title: 'Began after', cell: ({ begin_ms }) => millisecondsOf(begin_ms), isNumber: true },
+  {
+    title: 'Took',
+    cell: ({ took_ms }) => (took_ms === null ? muted('unknown') : millisecondsOf(took_ms)),
+    isNumber: true,
+  },
+];
+
+/** `0.12 ms`, `1 203 ms`: with hundredths below a hundred. */
+const millisecondsOf = (ms: number): string => `${numberOf(Number(ms.toFixed(ms < 100 ? 2 : 0)))}\u00a0ms`;
+
+/** The figures of the row as a picture: the wait pale, the first token as a mark. */
+function bar({ begin_ms, took_ms, wait_ms, first_token_ms, style }: Span, all_ms: number): Html {
+  const at = (ms: number) => (ms / all_ms) * width;
+  const rect = (name: string, from_ms: number, long_ms: number) => {
+    const wide = Math.max(at(long_ms), min_width);
+    const x = Math.min(at(from_ms), width - wide);
+    return html`<rect class="${name}" x="${x.toFixed(1)}" width="${wide.toFixed(1)}" height="1"/>`;
+  };
+  return html`<svg class="span" aria-hidden="true" viewBox="0 0 ${width} 1" preserveAspectRatio="none">
+${wait_ms > 0 && rect('wait', begin_ms - wait_ms, wait_ms)}${rect(style, begin_ms, took_ms ?? 0)}${first_token_ms !== null && rect('mark', begin_ms + first_token_ms, 0)}
+</svg>`;
+}

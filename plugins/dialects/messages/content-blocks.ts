@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { isObject } from '../../../src/common/json-object.ts';
+import { cacheControl } from '../../../src/gateway/dialects/request-schema/cache-control.ts';
+import {
+  arrayOf,
+  eachParsedBy,
+  fault,
+  parsedBy,
+} from '../../../src/gateway/dialects/request-schema/first-fault.ts';
+import { acceptedImageUrl, imagePart } from '../../../src/gateway/dialects/request-schema/image.ts';
+import {
+  anyObject,
+  flag,
+  nonEmptyText,
+  optionalText,
+  present,
+  text,
+} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
+import type {
+  ContentPart,
+  ImagePart,
+  Message,
+  TextPart,
+  ToolCall,
+} from '../../../src/gateway/exchange/canonical.ts';
+import type { RedactedBlock, ThinkingBlock } from './reasoning-details.ts';
+
+/** Content blocks of requests. */
+
+/** A parsed block. */
+export type Block =
+  | { readonly part: ContentPart }
+  | { readonly call: ToolCall }
+  | { readonly result: Message }
+  | { readonly thinking: ThinkingBlock | RedactedBlock };
+
+const textBlock = z
+  .object({ text, cache_control: cacheControl })
+  .transform(({ text, cache_control }): TextPart => ({ type: 'text', text, ...present({ cache_control }) }));
+
+const media_types = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
+const base64Source = z.object({
+  media_type: z.enum(media_types, `must be one of: ${media_types.join(', ')}`),
+  data: text,
+});
+const urlSource = z.object({ url: text });
+
+/** The address of an image, or the image itself. */
+const source = z.unknown().transform((given, issues): string => {
+  if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
+  if (given.type === 'base64') {
+    const parsed = parsedBy(base64Source, given, issues);
+    const url = parsed && `data:${parsed.media_type};base64,${parsed.data}`;
+    if (url === undefined) return z.NEVER;
+    return acceptedImageUrl(url) ?? fault(issues, 'must be an image in base64, of at most 20 MiB', 'data');
+  }
+  if (given.type === 'url') {
+    const parsed = parsedBy(urlSource, given, issues);
+    if (!parsed) return z.NEVER;
+    const url = acceptedImageUrl(parsed.url);
+    if (url?.startsWith('https:')) return url;
+    return fault(issues, 'must be an https: address of a public host', 'url');
+  }
+  return fault(issues, 'must be "base64" or "url"; files are not stored here', 'type');
+});
+
+const imageBlock = z
+  .object({ source, cache_control: cacheControl })
+  .transform(
+    ({ source, cache_control }): ImagePart => ({ ...imagePart(source), ...present({ cache_control }) }),
+  );
+
+/** A tool that a search for tools has found. */
+const toolReference = z.object({ tool_name: nonEmptyText, cache_control: cacheControl }).transform(
+  ({ tool_name, cache_control }): TextPart => ({
+    type: 'text',
+    text: `[tool reference: ${tool_name}]`,
+    tool_reference: tool_name,
+    ...present({ cache_control }),
+  }),
+);
+
+/** Kinds of blocks by their type. */
+type Kinds = Readonly<Record<string, z.ZodType<ContentPart>>>;
+
+const contentPart = (kinds: Kinds) =>
+  z.unknown().transform((given, issues): ContentPart => {
+    if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
+    const { type } = given;
+    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+    if (kind) return parsedBy(kind, given, issues) ?? z.NEVER;
+    return fault(issues, notAccepted(Object.keys(kinds)), 'type');
+  });
+
+const alternatives = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+const notAccepted = (types: readonly string[]): string =>
+  `must be ${alternatives.format(types.map(type => `"${type}"`))}`;
+
+/** The system prompt. */
+export const systemBlocks = arrayOf(
+  contentPart({ text: textBlock }),
+  'must be a string or an array of text blocks',
+);
+
+const toolUse = z
+  .object({ id: nonEmptyText, name: nonEmptyText, input: anyObject, cache_control: cacheControl })
+  .transform(
+    ({ id, name, input, cache_control }): ToolCall => ({
+      id,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(input) },
+      ...present({ cache_control }),
+    }),
+  );
+
+const notResult = 'must be a string or an array of text, image and tool_reference blocks';
+const inResult: Kinds = { text: textBlock, image: imageBlock, tool_reference: toolReference };
+const resultParts = arrayOf(contentPart(inResult), notResult);
+
+const toolResult = z
+  .object({
+    tool_use_id: nonEmptyText,
+    content: z.unknown().optional(),
+    is_error: flag,
+    cache_control: cacheControl,
+  })
+  .transform(({ tool_use_id, content, is_error, cache_control }, issues): Message => {
+    const failure = is_error === true && { is_error };
+    const result: Message = { role: 'tool', tool_call_id: tool_use_id, content: '', ...failure };
+    // A tool may return nothing.
+    if (content == null) return result;
+    if (typeof content === 'string')
+      return {
+        ...result,
+        content: contentOf([{ type: 'text', text: content, ...present({ cache_control }) }]),
+      };
+    const parts = parsedBy(resultParts, content, issues, ['content']);
+    if (!parts) return z.NEVER;
+    const last = parts.at(-1);
+    // The mark of a result is that of its last part.
+    if (last && cache_control) parts[parts.length - 1] = { ...last, cache_control };
+    return { ...result, content: contentOf(parts) };
+  });
+
+/** Parts as content: one plain text becomes a string, which all servers and templates accept. */
+export function contentOf(parts: readonly ContentPart[]): string | ContentPart[] {
+  const [first] = parts;
+  if (first === undefined) return '';
+  const isPlain = first.type === 'text' && !first.cache_control && first.tool_reference === undefined;
+  return parts.length === 1 && isPlain ? first.text : [...parts];
+}
+
+const thinking = z
+  .object({ thinking: text, signature: optionalText })
+  .transform(
+    ({ thinking, signature }): ThinkingBlock => ({ type: 'thinking', thinking, signature: signature ?? '' }),
+  );
+const redactedThinking = z
+  .object({ data: nonEmptyText })
+  .transform(({ data }): RedactedBlock => ({ type: 'redacted_thinking', data }));
+
+const partOf = (schema: z.ZodType<ContentPart>) => schema.transform((part): Block => ({ part }));
+const thinkingOf = (schema: z.ZodType<ThinkingBlock | RedactedBlock>) =>
+  schema.transform((block): Block => ({ thinking: block }));
+
+const byRole: Readonly<Record<'user' | 'assistant', Readonly<Record<string, z.ZodType<Block>>>>> = {
+  user: {
+    text: partOf(textBlock),
+    image: partOf(imageBlock),
+    tool_result: toolResult.transform((result): Block => ({ result })),
+  },
+  assistant: {
+    text: partOf(textBlock),
+    tool_use: toolUse.transform((call): Block => ({ call })),
+    thinking: thinkingOf(thinking),
+    redacted_thinking: thinkingOf(redactedThinking),
+  },
+};
+
+/** The blocks of a message; `undefined` after a fault. */
+export function blocksIn(
+  role: 'user' | 'assistant',
+  given: readonly unknown[],
+  issues: z.RefinementCtx,
+): Block[] | undefined {
+  const kinds = byRole[role];
+  const block = z.unknown().transform((one, issues): Block => {
+    if (!isObject(one)) return fault(issues, 'must be an object {type, …}');
+    const { type } = one;
+    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+    if (kind) return parsedBy(kind, one, issues) ?? z.NEVER;
+    return fault(issues, notAccepted(Object.keys(kinds)), 'type');
+  });
+  return eachParsedBy(block, given, issues, ['content']);
+}
+
+/** Names of the fields of each block; all others are named as ignored. */
+export const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
+  text: new Set(['type', 'text', 'cache_control']),
+  image: new Set(['type', 'source', 'cache_control']),
+  tool_reference: new Set(['type', 'tool_name', 'cache_control']),
+  tool_use: new Set(['type', 'id', 'name', 'input', 'cache_control']),
+  tool_result: new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']),
+  thinking: new Set(['type', 'thinking', 'signature']),
+  redacted_thinking: new Set(['type', 'data']),
+};

@@ -1,0 +1,100 @@
+import { isObject } from '../../../src/common/json-object.ts';
+import { CallIds } from '../../../src/gateway/dialects/call-ids.ts';
+import type { Identity } from '../../../src/gateway/dialects/define-dialect.ts';
+import { exceeds, max_arguments_size } from '../../../src/gateway/dialects/json-size.ts';
+import type {
+  Choice,
+  Completion,
+  FinishReason,
+  ToolCall,
+  Usage,
+} from '../../../src/gateway/exchange/canonical.ts';
+import { refusal } from '../../../src/gateway/exchange/errors.ts';
+import { thinkingBlocks } from './reasoning-details.ts';
+
+const json = JSON.stringify;
+
+/** The members of a message that are known before its first block. */
+export const messageHead = ({ key, model }: Identity) => ({
+  id: `msg_${key}`,
+  type: 'message',
+  role: 'assistant',
+  model,
+});
+
+/** Ids of the calls of the message with this key. */
+export const callIdsOf = (key: string): CallIds => new CallIds((_given, count) => `toolu_${key}_${count}`);
+
+/** The JSON of a whole reply. This format has one choice only. */
+export function renderMessage(identity: Identity, { choices, usage }: Completion): string {
+  const choice = choices[0]!;
+  const { reasoning, reasoning_details, content, tool_calls = [] } = choice.message;
+  const ids = callIdsOf(identity.key);
+  const blocks = thinkingBlocks(reasoning, reasoning_details).map(block => json(block));
+  if (content) blocks.push(json({ type: 'text', text: content }));
+  for (const call of tool_calls) blocks.push(toolUse(call, ids, choice.finish_reason));
+  const end = json({ ...endOf(choice, choice.message.refusal), usage: usage ? usageFields(usage) : null });
+  return `${json(messageHead(identity)).slice(0, -1)},"content":[${blocks.join(',')}],${end.slice(1)}`;
+}
+
+/** Why a message ended. A refusal's words are not among the content. */
+export function endOf(
+  { finish_reason, stop_sequence }: Pick<Choice, 'finish_reason' | 'stop_sequence'>,
+  refused: string | null | undefined,
+): object {
+  const isRefused = Boolean(refused) || finish_reason === 'content_filter';
+  const isStopped = finish_reason === 'stop' && stop_sequence !== undefined;
+  return {
+    stop_reason: isRefused ? 'refusal' : isStopped ? 'stop_sequence' : stop_reasons[finish_reason],
+    stop_sequence: isStopped ? stop_sequence : null,
+    ...(isRefused && { stop_details: { type: 'refusal', category: null, explanation: refused || null } }),
+  };
+}
+
+const stop_reasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** Usage in this format, whose input tokens are those that no cache has read or written. */
+export function usageFields({
+  prompt_tokens,
+  completion_tokens,
+  prompt_tokens_details: { cached_tokens, cache_creation_tokens = 0 },
+  completion_tokens_details,
+}: Usage): object {
+  const thinking_tokens = completion_tokens_details?.reasoning_tokens;
+  return {
+    input_tokens: Math.max(0, prompt_tokens - cached_tokens - cache_creation_tokens),
+    cache_creation_input_tokens: cache_creation_tokens,
+    cache_read_input_tokens: cached_tokens,
+    output_tokens: completion_tokens,
+    ...(thinking_tokens !== undefined && { output_tokens_details: { thinking_tokens } }),
+  };
+}
+
+/** A call with its arguments as the model wrote them: parsed and written again, large numbers would lose digits. */
+function toolUse(
+  { id, function: { name, arguments: text } }: ToolCall,
+  ids: CallIds,
+  finish: FinishReason,
+): string {
+  const block = json({ type: 'tool_use', id: ids.unique(id), name });
+  return `${block.slice(0, -1)},"input":${inputOf(text, finish === 'length')}}`;
+}
+
+/** The arguments if they are a JSON object. A call that was cut off has none; another one would be made with wrong arguments. */
+function inputOf(text: string, isCut: boolean): string {
+  if (text.trim() === '') return '{}';
+  if (!exceeds(text, max_arguments_size)) {
+    try {
+      if (isObject(JSON.parse(text))) return text;
+    } catch {
+      // Reported below.
+    }
+  }
+  if (isCut) return '{}';
+  throw refusal('provider_invalid', { cause: new Error('arguments of a tool call are no JSON object') });
+}

@@ -1,0 +1,95 @@
+import type { Identity, StreamRenderer } from '../../../src/gateway/dialects/define-dialect.ts';
+import {
+  type Chunk,
+  type ChunkChoice,
+  type Usage,
+  usageOf,
+} from '../../../src/gateway/exchange/canonical.ts';
+import { type GatewayError, refusal } from '../../../src/gateway/exchange/errors.ts';
+import { encodeEvent } from '../../../src/gateway/sse/encode.ts';
+import { anthropicErrorBody } from './anthropic-error.ts';
+import { endOf, messageHead, usageFields } from './message-object.ts';
+import { event, StreamedBlocks } from './streamed-blocks.ts';
+
+const json = JSON.stringify;
+const ping = event('ping', '');
+
+/** A Messages stream. Usage comes with its first event and its last but one; running usage in further `message_delta` events. */
+export class MessageStream implements StreamRenderer {
+  readonly #identity: Identity;
+  readonly #promptTokens: () => number;
+  readonly #blocks: StreamedBlocks;
+  readonly #wantsUsage: boolean;
+  #usage: Usage | undefined;
+  #finish: ChunkChoice | undefined;
+  #refusal = '';
+  #begun = false;
+  #failed = false;
+
+  constructor(identity: Identity, promptTokens: () => number) {
+    this.#identity = identity;
+    this.#promptTokens = promptTokens;
+    this.#blocks = new StreamedBlocks(identity.key);
+    this.#wantsUsage = identity.request.stream_options?.continuous_usage_stats === true;
+  }
+
+  chunk({ choices, usage }: Chunk): string {
+    if (usage) this.#usage = usage;
+    let text = this.#begun ? '' : this.#begin();
+    // This format has one choice only.
+    for (const choice of choices) if (choice.index === 0) text += this.#choice(choice);
+    return this.#wantsUsage && !this.#finish && text !== '' ? text + this.#running() : text;
+  }
+
+  error(error: GatewayError): string {
+    this.#failed = true;
+    return encodeEvent(anthropicErrorBody(error), 'error');
+  }
+
+  end(): string {
+    if (this.#failed) return '';
+    // A stage has dropped the finish reason. Another one would be wrong.
+    if (!this.#finish) return this.error(refusal('server_error'));
+    const delta = endOf(this.#finish as Parameters<typeof endOf>[0], this.#refusal);
+    return this.#blocks.end() + this.#delta(delta) + event('message_stop', '');
+  }
+
+  heartbeat(): string {
+    return ping;
+  }
+
+  #begin(): string {
+    this.#begun = true;
+    const usage = usageFields(this.#usage ?? usageOf(this.#promptTokens(), 0));
+    const state = { content: [], stop_reason: null, stop_sequence: null, usage };
+    return event('message_start', `,"message":${json({ ...messageHead(this.#identity), ...state })}`) + ping;
+  }
+
+  #choice(choice: ChunkChoice): string {
+    if (choice.finish_reason) this.#finish = choice;
+    const { reasoning, reasoning_details, content, refusal, tool_calls } = choice.delta;
+    let text = '';
+    const details = [...(reasoning_details ?? [])];
+    if (reasoning) {
+      if (details[0] && this.#blocks.ends(details[0])) text += this.#blocks.detail(details.shift()!);
+      text += this.#blocks.thinking(reasoning);
+    }
+    for (const detail of details) text += this.#blocks.detail(detail);
+    if (content) text += this.#blocks.text(content);
+    if (refusal) this.#refusal += refusal;
+    for (const call of tool_calls ?? []) text += this.#blocks.call(call);
+    const { finish_reason } = choice;
+    if (finish_reason && finish_reason !== 'length') this.#blocks.checkCalls();
+    return text;
+  }
+
+  /** Usage so far. The stop reason is told at the end. */
+  #running(): string {
+    return this.#usage ? this.#delta({ stop_reason: null, stop_sequence: null }) : '';
+  }
+
+  #delta(delta: object): string {
+    const usage = usageFields(this.#usage ?? usageOf(0, 0));
+    return event('message_delta', `,"delta":${json(delta)},"usage":${json(usage)}`);
+  }
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { isObject } from '../../../src/common/json-object.ts';
+import { cacheControl } from '../../../src/gateway/dialects/request-schema/cache-control.ts';
+import { arrayOf, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
+import {
+  flag,
+  nonEmptyText,
+  optionalText,
+  present,
+} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
+import type { ChatRequest, Tool } from '../../../src/gateway/exchange/canonical.ts';
+
+/** Tools and their choice. */
+
+/** A tool of the client, or the type of one that only Anthropic's servers or models have. */
+type AnyTool = Tool | { readonly foreign: string; readonly name: string };
+
+const customTool = z
+  .object({
+    name: nonEmptyText,
+    description: optionalText,
+    input_schema: z.custom<Record<string, unknown>>(isObject, 'is required: the JSON Schema of its input'),
+    strict: flag,
+    cache_control: cacheControl,
+  })
+  .transform(
+    ({ name, input_schema, description, strict, cache_control }): Tool => ({
+      type: 'function',
+      function: { name, ...present({ description }), parameters: input_schema, ...present({ strict }) },
+      ...present({ cache_control }),
+    }),
+  );
+
+const tool = z.unknown().transform((given, issues): AnyTool => {
+  if (!isObject(given)) return fault(issues, 'must be an object {name, description, input_schema}');
+  const { type, name } = given;
+  if (type == null || type === 'custom') return parsedBy(customTool, given, issues) ?? z.NEVER;
+  if (typeof type !== 'string') return fault(issues, 'must be "custom", or left out', 'type');
+  return { foreign: type, name: typeof name === 'string' ? name : '' };
+});
+
+export const tools = arrayOf(tool, 'must be an array of tools').nullish();
+
+const kinds = ['auto', 'any', 'tool', 'none'] as const;
+
+export const toolChoice = z
+  .object(
+    {
+      type: z.enum(kinds, `must be one of: ${kinds.join(', ')}`),
+      name: optionalText,
+      disable_parallel_tool_use: flag,
+    },
+    'must be an object {type}',
+  )
+  .superRefine(({ type, name }, issues) => {
+    if (type === 'tool' && !name) fault(issues, 'is required: the name of the tool', 'name');
+  })
+  .nullish();
+
+type Choice = z.output<typeof toolChoice>;
+
+/** The tools as functions, and the types of those that are not offered here. */
+export function functionsIn(given: readonly AnyTool[] | null | undefined) {
+  const functions: Tool[] = [];
+  const foreign: string[] = [];
+  for (const one of given ?? []) {
+    if ('foreign' in one) foreign.push(one.foreign);
+    else functions.push(one);
+  }
+  return { functions, foreign };
+}
+
+/** Refuses a choice that forces a tool which is not there. For `superRefine`. */
+export function checkChoice(
+  {
+    tools: given,
+    tool_choice: choice,
+  }: { tools?: readonly AnyTool[] | null | undefined; tool_choice?: Choice },
+  issues: z.RefinementCtx,
+): void {
+  if (choice?.type !== 'tool' || !given) return;
+  const chosen = given.find(one => ('foreign' in one ? one.name : one.function.name) === choice.name);
+  if (chosen && !('foreign' in chosen)) return;
+  const why = chosen ? `: tools of the type ${chosen.foreign} are not offered here` : '';
+  fault(issues, `must be the name of one of the tools${why}`, 'tool_choice', 'name');
+}
+
+/** The choice as parameters of the canonical request. */
+export function choiceParameters(choice: Choice): ChatRequest['parameters'] {
+  if (!choice) return {};
+  const { type, name, disable_parallel_tool_use } = choice;
+  const forms = {
+    auto: 'auto',
+    any: 'required',
+    none: 'none',
+    tool: { type: 'function', function: { name } },
+  };
+  return {
+    tool_choice: forms[type],
+    ...(disable_parallel_tool_use === true && { parallel_tool_calls: false }),
+  };
+}
+
+/** Names of the fields of a tool; all others are named as ignored. */
+export const toolFields: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'cache_control',
+]);

@@ -1,0 +1,74 @@
+import { messageFields } from '../../../src/gateway/dialects/request-schema/message.ts';
+import {
+  setAsideInEach,
+  setAsideUnknown,
+} from '../../../src/gateway/dialects/request-schema/unknown-fields.ts';
+import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
+import { definedKinds } from './defined-tools.ts';
+import { isHosted } from './tool-list.ts';
+
+/** What replies have beside their content, so that clients send it back. */
+const ofReplies = ['type', 'id', 'status', 'phase'];
+const ofCalls = [...ofReplies, 'call_id', 'name', 'namespace'];
+const ofOutputs = [...ofCalls, 'output'];
+
+const knownIn: Readonly<Record<string, ReadonlySet<string>>> = {
+  message: new Set([...ofReplies, ...messageFields]),
+  function_call: new Set([...ofCalls, 'arguments']),
+  function_call_output: new Set(ofOutputs),
+  custom_tool_call: new Set([...ofCalls, 'input']),
+  custom_tool_call_output: new Set(ofOutputs),
+  ...Object.fromEntries(
+    definedKinds.flatMap(kind => [
+      [`${kind}_call`, new Set([...ofCalls, 'action', 'operation', 'environment'])],
+      [`${kind}_call_output`, new Set([...ofOutputs, 'max_output_length'])],
+    ]),
+  ),
+  reasoning: new Set([...ofReplies, 'summary', 'content', 'encrypted_content']),
+};
+
+const knownInPart: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'annotations',
+  'logprobs',
+  'refusal',
+  'image_url',
+  'detail',
+]);
+
+const knownInTool: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'parameters',
+  'strict',
+  'format',
+  'tools',
+  'environment',
+]);
+
+const definedOutputs: ReadonlySet<unknown> = new Set(definedKinds.map(kind => `${kind}_call_output`));
+/** Whether an output has a form of its own, which the model is shown whole. */
+const isDefinedOutput = (type: unknown): boolean => definedOutputs.has(type);
+
+/** Moves fields of parsed items and their parts that are not known to `request.unknown`, each name once: `input.content.name`. */
+export function setAsideInItems(request: ChatRequest, input: unknown): void {
+  if (!Array.isArray(input)) return;
+  for (const item of input as Record<string, unknown>[]) {
+    setAsideUnknown(request, item, knownIn[String(item.type ?? 'message')]!, 'input.');
+    setAsideInEach(request, item.content, knownInPart, 'input.content.');
+    if (!isDefinedOutput(item.type)) setAsideInEach(request, item.output, knownInPart, 'input.output.');
+  }
+}
+
+/** Moves fields of parsed tools that are not known to `request.unknown`, and hosted tools by their type: `tools.web_search`. */
+export function setAsideInTools(request: ChatRequest, tools: unknown): void {
+  if (!Array.isArray(tools)) return;
+  for (const tool of tools as Record<string, unknown>[]) {
+    const type = String(tool.type);
+    if (isHosted(tool)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
+    else setAsideUnknown(request, tool, knownInTool, 'tools.');
+    if (type === 'namespace') setAsideInTools(request, tool.tools);
+  }
+}

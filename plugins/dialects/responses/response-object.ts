@@ -1,0 +1,71 @@
+import type { Identity } from '../../../src/gateway/dialects/define-dialect.ts';
+import type { FinishReason, Usage } from '../../../src/gateway/exchange/canonical.ts';
+import { isCutOff, type OutputItem } from './output-items.ts';
+import { shownFormat, shownToolChoice, shownTools } from './shown-fields.ts';
+
+/** The JSON of one response in each of its states. */
+export class ResponseObject {
+  readonly #identity: Identity;
+  readonly #echo: object;
+
+  constructor(identity: Identity) {
+    this.#identity = identity;
+    this.#echo = echoOf(identity);
+  }
+
+  /** At the end: completed, or incomplete with the reason. */
+  finished(finish_reason: FinishReason, output: readonly OutputItem[], usage: Usage | undefined): string {
+    const reply = { output, usage: usage ? usageFields(usage) : null };
+    if (!isCutOff(finish_reason))
+      return this.encoded('completed', { ...reply, completed_at: this.#identity.now_s() });
+    const reason = finish_reason === 'length' ? 'max_output_tokens' : finish_reason;
+    return this.encoded('incomplete', { ...reply, incomplete_details: { reason } });
+  }
+
+  /** In another state, with the fields of that state. */
+  encoded(status: string, state: object = {}): string {
+    const { key, created, model } = this.#identity;
+    const neutral = { output: [], usage: null, completed_at: null, error: null, incomplete_details: null };
+    const head = { id: `resp_${key}`, object: 'response', created_at: created, model, status };
+    return JSON.stringify({ ...head, ...neutral, ...state, ...this.#echo });
+  }
+}
+
+/** Usage in this format. */
+export const usageFields = (usage: Usage): object => ({
+  input_tokens: usage.prompt_tokens,
+  output_tokens: usage.completion_tokens,
+  total_tokens: usage.total_tokens,
+  input_tokens_details: { cached_tokens: usage.prompt_tokens_details.cached_tokens },
+  output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
+});
+
+/** Fields repeated from the request, and neutral values of those not offered; clients check that all are present. */
+function echoOf({ request }: Identity): object {
+  const { parameters, client, metadata, max_tokens, reasoning_effort } = request;
+  return {
+    instructions: null,
+    max_output_tokens: max_tokens ?? null,
+    max_tool_calls: null,
+    metadata: metadata ?? {},
+    parallel_tool_calls: parameters.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    reasoning: { effort: reasoning_effort ?? null, summary: null },
+    store: false,
+    background: false,
+    service_tier: 'default',
+    temperature: request.temperature ?? parameters.temperature ?? 1,
+    top_p: parameters.top_p ?? 1,
+    presence_penalty: parameters.presence_penalty ?? 0,
+    frequency_penalty: parameters.frequency_penalty ?? 0,
+    top_logprobs: parameters.top_logprobs ?? 0,
+    text: { format: shownFormat(parameters.response_format) },
+    tool_choice: shownToolChoice(parameters.tool_choice),
+    tools: shownTools(request.tools),
+    truncation: 'disabled',
+    user: parameters.user ?? null,
+    safety_identifier: null,
+    prompt_cache_key: parameters.prompt_cache_key ?? null,
+    ...client?.echo,
+  };
+}

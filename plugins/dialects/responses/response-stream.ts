@@ -1,0 +1,142 @@
+import type { Identity, StreamRenderer } from '../../../src/gateway/dialects/define-dialect.ts';
+import type { Chunk, ChunkChoice, FinishReason, Usage } from '../../../src/gateway/exchange/canonical.ts';
+import { type GatewayError, refusal } from '../../../src/gateway/exchange/errors.ts';
+import { doneEvent } from '../../../src/gateway/sse/encode.ts';
+import { ItemIds } from './item-ids.ts';
+import { OpenItems } from './open-items.ts';
+import {
+  type ItemStatus,
+  isCutOff,
+  logprobsIn,
+  type OutputItem,
+  reasoningPartOf,
+  textItems,
+} from './output-items.ts';
+import type { ReplyForm } from './reply-form.ts';
+import { ResponseObject } from './response-object.ts';
+import { isStreamedCall } from './streamed-calls.ts';
+import { EventWriter, type PartKind, usageMember } from './streamed-items.ts';
+
+/** A Responses stream: its beginning, the events of its items, and the whole response with the last event. */
+export class ResponseStream implements StreamRenderer {
+  readonly #identity: Identity;
+  readonly #form: ReplyForm;
+  readonly #response: ResponseObject;
+  readonly #events: EventWriter;
+  readonly #items: OpenItems;
+  /** All text so far, by kind. */
+  readonly #generated = {
+    reasoning_text: '',
+    summary_text: '',
+    output_text: '',
+    refusal: '',
+    logprobs: [] as unknown[],
+  };
+  #usage: Usage | undefined;
+  #finish: FinishReason | undefined;
+  #begun = false;
+  #failed = false;
+
+  constructor(identity: Identity, form: ReplyForm) {
+    this.#identity = identity;
+    this.#form = form;
+    this.#response = new ResponseObject(identity);
+    this.#events = new EventWriter(identity.request);
+    this.#items = new OpenItems(this.#events, new ItemIds(identity.key), form);
+  }
+
+  chunk({ choices, usage }: Chunk): string {
+    if (usage) {
+      this.#usage = usage;
+      this.#events.showUsage(usage);
+    }
+    let text = this.#begun ? '' : this.#begin();
+    // This format has one choice only.
+    for (const choice of choices) if (choice.index === 0) text += this.#choice(choice);
+    return text;
+  }
+
+  error(error: GatewayError): string {
+    this.#failed = true;
+    const { type, message, openaiFields } = error;
+    const code = openaiFields ? (error.code ?? type) : type;
+    const param = openaiFields ? (error.param ?? null) : null;
+    const flat = { code, message, param };
+    const failed = this.#response.encoded('failed', { error: { code: failureCode(type), message } });
+    return (
+      (this.#begun ? '' : this.#begin()) +
+      this.#events.event('error', { ...flat, error: { message, type, code, param } }) +
+      this.#events.encoded('response.failed', member(failed))
+    );
+  }
+
+  end(): string {
+    if (this.#failed) return doneEvent;
+    // A stage has dropped the finish reason. Another one would be wrong.
+    if (!this.#finish) return this.error(refusal('server_error')) + doneEvent;
+    return this.#items.closeAll(this.#finish) + this.#finished(this.#finish) + doneEvent;
+  }
+
+  #begin(): string {
+    this.#begun = true;
+    const response = member(this.#response.encoded('in_progress'));
+    return (
+      this.#events.encoded('response.created', response) +
+      this.#events.encoded('response.in_progress', response)
+    );
+  }
+
+  #choice({ delta, finish_reason, logprobs }: ChunkChoice): string {
+    if (finish_reason) this.#finish = finish_reason;
+    const { reasoning, reasoning_details, content, refusal, tool_calls } = delta;
+    let text = reasoning ? this.#text(reasoningPartOf(this.#form.placement), reasoning) : '';
+    if (reasoning_details) text += this.#items.sign(reasoning_details);
+    if (content)
+      text += this.#text(
+        'output_text',
+        content,
+        this.#events.wantsLogprobs ? logprobsIn(logprobs) : undefined,
+      );
+    if (refusal) text += this.#text('refusal', refusal);
+    if (tool_calls) for (const call of tool_calls) text += this.#items.addCall(call);
+    return text;
+  }
+
+  /** Adds a text to its item. */
+  #text(kind: PartKind, text: string, logprobs: readonly unknown[] = []): string {
+    this.#generated[kind] += text;
+    for (const entry of logprobs) this.#generated.logprobs.push(entry);
+    return this.#items.addText(kind, text, logprobs);
+  }
+
+  #finished(finish: FinishReason): string {
+    const usage = this.#usage;
+    const response = this.#response.finished(finish, this.#output(finish), usage);
+    const type = isCutOff(finish) ? 'response.incomplete' : 'response.completed';
+    return this.#events.encoded(type, member(response), usage ? usageMember(usage) : '');
+  }
+
+  /** The items in the order of the stream, as OpenAI has them; with reasoning in the message, as in a whole reply. */
+  #output(finish_reason: FinishReason): OutputItem[] {
+    if (this.#form.placement !== 'message') return this.#items.all.map(({ item }) => item);
+    const { reasoning_text: reasoning, output_text: content, refusal, logprobs } = this.#generated;
+    const streamed = this.#items.all.filter(isStreamedCall);
+    const calls = streamed.map(({ item }, at) => {
+      const status: ItemStatus =
+        at === streamed.length - 1 && isCutOff(finish_reason) ? 'incomplete' : 'completed';
+      return { ...item, status };
+    });
+    const message = { role: 'assistant' as const, reasoning, content, refusal };
+    const choice = { message, finish_reason, logprobs: { content: logprobs } };
+    const ids = new ItemIds(this.#identity.key);
+    return [...textItems(ids, this.#identity, choice, this.#form, calls.length > 0), ...calls];
+  }
+}
+
+const member = (response: string): string => `,"response":${response}`;
+
+/** OpenAI's code of a failed response for an error type. */
+function failureCode(type: string): string {
+  if (type === 'rate_limit_error') return 'rate_limit_exceeded';
+  return type === 'invalid_request_error' ? 'invalid_prompt' : 'server_error';
+}

@@ -1,0 +1,111 @@
+import { isObject } from '../../../src/common/json-object.ts';
+import { parseBody } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
+import { present, sharedRequest } from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
+import {
+  setAsideInMessages,
+  setAsideStreamOptions,
+  setAsideUnknown,
+} from '../../../src/gateway/dialects/request-schema/unknown-fields.ts';
+import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
+import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+import { setAsideInItems, setAsideInTools } from './input-fields.ts';
+import { messagesOf } from './input-messages.ts';
+import type { ReasoningPlacement } from './reasoning-placement.ts';
+import type { ReplyForm } from './reply-form.ts';
+import { type ResponsesFields, responsesRequest } from './responses-fields.ts';
+import { chooseTools, isPlainTool } from './tool-choice.ts';
+import { type DeclaredTools, declaredTools, withoutHosted } from './tool-list.ts';
+
+const knownFields: ReadonlySet<string> = new Set(Object.keys(responsesRequest.shape));
+const knownInReasoning: ReadonlySet<string> = new Set(['effort']);
+const knownInText: ReadonlySet<string> = new Set(['format']);
+
+/** A Responses request in the canonical form. Throws `invalid_request` naming the first field at fault. */
+export function parseResponsesRequest(
+  body: Record<string, unknown>,
+  placement: ReasoningPlacement,
+): ChatRequest {
+  const from = parseBody(responsesRequest, body);
+  const tools = declaredTools(from.tools ?? []);
+  const { messages, dropped } = from.input
+    ? messagesOf(from.input, tools.names)
+    : { messages: from.messages ?? [], dropped: [] };
+  if (messages.length === 0) throw invalidField('input', 'must have at least one message.');
+  if (from.instructions) messages.unshift({ role: 'system', content: from.instructions });
+  const request = sharedRequest(from, messages);
+  const reasoning_effort = from.reasoning_effort ?? from.reasoning?.effort;
+  const functions = from.tools && tools.functions;
+  Object.assign(request, present({ reasoning_effort, max_tokens: from.max_output_tokens, tools: functions }));
+  Object.assign(request.parameters, parametersOf(from));
+  if (from.tool_choice !== undefined) chooseTools(request, from.tool_choice, tools.names);
+  setAsideAll(request, body, dropped);
+  request.client = {
+    field_names: namesIn(from),
+    ...echoOf(from, body, tools),
+    kept: formOf(from, tools, placement),
+  };
+  return request;
+}
+
+/** Moves all that is not known to `request.unknown`, and what the messages do not show. */
+function setAsideAll(
+  request: ChatRequest,
+  body: Readonly<Record<string, unknown>>,
+  dropped: Iterable<string>,
+): void {
+  setAsideUnknown(request, body, knownFields);
+  setAsideStreamOptions(request, body);
+  if (isObject(body.reasoning)) setAsideUnknown(request, body.reasoning, knownInReasoning, 'reasoning.');
+  if (isObject(body.text)) setAsideUnknown(request, body.text, knownInText, 'text.');
+  setAsideInMessages(request, body.messages);
+  setAsideInItems(request, body.input);
+  setAsideInTools(request, body.tools);
+  for (const name of dropped) request.unknown[name] = true;
+}
+
+function formOf(
+  from: ResponsesFields,
+  { names, arePlain }: DeclaredTools,
+  placement: ReasoningPlacement,
+): ReplyForm {
+  // A message has no place for it.
+  const encrypts = placement !== 'message' && from.include?.includes('reasoning.encrypted_content');
+  return { placement, ...(!arePlain && { names }), ...(encrypts && { encrypts }) };
+}
+
+/** What the response repeats and the canonical request does not have. */
+function echoOf(from: ResponsesFields, body: Readonly<Record<string, unknown>>, { arePlain }: DeclaredTools) {
+  const { instructions, truncation, service_tier, max_tool_calls, safety_identifier } = from;
+  const { tool_choice } = from;
+  const choosesSome = typeof tool_choice === 'object' && 'mode' in tool_choice;
+  const echo = present({
+    instructions: instructions || null,
+    truncation,
+    service_tier,
+    max_tool_calls,
+    safety_identifier,
+    // As they were declared, under names that only the client knows.
+    tools: arePlain && !choosesSome ? null : withoutHosted(body.tools),
+    tool_choice: typeof tool_choice === 'object' && !isPlainTool(tool_choice) ? body.tool_choice : null,
+  });
+  return Object.keys(echo).length > 0 ? { echo } : {};
+}
+
+/** Parameters that are forwarded under chat's names. */
+function parametersOf(from: ResponsesFields): Record<string, unknown> {
+  const logprobs =
+    from.top_logprobs || from.include?.includes('message.output_text.logprobs') ? true : undefined;
+  const top_logprobs = logprobs && from.top_logprobs;
+  return present({ logprobs, top_logprobs, response_format: from.text?.format, seed: from.seed });
+}
+
+/** This format's names of fields that chat calls differently. */
+function namesIn(from: ResponsesFields): Record<string, string> {
+  const isAlias = from.reasoning_effort == null && from.reasoning?.effort != null;
+  return {
+    max_tokens: 'max_output_tokens',
+    response_format: 'text.format',
+    ...(from.input != null && { messages: 'input' }),
+    ...(isAlias && { reasoning_effort: 'reasoning.effort' }),
+  };
+}

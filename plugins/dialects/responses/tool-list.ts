@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { fieldPath, shown } from '../../../src/common/field-path.ts';
+import { isObject } from '../../../src/common/json-object.ts';
+import { arrayOf, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
+import {
+  anyObject,
+  flag,
+  nonEmptyText,
+  optionalText,
+  present,
+} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
+import type { Tool } from '../../../src/gateway/exchange/canonical.ts';
+import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+import { type DefinedKind, functionOfDefined, isDefined } from './defined-tools.ts';
+import { ToolNames } from './tool-names.ts';
+
+/** Tools of Responses requests. Upstreams get all that a client runs itself as functions. */
+
+/** Tools that OpenAI runs. Only declared, they change nothing for a client, since a model need not call a tool. */
+const hosted_tools: ReadonlySet<string> = new Set([
+  'code_interpreter',
+  'computer',
+  'computer_use_preview',
+  'file_search',
+  'image_generation',
+  'mcp',
+  'programmatic_tool_calling',
+  'tool_search',
+  'web_search',
+  'web_search_preview',
+]);
+
+/** Whether OpenAI would run this tool. Its type may have the date of its version, as in `web_search_2025_08_26`. */
+export function isHosted(tool: unknown): boolean {
+  if (!isObject(tool) || typeof tool.type !== 'string') return false;
+  const { type, environment } = tool;
+  if (type === 'shell') return isObject(environment) && environment.type !== 'local';
+  return hosted_tools.has(type.replace(/_\d{4}_\d{2}_\d{2}$/, ''));
+}
+
+const functionTool = z.object({
+  type: z.literal('function'),
+  name: nonEmptyText,
+  description: optionalText,
+  strict: flag,
+  parameters: anyObject.nullish(),
+});
+
+const grammar = z.object({
+  type: z.literal('grammar'),
+  syntax: z.enum(['lark', 'regex'], 'must be "lark" or "regex"'),
+  definition: nonEmptyText,
+});
+
+const format = z.unknown().transform((given, issues) => {
+  if (given == null) return undefined;
+  if (!isObject(given)) return fault(issues, 'must be an object {type}');
+  if (given.type === 'text') return undefined;
+  if (given.type !== 'grammar') return fault(issues, 'must be "text" or "grammar"', 'type');
+  return parsedBy(grammar, given, issues);
+});
+
+const customTool = z.object({
+  type: z.literal('custom'),
+  name: nonEmptyText,
+  description: optionalText,
+  format: format.optional(),
+});
+
+type OwnTool = z.output<typeof functionTool> | z.output<typeof customTool>;
+
+const ownTool = (accepted: string) =>
+  z.unknown().transform((given, issues): OwnTool => {
+    if (!isObject(given))
+      return fault(issues, 'must be an object {type: "function", name, description, parameters}');
+    if (given.type === 'function') return parsedBy(functionTool, given, issues) ?? z.NEVER;
+    if (given.type === 'custom') return parsedBy(customTool, given, issues) ?? z.NEVER;
+    return fault(issues, `must be ${accepted}`, 'type');
+  });
+
+const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name: nonEmptyText,
+  description: optionalText,
+  tools: arrayOf(ownTool('"function" or "custom"'), 'must be an array of tools'),
+});
+
+const otherTool = ownTool(
+  '"function", "custom" or "namespace", or a hosted tool of OpenAI\'s, which is left out',
+);
+
+/** A tool of a request; `hosted` is left out. */
+type AnyTool =
+  | OwnTool
+  | z.output<typeof namespaceTool>
+  | { readonly type: 'hosted' }
+  | { readonly type: DefinedKind };
+
+const anyTool = z.unknown().transform((given, issues): AnyTool => {
+  if (!isObject(given)) return parsedBy(otherTool, given, issues) ?? z.NEVER;
+  if (given.type === 'namespace') return parsedBy(namespaceTool, given, issues) ?? z.NEVER;
+  if (isHosted(given)) return { type: 'hosted' };
+  if (isDefined(given.type)) return { type: given.type };
+  return parsedBy(otherTool, given, issues) ?? z.NEVER;
+});
+
+/** The field `tools`. */
+export const toolList = arrayOf(anyTool, 'must be an array of tools').nullish();
+
+/** Parsed tools as they were declared, but for hosted ones. */
+export const withoutHosted = (tools: unknown): unknown[] | undefined =>
+  Array.isArray(tools) ? tools.filter(tool => !isHosted(tool)) : undefined;
+
+/** Tools of a request as functions, and their names. */
+export interface DeclaredTools {
+  readonly functions: Tool[];
+  readonly names: ToolNames;
+  /** Whether all are plain functions, which keep their names. */
+  readonly arePlain: boolean;
+}
+
+/** The tools as functions. Throws `invalid_request` for two of one name, unless they are plain functions, which the upstream judges. */
+export function declaredTools(list: readonly AnyTool[]): DeclaredTools {
+  const names = new ToolNames();
+  for (const tool of list) if (tool.type === 'function') names.declare({ kind: 'function', name: tool.name });
+  const functions: Tool[] = [];
+  for (const [at, tool] of list.entries()) {
+    if (isDefined(tool.type)) functions.push(declaredDefined(names, tool.type, at));
+    if (tool.type === 'function') functions.push(functionOf(tool, tool.name));
+    if (tool.type === 'custom') functions.push(declaredIn(names, tool, undefined, ['tools', at]));
+    if (tool.type !== 'namespace') continue;
+    const { name, description } = tool;
+    for (const [place, inner] of tool.tools.entries()) {
+      const called = declaredIn(names, inner, name, ['tools', at, 'tools', place]);
+      // Once is enough: models read the whole list.
+      if (place === 0 && description) describe(called, `Tools of ${name}: ${description}`);
+      functions.push(called);
+    }
+  }
+  return { functions, names, arePlain: list.every(({ type }) => type === 'function' || type === 'hosted') };
+}
+
+function declaredDefined(names: ToolNames, kind: DefinedKind, at: number): Tool {
+  const named = { kind, name: kind };
+  if (names.declare(named)) return functionOfDefined(kind, names.functionOf(named));
+  throw invalidField(fieldPath(['tools', at, 'type']), `must be unique, not ${shown(kind)} again`);
+}
+
+function declaredIn(
+  names: ToolNames,
+  tool: OwnTool,
+  namespace: string | undefined,
+  path: PropertyKey[],
+): Tool {
+  const named = { kind: tool.type, name: tool.name, namespace };
+  if (!names.declare(named))
+    throw invalidField(fieldPath([...path, 'name']), `must be unique, not ${shown(tool.name)} again`);
+  return functionOf(tool, names.functionOf(named));
+}
+
+function functionOf(tool: OwnTool, name: string): Tool {
+  if (tool.type === 'custom') return functionOfCustom(tool, name);
+  const { description, parameters, strict } = tool;
+  return { type: 'function', function: { name, ...present({ description, strict, parameters }) } };
+}
+
+/** A tool that takes free text, as a function with one text. */
+function functionOfCustom({ description, format: rule }: z.output<typeof customTool>, name: string): Tool {
+  const input = { type: 'string', description: 'The whole input of the tool, as it is.' };
+  const parameters = {
+    type: 'object',
+    properties: { input },
+    required: ['input'],
+    additionalProperties: false,
+  };
+  const tool: Tool = { type: 'function', function: { name, ...present({ description }), parameters } };
+  if (rule) describe(tool, `The input must match this ${rule.syntax} grammar:\n${rule.definition}`, 'after');
+  return tool;
+}
+
+/** Adds to the description. */
+function describe({ function: called }: Tool, text: string, side: 'before' | 'after' = 'before'): void {
+  const texts = [text, called.description].filter(one => one);
+  called.description = (side === 'before' ? texts : texts.reverse()).join('\n\n');
+}

@@ -1,0 +1,105 @@
+import { hourOf, monthOf } from '../../../src/common/calendar-day.ts';
+import { timeOrderedUuid } from '../../../src/common/ids.ts';
+import { Condition, type Database } from './database.ts';
+import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
+import type { LedgerMonths } from './ledger-months.ts';
+import { startedBetween } from './ledger-query.ts';
+import { isFirst, type Pruned } from './pruning-lock.ts';
+import { attemptKeys, trafficKeys, trafficSteps } from './traffic-sums.ts';
+import { refusalKeys } from './usage-query.ts';
+
+const keysOf = {
+  ledger: 'id',
+  counted_batches: 'id',
+  daily_sums: 'model, day, account',
+  monthly_sums: 'month, account',
+  refusal_sums: refusalKeys,
+  key_sums: 'key_id, day',
+  provider_sums: providerSumKeys,
+  hourly_sums: hourlySumKeys,
+  traffic_sums: trafficKeys,
+  attempt_sums: attemptKeys,
+} as const;
+
+/**
+ * Deletes old rows, at most `limit` in each transaction, so that nothing waits for it: call each step again until it deletes none. With
+ * Postgres, where the ledger has `months`, one instance at a time does so.
+ */
+export function pruning(database: Database, months?: LedgerMonths) {
+  const prune = (table: keyof typeof keysOf, where: Condition, order: string, limit: number) => {
+    const keys = keysOf[table];
+    return database.transaction(async (connection): Promise<Pruned> => {
+      if (months && !(await isFirst(connection))) return 'taken';
+      const oldest = `SELECT ${keys} FROM sluice.${table} ${where.sql} ORDER BY ${order} LIMIT ?`;
+      const values = [...where.values, limit];
+      if (table === 'ledger')
+        await connection.run(`DELETE FROM sluice.attempts WHERE ledger_id IN (${oldest})`, values);
+      const deleted = await connection.run(
+        `DELETE FROM sluice.${table} WHERE (${keys}) IN (${oldest}) RETURNING 1 AS deleted`,
+        values,
+      );
+      return deleted.length;
+    });
+  };
+
+  const modelAfter = async (model?: string): Promise<string | null> => {
+    const where = new Condition().and('model > ?', model);
+    const sql = `SELECT MIN(model) AS model FROM sluice.daily_sums ${where.sql}`;
+    const [next] = await database.run<{ model: string | null }>(sql, where.values);
+    return next?.model ?? null;
+  };
+
+  return {
+    /** Rows of exchanges that began before, and of their attempts; their sums stay. A month that had ended by then is deleted in one step. */
+    async rows(before_ms: number, limit: number): Promise<Pruned> {
+      let ofMonth = await months?.deleteOldest(before_ms);
+      while (ofMonth === 0) ofMonth = await months?.deleteOldest(before_ms);
+      return (
+        ofMonth ??
+        prune('ledger', startedBetween(new Condition(), undefined, before_ms), 'started_ms, id', limit)
+      );
+    },
+
+    /** Sums of the months that had ended by then. */
+    async sums(before_ms: number, limit: number): Promise<Pruned> {
+      const month = monthOf(before_ms);
+      const ofMonths = new Condition().and('month < ?', month);
+      const monthly = await prune('monthly_sums', ofMonths, 'month, account', limit);
+      if (monthly !== 0) return monthly;
+      const ofDays = () => new Condition().and('day < ?', `${month}-01`);
+      for (const table of ['refusal_sums', 'key_sums', 'provider_sums'] as const) {
+        const pruned = await prune(table, ofDays(), 'day', limit);
+        if (pruned !== 0) return pruned;
+      }
+      // By models, whose days lie in order.
+      for (let model = await modelAfter(); model !== null; model = await modelAfter(model)) {
+        const daily = await prune('daily_sums', ofDays().and('model = ?', model), 'day, account', limit);
+        if (daily !== 0) return daily;
+      }
+      return 0;
+    },
+
+    /** Sums of the hours that had ended by then. */
+    hours: (before_ms: number, limit: number): Promise<Pruned> =>
+      prune('hourly_sums', new Condition().and('hour < ?', hourOf(before_ms)), 'hour', limit),
+
+    /** Sums over time that are not shown any longer at `now_ms`. */
+    async traffic(now_ms: number, limit: number): Promise<Pruned> {
+      for (const table of ['traffic_sums', 'attempt_sums'] as const)
+        for (const { step_ms, kept_ms } of trafficSteps) {
+          const old = new Condition().and('step_ms = ?', step_ms).and('at_ms < ?', now_ms - kept_ms);
+          const pruned = await prune(table, old, 'at_ms', limit);
+          if (pruned !== 0) return pruned;
+        }
+      return 0;
+    },
+
+    /** Ids of batches of refusals that came before; none of them is sent again so late. */
+    batches(before_ms: number, limit: number): Promise<Pruned> {
+      const first = timeOrderedUuid(before_ms).slice(0, 13);
+      return prune('counted_batches', new Condition().and('id < ?', first), 'id', limit);
+    },
+  };
+}
+
+export type Pruning = ReturnType<typeof pruning>;

@@ -1,0 +1,158 @@
+import { type ErrorCounts, errorClasses } from '../../../src/common/end-class.ts';
+import { usdOf } from '../../../src/common/money.ts';
+import type { Charge } from '../../../src/gateway/limits/limit-units.ts';
+import { Condition, type Database, rowMarks } from './database.ts';
+import { usageColumnNames } from './exchange-counts.ts';
+import {
+  type RefusalQuery,
+  type RefusalSum,
+  refusalKeys,
+  type UsageQuery,
+  type UsageSum,
+} from './usage-query.ts';
+import { all_models, columnsOf, slicesFor } from './usage-slices.ts';
+
+/** Use of one model by an account or a key, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
+export interface BudgetSum extends Charge {
+  /** The id of the account or of the key. */
+  readonly owner: string;
+  readonly model: string;
+  readonly is_today: 0 | 1;
+}
+
+/** Costs are added up in two parts: SQLite's sums end at nine million dollars otherwise. */
+const micro = 1_000_000n;
+const cost_micro_usd = `SUM(cost_pico_usd / ${micro})`;
+const cost_rest = `SUM(cost_pico_usd % ${micro})`;
+const costs = [`${cost_micro_usd} AS cost_micro_usd`, `${cost_rest} AS cost_rest`];
+const sums = [
+  ...usageColumnNames.filter(name => name !== 'cost_pico_usd').map(name => `SUM(${name}) AS ${name}`),
+  ...costs,
+];
+/** Exact in SQLite, which divides integers, and in Postgres, which divides any number. */
+const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
+const orders = {
+  cost: by_cost,
+  tokens: 'SUM(prompt_tokens + completion_tokens) DESC',
+  requests: 'SUM(requests) DESC',
+};
+
+interface StoredCost {
+  readonly cost_micro_usd: number;
+  readonly cost_rest: number;
+}
+type StoredSum = Omit<UsageSum, 'cost_usd'> & StoredCost;
+
+const costOf = (sum: StoredCost): string => usdOf(BigInt(sum.cost_micro_usd) * micro + BigInt(sum.cost_rest));
+
+/** What the requests of a key add up to; those that were refused count, as failed, and cost nothing. */
+export interface KeyUse extends Pick<UsageSum, 'requests' | 'failed_requests' | 'cost_usd'>, ErrorCounts {
+  /** Of prompts and completions together. */
+  readonly tokens: number;
+}
+type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredCost;
+
+const keyCounts = ['requests', 'failed_requests', 'tokens', ...errorClasses];
+const keySums = [...keyCounts.map(name => `SUM(${name}) AS ${name}`), ...costs].join(', ');
+
+const keyUseOf = ({ cost_micro_usd, cost_rest, ...counts }: StoredKeyUse): KeyUse => ({
+  ...counts,
+  cost_usd: costOf({ cost_micro_usd, cost_rest }),
+});
+
+/** Sums of the ledger, with what was refused before an upstream was asked. */
+export const usageRecords = (database: Database) => ({
+  /** Requests that were refused before an upstream was asked, the most frequent first. */
+  refusals({ account, from_day, to_day, limit }: RefusalQuery): Promise<RefusalSum[]> {
+    const where = new Condition()
+      .and('day >= ?', from_day)
+      .and('day <= ?', to_day)
+      .and('account = ?', account);
+    return database.run<RefusalSum>(
+      `SELECT ${refusalKeys}, requests FROM sluice.refusal_sums ${where.sql} ORDER BY requests DESC, ${refusalKeys} LIMIT ?`,
+      [...where.values, limit],
+    );
+  },
+
+  /** What `accounts` have used of `day` and, until then, of its month, from at most 31 sums for each model. Failed requests are left out. */
+  budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
+    return database.run<BudgetSum>(
+      `SELECT account AS owner, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
+      SUM(prompt_tokens + completion_tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
+      FROM sluice.daily_sums WHERE account IN ${rowMarks(1, accounts.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
+      [day, ...accounts, `${day.slice(0, 8)}01`, day],
+    );
+  },
+
+  /** The same of keys of the store, of all models together. */
+  budgetsOfKeys(keys: readonly string[], day: string): Promise<BudgetSum[]> {
+    return database.run<BudgetSum>(
+      `SELECT key_id AS owner, '${all_models}' AS model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today,
+      SUM(requests - failed_requests) AS requests, SUM(tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
+      FROM sluice.key_sums WHERE key_id IN ${rowMarks(1, keys.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
+      [day, ...keys, `${day.slice(0, 8)}01`, day],
+    );
+  },
+
+  /** What these keys of the store have been used for since `from_day`; without those that were not used. */
+  async ofKeys(ids: readonly string[], from_day: string): Promise<Map<string, KeyUse>> {
+    if (ids.length === 0) return new Map();
+    const rows = await database.run<StoredKeyUse & { key_id: string }>(
+      `SELECT key_id, ${keySums} FROM sluice.key_sums
+      WHERE key_id IN ${rowMarks(1, ids.length)} AND day >= ? GROUP BY key_id`,
+      [...ids, from_day],
+    );
+    return new Map(rows.map(({ key_id, ...use }) => [key_id, keyUseOf(use)]));
+  },
+
+  /** What a key of the store has been used for on each day since `from_day`, without those on which it was not used. */
+  async ofKeyByDay(id: string, from_day: string): Promise<Map<string, KeyUse>> {
+    const rows = await database.run<StoredKeyUse & { day: string }>(
+      `SELECT day, ${keySums} FROM sluice.key_sums WHERE key_id = ? AND day >= ? GROUP BY day ORDER BY day`,
+      [id, from_day],
+    );
+    return new Map(rows.map(({ day, ...use }) => [day, keyUseOf(use)]));
+  },
+
+  /** The first days of which there are sums by provider, and those by the hour and by key; undefined without any. */
+  async detailedSince(): Promise<{
+    readonly providers: string | undefined;
+    readonly hours: string | undefined;
+  }> {
+    const [first] = await database.run<{ providers: string | null; hours: string | null }>(
+      'SELECT (SELECT MIN(day) FROM sluice.provider_sums) AS providers, (SELECT MIN(hour) FROM sluice.hourly_sums) AS hours',
+    );
+    return { providers: first?.providers ?? undefined, hours: first?.hours?.slice(0, 10) };
+  },
+
+  async sum(query: UsageQuery): Promise<UsageSum[]> {
+    const { by, order = 'group', limit, among } = query;
+    const slices = slicesFor(query);
+    // Named apart from the columns.
+    const groups = by.map(group => `${group}_group`).join(', ');
+    const named = by.map(group => `${group}_group AS ${JSON.stringify(group)}`);
+    const kept = slices.map(({ table, where }) => {
+      if (among)
+        where.and(`${columnsOf[table][among.group]} IN ${rowMarks(1, among.names.length)}`, ...among.names);
+      const ofTable = by.map(group => `${columnsOf[table][group]} AS ${group}_group`);
+      return `SELECT ${[...ofTable, ...usageColumnNames].join(', ')} FROM sluice.${table} ${where.sql}`;
+    });
+    // Equal groups are in the order of their names, at every instance.
+    const ordered = order === 'group' ? groups : `${orders[order]}, ${groups}`;
+    const values = slices.flatMap(({ where }) => where.values);
+    const rows = await database.run<StoredSum>(
+      `SELECT ${[...named, ...sums].join(', ')} FROM (${kept.join(' UNION ALL ')}) AS kept
+      ${groups && `GROUP BY ${groups} ORDER BY ${ordered}`} ${limit === undefined ? '' : 'LIMIT ?'}`,
+      limit === undefined ? values : [...values, limit],
+    );
+    // Without groups there is one row even where there is nothing to add.
+    return rows
+      .filter(({ requests }) => requests !== null)
+      .map(({ cost_micro_usd, cost_rest, ...sum }) => ({
+        ...sum,
+        cost_usd: costOf({ cost_micro_usd, cost_rest }),
+      }));
+  },
+});
+
+export type UsageRecords = ReturnType<typeof usageRecords>;

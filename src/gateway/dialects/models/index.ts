@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import type { Model } from '../../catalog/catalog.ts';
+import { refusal } from '../../exchange/errors.ts';
+import { decodePath } from '../decode-path.ts';
+import { defineDialect } from '../define-dialect.ts';
+import { openAiErrorBody } from '../openai-error.ts';
+
+/** What the paths of single models begin with. */
+const below = '/v1/models/';
+
+/** The public catalog as a list and model by model, with a strong entity tag for clients that have it already. */
+export const models = defineDialect({
+  name: 'models',
+  paths: { '/v1/models': ['GET', 'HEAD'], '/v1/models/*': ['GET', 'HEAD'] },
+  public: true,
+  errorBody: openAiErrorBody,
+  create(_options, setup) {
+    const list = taggedBody(encodeCatalog(setup.models));
+    const single = new Map(
+      setup.models.map(model => [model.id, taggedBody(JSON.stringify(catalogEntry(model)))]),
+    );
+    return {
+      answer({ 'if-none-match': known }, path) {
+        // Clients send the slash of an id as it is or encoded.
+        const id = path.startsWith(below) ? decodePath(path.slice(below.length)) : undefined;
+        const found = id === undefined ? list : single.get(id);
+        if (!found)
+          throw refusal('unknown_url', { message: `The model '${id?.slice(0, 256)}' does not exist.` });
+        const { headers, body } = found;
+        return isAmong(known, headers.etag) ? { status: 304, headers } : { status: 200, headers, body };
+      },
+    };
+  },
+});
+
+function taggedBody(body: string) {
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
+  return { body, headers: { etag, 'cache-control': 'public, max-age=60' } };
+}
+
+/** Whether `If-None-Match` names `etag` (RFC 9110, 13.1.2: tags are compared weakly). */
+const isAmong = (known: string | undefined, etag: string): boolean =>
+  known?.split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
+
+/** The public fields of a model, in the order in which they are listed. */
+function publicFields(model: Model): Record<string, unknown> {
+  const { name, description, date, context_length, max_completion_tokens, is_moderated, architecture } =
+    model;
+  const { prompt, completion, input_cache_read } = model.pricing;
+  return {
+    id: model.id,
+    name,
+    description,
+    date,
+    context_length,
+    max_completion_tokens,
+    is_moderated,
+    architecture,
+    pricing: { prompt, completion, ...(input_cache_read !== undefined && { input_cache_read }) },
+    reasoning: model.reasoning,
+    tool_calls: model.tool_calls,
+    reasoning_effort: model.reasoning_effort,
+  };
+}
+
+/** A model's entry under `data`; in the legacy list `models` it has no `object` and `created`. */
+export function catalogEntry(model: Model): Record<string, unknown> {
+  const { id, ...rest } = publicFields(model);
+  return { id, object: 'model', created: Date.parse(`${model.date}T00:00:00Z`) / 1000, ...rest };
+}
+
+const encodeCatalog = (catalog: readonly Model[]): string =>
+  JSON.stringify({ object: 'list', data: catalog.map(catalogEntry), models: catalog.map(publicFields) });

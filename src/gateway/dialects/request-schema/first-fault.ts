@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { fieldPath, shown, valueAt } from '../../../common/field-path.ts';
+import { invalidField, refusal } from '../../exchange/errors.ts';
+
+/** Parses `body`. Throws `invalid_request` for the first fault, with the field, what is accepted and what was sent. */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  const value = valueAt(body, path);
+  // Nothing is added to a whole sentence.
+  const problem = value === undefined || message.endsWith('.') ? message : `${message}, not ${shown(value)}`;
+  throw path.length === 0
+    ? refusal('invalid_request', { message: problem })
+    : invalidField(fieldPath(path), problem);
+}
+
+/** Reports a fault from within a transform: `return fault(issues, 'must …')`. */
+export function fault(issues: z.RefinementCtx, message: string, ...path: PropertyKey[]): never {
+  issues.addIssue({ code: 'custom', path, message });
+  return z.NEVER;
+}
+
+/**
+ * Parses a value within another one. Returns `undefined` after a fault. Reports only the first, with its path: a zod union would not say
+ * which part is at fault, and hundreds of thousands of issues are too many for zod.
+ */
+export function parsedBy<T>(
+  schema: z.ZodType<T>,
+  given: unknown,
+  issues: z.RefinementCtx,
+  path: readonly PropertyKey[] = [],
+  messageOf?: (issue: z.core.$ZodIssue) => string,
+): T | undefined {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  reportFirst(parsed.error, issues, path, messageOf);
+  return undefined;
+}
+
+/** Parses each of `given` until one has a fault; a client may send hundreds of thousands. */
+export function eachParsedBy<T>(
+  schema: z.ZodType<T>,
+  given: readonly unknown[],
+  issues: z.RefinementCtx,
+  path: readonly PropertyKey[] = [],
+): T[] | undefined {
+  const each: T[] = [];
+  for (let index = 0; index < given.length; index++) {
+    const parsed = schema.safeParse(given[index]);
+    if (!parsed.success) {
+      reportFirst(parsed.error, issues, [...path, index]);
+      return undefined;
+    }
+    each.push(parsed.data);
+  }
+  return each;
+}
+
+function reportFirst(
+  { issues: [issue] }: z.ZodError,
+  issues: z.RefinementCtx,
+  path: readonly PropertyKey[],
+  messageOf: (issue: z.core.$ZodIssue) => string = ({ message }) => message,
+): void {
+  if (issue) fault(issues, messageOf(issue), ...path, ...issue.path);
+}
+
+/**
+ * An array, parsed until an element has a fault; `z.array` would keep an issue of every element, gigabytes for a body of a few kilobytes.
+ * With the message `empty` it must not be empty.
+ */
+export const arrayOf = <T>(element: z.ZodType<T>, notArray: string, empty?: string) =>
+  z.custom<unknown[]>(Array.isArray, notArray).transform((given, issues): T[] => {
+    if (empty !== undefined && given.length === 0) return fault(issues, empty);
+    return eachParsedBy(element, given, issues) ?? z.NEVER;
+  });

@@ -1,0 +1,222 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Span } from '@opentelemetry/api';
+import type { Clock } from '../../common/clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { markEvent, traceIdOf } from '../../telemetry/tracing.ts';
+import type { Account } from '../accounts/accounts.ts';
+import type { Model } from '../catalog/catalog.ts';
+import { type AttemptStart, RunningAttempt } from './attempt-record.ts';
+import type { ChatRequest } from './canonical.ts';
+import { type Cause, type EndReason, ExchangeEnd } from './exchange-end.ts';
+import type { Endpoint, ExchangeView, Key, RunningUsage } from './exchange-view.ts';
+import type { StageTimeline } from './stage-record.ts';
+
+/** Input for an exchange, known when its headers have arrived. */
+export interface ExchangeStart {
+  readonly id: string;
+  readonly endpoint: Endpoint;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly incoming: IncomingMessage;
+  /** Network address of the client, or of the proxy before it; empty if unknown. */
+  readonly client_address: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly span: Span;
+}
+
+/** One request and its reply, from the first header to settlement. Stages see only its `ExchangeView`. */
+export class Exchange implements ExchangeView {
+  readonly id: string;
+  readonly endpoint: Endpoint;
+  readonly method: string;
+  readonly path: string;
+  /** The client's headers, names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly incoming: IncomingMessage;
+  /** Network address of the client, for the log only. */
+  readonly client_address: string;
+  readonly clock: Clock;
+  readonly span: Span;
+  /** Id of the recorded trace, if any; in the log, and in exemplars of the histograms. */
+  readonly trace_id: string | undefined;
+  readonly started_ms: number;
+  readonly started_epoch_ms: number;
+
+  /** Set by `authenticate`; undefined on public endpoints. */
+  account: Account | undefined;
+  /** Set once the body was read and names a model of the catalog. */
+  model: Model | undefined;
+  /** The model's name in the request as it came; undefined until the body was read. */
+  requested_model: string | undefined;
+  /** Operation in the words of OpenTelemetry's GenAI conventions; undefined if they have none for it. */
+  operation: string | undefined = 'chat';
+  /** Headers that stages add to the reply, whatever it is. */
+  readonly replyHeaders: Record<string, string> = {};
+  readonly usage: RunningUsage = {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cached_tokens: 0,
+    completion_details: undefined,
+    estimated: true,
+  };
+  readonly attempts: RunningAttempt[] = [];
+  /** Times of the stages, one for each chain that it has entered. */
+  readonly stageTimelines: StageTimeline[] = [];
+  /** Time spent waiting for upstreams, over all attempts: for a first event or whole reply, for a permit, before a retry. */
+  upstream_wait_ms = 0;
+  /** Time of the first chunk with text or a tool call, on `clock.elapsed_ms`. */
+  first_token_ms: number | undefined;
+  /** Time at which the first byte of the reply was written. */
+  replied_ms: number | undefined;
+  /** Time at which the body had been read. */
+  received_ms: number | undefined;
+  /** Decides the exchange's end reason and status. */
+  readonly end = new ExchangeEnd();
+
+  readonly #log: Log;
+  #exchangeLog: Log | undefined;
+  #request: ChatRequest | undefined;
+  #abort: AbortController | undefined;
+  #aborted = false;
+  readonly #abortListeners = new Set<() => void>();
+  #left: Map<Key<unknown>, unknown> | undefined;
+
+  constructor(start: ExchangeStart) {
+    this.id = start.id;
+    this.endpoint = start.endpoint;
+    this.method = start.method;
+    this.path = start.path;
+    this.headers = start.headers;
+    this.incoming = start.incoming;
+    this.client_address = start.client_address;
+    this.clock = start.clock;
+    this.span = start.span;
+    this.trace_id = traceIdOf(start.span);
+    this.started_ms = start.clock.elapsed_ms();
+    this.started_epoch_ms = start.clock.epoch_ms();
+    this.#log = start.log;
+  }
+
+  /** End reason, once known; undefined while nothing has gone wrong. */
+  get end_reason(): EndReason | undefined {
+    return this.end.cause;
+  }
+
+  /** True if the connection was closed before the reply was complete. */
+  get client_gone(): boolean {
+    return this.end.client_gone;
+  }
+
+  /** Milliseconds since the start. */
+  get elapsed_ms(): number {
+    return this.clock.elapsed_ms() - this.started_ms;
+  }
+
+  /** Log with this exchange's id on every line. */
+  get log(): Log {
+    const { trace_id } = this;
+    this.#exchangeLog ??= this.#log.child({
+      request_id: this.id,
+      ...(trace_id !== undefined && { trace_id }),
+    });
+    return this.#exchangeLog;
+  }
+
+  /** Whether lines of `level` are written; does not create this exchange's log. */
+  isLogged(level: 'info' | 'debug'): boolean {
+    return this.#log.isLevelEnabled(level);
+  }
+
+  /** The canonical request, set from `onRequest` on; reading it earlier throws. */
+  get request(): ChatRequest {
+    if (!this.#request) throw new Error('exchange.request is there from onRequest on, not before');
+    return this.#request;
+  }
+
+  set request(request: ChatRequest) {
+    this.#request = request;
+  }
+
+  get hasRequest(): boolean {
+    return this.#request !== undefined;
+  }
+
+  /** Aborts when the upstream is no longer needed: the client has left, a hook took too long, or the gateway shuts down. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      const controller = new AbortController();
+      this.#abort = controller;
+      this.onAbort(() => controller.abort());
+    }
+    return this.#abort.signal;
+  }
+
+  /** Whether `signal` has aborted. */
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  /** Calls `listener` when `signal` aborts, at once if it has. Much cheaper than the signal, for code that runs in every request. */
+  onAbort(listener: () => void): void {
+    if (this.#aborted) listener();
+    else this.#abortListeners.add(listener);
+  }
+
+  offAbort(listener: () => void): void {
+    this.#abortListeners.delete(listener);
+  }
+
+  /** Ends the exchange early. The first reason counts. */
+  abort(reason: Cause): void {
+    this.end.causedBy(reason);
+    if (this.#aborted) return;
+    this.#aborted = true;
+    for (const listener of this.#abortListeners) listener();
+    this.#abortListeners.clear();
+  }
+
+  /** Called instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
+  readOn: (() => void) | undefined;
+
+  /** Called when the client leaves, even if its reply is read on; to cancel work that has not begun. */
+  whenLeft: (() => void) | undefined;
+
+  /** Called when the reply has begun, so that no attempt follows and the request is not encoded again. */
+  whenAnswered: (() => void) | undefined;
+
+  /** Reports that the connection was closed before the reply was complete. */
+  clientLeft(): void {
+    this.end.clientLeft();
+    markEvent(this.span, 'client_gone');
+    this.whenLeft?.();
+    if (this.readOn) this.readOn();
+    else this.abort('client_gone');
+  }
+
+  /** Provider of the last attempt. */
+  get provider(): string | undefined {
+    return this.attempts.at(-1)?.provider;
+  }
+
+  /** Records an attempt that begins now. */
+  beginAttempt(facts: Pick<AttemptStart, 'provider' | 'model' | 'wait_ms'> = {}): RunningAttempt {
+    const attempt = new RunningAttempt({ ...facts, clock: this.clock, started_ms: this.started_ms });
+    this.attempts.push(attempt);
+    return attempt;
+  }
+
+  authenticate(account: Account): void {
+    this.account = account;
+  }
+
+  get<T>(key: Key<T>): T | undefined {
+    return this.#left?.get(key) as T | undefined;
+  }
+
+  set<T>(key: Key<T>, value: T): void {
+    this.#left ??= new Map();
+    this.#left.set(key, value);
+  }
+}

@@ -1,0 +1,258 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { context, trace } from '@opentelemetry/api';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ThrottledLog } from '../../telemetry/throttled-log.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { GenerationFormat, RequestAnswers, RequestFormat } from '../dialects/define-dialect.ts';
+import type { BodyLimits } from '../inbound/body-limits.ts';
+import type { BufferedBody, BufferedBytes } from '../inbound/buffered-bytes.ts';
+import { discardBody } from '../inbound/discard-body.ts';
+import { readBody } from '../inbound/read-body.ts';
+import { UploadAborted } from '../inbound/upload.ts';
+import type { StreamLimits } from '../outbound/reply-limits.ts';
+import { identityOf, shapeReply } from '../outbound/reply-shape.ts';
+import type { ReplySink } from '../outbound/reply-sink.ts';
+import { sendStream } from '../outbound/send-stream.ts';
+import { beforeTimeLimit } from '../outbound/time-limit.ts';
+import { writeError, writeJson } from '../outbound/write-reply.ts';
+import type { Background } from '../settlement/background.ts';
+import { outcomeOf } from '../settlement/settle.ts';
+import { meteredReply, StreamMeter } from '../settlement/stream-meter.ts';
+import type { TokenCounter } from '../settlement/token-estimator.ts';
+import { estimatePrompt } from '../settlement/usage-meter.ts';
+import { AnswerSource } from './answer-source.ts';
+import type { Chain, ChainRun } from './chain.ts';
+import type { GatewayError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { Outcome } from './exchange-view.ts';
+import { discardAnswer } from './hook-result.ts';
+import { logError } from './log-error.ts';
+import type { ReplySource } from './reply-source.ts';
+import type { Answer } from './stage.ts';
+
+/** Parts that all exchanges of one gateway or chain share. */
+export interface RunnerParts {
+  readonly chain: Chain;
+  readonly catalog: Catalog;
+  readonly limits: BodyLimits & StreamLimits & { readonly non_stream_timeout_ms: number };
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly background: Background;
+  readonly buffered: BufferedBytes;
+  /** Writes what is logged of outages of providers. */
+  readonly outages?: ThrottledLog<string>;
+  /** Creates counters for upstreams that report no usage; an estimator by default. */
+  readonly newCounter?: () => TokenCounter;
+}
+
+/** One exchange as prepared by its gateway or chain: everything in which the two differ. */
+export interface PreparedExchange {
+  readonly exchange: Exchange;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Error with which the exchange is refused before any stage sees it. */
+  readonly refusal?: GatewayError | undefined;
+  /** Why the application's body parser could not read the body; thrown after `onHeaders` of the stages. */
+  readonly parserFault?: Error | undefined;
+  /** Format of the request. Without one, stages see only its headers, and `pass` answers. */
+  readonly format: RequestFormat | undefined;
+  /** True if an outer chain decides about the client's errors, time limits and slow reading. */
+  readonly isInner: boolean;
+  /** Source of the reply, after the stages have let the request through. Without one, `pass` answers. */
+  source(): ReplySource | undefined | Promise<ReplySource | undefined>;
+  /** Answers without passing the reply through the stages. Resolves when the reply is over. */
+  pass(): void | Promise<void>;
+  /** Settles the exchange: metrics, ledger and log. Called once. */
+  settle(): Outcome | Promise<Outcome>;
+  /** Ends the exchange's span, after everything that belongs below it. Called once. */
+  endSpan(): void;
+}
+
+/**
+ * Runs an exchange: headers and body through the stages, a reply from its source, back through the stages and out. Any throw becomes an
+ * error reply, or an error event once the stream has begun; every path ends in settlement, once.
+ */
+export class ExchangeRun {
+  readonly exchange: Exchange;
+  readonly #parts: RunnerParts;
+  readonly #prepared: PreparedExchange;
+  readonly #stages: ChainRun;
+  #body: BufferedBody | undefined;
+  #source: ReplySource | undefined;
+  #meter: StreamMeter | undefined;
+  /** The whole reply while pending; it may be read on after its client has had an answer. */
+  #pending: Promise<unknown> | undefined;
+
+  constructor(parts: RunnerParts, prepared: PreparedExchange) {
+    this.#parts = parts;
+    this.#prepared = prepared;
+    this.exchange = prepared.exchange;
+    this.#stages = parts.chain.enter(prepared.exchange, parts.limits.non_stream_timeout_ms);
+  }
+
+  /** Fails a hook that has not settled, and any that is called later. */
+  abandon(): void {
+    this.#stages.abandon();
+  }
+
+  /** Resolves when the exchange is settled. Never rejects: an error of the settlement is logged. */
+  run(): Promise<void> {
+    const { span, trace_id } = this.exchange;
+    // Spans that stages open, themselves or through instrumented libraries, are children of the exchange's.
+    return trace_id !== undefined
+      ? context.with(trace.setSpan(context.active(), span), () => this.#run())
+      : this.#run();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      try {
+        await this.#reply();
+      } catch (thrown) {
+        this.#fail(thrown);
+      } finally {
+        await this.#end();
+      }
+    } catch (err) {
+      const { request, response } = this.#prepared;
+      this.#parts.log.fatal({ err, request_id: this.exchange.id }, 'failed to finalize request');
+      // Otherwise the client would wait for the rest of its reply.
+      if (!response.writableEnded) request.socket.destroy();
+    }
+  }
+
+  async #reply(): Promise<void> {
+    const { exchange } = this;
+    const { refusal, parserFault, format, response } = this.#prepared;
+    if (refusal) throw refusal;
+    // Always awaited: the code that has called may not have finished with the request, such as a parser in whose `end` event this runs.
+    await this.#stages.onHeaders();
+    if (parserFault) throw parserFault;
+    const answer = format && (await this.#takeRequest(format));
+    // While a stage was running, the client has left or the application has answered.
+    if (exchange.client_gone || response.headersSent || response.writableEnded) return discardAnswer(answer);
+    if (format && 'answerRequest' in format) {
+      // What a stage has answered is a generated reply.
+      discardAnswer(answer);
+      return this.#answerItself(format);
+    }
+    const source = answer
+      ? new AnswerSource(exchange, answer, chunk => this.#stages.expectChunk(chunk))
+      : this.#prepared.source();
+    this.#source = source instanceof Promise ? await source : source;
+    if (exchange.client_gone) return;
+    if (!format || !this.#source) await this.#prepared.pass();
+    else if (exchange.request.stream) await this.#sendStream(format, this.#source);
+    else await this.#sendWhole(format, this.#source);
+  }
+
+  /** Settles the exchange. Even if that fails, releases what it holds and tells its stages. */
+  async #end(): Promise<void> {
+    const { exchange } = this;
+    let outcome: Outcome | undefined;
+    try {
+      try {
+        discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
+        if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
+        else this.#source?.cancel();
+        // A stage may have stopped reading silently, or never have begun.
+        this.#meter?.end();
+        this.#source?.settled?.();
+      } finally {
+        const settled = this.#prepared.settle();
+        outcome = settled instanceof Promise ? await settled : settled;
+      }
+    } finally {
+      this.#body?.release();
+      // What has failed may have been the price; stages must give back what they hold all the same.
+      this.#stages.onSettled(outcome ?? outcomeOf(exchange, '0'));
+      this.#prepared.endSpan();
+    }
+  }
+
+  /** Sends the error to the client, or hands it to the chain around this one. */
+  #fail(thrown: unknown): void {
+    const { exchange } = this;
+    if (thrown instanceof UploadAborted) exchange.clientLeft();
+    if (this.#pending && exchange.end_reason === 'time_limit') this.#source?.readOn?.(this.#pending);
+    if (exchange.client_gone) return;
+    const error = this.#clientError(thrown);
+    if (!this.#prepared.isInner) writeError(exchange, this.#sink, error);
+  }
+
+  /** The error for the client, as the stages leave it: logged, or handed to the chain around this one. */
+  #clientError(thrown: unknown): GatewayError {
+    const error = this.#stages.onError(thrown);
+    if (this.#prepared.isInner) this.#handOn(error);
+    else logError(this.exchange, error, this.#stages.originOf(error.cause), this.#parts.outages);
+    return error;
+  }
+
+  get #sink(): ReplySink {
+    return this.#source?.sink ?? this.#prepared.response;
+  }
+
+  /** Reads the request, unless an earlier chain has, and runs the stages on it. */
+  async #takeRequest(format: RequestFormat): Promise<Answer | undefined> {
+    const { exchange } = this;
+    const { limits, buffered, catalog } = this.#parts;
+    const held = buffered.open(exchange);
+    this.#body = held;
+    if (!exchange.hasRequest) {
+      const body = await readBody(this.#prepared.request, limits, exchange, held);
+      if (held.isLarge) exchange.whenAnswered = () => held.sent();
+      const { path, headers, account } = exchange;
+      exchange.request = format.parse(body, { path, headers, account_id: account?.id });
+    }
+    exchange.requested_model ??= exchange.request.model;
+    exchange.model ??= catalog.find(exchange.request.model);
+    exchange.received_ms ??= exchange.clock.elapsed_ms();
+    return this.#stages.onRequest(catalog, format);
+  }
+
+  async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
+    const { metrics, newCounter } = this.#parts;
+    const { isInner } = this.#prepared;
+    const meter = new StreamMeter(this.exchange, metrics, newCounter);
+    this.#meter = meter;
+    const chunks = this.#stages.onStream(source.stream(meter));
+    const renderer = format.renderStream(identityOf(this.exchange), () => this.#promptTokens());
+    const toClientError = (thrown: unknown) => this.#clientError(thrown);
+    const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;
+    await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
+  }
+
+  async #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
+    const { exchange } = this;
+    const { metrics, newCounter, limits } = this.#parts;
+    const reply = meteredReply(exchange, source.reply(), metrics, newCounter);
+    this.#pending = reply;
+    const { isInner } = this.#prepared;
+    const limit_ms = limits.non_stream_timeout_ms;
+    const inTime = isInner ? reply : beforeTimeLimit(reply, exchange, limit_ms, source.outlivesClient);
+    const completion = await inTime;
+    this.#pending = undefined;
+    const shaped = this.#stages.onReply(completion);
+    const whole = shapeReply(exchange, shaped instanceof Promise ? await shaped : shaped);
+    writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
+  }
+
+  /** Answers a request that needs no upstream. */
+  #answerItself(format: RequestAnswers): void {
+    const { exchange } = this;
+    const body = format.answerRequest(identityOf(exchange), () => this.#promptTokens());
+    writeJson(exchange, this.#sink, 200, body);
+  }
+
+  /** Tokens of the prompt: as the upstream has reported them, else estimated. */
+  #promptTokens(): number {
+    const { usage, request } = this.exchange;
+    return usage.prompt_tokens || estimatePrompt(request, this.#parts.newCounter?.());
+  }
+
+  #handOn(error: GatewayError): void {
+    this.exchange.end.handedOn(error.type);
+    this.#sink.destroy(error);
+  }
+}

@@ -1,0 +1,224 @@
+import { markEvent } from '../../telemetry/tracing.ts';
+import type { StreamRenderer } from '../dialects/define-dialect.ts';
+import type { Chunk } from '../exchange/canonical.ts';
+import { type GatewayError, refusal } from '../exchange/errors.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ChunkSink, StreamHandle } from '../exchange/stream.ts';
+import { keepAliveComment } from '../sse/encode.ts';
+import { Framing } from './framing.ts';
+import { headFault } from './reply-headers.ts';
+import { closing_patience_ms, type StreamLimits } from './reply-limits.ts';
+import type { ReplySink } from './reply-sink.ts';
+import { cutOff, untilRead } from './slow-client.ts';
+
+/** Pending characters above which text is written at once instead of at the end of the turn. */
+const max_pending_characters = 64 * 1024;
+
+/** Timers fire up to a millisecond early. */
+const timer_slack_ms = 2;
+
+/** Writes one stream: commit of the head, heartbeat, one write per batch, back-pressure. */
+export class StreamWriter implements ChunkSink {
+  committed = false;
+  readonly #exchange: Exchange;
+  readonly #response: ReplySink;
+  readonly #renderer: StreamRenderer;
+  readonly #limits: StreamLimits;
+  readonly #commitTimer: NodeJS.Timeout;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #closing: NodeJS.Timeout | undefined;
+  #pending = '';
+  /** When the last event or comment was written. */
+  #written_ms = 0;
+  /** True while the client has not read on. */
+  #isFull = false;
+  #stream: StreamHandle | undefined;
+  readonly #over = Promise.withResolvers<void>();
+  /** Settles `run` once the client has read on. */
+  #ending: (() => void) | undefined;
+  /** Set from the second write on, where possible. */
+  #framing: Framing | undefined;
+  #begun = false;
+
+  constructor(exchange: Exchange, response: ReplySink, renderer: StreamRenderer, limits: StreamLimits) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#renderer = renderer;
+    this.#limits = limits;
+    this.#commitTimer = setTimeout(() => this.#commitEarly(), limits.stream_commit_ms);
+  }
+
+  /** Starts `stream`. Resolves at its end or when the client leaves; rejects with its error. */
+  run(stream: StreamHandle): Promise<void> {
+    this.#stream = stream;
+    this.#exchange.onAbort(this.#aborted);
+    stream.resume();
+    return this.#over.promise;
+  }
+
+  chunk(chunk: Chunk): boolean {
+    if (!this.#exchange.client_gone) this.#take(this.#renderer.chunk(chunk));
+    return true;
+  }
+
+  flush(): boolean {
+    this.#write();
+    if (this.#exchange.client_gone) this.#over.resolve();
+    return !this.#isFull && !this.#exchange.client_gone;
+  }
+
+  end(): void {
+    this.#end(this.#over.resolve);
+  }
+
+  fail(fault: unknown): void {
+    this.#end(() => this.#over.reject(fault));
+  }
+
+  error(error: GatewayError): void {
+    this.#take(this.#orCut(() => this.#renderer.error(error)));
+    this.#write();
+  }
+
+  /** Sends the rest and the end of the stream, and waits until the system has taken it. */
+  async finish(): Promise<void> {
+    const response = this.#response;
+    const last = this.#pending + this.#orCut(() => this.#renderer.end());
+    this.#pending = '';
+    this.#exchange.end.replyEnded();
+    clearTimeout(this.#keepAlive);
+    if (response.destroyed) return;
+    const { slow_client_ms } = this.#limits;
+    const closing = this.#exchange.end_reason === 'shutdown';
+    const finished = untilRead(
+      this.#exchange,
+      response,
+      'finish',
+      closing ? Math.min(slow_client_ms, closing_patience_ms) : slow_client_ms,
+    );
+    if (this.#framing) this.#framing.end(last);
+    else response.end(last);
+    response.flush?.();
+    await finished;
+  }
+
+  close(): void {
+    clearTimeout(this.#commitTimer);
+    clearTimeout(this.#keepAlive);
+    clearTimeout(this.#closing);
+    this.#exchange.offAbort(this.#aborted);
+    this.#pending = '';
+  }
+
+  /** Ends after a slow client has read what was sent to it. */
+  #end(settle: () => void): void {
+    if (this.#isFull) this.#ending ??= settle;
+    else settle();
+  }
+
+  readonly #aborted = () => {
+    if (this.#exchange.client_gone) this.#over.resolve();
+    // The upstream's end comes at once, but a stage may be at work that never settles.
+    else this.#closing = setTimeout(() => this.fail(refusal('server_error')), closing_patience_ms);
+  };
+
+  #take(text: string): void {
+    if (!this.committed) this.#commit();
+    this.#pending += text;
+    if (this.#pending.length > max_pending_characters) this.#write();
+  }
+
+  #commit(): void {
+    clearTimeout(this.#commitTimer);
+    const exchange = this.#exchange;
+    const { destroyed } = this.#response;
+    if (!destroyed) this.#writeHead();
+    this.committed = true;
+    exchange.end.replied(200);
+    markEvent(exchange.span, 'commit');
+    exchange.replied_ms ??= exchange.clock.elapsed_ms();
+    if (destroyed) return;
+    const { keepalive_ms } = this.#limits;
+    if (keepalive_ms > 0) this.#keepAlive = setTimeout(this.#beat, keepalive_ms);
+    this.#written_ms = exchange.clock.elapsed_ms();
+  }
+
+  /** Throws for a header of a stage that cannot be sent: then nothing has been. */
+  #writeHead(): void {
+    try {
+      this.#response.writeHead(200, {
+        'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
+        // Compression and proxies would hold the stream back.
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        'x-request-id': this.#exchange.id,
+        ...this.#exchange.replyHeaders,
+      });
+    } catch (thrown) {
+      throw headFault(this.#exchange, thrown);
+    }
+  }
+
+  #commitEarly(): void {
+    if (!this.committed && !this.#exchange.client_gone) this.#writeHeartbeat();
+  }
+
+  /** Called by timers, where nothing else catches what a dialect throws. */
+  #writeHeartbeat(): void {
+    try {
+      this.#take(this.#renderer.heartbeat?.() ?? keepAliveComment);
+      this.#write();
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+
+  /** What `render` returns. If it throws, cuts the connection. */
+  #orCut(render: () => string): string {
+    try {
+      return render();
+    } catch (err) {
+      this.#exchange.log.error({ err }, 'the dialect failed to write the end of a stream');
+      this.#exchange.end.errorSent({ type: 'server_error' });
+      cutOff(this.#response);
+      return '';
+    }
+  }
+
+  /**
+   * Sends a heartbeat if nothing was written for long enough. Writes do not restart the timer, since they are the hot path: it checks the
+   * time of the last write when it fires.
+   */
+  readonly #beat = () => {
+    if (this.#exchange.client_gone) return;
+    const { keepalive_ms } = this.#limits;
+    const silent_ms = this.#exchange.clock.elapsed_ms() - this.#written_ms;
+    const due = silent_ms >= keepalive_ms - timer_slack_ms;
+    if (due && !this.#isFull) this.#writeHeartbeat();
+    this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);
+  };
+
+  #write(): void {
+    const text = this.#pending;
+    const response = this.#response;
+    if (text === '' || response.destroyed) return;
+    this.#pending = '';
+    this.#written_ms = this.#exchange.clock.elapsed_ms();
+    const keepsUp = this.#framing ? this.#framing.write(text) : response.write(text);
+    response.flush?.();
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#framing = Framing.of(response);
+    }
+    if (!keepsUp && !this.#isFull) void this.#untilDrained();
+  }
+
+  async #untilDrained(): Promise<void> {
+    this.#isFull = true;
+    await untilRead(this.#exchange, this.#response, 'drain', this.#limits.slow_client_ms);
+    this.#isFull = false;
+    if (this.#ending) this.#ending();
+    // Text that came meanwhile goes first.
+    else if (this.flush()) this.#stream?.resume();
+  }
+}

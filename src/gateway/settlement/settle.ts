@@ -1,0 +1,180 @@
+import { SpanStatusCode } from '@opentelemetry/api';
+import { storable } from '../../common/printable.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { epochOf } from '../../telemetry/tracing.ts';
+import type { AttemptRecord } from '../exchange/attempt-record.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { EndReason } from '../exchange/exchange-end.ts';
+import type { Outcome } from '../exchange/exchange-view.ts';
+import { originOf } from '../exchange/log-error.ts';
+import { withoutPrompt } from '../exchange/prompt-filter.ts';
+import { stageRecords } from '../exchange/stage-record.ts';
+import { costOf } from './cost.ts';
+import type { LedgerRow } from './ledger-entry.ts';
+import { isEstimated, ledgerRowOf } from './ledger-row.ts';
+import { lineShare } from './log-sample.ts';
+
+/**
+ * Settles an exchange: reports its usage and end to ledger, metrics and log. Called exactly once, from the `finally` that every
+ * exchange passes through. A fault in one of them is logged and keeps nothing from the others. `log_sample` is the share of successful
+ * exchanges that have a line in the log.
+ */
+export function settle(
+  exchange: Exchange,
+  metrics: Metrics,
+  ledger?: { record(row: LedgerRow): void },
+  log_sample = 1,
+): Outcome {
+  // Without a price the tokens are still worth a row.
+  const outcome = unlessFaulty(exchange, 'cost', () => outcomeOf(exchange)) ?? outcomeOf(exchange, '0');
+  // The row first: it is the bill.
+  unlessFaulty(exchange, 'ledger', () => {
+    const row = ledger && ledgerRowOf(exchange, outcome);
+    if (row) ledger.record(row);
+  });
+  unlessFaulty(exchange, 'metrics', () => measure(exchange, outcome, metrics));
+  logLine(exchange, outcome, log_sample);
+  return outcome;
+}
+
+/** What `run` returns; undefined if it throws, which is logged. */
+function unlessFaulty<T>(exchange: Exchange, part: string, run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (err) {
+    exchange.log.error({ err, part }, 'failed to finalize request');
+    return undefined;
+  }
+}
+
+function measure(exchange: Exchange, outcome: Outcome, metrics: Metrics): void {
+  metrics.settled(exchange, outcome);
+  const { received_ms, replied_ms } = exchange;
+  if (received_ms !== undefined && replied_ms !== undefined)
+    metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
+}
+
+/**
+ * Ends the exchange's span, after `onSettled` of its stages. It has failed if its status is a server error, or its reply broke off after
+ * another status. A refusal has its `error.type` and has not failed, nor has an exchange whose client left.
+ */
+export function endServerSpan({ span, trace_id, end, attempts, model, account }: Exchange): void {
+  if (trace_id === undefined) return;
+  const { status, reason, error_type, error_param } = end;
+  const isBroken = status < 400 && (error_type !== undefined || failures.has(reason));
+  const hasFailed = status >= 500 || isBroken;
+  if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setAttributes({
+    ...(status > 0 && { 'http.response.status_code': status }),
+    'error.type': error_type ?? (hasFailed ? errorTypeOf(status, reason) : undefined),
+    'sluice.end_reason': reason,
+    'sluice.error_param': error_param?.slice(0, max_text),
+    'sluice.attempts': attempts.length,
+    'sluice.model': model?.id,
+    'sluice.account': account?.id,
+  });
+  span.end(epochOf(performance.now()));
+}
+
+/** End reasons with which a reply breaks off by the fault of the gateway or its upstream. */
+const failures: ReadonlySet<EndReason> = new Set(['upstream_failed', 'internal_error', 'time_limit']);
+
+const errorTypeOf = (status: number, reason: EndReason): string => (status >= 500 ? String(status) : reason);
+
+/** Outcome of an exchange so far; its record, once it has ended. Throws only for a price that cannot be computed, if none is given. */
+export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchange)): Outcome {
+  const { account, model, requested_model, usage, first_token_ms, started_ms, end } = exchange;
+  return {
+    id: exchange.id,
+    endpoint: exchange.endpoint.name,
+    account: account?.id,
+    model: model?.id,
+    requested_model:
+      requested_model === model?.id ? undefined : requested_model && storable(requested_model, max_text),
+    end_reason: end.reason,
+    status: end.status,
+    error_type: end.error_type,
+    code: end.code,
+    error_message: messageOf(exchange),
+    error_param: end.error_param && storable(end.error_param, max_text),
+    limit: end.limit,
+    stream: exchange.hasRequest ? exchange.request.stream : undefined,
+    trace_id: exchange.trace_id,
+    usage,
+    cost_usd,
+    provider: exchange.provider,
+    attempts: exchange.attempts,
+    stages: stageRecords(exchange.stageTimelines),
+    timings: {
+      started_epoch_ms: exchange.started_epoch_ms,
+      duration_ms: exchange.clock.elapsed_ms() - started_ms,
+      first_token_ms: first_token_ms === undefined ? undefined : first_token_ms - started_ms,
+      upstream_wait_ms: exchange.upstream_wait_ms,
+    },
+  };
+}
+
+/** Characters of a text in the record. */
+const max_text = 300;
+
+/** What the client was told. Only what is said of its request can quote it, and the search for quotations takes time. */
+function messageOf(exchange: Exchange): string | undefined {
+  const { error_message, error_type, code } = exchange.end;
+  if (error_message === undefined) return undefined;
+  const mayQuote = error_type === 'invalid_request_error' || code === undefined;
+  const said = mayQuote ? withoutPrompt(exchange, error_message) : error_message;
+  return typeof said === 'string' ? storable(said, max_text) : undefined;
+}
+
+const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');
+
+function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {
+  const sample = exchange.isLogged('info') ? lineShare(outcome, log_sample) : 0;
+  if (sample === 0) return;
+  const { id: _, trace_id: __, stages: ___, timings, usage, attempts, ...facts } = outcome;
+  exchange.log.info(
+    {
+      ...facts,
+      ...originOf(exchange),
+      upstream_status: attempts.at(-1)?.status,
+      attempts: attempts.map(attemptFields),
+      duration_ms: Math.round(timings.duration_ms),
+      ttft_ms: rounded(timings.first_token_ms),
+      upstream_wait_ms: Math.round(timings.upstream_wait_ms),
+      prompt_tokens: usage.prompt_tokens,
+      completion_tokens: usage.completion_tokens,
+      cached_tokens: usage.cached_tokens,
+      cache_creation_tokens: usage.cache_creation_tokens,
+      reasoning_tokens: usage.completion_details?.reasoning_tokens,
+      estimated: isEstimated(usage),
+      ...(sample < 1 && { sample }),
+    },
+    `${exchange.method} ${exchange.path} ${outcome.status}`,
+  );
+}
+
+const rounded = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.round(ms);
+
+/** An attempt as the log has it: its fields as far as there is something to say, in whole milliseconds. */
+function attemptFields({
+  provider,
+  model,
+  status,
+  outcome,
+  kind,
+  error_message,
+  ...times
+}: AttemptRecord): object {
+  return {
+    provider,
+    model,
+    status,
+    outcome,
+    kind,
+    error_message,
+    wait_ms: times.wait_ms > 0 ? Math.round(times.wait_ms) : undefined,
+    ttft_ms: rounded(times.first_token_ms),
+    duration_ms: rounded(times.duration_ms),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { markEvent } from '../../telemetry/tracing.ts';
+import type { Chunk, Completion, Usage } from '../exchange/canonical.ts';
+import { GatewayError } from '../exchange/errors.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { shownUsage } from '../outbound/reply-shape.ts';
+import type { TokenCounter } from './token-estimator.ts';
+import { UsageMeter } from './usage-meter.ts';
+
+/** Counts an upstream's stream before any stage sees it, so that no stage or client option can avoid the count. */
+export class StreamMeter {
+  readonly #exchange: Exchange;
+  readonly #metrics: Metrics;
+  readonly #meter: UsageMeter;
+  #begun = false;
+  #ended = false;
+
+  constructor(exchange: Exchange, metrics: Metrics, newCounter?: () => TokenCounter) {
+    this.#exchange = exchange;
+    this.#metrics = metrics;
+    this.#meter = new UsageMeter(exchange, newCounter);
+    this.#meter.begin();
+  }
+
+  chunk(chunk: Chunk): void {
+    this.#begun = true;
+    this.#meter.chunk(chunk);
+    if (this.#exchange.first_token_ms === undefined && hasText(chunk)) {
+      this.#exchange.first_token_ms = this.#exchange.clock.elapsed_ms();
+      markEvent(this.#exchange.span, 'first_token');
+    }
+  }
+
+  /** Ends the count, with the stream or with its exchange; the first call counts. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#meter.end(this.#begun);
+    report(this.#exchange, this.#meter, this.#metrics);
+  }
+}
+
+/** Counts the upstream's whole reply and sets the usage that the client will see. */
+export async function meteredReply(
+  exchange: Exchange,
+  reply: Promise<Completion>,
+  metrics: Metrics,
+  newCounter?: () => TokenCounter,
+): Promise<Completion> {
+  const meter = new UsageMeter(exchange, newCounter);
+  try {
+    const completion = await reply;
+    meter.reply(completion);
+    // Before the reply is handed on, so that the client sees what is billed.
+    meter.end(true);
+    return { ...completion, usage: shownUsage(exchange) };
+  } catch (thrown) {
+    // An attempt that the gateway itself ended throws `server_error`.
+    meter.end(false, GatewayError.from(thrown).type !== 'server_error');
+    throw thrown;
+  } finally {
+    report(exchange, meter, metrics);
+  }
+}
+
+function report(exchange: Exchange, { error_ratio, impossible }: UsageMeter, metrics: Metrics): void {
+  if (error_ratio !== undefined) metrics.estimateChecked(exchange, error_ratio);
+  if (impossible) reportBounded(exchange, impossible, metrics);
+}
+
+/** Reports `told`, the provider's figures, for which the context window is billed. */
+export function reportBounded(exchange: Exchange, told: Usage, metrics: Metrics): void {
+  const { provider = '', model } = exchange;
+  metrics.routing.usageBounded(provider);
+  const { prompt_tokens, completion_tokens } = told;
+  exchange.log.warn(
+    { provider, model: model?.id, context_length: model?.context_length, prompt_tokens, completion_tokens },
+    'usage_bounded: the provider reported more tokens than fit the context window',
+  );
+}
+
+function hasText({ choices }: Chunk): boolean {
+  return choices.some(({ delta }) => delta.content || delta.reasoning || delta.tool_calls?.length);
+}

@@ -1,0 +1,254 @@
+import type { DeniedRetry } from '../../../telemetry/routing-metrics.ts';
+import { markEvent } from '../../../telemetry/tracing.ts';
+import type { Completion } from '../../exchange/canonical.ts';
+import { GatewayError, refusal } from '../../exchange/errors.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { withoutPrompt } from '../../exchange/prompt-filter.ts';
+import type { ChunkSource } from '../../exchange/stream.ts';
+import { metered } from '../../settlement/metered-stream.ts';
+import type { StreamMeter } from '../../settlement/stream-meter.ts';
+import type { AttemptPermit } from '../routing/attempt-permit.ts';
+import type { LoadBalancer } from '../routing/load-balancer.ts';
+import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
+import { Attempt } from './attempt.ts';
+import { causeOf, type Failure, isRetryable } from './attempt-failure.ts';
+import { AttemptStream } from './attempt-stream.ts';
+
+/** Chunks without content that may wait for the first with content, while a retry is possible. */
+const max_held = 16;
+
+/**
+ * The attempts of one exchange, one after another, until an upstream answers: after the first word of an answer there is no retry (protocol
+ * i6). Every attempt encodes the canonical request anew; one that failed is closed before the next begins.
+ */
+export class Attempts {
+  /** A whole reply is read to its end for the bill when its client leaves. */
+  readonly outlivesClient = true;
+  readonly #exchange: Exchange;
+  readonly #balancer: LoadBalancer;
+  readonly #setup: RouterSetup;
+  readonly #selector: UpstreamSelector;
+  readonly #made: Attempt[] = [];
+  #current: Attempt | undefined;
+  /** The error of the exchange if no attempt is answered. */
+  #error: GatewayError | undefined;
+  #ended = false;
+  /** Requests that were sent again because their connection was stale. */
+  #resends = 0;
+
+  constructor(exchange: Exchange, balancer: LoadBalancer, setup: RouterSetup) {
+    this.#exchange = exchange;
+    this.#balancer = balancer;
+    this.#setup = setup;
+    this.#selector = new UpstreamSelector(exchange, balancer, setup);
+    balancer.budget.deposit();
+  }
+
+  /** Resolves with the whole reply; rejects with a GatewayError. */
+  reply(): Promise<Completion> {
+    return this.#untilAnswered(attempt => attempt.reply());
+  }
+
+  /** The reply as a stream, counted by `meter`. No request is sent before the stream is resumed. */
+  stream(meter: StreamMeter): ChunkSource {
+    const held = this.#balancer.canRetry ? max_held : 0;
+    return metered({ pushInto: sink => new AttemptStream(sink, this, held) }, meter);
+  }
+
+  /** Makes attempts until one fills `stream`. */
+  begin(stream: AttemptStream): void {
+    this.#untilAnswered(attempt => attempt.fill(stream)).catch(error => stream.giveUp(error));
+  }
+
+  drained(): void {
+    this.#current?.drained();
+  }
+
+  /** True if no attempt runs and none will follow. */
+  get ended(): boolean {
+    return this.#ended || this.#current?.isOver === true;
+  }
+
+  /** Ends the running attempt and prevents further ones. */
+  cancel(): void {
+    this.#ended = true;
+    this.#selector.end();
+    this.#current?.cancel();
+  }
+
+  /** Closes the last attempt after the exchange has ended and its usage is known. */
+  settled(): void {
+    for (const attempt of this.#made) attempt.settled();
+  }
+
+  async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    let resent: Attempt | undefined;
+    while (true) {
+      const attempt = resent ?? this.#next();
+      // Usually a permit is there at once, and need not be awaited.
+      const begun = attempt instanceof Promise ? await attempt : attempt;
+      try {
+        return await this.#answerOf(begun, ask);
+      } catch (error) {
+        resent = this.#sendAgain(begun);
+        if (!resent && !this.#canRetry(begun, error)) throw this.#end(error, begun.failure);
+      }
+    }
+  }
+
+  #next(): Attempt | Promise<Attempt> {
+    const permit = this.#permit();
+    return permit instanceof Promise ? this.#whenFree(permit) : this.#begin(permit, 0);
+  }
+
+  /**
+   * Sends a request again whose kept connection was closed by the server as it came, once and on a new connection: nothing has failed but
+   * the connection, so neither the attempts nor the retry budget are used.
+   */
+  #sendAgain(stale: Attempt): Attempt | undefined {
+    const { failure, upstream, isResent } = stale;
+    if (failure?.kind !== 'stale_connection' || isResent || !this.#selector.isWanted) return undefined;
+    stale.superseded();
+    this.#resends++;
+    markEvent(this.#exchange.span, 'retry', { 'error.type': failure.kind });
+    const permit = this.#selector.acquire(upstream);
+    return this.#follow(new Attempt(this.#exchange, permit, this.#setup.metrics, 0, true));
+  }
+
+  async #whenFree(permit: Promise<AttemptPermit>): Promise<Attempt> {
+    const { clock } = this.#exchange;
+    const asked_ms = clock.elapsed_ms();
+    const free = await permit;
+    return this.#begin(free, clock.elapsed_ms() - asked_ms);
+  }
+
+  #answerOf<T>(attempt: Attempt, ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const { health } = attempt.upstream.provider;
+    const reply = ask(attempt);
+    return health && this.#balancer.canRetry ? health.during(reply, () => this.#failOver(attempt)) : reply;
+  }
+
+  /**
+   * Fails over when the health check of the upstream fails, since its server may hang until the client's time limit. Only if another
+   * upstream is free and nothing of the reply has arrived.
+   */
+  #failOver(attempt: Attempt): void {
+    if (this.#isLast || this.#balancer.budget.isSpent) return;
+    if (this.#selector.hasOther(attempt.upstream)) attempt.unhealthy();
+  }
+
+  #permit(): AttemptPermit | Promise<AttemptPermit> {
+    const found = this.#selector.next();
+    if (!(found instanceof Promise)) return found;
+    return found.catch(thrown => {
+      throw thrown instanceof NoUpstreamAvailable ? this.#end(this.#refusalOf(thrown)) : thrown;
+    });
+  }
+
+  #begin(permit: AttemptPermit, wait_ms: number): Attempt {
+    const attempt = new Attempt(this.#exchange, permit, this.#setup.metrics, wait_ms);
+    const failed = this.#made.findLast(({ failure }) => failure);
+    if (failed?.failure) {
+      const [from, to] = [failed.upstream.provider.name, permit.upstream.provider.name];
+      markEvent(this.#exchange.span, 'retry', { 'error.type': failed.failure.kind });
+      this.#balancer.budget.spend();
+      this.#setup.metrics.routing.failedOver(from, to, failed.failure.kind);
+      this.#log(failed.failure, from, to);
+    }
+    return this.#follow(attempt);
+  }
+
+  #follow(attempt: Attempt): Attempt {
+    this.#made.push(attempt);
+    this.#current = attempt;
+    // The permit arrived in the same turn as `cancel`.
+    if (this.#ended) attempt.cancel();
+    return attempt;
+  }
+
+  /** Whether as many attempts as are allowed have been made, without those on a stale connection. */
+  get #isLast(): boolean {
+    return this.#exchange.attempts.length - this.#resends >= this.#balancer.options.max_attempts;
+  }
+
+  /** Whether another attempt may follow this one, which has thrown `error`. */
+  #canRetry(attempt: Attempt, error: unknown): boolean {
+    const { failure, generated, upstream, sent } = attempt;
+    if (!this.#selector.isWanted || !GatewayError.is(error)) return false;
+    if (!this.#balancer.canRetry && !failure?.another_key) return false;
+    if (!sent) {
+      // The adapter cannot express this request; another one may.
+      if (error.status !== 400) return false;
+      this.#selector.unfit(upstream);
+    } else {
+      if (!failure || generated || !isRetryable(failure)) return false;
+      // A declined key is paused, so an upstream gets one attempt with each of its keys at most.
+      if (!failure.another_key) this.#selector.failed(upstream);
+      attempt.superseded();
+    }
+    this.#error = errorOf(this.#error, error);
+    this.#current = undefined;
+    if (this.#isLast) return this.#denied('attempts');
+    return failure && this.#balancer.budget.isSpent ? this.#denied('budget') : true;
+  }
+
+  #denied(reason: DeniedRetry): false {
+    this.#setup.metrics.routing.denied(this.#exchange.model?.id ?? '_other', reason);
+    return false;
+  }
+
+  #refusalOf({ why, usable_in_ms }: NoUpstreamAvailable): GatewayError {
+    const model = this.#exchange.model?.id ?? '_other';
+    if (this.#error) {
+      if (why !== 'left') this.#denied(why === 'time' ? 'time' : 'upstreams');
+      return this.#error;
+    }
+    if (why === 'left') return refusal('server_error');
+    this.#exchange.end.causedBy('refused');
+    if (why === 'full') {
+      this.#setup.metrics.routing.overflowed(model);
+      return refusal('server_error', {
+        cause: new Error('every upstream of the model is at its max_concurrent'),
+      });
+    }
+    const cause = new Error(
+      'no upstream of the model is usable: circuit breakers, Retry-After or health checks',
+    );
+    const seconds = Number.isFinite(usable_in_ms) ? Math.max(1, Math.ceil(usable_in_ms / 1000)) : 1;
+    return refusal('provider_unreachable', { cause, headers: { 'retry-after': String(seconds) } });
+  }
+
+  #end(error: unknown, failure?: Failure): unknown {
+    this.#ended = true;
+    if (failure) this.#exchange.end.causedBy(causeOf(failure));
+    return this.#error && GatewayError.is(error) ? errorOf(this.#error, error) : error;
+  }
+
+  #log({ kind, error }: Failure, from: string, to: string): void {
+    const { log, model, attempts } = this.#exchange;
+    const facts = {
+      provider: from,
+      next: to,
+      kind,
+      model: model?.id,
+      err: withoutPrompt(this.#exchange, error.cause),
+    };
+    // The line of the exchange has all attempts.
+    const outage = `retry ${from} ${kind} ${attempts.at(-1)?.status}`;
+    const { outages } = this.#setup;
+    if (kind === 'misconfigured')
+      outages.write(
+        outage,
+        log,
+        'error',
+        facts,
+        'provider misconfigured: address, key or model name not accepted, retrying elsewhere',
+      );
+    else outages.write(outage, log, 'warn', facts, 'attempt failed, retrying');
+  }
+}
+
+/** The later of two errors, unless it only says that one of several upstreams is misconfigured. */
+function errorOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {
+  return earlier && later.code === 'provider_misconfigured' ? earlier : later;
+}

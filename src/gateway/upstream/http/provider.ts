@@ -1,0 +1,315 @@
+import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import { Registry } from 'prom-client';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../../../common/clock.ts';
+import type { Log } from '../../../telemetry/log.ts';
+import { pluginMetrics } from '../../../telemetry/metric-factory.ts';
+import type { RoutingMetrics } from '../../../telemetry/routing-metrics.ts';
+import type { ChatRequest } from '../../exchange/canonical.ts';
+import type { ContentLimits } from '../../settlement/content-capture.ts';
+import {
+  type Adapter,
+  createAdapter,
+  type ProviderDefinition,
+  type Target,
+  type UpstreamRequest,
+} from '../adapter.ts';
+import { fitted } from '../attempt/fit-request.ts';
+import { checkedHeaders, guarded } from '../guarded-adapter.ts';
+import { finishLabel } from '../openai/finish-reason.ts';
+import { Bulkhead } from '../routing/bulkhead.ts';
+import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
+import { HealthCheck } from '../routing/health-check.ts';
+import { CertificateExpiry } from './certificate-expiry.ts';
+import { keysOf, watchKeyFile } from './key-file.ts';
+import { KeyPool, type ProviderKey } from './key-pool.ts';
+import type { ProviderConfig } from './provider-schema.ts';
+import { withoutCredentials } from './scrub.ts';
+import { UpstreamCall } from './upstream-call.ts';
+import { UpstreamConnection } from './upstream-connection.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Requests of more characters are not kept until the end of their reply. */
+const large_characters = 256 * 1024;
+
+/** Unknown finish reasons of one provider that are logged. */
+const max_unknown_finishes = 20;
+
+const noFields: ReadonlySet<never> = new Set();
+
+/** The parts of the gateway that a provider uses. */
+export interface ProviderSetup {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Registry of the adapters' metrics, which are not exported without it. */
+  readonly registry?: Registry;
+  /** How much of prompts and answers is recorded on the spans of attempts. */
+  readonly content: ContentLimits;
+  /** The provider in whose place this one is put: of the same server it keeps breaker, permits, health and the pauses of keys. */
+  readonly before?: Provider | undefined;
+}
+
+/** A configured upstream server: its adapter, connections, keys, limits and health. */
+export class Provider {
+  readonly name: string;
+  readonly adapter: Adapter;
+  readonly config: ProviderConfig;
+  readonly address: { readonly host: string; readonly port: number };
+  readonly keys: KeyPool;
+  readonly certificates: CertificateExpiry;
+  readonly content: ContentLimits;
+  /** Headers of every request beside the key. */
+  readonly ownHeaders: Headers;
+  readonly breaker: CircuitBreaker;
+  readonly bulkhead: Bulkhead;
+  /** Undefined unless configured. */
+  readonly health: HealthCheck | undefined;
+  readonly #log: Log;
+  readonly #pool: Pool;
+  /** Every request of it has a connection of its own. */
+  readonly #unkept: Pool;
+  readonly #basePath: string;
+  readonly #headers: Headers;
+  readonly #unwatchKeys: (() => void) | undefined;
+  readonly #given: readonly [definition: ProviderDefinition<unknown>, options: unknown];
+  readonly #unknownFinishes = new Set<string>();
+  #metrics: RoutingMetrics | undefined;
+  #unwatch: (() => void) | undefined;
+  #before: Provider | undefined;
+  #isRetired = false;
+
+  constructor(
+    name: string,
+    definition: ProviderDefinition<unknown>,
+    config: ProviderConfig,
+    options: unknown,
+    { clock, log, content, registry = new Registry(), before }: ProviderSetup,
+  ) {
+    const url = new URL(config.base_url);
+    this.name = name;
+    this.#given = [definition, options];
+    this.config = config;
+    this.content = content;
+    this.#log = log;
+    const created = createAdapter(definition, options, {
+      provider: name,
+      log: log.child({ provider: name }),
+      clock,
+      metrics: pluginMetrics(registry, definition.name),
+    });
+    this.adapter = guarded(definition.name, created, word => this.#finishedUnknown(word));
+    if (created.headers) checkedHeaders(`headers of the adapter ${definition.name}`, created.headers);
+    this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
+    this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
+    this.keys = new KeyPool(keysOf(config), key => lowerCased(headersOfKey(this.adapter, key)), clock);
+    this.#unwatchKeys = this.#watchKeys();
+    this.#headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      // A compressed stream would arrive in blocks instead of tokens.
+      'accept-encoding': 'identity',
+      'user-agent': 'sluice',
+      ...this.ownHeaders,
+    };
+    if (before?.name === name && before.config.base_url === config.base_url) this.#before = before;
+    this.certificates = this.#before?.certificates ?? new CertificateExpiry(clock);
+    const connections = {
+      // Every stream holds a connection, so a cap here would be a cap on streams.
+      connections: null,
+      pipelining: 1,
+      connect: this.certificates.watched(buildConnector({ timeout: config.connect_timeout_ms })),
+      headersTimeout: config.idle_timeout_ms,
+      bodyTimeout: config.idle_timeout_ms,
+      keepAliveTimeout: 4000,
+      factory: (origin: URL, options: object) => new UpstreamConnection(origin, options),
+    };
+    this.#pool = new Pool(url.origin, connections);
+    this.#unkept = new Pool(url.origin, connections);
+    this.bulkhead = this.#before?.bulkhead ?? new Bulkhead(config);
+    this.breaker = this.#before?.breaker ?? new CircuitBreaker(config.breaker, clock, this.#breakerBecame);
+    if (config.health_check)
+      this.health =
+        this.#before?.health ?? new HealthCheck(config.health_check, this.#get, this.#healthBecame);
+  }
+
+  /**
+   * Reports the provider's state to `metrics` and runs its health check, until it is retired or closed. From now on what it shares with the
+   * one before it has its own options.
+   */
+  watch(metrics: RoutingMetrics): void {
+    const before = this.#before;
+    this.#before = undefined;
+    before?.retire(this);
+    this.#metrics = metrics;
+    this.#unwatch = metrics.watch(this);
+    if (before) {
+      this.keys.inherit(before.keys);
+      this.bulkhead.configure(this.config);
+      this.breaker.configure(this.config.breaker, this.#breakerBecame);
+    }
+    const { health_check } = this.config;
+    if (!health_check || before?.health !== this.health) this.health?.start();
+    else this.health?.restart(health_check, this.#get, this.#healthBecame);
+  }
+
+  /** Whether `other` stands for the same server, whatever its other options. */
+  isSameServer(other: Provider): boolean {
+    return this.name === other.name && this.config.base_url === other.config.base_url;
+  }
+
+  /** Whether a provider that was created from these would be the same. */
+  isCreatedFrom(
+    definition: ProviderDefinition<unknown>,
+    config: ProviderConfig,
+    options: unknown,
+    content: ContentLimits,
+  ): boolean {
+    const own = [...this.#given, this.config, this.content];
+    return this.#given[0] === definition && isDeepStrictEqual(own.slice(1), [options, config, content]);
+  }
+
+  /** Reads the key file again, if there is one, without waiting for its next check. Keys that cannot be read stay as they were. */
+  readKeysAgain(): void {
+    if (this.config.api_key_file === undefined) return;
+    try {
+      this.keys.replace(keysOf(this.config));
+    } catch (fault) {
+      this.#keysUnread(fault);
+    }
+  }
+
+  /** Ends its watches and its health check, but for what `heir` has taken over; running attempts go on. */
+  retire(heir?: Provider): void {
+    if (this.#isRetired) return;
+    this.#isRetired = true;
+    this.#unwatchKeys?.();
+    this.#unwatch?.();
+    if (!this.health || this.health !== heir?.health) this.health?.close();
+  }
+
+  /** False while its health check fails. */
+  get healthy(): boolean {
+    return this.health?.healthy ?? true;
+  }
+
+  /** Encodes `request` in this server's format; `ignored` names what the format cannot express. */
+  encode(request: ChatRequest, target: Target): UpstreamRequest {
+    const fit = fitted(request, {
+      parameters: this.adapter.parameters,
+      drop: this.config.drop_parameters,
+      extra: target.extraParameters,
+      messages: {
+        fields: this.adapter.messageFields ?? noFields,
+        send_reasoning: this.config.send_reasoning,
+      },
+    });
+    const encoded = this.adapter.encode(fit.request, target);
+    if (fit.ignored.length === 0) return encoded;
+    return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };
+  }
+
+  /** `text` without this provider's keys and header values of at least 8 characters; shorter ones would be found in every text. */
+  redacted(text: string): string {
+    return [...this.keys.values, ...Object.values(this.config.headers)]
+      .filter(({ length }) => length >= 8)
+      .reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
+  }
+
+  /** Sends `body` to `path` below the base address, with `key`; on a connection of its own if it `isResent`. */
+  send(
+    path: string,
+    body: string,
+    headers: Headers,
+    key: ProviderKey | undefined,
+    isResent = false,
+  ): UpstreamCall {
+    const all: Record<string, string> = { ...this.#headers, ...key?.headers, ...headers };
+    const isLarge = body.length > large_characters;
+    if (isLarge) all['content-length'] = String(Buffer.byteLength(body));
+    const request: Dispatcher.DispatchOptions = {
+      method: 'POST',
+      path: this.#basePath + path,
+      headers: all,
+      body: isLarge ? sentOnce(body) : body,
+    };
+    return isResent ? this.#dispatch({ ...request, reset: true }, this.#unkept) : this.#dispatch(request);
+  }
+
+  /** Ends every connection, idle or not, and the health check. */
+  close(): Promise<void> {
+    // One that was never watched leaves what it shares to the one before it.
+    if (this.#before) this.#unwatchKeys?.();
+    else this.retire();
+    return Promise.all([this.#pool.destroy(), this.#unkept.destroy()]).then(() => {});
+  }
+
+  #watchKeys(): (() => void) | undefined {
+    const { api_key_file } = this.config;
+    if (api_key_file === undefined) return undefined;
+    return watchKeyFile(api_key_file, keys => this.keys.replace(keys), this.#keysUnread);
+  }
+
+  readonly #keysUnread = (err: unknown): void =>
+    this.#log.error({ err, provider: this.name }, 'failed to read the key file; the keys stay as they were');
+
+  /** Requests `path` from the server's root. */
+  readonly #get = (path: string): UpstreamCall => {
+    const headers = { 'user-agent': 'sluice', ...this.ownHeaders, ...this.keys.next()?.headers };
+    return this.#dispatch({ method: 'GET', path, headers });
+  };
+
+  #dispatch(options: Dispatcher.DispatchOptions, pool = this.#pool): UpstreamCall {
+    const call = new UpstreamCall();
+    try {
+      pool.dispatch(options, call);
+    } catch (cause) {
+      call.cancel(cause instanceof Error ? cause : new Error(String(cause)));
+    }
+    return call;
+  }
+
+  /** Counts a finish reason that the adapter does not know, and logs the first of each word. */
+  #finishedUnknown(word: string): void {
+    this.#metrics?.finishedUnknown(this.name, finishLabel(word));
+    if (this.#unknownFinishes.has(word) || this.#unknownFinishes.size >= max_unknown_finishes) return;
+    this.#unknownFinishes.add(word);
+    const facts = { provider: this.name, finish_reason: withoutCredentials(word) };
+    this.#log.warn(facts, 'unknown finish_reason, treated as stop');
+  }
+
+  readonly #breakerBecame = (state: BreakerState): void => {
+    this.#metrics?.breakerBecame(this.name, state);
+    const facts = { provider: this.name, breaker: state };
+    const seconds = Math.ceil(this.breaker.retry_in_ms / 1000);
+    if (state === 'open') this.#log.warn(facts, `circuit breaker opened, retrying in ${seconds} s`);
+    else if (state === 'closed') this.#log.info(facts, 'circuit breaker closed');
+  };
+
+  readonly #healthBecame = (healthy: boolean): void => {
+    const facts = { provider: this.name };
+    if (!healthy) return this.#log.warn(facts, 'health check failed, sending no requests to the provider');
+    this.#log.info(facts, 'health check passed, sending requests to the provider again');
+    this.breaker.retryNow();
+  };
+}
+
+/** A stream that does not keep the text: undici keeps the body of a request until the reply has ended. */
+function sentOnce(text: string): Readable {
+  let left: Buffer | null = Buffer.from(text);
+  return new Readable({
+    read() {
+      const bytes = left;
+      left = null;
+      this.push(bytes);
+    },
+  });
+}
+
+const headersOfKey = (adapter: Adapter, api_key: string): Headers =>
+  adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };
+
+const lowerCased = (headers: Headers): Headers =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,0 +1,68 @@
+import type { Json } from '../../../common/json-object.ts';
+import { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
+import type { ChatRequest } from '../../exchange/canonical.ts';
+import type { Adapter, Target } from '../adapter.ts';
+import type { MessageField } from '../attempt/fit-messages.ts';
+import { decodeOpenAiReply, encodeOpenAi } from './openai-format.ts';
+import type { OpenAiMessageForm } from './openai-messages.ts';
+import { OpenAiStreamDecoder, type OpenAiStreamOptions } from './openai-stream-decoder.ts';
+import { effortFields } from './reasoning-effort.ts';
+
+/** How one server differs from others that speak OpenAI's chat completions. */
+export interface OpenAiServer
+  extends OpenAiStreamOptions,
+    OpenAiMessageForm,
+    Partial<Pick<Adapter, 'headers' | 'decodeReply' | 'openStream' | 'errorStatus'>> {
+  /** `gen_ai.provider.name` on spans. */
+  readonly providerName: string;
+  /** Request fields of an effort level, for models that do not map it; without it, efforts are not sent. */
+  effort?(effort: string): Readonly<Json>;
+  /** Whether the server calls the cap of this model `max_completion_tokens`. */
+  usesCompletionCap?(model: string): boolean;
+  /** Fields added to the body of a request. */
+  fields?(request: ChatRequest, target: Target): Readonly<Json>;
+  /** Forwarded parameters of the interface that the server does not take; none without it. */
+  readonly unsupported?: readonly string[];
+  /** Parts of messages that the server takes beyond text and tool calls; reasoning and images without it. */
+  readonly messageFields?: ReadonlySet<MessageField>;
+  /** Asks for usage with every event of a stream, not only with the last. */
+  readonly runningUsage?: boolean;
+  /** Fields added to the body of a streamed request, beside those that ask for usage. */
+  readonly streamFields?: Readonly<Json>;
+}
+
+const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
+
+/** The adapter of a server that speaks OpenAI's chat completions. */
+export function openAiAdapter(server: OpenAiServer): Adapter {
+  const { providerName, headers, errorStatus, effort, runningUsage, streamFields, unsupported } = server;
+  // Servers ignore running usage unless final usage is requested as well.
+  const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
+  return {
+    providerName,
+    ...(unsupported && { parameters: parametersBut(unsupported) }),
+    messageFields: server.messageFields ?? openAiMessageFields,
+    ...(headers && { headers }),
+    ...(errorStatus && { errorStatus }),
+    encode(request, target) {
+      const body: Json = {
+        ...encodeOpenAi(request, target, server),
+        ...(effort && effortFields(request, target, effort)),
+        ...server.fields?.(request, target),
+        ...(request.stream && { stream_options, ...streamFields }),
+      };
+      // Here, because a stage may have set the cap as a parameter of its own.
+      if (body.max_tokens !== undefined && server.usesCompletionCap?.(target.model)) {
+        body.max_completion_tokens = body.max_tokens;
+        delete body.max_tokens;
+      }
+      return { path: '/chat/completions', body };
+    },
+    decodeReply: server.decodeReply ?? (body => decodeOpenAiReply(body, server)),
+    openStream: server.openStream ?? (() => new OpenAiStreamDecoder(server)),
+  };
+}
+
+/** The forwarded parameters without `names`. */
+const parametersBut = (names: readonly string[]): ReadonlySet<string> =>
+  new Set(Object.keys(forwardedParameters).filter(name => !names.includes(name)));

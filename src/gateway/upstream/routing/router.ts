@@ -1,0 +1,81 @@
+import type { Clock } from '../../../common/clock.ts';
+import type { Model } from '../../catalog/catalog.ts';
+import type { RoutingOptions } from '../../catalog/routing-schema.ts';
+import { refusal } from '../../exchange/errors.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { Attempts } from '../attempt/attempts.ts';
+import type { Provider } from '../http/provider.ts';
+import { LoadBalancer } from './load-balancer.ts';
+import type { RetryBudget } from './retry-budget.ts';
+import { Upstream } from './upstream.ts';
+import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
+
+/** The load balancer of every model; it goes on with what `before` knows of upstreams that stay. */
+export class Router {
+  readonly #balancers = new Map<string, LoadBalancer>();
+  readonly #setup: RouterSetup;
+
+  constructor(
+    { models, routing, server }: { models: readonly Model[]; routing: RoutingOptions; server: WaitLimits },
+    providers: readonly Provider[],
+    { clock, metrics, outages }: Pick<RouterSetup, 'metrics' | 'outages'> & { clock: Clock },
+    before?: Router,
+  ) {
+    this.#setup = { metrics, outages, limits: server };
+    const byName = new Map(providers.map(provider => [provider.name, provider]));
+    for (const model of models) {
+      const upstreams = upstreamsOf(model, byName, before?.upstreamsOf(model.id) ?? []);
+      if (upstreams.length === 0) continue;
+      const options = { ...routing, ...defined(model.routing) };
+      const budget = before ? before.#budgetOf(model.id, options) : undefined;
+      this.#balancers.set(model.id, new LoadBalancer(upstreams, options, clock, undefined, budget));
+    }
+  }
+
+  /** The upstreams of a model, first priority first; none for an unknown one. */
+  upstreamsOf(id: string): readonly Upstream[] {
+    return this.#balancers.get(id)?.upstreams ?? [];
+  }
+
+  /** The retry budget of a model, if it has these options. */
+  #budgetOf(id: string, { retry_ratio, min_retries_per_second }: RoutingOptions): RetryBudget | undefined {
+    const { options, budget } = this.#balancers.get(id) ?? {};
+    const isSame =
+      options?.retry_ratio === retry_ratio && options.min_retries_per_second === min_retries_per_second;
+    return isSame ? budget : undefined;
+  }
+
+  /** The attempts of `exchange`, at the providers of its model. */
+  attempts(exchange: Exchange): Attempts {
+    const balancer = this.#balancers.get(exchange.model?.id ?? '');
+    if (!balancer)
+      throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
+    return new Attempts(exchange, balancer, this.#setup);
+  }
+}
+
+function upstreamsOf(
+  model: Model,
+  providers: ReadonlyMap<string, Provider>,
+  before: readonly Upstream[],
+): Upstream[] {
+  return model.upstreams.flatMap(configured => {
+    const provider = providers.get(configured.provider);
+    if (!provider) return [];
+    const target = {
+      model: configured.model,
+      effortMap: model.effort_map,
+      extraParameters: provider.config.extra_parameters,
+      maxTokens: model.max_completion_tokens,
+      startsInReasoning: model.starts_in_reasoning === true,
+    };
+    const known = before.find(
+      one => one.target.model === target.model && one.provider.isSameServer(provider),
+    );
+    return [new Upstream(provider, target, configured, known)];
+  });
+}
+
+/** `routing` without undefined fields, which would override the settings for all models. */
+const defined = (routing: Model['routing']): Partial<RoutingOptions> =>
+  Object.fromEntries(Object.entries(routing).filter(([, value]) => value !== undefined));

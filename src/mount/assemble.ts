@@ -1,0 +1,271 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Registry } from 'prom-client';
+import { type Clock, systemClock } from '../common/clock.ts';
+import { createDialects } from '../config/built-in-dialects.ts';
+import { holdsLimits } from '../config/checks/check-access.ts';
+import type { Settings } from '../config/load.ts';
+import { stateSchema } from '../config/state-options.ts';
+import { ConfiguredAccounts } from '../gateway/accounts/accounts.ts';
+import { ApplicationAccounts } from '../gateway/accounts/application-accounts.ts';
+import { Catalog } from '../gateway/catalog/catalog.ts';
+import { Chain } from '../gateway/exchange/chain.ts';
+import type { Stage } from '../gateway/exchange/stage.ts';
+import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
+import { bufferLimits } from '../gateway/inbound/buffer-limits.ts';
+import { BufferedBytes } from '../gateway/inbound/buffered-bytes.ts';
+import { Routes } from '../gateway/inbound/routes.ts';
+import type { CacheStore } from '../gateway/limits/cache-store.ts';
+import type { StateStore } from '../gateway/limits/state-store.ts';
+import { Background } from '../gateway/settlement/background.ts';
+import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
+import { failureKinds } from '../gateway/upstream/attempt/attempt-failure.ts';
+import { Provider } from '../gateway/upstream/http/provider.ts';
+import { checkImageUpstreams } from '../gateway/upstream/routing/check-images.ts';
+import { Router } from '../gateway/upstream/routing/router.ts';
+import { type Log, registerLogMetrics } from '../telemetry/log.ts';
+import { adjustableLog, logOf } from '../telemetry/logger.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { RecordsMetrics } from '../telemetry/records-metrics.ts';
+import { ThrottledLog } from '../telemetry/throttled-log.ts';
+import { createStages } from './chain/create-stages.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { Passthrough } from './passthrough/passthrough.ts';
+import { type GatewayRecords, startGatewayRecords } from './records/gateway-records.ts';
+import type { OtherProcesses } from './server-status.ts';
+import { ChannelStateStore } from './state/channel-state-store.ts';
+import { openStateStore } from './state/open-state-store.ts';
+import { serveState } from './state/serve-state.ts';
+
+/** The parts of a gateway that live as long as it does, whatever its configuration becomes. */
+export interface LastingParts {
+  readonly terminal: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Counters and concurrency. */
+  readonly state: StateStore;
+  /** True if the state store is closed with this gateway. */
+  readonly ownsState: boolean;
+  /** Accounts, keys and the ledger. */
+  readonly records: GatewayRecords;
+  readonly background: Background;
+  /** Limits the memory of request bodies. */
+  readonly buffered: BufferedBytes;
+  /** Writes what is logged of outages of providers. */
+  readonly outages: ThrottledLog<string>;
+  /** What stages cache in memory, by their names. */
+  readonly caches: Map<string, CacheStore>;
+  /** Changes the level of the gateway's own log; that of the application's is its own matter. */
+  readonly setLogLevel: (level: Settings['log']['level']) => void;
+}
+
+/** The parts that are created from one configuration. */
+export interface ConfiguredParts {
+  readonly settings: Settings;
+  /** Accounts that the application names, if it does. */
+  readonly application: ApplicationAccounts | undefined;
+  readonly catalog: Catalog;
+  readonly routes: Routes;
+  readonly chain: Chain;
+  readonly providers: readonly Provider[];
+  readonly router: Router;
+  readonly passthrough: Passthrough;
+  /** Creates counters for upstreams that report no usage. */
+  readonly newCounter: () => TokenCounter;
+}
+
+/** The parts of one gateway as they are under one configuration. */
+export interface Parts extends LastingParts, ConfiguredParts {}
+
+/** Creates the parts that a configuration describes. Rejects if the records store cannot be used. */
+export async function assemble(
+  settings: Settings,
+  options: GatewayOptions,
+  others: OtherProcesses = {},
+): Promise<Parts> {
+  const clock = options.clock ?? systemClock;
+  const { level, format } = settings.log;
+  const own = options.log ? undefined : adjustableLog(level, format);
+  const log = own?.log ?? logOf(options.log, level, format);
+  const metrics = new Metrics((options.registry as Registry | undefined) ?? new Registry());
+  if (settings.metrics.account_label) metrics.countAccounts();
+  // A logger of the application may drop lines as well, which it knows alone.
+  if (!options.log) registerLogMetrics(metrics.registry);
+  const records = await startGatewayRecords({
+    settings: settings.records,
+    configured: new ConfiguredAccounts(settings.accounts),
+    clock,
+    log,
+    metrics: new RecordsMetrics(metrics.registry),
+    ...others,
+  });
+  const opened: Opened[] = [records];
+  try {
+    const state = stateOf(settings, options, others, { clock, log, metrics, records });
+    others.workers?.serve(channel => serveState(channel, state));
+    if (!options.state) opened.push(state);
+    const lasting: LastingParts = {
+      terminal: options.terminal ?? false,
+      clock,
+      log,
+      metrics,
+      state,
+      ownsState: options.state === undefined,
+      records,
+      background: new Background(settings.server, metrics),
+      buffered: new BufferedBytes(bufferLimits(settings.server), metrics.bodies),
+      outages: new ThrottledLog(clock),
+      caches: new Map(),
+      setLogLevel: own?.setLevel ?? (() => {}),
+    };
+    const parts = configuredParts(settings, options, lasting);
+    putInService(parts);
+    return parts;
+  } catch (thrown) {
+    await Promise.allSettled(opened.map(one => one.close()));
+    throw thrown;
+  }
+}
+
+/** What is closed again if a later part cannot be created. */
+type Opened = Pick<Parts['records'], 'close'>;
+
+function stateOf(
+  { stores }: Settings,
+  { state }: GatewayOptions,
+  { primary }: OtherProcesses,
+  { clock, log, metrics, records }: Pick<LastingParts, 'clock' | 'log' | 'metrics' | 'records'>,
+): StateStore {
+  if (state) return state;
+  if (primary && stores.state === 'memory') return new ChannelStateStore(primary, { clock, log });
+  const { registry } = metrics;
+  return openStateStore(stateSchema.parse(stores), { clock, log, registry, past: records.past });
+}
+
+/**
+ * Creates the parts of a configuration. Those of `before` that would be created alike are taken over as they are. Changes nothing of what
+ * serves; if one part cannot be created, closes the new ones and throws.
+ */
+export function configuredParts(
+  settings: Settings,
+  options: GatewayOptions,
+  lasting: LastingParts,
+  before?: ConfiguredParts,
+): Parts {
+  const opened: Provider[] = [];
+  try {
+    const { models, made } = settings;
+    const { metrics, background, clock, outages } = lasting;
+    const catalog =
+      before && isDeepStrictEqual(before.settings.models, models) ? before.catalog : new Catalog(models);
+    const application = applicationOf(settings, options, lasting, before);
+    const providers = providersOf(settings, lasting, before?.providers ?? [], opened);
+    const blind = [...checkImageUpstreams(models, providers)];
+    if (blind.length > 0) throw settings.mistake(blind);
+    const routes = new Routes(createDialects(settings.dialects, settings, { models }, made.dialect));
+    const stages = stagesOf(settings, lasting, { catalog, application }, before);
+    return {
+      ...lasting,
+      settings,
+      application,
+      catalog,
+      routes,
+      chain: new Chain(stages, metrics),
+      providers,
+      router: new Router(settings, providers, { clock, metrics, outages }, before?.router),
+      passthrough: new Passthrough(settings, providers, metrics, background),
+      newCounter: settings.newCounter,
+    };
+  } catch (thrown) {
+    for (const provider of opened) void provider.close();
+    throw thrown;
+  }
+}
+
+function applicationOf(
+  { plans, stages }: Settings,
+  { accountOf }: GatewayOptions,
+  { records: { accounts }, clock }: LastingParts,
+  before: ConfiguredParts | undefined,
+): ApplicationAccounts | undefined {
+  if (!accountOf) return undefined;
+  const setup = { accounts, plans, holdsLimits: holdsLimits(stages), clock };
+  const isSame =
+    before &&
+    isDeepStrictEqual(before.settings.plans, plans) &&
+    holdsLimits(before.settings.stages) === setup.holdsLimits;
+  return isSame ? before.application : new ApplicationAccounts(accountOf, setup, before?.application);
+}
+
+function providersOf(
+  settings: Settings,
+  { clock, log, metrics: { registry } }: LastingParts,
+  before: readonly Provider[],
+  opened: Provider[],
+): Provider[] {
+  const { tracing: content, made } = settings;
+  return settings.providers.map(({ name, definition, config, options }) => {
+    const known = before.find(provider => provider.name === name);
+    if (known?.isCreatedFrom(definition, config, options, content)) return known;
+    const setup = { clock, log, registry, content, before: known };
+    const create = () => new Provider(name, definition, config, options, setup);
+    const provider = made.adapter(name, create);
+    opened.push(provider);
+    return provider;
+  });
+}
+
+function stagesOf(
+  { stages, plans, made }: Settings,
+  { clock, log, metrics, state, records, caches }: LastingParts,
+  { catalog, application }: Pick<Parts, 'catalog' | 'application'>,
+  before: ConfiguredParts | undefined,
+): Stage[] {
+  const isAround =
+    before?.catalog === catalog &&
+    before.application === application &&
+    isDeepStrictEqual(before.settings.plans, plans);
+  const left = isAround
+    ? before.settings.stages.map((plan, at) => [plan, before.chain.stages[at]!] as const)
+    : [];
+  const kept = (plan: StagePlan) => {
+    const at = left.findIndex(([known]) => isAlike(known, plan));
+    return at === -1 ? undefined : left.splice(at, 1)[0]![1];
+  };
+  const { registry } = metrics;
+  const { accounts } = records;
+  const accountOf = application?.find;
+  const parts = { catalog, accounts, accountOf, plans, state, registry, log, clock, caches, kept };
+  return createStages(stages, parts, made.stage);
+}
+
+/** Whether two plans create the same stage. */
+const isAlike = (one: StagePlan, other: StagePlan): boolean =>
+  one.name === other.name && one.schema === other.schema && isDeepStrictEqual(one.options, other.options);
+
+/** Lets parts serve in the place of `before`: health checks, metrics, limits and accounts are those of their configuration from now on. */
+export function putInService(parts: Parts, before?: ConfiguredParts): void {
+  const { settings, metrics, records, providers, routes, background, buffered } = parts;
+  const names = new Set(providers.map(({ name }) => name));
+  for (const gone of before?.providers ?? []) if (!names.has(gone.name)) gone.retire();
+  for (const provider of providers) {
+    if (before?.providers.includes(provider)) provider.readKeysAgain();
+    else {
+      before?.providers.find(({ name }) => name === provider.name)?.retire(provider);
+      provider.watch(metrics.routing);
+    }
+    metrics.client.prepare(provider.name, provider.adapter.providerName, failureKinds);
+  }
+  const endpoints = [...routes.generating, ...(settings.passthrough.length > 0 ? ['passthrough'] : [])];
+  metrics.prepareRequests(
+    endpoints,
+    settings.models.map(({ id }) => id),
+  );
+  if (before) {
+    parts.setLogLevel(settings.log.level);
+    records.configure(settings.accounts);
+    background.configure(settings.server);
+    buffered.configure(bufferLimits(settings.server));
+  }
+  metrics.configLoaded(parts.clock.epoch_ms());
+}

@@ -1,0 +1,30 @@
+import type { Registry } from 'prom-client';
+import { z } from 'zod';
+import { aFunction, withMethods } from '../../common/methods.ts';
+import type { AccountOf } from '../../gateway/accounts/application-accounts.ts';
+import type { StateStore } from '../../gateway/limits/state-store.ts';
+import { faultOfLogger, type Logger } from '../../telemetry/logger.ts';
+
+/** Options that the application passes to chains and gateways in code. */
+export const surroundings = {
+  log: z
+    .custom<Logger>(value => faultOfLogger(value) === undefined, {
+      error: ({ input }) => faultOfLogger(input) ?? 'must be a logger',
+    })
+    .optional(),
+  registry: withMethods<Registry>('a Registry of prom-client', [
+    'registerMetric',
+    'getSingleMetric',
+    'getMetricsAsArray',
+    'metrics',
+  ]).optional(),
+  state: withMethods<StateStore>('a state store, such as openStateStore() or new MemoryStateStore() gives', [
+    'reserve',
+    'statuses',
+    'knownStatuses',
+    'close',
+  ]).optional(),
+  accountOf: aFunction<AccountOf>(
+    'it gets the request, and returns the id of an account, { id, plan, limits } or undefined',
+  ).optional(),
+};

@@ -1,0 +1,117 @@
+import type { RecordsSettings } from '../../../plugins/stores/records/records-options.ts';
+import type { RecordsStore } from '../../../plugins/stores/records/records-store.ts';
+import { isPostgres } from '../../../plugins/stores/records/records-target.ts';
+import { endedWithin } from '../../common/within.ts';
+import type {
+  AccountDirectory,
+  AccountsConfig,
+  ConfiguredAccounts,
+} from '../../gateway/accounts/accounts.ts';
+import { hashKey } from '../../gateway/accounts/hash-key.ts';
+import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
+import type { Surroundings } from '../../telemetry/surroundings.ts';
+import type { Channel } from '../workers/channel.ts';
+import type { Workers } from '../workers/workers.ts';
+import { serveDatabase } from './serve-database.ts';
+import { startLedger, startWorkerLedger } from './start-ledger.ts';
+import { startRecords } from './start-records.ts';
+import { StoredKeys } from './stored-keys.ts';
+
+/** How long closing the keys may take, and closing the store. */
+const close_ms = 5000;
+
+export interface GatewayRecordsSetup extends Surroundings {
+  readonly settings: RecordsSettings;
+  readonly configured: ConfiguredAccounts;
+  /** Of a worker: the process that keeps the ledger, and the records unless they are in Postgres. */
+  readonly primary?: Channel | undefined;
+  /** Of a primary: the processes that it keeps them for. */
+  readonly workers?: Workers | undefined;
+}
+
+/** The records as a gateway uses them: accounts of keys, and the ledger. */
+export type GatewayRecords = Awaited<ReturnType<typeof startGatewayRecords>>;
+
+/** Opens the store. Throws for a store that cannot be used; one that is down is retried. */
+export async function startGatewayRecords(setup: GatewayRecordsSetup) {
+  const { configured, settings, clock, log, primary, workers } = setup;
+  const isRemote = primary !== undefined && !isPostgres(settings.target);
+  const store = await startRecords(
+    isRemote ? { kind: 'channel', channel: primary } : settings.target,
+    clock,
+    log,
+  );
+  const { ledger, past, ...beside } = await (primary
+    ? startWorkerLedger(setup, primary)
+    : startLedger(setup, store)
+  ).catch(async thrown => {
+    await store.close();
+    throw thrown;
+  });
+  const keys = storedKeys(setup, store);
+  const accounts: AccountDirectory = {
+    find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
+    findById: id => configured.findById(id) ?? keys.findById(id),
+    // One of the configuration cannot be disabled.
+    isDisabled: id => keys.isDisabled(id) && configured.findById(id) === undefined,
+  };
+  keys.start();
+  primary?.handle('records.changed', () => void keys.refresh());
+  workers?.serve(channel => {
+    serveDatabase(channel, store.database);
+    channel.handle('ledger.take', rows => ledger.take(JSON.parse(rows as string) as readonly LedgerEntry[]));
+    channel.handle('records.changed', () => {
+      workers.notify('records.changed', undefined, channel);
+      void keys.refresh();
+    });
+  });
+  return {
+    store,
+    /** Keys and accounts of the configuration, and those of the store. */
+    accounts,
+    configured,
+    ledger,
+    /** Use of accounts before this process started; undefined where records are in memory, and in a worker. */
+    past,
+    /** Set while the store does not answer. */
+    get outage() {
+      return keys.outage;
+    },
+    /** Serves these accounts and keys of the configuration, in place of those before, from now on. */
+    configure: (given: AccountsConfig) => keys.configuredAnew(configured.replace(given)),
+    /** Applies changes made by this instance at once, in all its processes. */
+    refresh: () => {
+      primary?.notify('records.changed');
+      workers?.notify('records.changed');
+      return keys.refresh();
+    },
+    /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */
+    close: async () => {
+      const others = Promise.all([keys.close(), beside.close()]);
+      const [lost] = await Promise.all([ledger.close(), endedWithin(others, close_ms)]);
+      await endedWithin(store.close(), close_ms);
+      if (lost > 0)
+        throw new Error(
+          `${lost} ledger rows could not be written and are in the log, as ledger_row: sluice ledger import LOGFILE enters them`,
+        );
+    },
+  };
+}
+
+function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecordsSetup, store: RecordsStore) {
+  const { keys, accounts, changes } = store;
+  return new StoredKeys({
+    keys: {
+      lookUp: digests => metrics.timed('key_lookup', () => keys.lookUp(digests)),
+      used: times => metrics.timed('key_uses', () => keys.used(times)),
+    },
+    accounts: {
+      lookUp: ids => metrics.timed('account_lookup', () => accounts.lookUp(ids)),
+    },
+    changes: { since: since => metrics.timed('changes', () => changes.since(since)) },
+    configured: id => configured.findById(id),
+    key_cache_ttl_ms: settings.key_cache_ttl_ms,
+    clock,
+    log,
+  });
+}

@@ -1,0 +1,84 @@
+import type { RecordsSettings } from '../../../plugins/stores/records/records-options.ts';
+import { kept_in_memory, type RecordsStore } from '../../../plugins/stores/records/records-store.ts';
+import { warnOfSharedFiles } from '../../../plugins/stores/sqlite/private-file.ts';
+import { RecordsMetrics } from '../../telemetry/records-metrics.ts';
+import type { Surroundings } from '../../telemetry/surroundings.ts';
+import { checkQueueFile } from '../ledger/check-queue-file.ts';
+import { DiskQueue } from '../ledger/disk-queue.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { pastUsage } from '../ledger/past-usage.ts';
+import type { PastUseSource } from '../state/restored-state-store.ts';
+import type { Channel } from '../workers/channel.ts';
+import { storeFault } from './channel-database.ts';
+import { Retention } from './retention.ts';
+
+/** The ledger of a process, and what else it does for it. */
+export interface StartedLedger {
+  readonly ledger: Ledger;
+  /** Use of accounts before this process started; undefined where records are in memory, and in a worker. */
+  readonly past: PastUseSource | undefined;
+  /** Ends what runs beside the ledger. */
+  close(): Promise<void>;
+}
+
+/** In memory nothing else runs while a batch is added to the sums. */
+const inMemoryOptions = { batch_rows: 100 };
+/** A worker hands over soon: what it has not handed over is lost when it is killed. */
+const workerOptions = { flush_ms: 50, refusals_ms: 250 };
+
+/** The ledger of a process that writes it itself, and deletes what is too old. Throws for a queue file that cannot be used. */
+export async function startLedger(
+  { settings, ...surroundings }: Surroundings & { readonly settings: RecordsSettings },
+  store: RecordsStore,
+): Promise<StartedLedger> {
+  const { target, queue_path, queue_rows, retention: times } = settings;
+  const { clock, log, metrics } = surroundings;
+  const inMemory = target.kind === 'memory';
+  if (inMemory)
+    log.info(
+      `records are in memory and are lost on exit: issued keys, and the ledger of the last ${kept_in_memory} exchanges; set stores.records to keep them`,
+    );
+  else {
+    await checkQueueFile(queue_path, log);
+    warnOfSharedFiles(queue_path, log);
+  }
+  const disk = inMemory ? undefined : new DiskQueue(queue_path, queue_rows);
+  const options = inMemory ? inMemoryOptions : {};
+  const ledger = new Ledger({ records: store.ledger, disk, ...surroundings, options });
+  // In memory nothing else runs during a step.
+  const rows_per_step = inMemory ? 50 : 500;
+  const { pruning, months } = store;
+  const retention = new Retention({ pruning, months, times, rows_per_step, ...surroundings });
+  const usage: Pick<RecordsStore['usage'], 'budgets' | 'budgetsOfKeys'> = {
+    budgets: (ids, day) => metrics.timed('past_usage', () => store.usage.budgets(ids, day)),
+    budgetsOfKeys: (ids, day) => metrics.timed('past_usage', () => store.usage.budgetsOfKeys(ids, day)),
+  };
+  ledger.start();
+  void retention.start();
+  const past = inMemory ? undefined : pastUsage({ usage, disk, clock });
+  return { ledger, past, close: () => retention.close() };
+}
+
+/** The ledger of a worker, which hands everything over to the primary process. Rows wait here until it has taken them. */
+export async function startWorkerLedger(
+  surroundings: Surroundings,
+  primary: Channel,
+): Promise<StartedLedger> {
+  const insert = async (rows: readonly object[]): Promise<number> => {
+    await primary.request('ledger.take', JSON.stringify(rows)).catch(thrown => {
+      throw storeFault(thrown);
+    });
+    // The primary counts what is written.
+    return 0;
+  };
+  const metrics = new HandOverMetrics(surroundings.metrics.registry);
+  const setup = { ...surroundings, metrics, records: { insert }, disk: undefined, options: workerOptions };
+  return { ledger: new Ledger(setup), past: undefined, close: async () => {} };
+}
+
+/** Metrics of a ledger whose writes are those of another process. */
+class HandOverMetrics extends RecordsMetrics {
+  override timed<T>(_operation: string, ask: () => Promise<T>): Promise<T> {
+    return ask();
+  }
+}

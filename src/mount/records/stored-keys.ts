@@ -1,0 +1,198 @@
+import {
+  type AccountRecord,
+  type AccountRecords,
+  isAccountName,
+} from '../../../plugins/stores/records/account-records.ts';
+import type { ChangeFeed, Changes } from '../../../plugins/stores/records/change-feed.ts';
+import type { FoundKey, KeyRecords } from '../../../plugins/stores/records/key-records.ts';
+import type { Outage } from '../../common/outage.ts';
+import { type Account, type AccountDirectory, unusableAccount } from '../../gateway/accounts/accounts.ts';
+import { hashKey } from '../../gateway/accounts/hash-key.ts';
+import { isStoredKeyForm } from '../../gateway/accounts/key-secret.ts';
+import { refusal } from '../../gateway/exchange/errors.ts';
+import { type KeyLimits, keyLimitsSchema, limitOverridesSchema } from '../../gateway/limits/plan-limits.ts';
+import type { Surroundings } from '../../telemetry/surroundings.ts';
+import { CachedLookups } from './cached-lookups.ts';
+import { KeyUses } from './key-uses.ts';
+import { StoreSync } from './store-sync.ts';
+
+/** A key that may be used, once its account is enabled. */
+interface Known extends KnownAccount {
+  readonly account: Account & { readonly key_id: string };
+  readonly expires_ms: number;
+}
+
+interface KnownAccount {
+  readonly account: Account;
+  readonly isDisabled: boolean;
+}
+
+export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
+  readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
+  readonly accounts: Pick<AccountRecords, 'lookUp'>;
+  readonly changes: Pick<ChangeFeed, 'since'>;
+  /** The configured account with this id, which takes precedence over one of the store. */
+  readonly configured: (id: string) => Account | undefined;
+  /** Time for which known keys and accounts continue to work while the store is unavailable. */
+  readonly key_cache_ttl_ms: number;
+}
+
+/** Throws `permission_error` for an account that is disabled. */
+function enabled<A extends Account>({ account, isDisabled }: KnownAccount & { readonly account: A }): A {
+  if (isDisabled) throw refusal('account_disabled', { cause: `account '${account.id}' is disabled` });
+  return account;
+}
+
+/** Throws `configuration_error` for invalid limits: ignoring them would admit more than intended. */
+function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['stored']>): Account {
+  const checked = limitOverridesSchema.safeParse(limits);
+  if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
+  return { id, plan: plan ?? undefined, limits: checked.data };
+}
+
+/** The same of the limits of a key; undefined if it has none. */
+function keyLimits({ id, limits }: FoundKey): KeyLimits | undefined {
+  const checked = keyLimitsSchema.safeParse(limits);
+  if (!checked.success) throw unusableAccount(`the stored limits of key '${id}'`, checked.error);
+  return Object.keys(checked.data).length === 0 ? undefined : checked.data;
+}
+
+/**
+ * The keys and accounts of the records store. What was looked up is cached until the change feed, polled every two seconds, names it:
+ * revoked keys and changed plans reach every instance within that and one answer of the store. While the store is down, keys and accounts
+ * that are known go on working for `key_cache_ttl_ms`, and others are refused with `server_error`, never as unknown.
+ */
+export class StoredKeys implements AccountDirectory {
+  readonly #setup: StoredKeysSetup;
+  readonly #uses: KeyUses;
+  readonly #sync: StoreSync;
+  readonly #keys: CachedLookups<FoundKey, Known>;
+  readonly #accounts: CachedLookups<AccountRecord, KnownAccount>;
+  /** As of the last change that was polled. */
+  #disabled: ReadonlySet<string> = new Set();
+
+  constructor(setup: StoredKeysSetup) {
+    const { keys, accounts, changes, clock, log, key_cache_ttl_ms: ttl_ms } = setup;
+    this.#setup = setup;
+    this.#uses = new KeyUses(keys, log);
+    this.#sync = new StoreSync(changes, clock, log, (changed, disabled) => {
+      this.#forget(changed);
+      if (disabled) this.#disabled = new Set(disabled);
+    });
+    const age_ms = () => this.#sync.age_ms;
+    this.#keys = new CachedLookups({
+      lookUp: async digests => inOrder(digests, await keys.lookUp(digests), ({ digest }) => digest),
+      knownOf: (_, found) => this.#knownOf(found),
+      age_ms,
+      ttl_ms,
+      clock,
+    });
+    this.#accounts = new CachedLookups({
+      lookUp: async ids => inOrder(ids, await accounts.lookUp(ids), ({ id }) => id),
+      knownOf: (id, found) => ({
+        account: Object.freeze(storedAccount(id, found)),
+        isDisabled: found.disabled_ms !== null,
+      }),
+      age_ms,
+      ttl_ms,
+      clock,
+    });
+  }
+
+  /**
+   * Finds the account of a key, synchronously if it is cached. Rejects with `server_error` if it cannot be looked up. Throws
+   * `permission_error`, or rejects with it, if the account is disabled.
+   */
+  find(key: string, digest = hashKey(key)): Account | undefined | Promise<Account | undefined> {
+    if (!isStoredKeyForm(key)) return undefined;
+    const known = this.#keys.find(digest);
+    return known instanceof Promise ? known.then(found => this.#admitted(found)) : this.#admitted(known);
+  }
+
+  /** The same of an account by its id. */
+  findById(id: string): Account | undefined | Promise<Account | undefined> {
+    if (!isAccountName(id)) return undefined;
+    const known = this.#accounts.find(id);
+    return known instanceof Promise ? known.then(found => found && enabled(found)) : known && enabled(known);
+  }
+
+  /** Whether the store has an account of this id that is disabled, as far as it is known without asking. */
+  isDisabled(id: string): boolean {
+    return this.#disabled.has(id);
+  }
+
+  /** Set while the store is unavailable. */
+  get outage(): Outage | undefined {
+    return this.#sync.outage;
+  }
+
+  /** Starts polling for changes. */
+  start(): void {
+    this.#sync.start();
+  }
+
+  /** Applies changes of the store now instead of at the next poll. */
+  refresh(): Promise<void> {
+    return this.#sync.refresh();
+  }
+
+  /** Looks keys up again whose accounts the configuration had, or has now. */
+  configuredAnew(accounts: ReadonlySet<string>): void {
+    if (accounts.size === 0) return;
+    this.#keys.forget([], ({ account }) => accounts.has(account.id));
+    // Keys of accounts that have just come were unknown.
+    this.#keys.forgetUnknown();
+  }
+
+  /** Writes the last uses. */
+  async close(): Promise<void> {
+    this.#sync.stop();
+    await this.#uses.close();
+  }
+
+  #knownOf(found: FoundKey): Known | undefined {
+    const { id, account, expires_ms, revoked_ms, stored } = found;
+    if (revoked_ms !== null) return undefined;
+    const configured = this.#setup.configured(account);
+    const owner = configured ?? (stored && storedAccount(account, stored));
+    if (!owner) {
+      this.#setup.log.warn(
+        { key_id: id, account },
+        'a key is refused: its account is neither configured nor stored',
+      );
+      return undefined;
+    }
+    const key_limits = keyLimits(found);
+    return {
+      account: Object.freeze({ ...owner, key_id: id, ...(key_limits && { key_limits }) }),
+      isDisabled: !configured && stored?.disabled_ms != null,
+      expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
+    };
+  }
+
+  #admitted(known: Known | undefined): Account | undefined {
+    if (!known) return undefined;
+    const now_ms = this.#setup.clock.epoch_ms();
+    if (now_ms >= known.expires_ms) return undefined;
+    const account = enabled(known);
+    this.#uses.note(account.key_id, now_ms);
+    return account;
+  }
+
+  #forget(changes: Changes['of']): void {
+    if (changes === 'all') {
+      this.#keys.forget('all');
+      this.#accounts.forget('all');
+      return;
+    }
+    const changed = new Set(changes.accounts);
+    this.#keys.forget(changes.digests, ({ account }) => changed.has(account.id));
+    this.#accounts.forget(changes.accounts);
+  }
+}
+
+/** The records of `names`, in their order. */
+function inOrder<T>(names: readonly string[], found: readonly T[], nameOf: (record: T) => string) {
+  const byName = new Map(found.map(record => [nameOf(record), record]));
+  return names.map(name => byName.get(name));
+}

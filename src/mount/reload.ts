@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util';
+import { asObject, type Json } from '../common/json-object.ts';
+import type { Settings } from '../config/load.ts';
+
+/** What `gateway.reload` has done. */
+export interface Reloaded {
+  /** Sections of the configuration that are not as they were, such as `models`, in alphabetical order. */
+  readonly changed: readonly string[];
+  /** Options that have changed and keep their former value until a restart, such as `server.port`. */
+  readonly needsRestart: readonly string[];
+  /** Warnings about valid options that have no effect, as at the start. */
+  readonly warnings: readonly string[];
+}
+
+type Option = readonly [section: string, option: string];
+
+/**
+ * Options that are read at the start only: listeners, stores, and what every line and series has from the beginning. The public host is one
+ * of them, also with workers: new ones cannot listen at `0.0.0.0` while others still have the port at `127.0.0.1`.
+ */
+const fixed: readonly Option[] = [
+  ['admin', 'host'],
+  ['admin', 'port'],
+  ['admin', 'socket'],
+  ['admin', 'tls'],
+  ['log', 'format'],
+  ['metrics', 'account_label'],
+  ['server', 'host'],
+  ['server', 'reuse_port'],
+];
+
+/** Options of the public listener, which a rolling restart of workers applies. */
+const ofListener: readonly Option[] = [
+  ['server', 'port'],
+  ['server', 'tls'],
+];
+
+/** Options that a process keeps until its restart, by what it is: the only process of a sidecar or an application, or one of several. */
+const fixedIn = {
+  alone: [...fixed, ...ofListener, ['server', 'workers']],
+  primary: fixed,
+  worker: [...fixed, ...ofListener],
+} as const satisfies Record<string, readonly Option[]>;
+
+export type ProcessKind = keyof typeof fixedIn;
+
+/** Values of options that a process keeps until its restart, as they stand in the settings. */
+export type FixedValues = Json & Pick<Settings, 'records'>;
+
+const optionOf = (settings: Json, [section, option]: Option): unknown => asObject(settings[section])[option];
+
+/** The values that a worker begins with, whatever its configuration says. They can be sent to another process. */
+export function fixedValues(settings: Settings): FixedValues {
+  const { stores, records } = settings;
+  const values: Record<string, Json> = { stores };
+  for (const place of fixedIn.worker) {
+    const [section, option] = place;
+    values[section] = { ...values[section], [option]: optionOf(jsonOf(settings), place) };
+  }
+  return { ...values, records };
+}
+
+const jsonOf = (settings: Settings): Json => settings as unknown as Json;
+
+/** `next` with the `former` values of options that this process keeps until its restart, and the names of those that differ. */
+export function withFixed(
+  next: Settings,
+  former: FixedValues,
+  kind: ProcessKind,
+): { readonly settings: Settings; readonly needsRestart: readonly string[] } {
+  const needsRestart: string[] = [];
+  const sections: Record<string, Json> = {};
+  const names = Object.keys({ ...next.stores, ...asObject(former.stores) });
+  for (const place of [...fixedIn[kind], ...names.map(option => ['stores', option] as const)]) {
+    const [section, option] = place;
+    const value = optionOf(former, place);
+    if (isDeepStrictEqual(optionOf(jsonOf(next), place), value)) continue;
+    needsRestart.push(`${section}.${option}`);
+    const { [option]: _, ...others } = sections[section] ?? asObject(jsonOf(next)[section]);
+    sections[section] = value === undefined ? others : { ...others, [option]: value };
+  }
+  const settings = { ...next, ...sections, records: former.records } as unknown as Settings;
+  return { settings, needsRestart };
+}
+
+/** Parts of the settings that are no sections. */
+const derived = new Set(['records', 'isWritten', 'source', 'made', 'mistake', 'newCounter', 'warnings']);
+
+/** Names of the sections that differ. */
+export function changedSections(one: Settings, other: Settings): string[] {
+  const [before, after] = [one, other].map(comparable) as [Json, Json];
+  return Object.keys({ ...before, ...after })
+    .filter(name => !derived.has(name) && !isDeepStrictEqual(before[name], after[name]))
+    .sort();
+}
+
+/** The settings without what is new each time they are loaded. */
+const comparable = (settings: Settings): Json => ({
+  ...settings,
+  stages: settings.stages.map(({ name, options }) => [name, options]),
+});

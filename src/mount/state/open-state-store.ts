@@ -1,0 +1,79 @@
+import { createRequire } from 'node:module';
+import { Registry } from 'prom-client';
+import { z } from 'zod';
+import { RedisCache } from '../../../plugins/stores/redis/redis-cache.ts';
+import { RedisState } from '../../../plugins/stores/redis/redis-state.ts';
+import { type Clock, systemClock } from '../../common/clock.ts';
+import { ConfigError, issuesOf } from '../../common/config-error.ts';
+import { missingPackage } from '../../common/missing-package.ts';
+import { type StateOptions, stateOptions } from '../../config/state-options.ts';
+import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
+import type { StateStore } from '../../gateway/limits/state-store.ts';
+import { type Logger, logOf } from '../../telemetry/logger.ts';
+import { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import { ResilientStateStore } from './resilient-state-store.ts';
+import { type PastUseSource, RestoredStateStore } from './restored-state-store.ts';
+
+const packages = createRequire(import.meta.url);
+const schema = z.strictObject(stateOptions);
+
+/** Options that the application passes to a store. */
+export interface StateSurroundings {
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  readonly registry?: Registry;
+  /** Initial values of counters in memory. */
+  readonly past?: PastUseSource | undefined;
+}
+
+/**
+ * The store that `options` describe, as they stand under `stores`. Redis need not be there yet: it is looked for at first use, or by
+ * `started`. Throws a ConfigError when options are wrong, and for a Redis while the package `@redis/client` is not installed.
+ */
+export function openStateStore(options: StateOptions, surroundings: StateSurroundings = {}): StateStore {
+  const checked = schema.safeParse(options);
+  if (!checked.success) throw new ConfigError('openStateStore', issuesOf(checked.error, schema, options));
+  const config = checked.data;
+  const { clock = systemClock, registry = new Registry(), past } = surroundings;
+  const log = logOf(surroundings.log, 'warn');
+  if (config.state === 'memory') {
+    const own = new MemoryStateStore(clock);
+    return past ? new RestoredStateStore({ own, past, clock, log }) : own;
+  }
+  // What is loaded at first use cannot be refused any more then.
+  requirePackage('@redis/client');
+  const { state_lease_ms: lease_ms } = config;
+  const metrics = new StoreMetrics(registry);
+  const server = {
+    url: config.state,
+    key_prefix: config.state_key_prefix,
+    connect_timeout_ms: config.state_connect_timeout_ms,
+    timeout_ms: config.state_timeout_ms,
+    log,
+  };
+  return new ResilientStateStore(new RedisState({ ...server, lease_ms, clock }), {
+    policies: config.on_state_store_down,
+    min_instances: config.state_min_instances,
+    lease_ms,
+    cache: new RedisCache({ ...server, metrics }),
+    clock,
+    log,
+    metrics,
+  });
+}
+
+/** Throws where this package is installed and the other is not. In an application that is bundled into one file neither can be found. */
+function requirePackage(name: string): void {
+  try {
+    packages.resolve('sluice/package.json');
+  } catch {
+    return;
+  }
+  try {
+    packages.resolve(name);
+  } catch (cause) {
+    throw new ConfigError('openStateStore', [{ path: ['state'], message: missingPackage(name, cause) }], {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import { expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { liveFigures } from '../../../../plugins/dashboard/live-figures.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+
+const model = (id: string) => ({
+  endpoint: { name: 'chat.completions', public: false },
+  model: { id },
+  trace_id: undefined,
+});
+const end = (
+  error_type: string | undefined,
+  first_token_ms: number | undefined,
+  end_reason = 'completed',
+) => ({
+  end_reason,
+  status: 200,
+  error_type,
+  account: undefined,
+  provider: 'a',
+  usage: {
+    prompt_tokens: 7,
+    completion_tokens: 5,
+    cached_tokens: 3,
+    completion_details: { reasoning_tokens: 2 },
+    estimated: false,
+  },
+  cost_usd: '0',
+  timings: { duration_ms: 2000, first_token_ms },
+});
+
+it('sums the counters of all models, and counts no refusals and no errors of clients as failures', async () => {
+  const registry = new Registry();
+  const metrics = new Metrics(registry);
+  metrics.settled(model('a/one'), end(undefined, 90));
+  metrics.settled(model('a/two'), end(undefined, 100));
+  metrics.settled(model('a/one'), end('server_error', 200_000));
+  for (const id of ['a/one', 'a/two'])
+    metrics.settled(model(id), end('provider_error', undefined, 'upstream_failed'));
+  for (const type of ['rate_limit_error', 'invalid_request_error'])
+    metrics.settled(model('a/one'), end(type, undefined, 'refused'));
+  const { first_tokens, ...figures } = await liveFigures(registry);
+  expect(figures).toEqual({
+    requests: 7,
+    failures: 3,
+    tokens: 84,
+  });
+  const bounds_s = first_tokens.map(({ within_s }) => within_s);
+  expect([bounds_s.length, bounds_s[0], bounds_s.at(-1)]).toEqual([22, 0.001, null]);
+  expect(first_tokens.filter(({ within_s }) => within_s === 0.08 || within_s === 0.1)).toEqual([
+    { within_s: 0.08, count: 0 },
+    { within_s: 0.1, count: 2 },
+  ]);
+  expect(first_tokens.find(({ within_s }) => within_s === 120)?.count).toBe(2);
+  expect(first_tokens.at(-1)).toEqual({ within_s: null, count: 3 });
+});
+
+it('returns zeros where nothing was counted', async () => {
+  expect(await liveFigures(new Registry())).toEqual({
+    requests: 0,
+    failures: 0,
+    tokens: 0,
+    first_tokens: [],
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type PlacementOptions,
+  type PlacementSetting,
+  placementOf,
+} from '../../../../../plugins/dialects/responses/reasoning-placement.ts';
+
+const context = { path: '/v1/responses', headers: {}, account_id: undefined };
+const automatic: PlacementOptions = { reasoning_placement: 'auto' };
+
+describe('the place of reasoning in a response', () => {
+  it.each([
+    { input: 'Hello' },
+    { messages: [], instructions: 'Be brief.', metadata: {}, temperature: 1, max_output_tokens: 5 },
+    { reasoning_effort: 'high', reasoning_split: true, stream: true, stream_options: {} },
+    { include: null, store: null, tools: null, text: undefined },
+  ])('is the message for a request of the interface: %j', body => {
+    expect(placementOf(body, context, automatic)).toBe('message');
+  });
+
+  it.each([
+    { include: [] },
+    { store: false },
+    { reasoning: {} },
+    { text: {} },
+    { tools: [] },
+    { parallel_tool_calls: false },
+    { truncation: 'disabled' },
+    { prompt_cache_key: '' },
+  ])("is a summary for a request with a field of OpenAI's own: %j", body => {
+    expect(placementOf(body, context, automatic)).toBe('summary');
+  });
+
+  it("is that of the header, else the account's, else the configuration's", () => {
+    const of = (header: string | undefined, account_id: string | undefined, setting: PlacementSetting) =>
+      placementOf(
+        { tools: [] },
+        { ...context, headers: { 'x-reasoning-placement': header }, account_id },
+        {
+          reasoning_placement: setting,
+          reasoning_placement_by_account: { team: 'item', other: 'auto' },
+        },
+      );
+    expect(of('message', 'team', 'summary')).toBe('message');
+    expect(of(undefined, 'team', 'message')).toBe('item');
+    expect(of(undefined, 'other', 'message')).toBe('summary');
+    expect(of(undefined, 'unnamed', 'message')).toBe('message');
+    expect(of(undefined, 'toString', 'message')).toBe('message');
+    expect(of(undefined, undefined, 'item')).toBe('item');
+  });
+
+  it.each(['auto', '', 'Message', 'message, item'])('is not taken from a header of %j', header => {
+    const asked = { ...context, headers: { 'x-reasoning-placement': header } };
+    expect(() => placementOf({}, asked, automatic)).toThrow(
+      `x-reasoning-placement: must be one of: message, item, summary, not '${header}'`,
+    );
+  });
+});

@@ -1,0 +1,352 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Chunk } from '../../../../../src/gateway/exchange/canonical.ts';
+import { Chain } from '../../../../../src/gateway/exchange/chain.ts';
+import { fromGenerator } from '../../../../../src/gateway/exchange/from-generator.ts';
+import type { Stage } from '../../../../../src/gateway/exchange/stage.ts';
+import type {
+  ChunkSink,
+  StreamController,
+  StreamTransformer,
+} from '../../../../../src/gateway/exchange/stream.ts';
+import { chunkOf, collected, streamOf, transformed } from '../../../chunk-stream.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+
+const text = (content: string) => chunkOf({ content });
+const textsOf = (chunks: readonly Chunk[]) => chunks.map(({ choices }) => choices[0]!.delta.content);
+
+/** Holds every second chunk back until the next one comes. */
+const pairs = (): StreamTransformer => {
+  let held: Chunk | undefined;
+  return {
+    transform(chunk, controller) {
+      if (!held) {
+        held = chunk;
+        return;
+      }
+      controller.enqueue(held);
+      controller.enqueue(chunk);
+      held = undefined;
+    },
+    flush(controller) {
+      if (held) controller.enqueue(held);
+    },
+  };
+};
+const passing: StreamTransformer = { transform: (chunk, controller) => controller.enqueue(chunk) };
+
+/** A stream that a test pushes through these transformers, and what comes out of it. */
+function pushedThrough(...transformers: readonly StreamTransformer[]) {
+  const seen: unknown[] = [];
+  const told: string[] = [];
+  const client = { keepsUp: true };
+  let into!: ChunkSink;
+  const source = {
+    pushInto(sink: ChunkSink) {
+      into = sink;
+      return { resume: () => void told.push('resume'), stop: () => void told.push('stop') };
+    },
+  };
+  const stages = transformers.map(
+    (transformer, at): Stage => ({ name: `s${at}`, onStream: () => transformer }),
+  );
+  const run = new Chain(stages).enter(sampleExchange({ request: {} }));
+  const stream = run.onStream(source).pushInto({
+    chunk: chunk => seen.push(chunk.choices[0]!.delta.content) > 0,
+    flush: () => client.keepsUp,
+    end: () => void seen.push('end'),
+    fail: fault => void seen.push(fault),
+  });
+  stream.resume();
+  return { into, seen, told, client, stream };
+}
+
+describe('a stream through transformers', () => {
+  it('yields the result of each chunk, then what was held back', async () => {
+    const { chunks, fault } = await collected(transformed(streamOf(['a', 'b', 'c'].map(text)), pairs()));
+    expect(textsOf(chunks)).toEqual(['a', 'b', 'c']);
+    expect(fault).toBeUndefined();
+  });
+
+  it('passes on the same chunk where no transformer changes it', async () => {
+    const chunk = text('a');
+    expect((await collected(transformed(streamOf([chunk]), passing))).chunks[0]).toBe(chunk);
+  });
+
+  it('passes a chunk through synchronous transformers within one turn', () => {
+    const { into, seen } = pushedThrough(passing, pairs(), passing);
+    expect([into.chunk(text('a')), into.chunk(text('b')), into.flush()]).toEqual([true, true, true]);
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  it.each<[string, Partial<StreamTransformer>]>([
+    ['the start', { start: () => fail() }],
+    ['a chunk', { transform: () => fail() }],
+    ['a chunk asynchronously', { transform: async () => fail() }],
+    ['the end', { flush: () => fail() }],
+    ['the end asynchronously', { flush: async () => fail() }],
+  ])('fails with what a transformer throws at %s, and closes its source', async (_, faulty) => {
+    let closed = false;
+    async function* source() {
+      try {
+        yield text('a');
+      } finally {
+        closed = true;
+      }
+    }
+    const { fault } = await collected(transformed(source(), { ...passing, ...faulty }));
+    expect(fault).toEqual(new TypeError('bug'));
+    // Where it fails before its source is asked, there is nothing to close.
+    expect(closed).toBe(!faulty.start);
+  });
+
+  it('flushes the transformers above one that fails, and cancels those below', () => {
+    const calls: string[] = [];
+    const noting = (name: string): StreamTransformer => ({
+      ...passing,
+      flush: () => void calls.push(`${name} flushed`),
+      cancel: () => void calls.push(`${name} cancelled`),
+    });
+    const { into, seen, told } = pushedThrough(noting('above'), { transform: () => fail() }, noting('below'));
+    into.chunk(text('a'));
+    into.chunk(text('b'));
+    into.end();
+    expect(seen).toEqual([new TypeError('bug')]);
+    expect(calls).toEqual(['below cancelled', 'above flushed']);
+    expect(told).toEqual(['resume', 'stop']);
+  });
+
+  it('pauses the upstream while a transformer waits, and keeps the order', async () => {
+    const gates: (() => void)[] = [];
+    const waiting: StreamTransformer = {
+      async transform(chunk, controller) {
+        await new Promise<void>(open => gates.push(open));
+        controller.enqueue(chunk);
+      },
+    };
+    const { into, seen, told } = pushedThrough(passing, waiting, passing);
+    expect([into.chunk(text('a')), into.flush()]).toEqual([false, false]);
+    into.chunk(text('b'));
+    into.end();
+    expect(seen).toEqual([]);
+    gates.shift()!();
+    await turn();
+    expect(seen).toEqual(['a']);
+    expect(told).toEqual(['resume']);
+    gates.shift()!();
+    await turn();
+    expect(seen).toEqual(['a', 'b', 'end']);
+  });
+
+  it('resumes the upstream once the transformer and the client have caught up', async () => {
+    let open = () => {};
+    const waiting: StreamTransformer = { transform: () => new Promise(resolve => (open = resolve)) };
+    const { into, told, client, stream } = pushedThrough(waiting);
+    into.chunk(text('a'));
+    into.flush();
+    client.keepsUp = false;
+    open();
+    await turn();
+    expect(told).toEqual(['resume']);
+    client.keepsUp = true;
+    stream.resume();
+    expect(told).toEqual(['resume', 'resume']);
+  });
+
+  it('yields nothing after its client has left, and cancels each transformer once', () => {
+    let controller!: StreamController;
+    let cancelled = 0;
+    const late: StreamTransformer = {
+      start: given => void (controller = given),
+      ...passing,
+      cancel: () => void cancelled++,
+    };
+    const { into, seen, told, stream } = pushedThrough(late);
+    stream.stop();
+    stream.stop();
+    controller.enqueue(text('late'));
+    into.chunk(text('a'));
+    into.end();
+    expect([seen, cancelled, told[1]]).toEqual([[], 1, 'stop']);
+  });
+
+  it('gives a transformer that asks for `ready` first one chunk at a time, in order', async () => {
+    const log: string[] = [];
+    let atWork = 0;
+    const first: StreamTransformer = {
+      async transform(chunk, controller) {
+        log.push(`${textsOf([chunk])} ${++atWork}`);
+        await controller.ready();
+        await turn();
+        atWork--;
+        controller.enqueue(chunk);
+      },
+    };
+    const double: StreamTransformer = {
+      transform(chunk, controller) {
+        const [content] = textsOf([chunk]);
+        controller.enqueue(text(`${content}1`));
+        controller.enqueue(text(`${content}2`));
+      },
+    };
+    const left = ['a', 'b'].map(text);
+    // Gives what waits in the turn in which it is resumed, as chunks that came together.
+    const source = {
+      pushInto: (sink: ChunkSink) => ({
+        resume() {
+          const next = left.shift();
+          if (!next) return sink.end();
+          sink.chunk(next);
+          sink.flush();
+        },
+        stop() {},
+      }),
+    };
+    const chain = new Chain([
+      { name: 'first', onStream: () => first },
+      { name: 'double', onStream: () => double },
+    ]);
+    const run = chain.enter(sampleExchange({ request: {} }));
+    const chunks: Chunk[] = [];
+    await new Promise<void>((end, fail) => {
+      const flush = () => true;
+      run
+        .onStream(source)
+        .pushInto({ chunk: chunk => chunks.push(chunk) > 0, flush, end, fail })
+        .resume();
+    });
+    expect(textsOf(chunks)).toEqual(['a1', 'a2', 'b1', 'b2']);
+    expect(log).toEqual(['a1 1', 'a2 1', 'b1 1', 'b2 1']);
+  });
+
+  it('does not begin a transformer whose input has ended', async () => {
+    const told: string[] = [];
+    const broken: StreamTransformer = {
+      ...passing,
+      start() {
+        throw new Error('no start');
+      },
+    };
+    const behind: StreamTransformer = {
+      ...passing,
+      start: () => void told.push('start'),
+      flush: () => turn(),
+    };
+    const { seen } = pushedThrough(behind, broken);
+    await turn();
+    await turn();
+    expect(seen).toEqual([expect.objectContaining({ message: 'no start' })]);
+    expect(told).toEqual([]);
+  });
+
+  it('ends where a transformer ends it', () => {
+    const first: StreamTransformer = {
+      transform(chunk, controller) {
+        controller.enqueue(chunk);
+        controller.terminate();
+      },
+    };
+    const { into, seen, told } = pushedThrough(pairs(), first);
+    into.chunk(text('a'));
+    into.chunk(text('b'));
+    expect(seen).toEqual(['a', 'end']);
+    expect(told).toEqual(['resume', 'stop']);
+  });
+
+  it('yields the same with asynchronous transformers and generators, however chunks are grouped', async () => {
+    const kinds: Record<string, () => StreamTransformer> = {
+      pairs,
+      double: () => ({
+        transform(chunk, controller) {
+          controller.enqueue(chunk);
+          controller.enqueue(chunk);
+        },
+        flush: controller => controller.enqueue(text('more')),
+      }),
+    };
+    const later = (inner: StreamTransformer): StreamTransformer => ({
+      async transform(chunk, controller) {
+        await turn();
+        await inner.transform(chunk, controller);
+      },
+      async flush(controller) {
+        await turn();
+        await inner.flush?.(controller);
+      },
+    });
+    const generated = (inner: StreamTransformer): StreamTransformer =>
+      fromGenerator(async function* (chunks) {
+        const out: Chunk[] = [];
+        const controller = {
+          enqueue: (chunk: Chunk) => void out.push(chunk),
+          terminate() {},
+          ready: () => undefined,
+        };
+        for await (const chunk of chunks) {
+          await inner.transform(chunk, controller);
+          yield* out.splice(0);
+        }
+        await inner.flush?.(controller);
+        yield* out;
+      });
+    const manners = { sync: (inner: StreamTransformer) => inner, later, generated };
+    const stages = fc.array(
+      fc.tuple(fc.constantFrom(...Object.keys(kinds)), fc.constantFrom('sync', 'later', 'generated')),
+      { minLength: 1, maxLength: 3 },
+    );
+    const batches = fc.array(fc.array(fc.string({ minLength: 1, maxLength: 2 }), { maxLength: 4 }), {
+      maxLength: 4,
+    });
+    const play = async (
+      chosen: StreamTransformer[],
+      given: readonly (readonly string[])[],
+      fault?: Error,
+    ) => {
+      const { into, seen } = pushedThrough(...chosen);
+      for (const batch of given) {
+        for (const content of batch) into.chunk(text(content));
+        into.flush();
+        await turn();
+      }
+      if (fault) into.fail(fault);
+      else into.end();
+      while (seen.at(-1) !== (fault ?? 'end')) await turn();
+      return seen;
+    };
+    await fc.assert(
+      fc.asyncProperty(stages, batches, fc.boolean(), async (chosen, given, fails) => {
+        const fault = fails ? new Error('the upstream') : undefined;
+        const plain = await play(
+          chosen.map(([kind]) => kinds[kind]!()),
+          given,
+          fault,
+        );
+        const made = chosen.map(([kind, manner]) => manners[manner as keyof typeof manners](kinds[kind]!()));
+        expect(await play(made, given, fault)).toEqual(plain);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('a generator as a transformer', () => {
+  it('is not pulled while the client does not keep up', async () => {
+    let made = 0;
+    const endless = fromGenerator(async function* (chunks) {
+      for await (const chunk of chunks) for (; ; made++) yield chunk;
+    });
+    const { into, client, stream } = pushedThrough(endless);
+    await turn();
+    client.keepsUp = false;
+    into.chunk(text('a'));
+    await turn();
+    await turn();
+    expect(made).toBe(0);
+    stream.stop();
+  });
+});
+
+function fail(): never {
+  throw new TypeError('bug');
+}

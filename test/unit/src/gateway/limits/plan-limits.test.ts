@@ -1,0 +1,137 @@
+import { describe, expect, it } from '@jest/globals';
+import { issuesOf } from '../../../../../src/common/config-error.ts';
+import { limitNames } from '../../../../../src/gateway/limits/limit-table.ts';
+import {
+  AccountLimits,
+  limitOverridesSchema,
+  planSchema,
+} from '../../../../../src/gateway/limits/plan-limits.ts';
+
+const plan = planSchema.parse({
+  requests_per_minute: 15,
+  tokens_per_minute: 20_000,
+  usd_per_month: '5.25',
+  models: { 'a/large': { requests_per_minute: 3, concurrent_requests: 1 } },
+});
+
+const shown = (limits: AccountLimits, model?: string) =>
+  limits.of(model).limits.map(({ name, max, model }) => `${name} ${max}${model ? ` of ${model}` : ''}`);
+
+describe('the limits of an account', () => {
+  it('are those of its plan, and those of the model beside them', () => {
+    const limits = new AccountLimits(plan, undefined);
+    const overall = ['requests_per_minute 15', 'tokens_per_minute 20000', 'usd_per_month 5250000000'];
+    expect(shown(limits)).toEqual(overall);
+    expect(shown(limits, 'a/small')).toEqual(overall);
+    expect(shown(limits, 'a/large')).toEqual([
+      ...overall,
+      'requests_per_minute 3 of a/large',
+      'concurrent_requests 1 of a/large',
+    ]);
+  });
+
+  it('are hard where they are on money, unless they say otherwise', () => {
+    const hard = (limits: object) =>
+      new AccountLimits(planSchema.parse(limits), undefined).of(undefined).limits.map(each => each.hard);
+    expect(hard({ requests_per_minute: 1, tokens_per_minute: 1, usd_per_month: 5 })).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
+    expect(
+      hard({
+        tokens_per_minute: { limit: 1, hard: true },
+        tokens_per_day: { limit: 1 },
+        usd_per_month: { limit: '5', hard: false },
+      }),
+    ).toEqual([true, undefined, undefined]);
+    const own = limitOverridesSchema.parse({ usd_per_month: { limit: 7, hard: false } });
+    expect(new AccountLimits(plan, own).all).toContainEqual({ name: 'usd_per_month', max: 7_000_000_000 });
+  });
+
+  it.each([
+    [
+      'usd_per_month',
+      { limt: 5 },
+      'must be a number of dollars, or { limit: a number of dollars, hard: true or false }',
+    ],
+    ['usd_per_month', true, 'must be a number of dollars, not true'],
+    [
+      'tokens_per_day',
+      { limit: 5, hard: 'yes' },
+      'must be a number, or { limit: a number, hard: true or false }',
+    ],
+    ['tokens_per_day', { limit: 5, soft: true }, 'unknown name; accepted here: limit, hard'],
+    ['tokens_per_day', 'many', "must be a number, not 'many'"],
+    ['requests_per_minute', { limit: 5, hard: true }, 'must be a number, not an object'],
+  ])('accept no %s of %j', (name, rule, message) => {
+    const limits = { [name]: rule };
+    const { error } = planSchema.safeParse(limits);
+    expect(issuesOf(error!, planSchema, limits)).toMatchObject([{ message }]);
+  });
+
+  it('are replaced name by name by its own, and removed by null', () => {
+    const own = limitOverridesSchema.parse({
+      requests_per_minute: 100,
+      usd_per_month: null,
+      tokens_per_day: 7,
+      models: { 'a/large': { requests_per_minute: null }, 'a/other': { tokens_per_minute: 5 } },
+    });
+    const limits = new AccountLimits(plan, own);
+    const overall = ['requests_per_minute 100', 'tokens_per_minute 20000', 'tokens_per_day 7'];
+    expect(shown(limits)).toEqual(overall);
+    expect(shown(limits, 'a/large')).toEqual([...overall, 'concurrent_requests 1 of a/large']);
+    expect(shown(limits, 'a/other')).toEqual([...overall, 'tokens_per_minute 5 of a/other']);
+  });
+
+  it('are empty without a plan and own limits', () => {
+    expect(new AccountLimits(undefined, undefined).of('a/large')).toEqual({
+      limits: [],
+      beforeBody: [],
+      withRequest: [],
+      isHard: false,
+      countsTokens: false,
+      countsMoney: false,
+    });
+  });
+
+  it('report whether tokens and money have to be estimated', () => {
+    const of = (amounts: object) => new AccountLimits(planSchema.parse(amounts), undefined).of(undefined);
+    expect(of({ requests_per_minute: 1, concurrent_requests: 1 })).toMatchObject({
+      countsTokens: false,
+      countsMoney: false,
+    });
+    expect(of({ tokens_per_day: 1 })).toMatchObject({ countsTokens: true, countsMoney: false });
+    expect(of({ usd_per_month: 1 })).toMatchObject({ countsTokens: false, countsMoney: true });
+  });
+});
+
+describe('the amount of a limit', () => {
+  it.each(limitNames)('must be above 0 for %s', name => {
+    for (const amount of [0, -1, '0', '-1', 'many', Number.NaN, null])
+      expect(planSchema.safeParse({ [name]: amount }).success).toBe(false);
+    expect(planSchema.safeParse({ [name]: 1 }).success).toBe(true);
+  });
+
+  it.each([
+    [5, 5_000_000_000],
+    ['5', 5_000_000_000],
+    [0.1, 100_000_000],
+    ['0.000000001', 1],
+    [0.000000001, 1],
+    [0.1 + 0.2, undefined],
+    ['9007199.254740991', 9_007_199_254_740_991],
+    ['9007199.254740992', undefined],
+    ['0.0000000001', undefined],
+    ['1e3', undefined],
+    [1e30, undefined],
+    ['5.', undefined],
+    ['', undefined],
+    [' 5', undefined],
+  ])('is exact or rejected for money: %j', (dollars, nano) => {
+    const parsed = planSchema.safeParse({ usd_per_month: dollars });
+    expect(parsed.success).toBe(nano !== undefined);
+    if (parsed.success)
+      expect(new AccountLimits(parsed.data, undefined).of(undefined).limits[0]!.max).toBe(nano);
+  });
+});

@@ -1,0 +1,28 @@
+import { expect, it } from '@jest/globals';
+import { refusal } from '../../../../../src/gateway/exchange/errors.ts';
+import { writeError } from '../../../../../src/gateway/outbound/write-reply.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+import { FakeSink } from './sink.ts';
+
+const sent = (endpoint: Parameters<typeof sampleExchange>[0] & object) => {
+  const sink = new FakeSink();
+  writeError(sampleExchange(endpoint), sink.sink, refusal('invalid_api_key'));
+  return JSON.parse(sink.written) as unknown;
+};
+
+it('writes an error in the format of the endpoint before anything of the request has been read', () => {
+  const errorBody = ({ type, message }: Error & { type: string }) =>
+    JSON.stringify({ type: 'error', error: { type, message } });
+  const endpoint = { name: 'responses', public: false, errorBody } as const;
+  expect(sent({ start: { endpoint } })).toEqual({
+    type: 'error',
+    error: { type: 'authentication_error', message: 'Invalid API key.' },
+  });
+});
+
+it("writes an error in OpenAI's envelope where no dialect applies", () => {
+  const endpoint = { name: 'unknown', public: false } as const;
+  expect(sent({ start: { endpoint } })).toEqual({
+    error: { type: 'authentication_error', message: 'Invalid API key.' },
+  });
+});

@@ -1,0 +1,329 @@
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
+import type { ChatRequest, Chunk, Completion } from '../../../../../src/gateway/exchange/canonical.ts';
+import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
+import { refusal } from '../../../../../src/gateway/exchange/errors.ts';
+import { meteredReply } from '../../../../../src/gateway/settlement/stream-meter.ts';
+import { Metrics } from '../../../../../src/telemetry/metrics.ts';
+import { capturedLog } from '../../../../support/captured-log.ts';
+import { chunkOf, collected, meteredStream, streamOf } from '../../../chunk-stream.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
+
+const metrics = () => new Metrics(new Registry());
+/** Text of so many tokens, as they are estimated: short words, each one with the space beside it (up to 28 the rounding hides the rest). */
+const tokens = (count: number) => 'word '.repeat(count);
+const says = (count: number, usage?: Chunk['usage']): Chunk => ({
+  ...chunkOf({ content: tokens(count) }),
+  ...(usage && { usage }),
+});
+const tells = (prompt: number, completion: number, cached = 0): Chunk => ({
+  choices: [],
+  usage: usageOf(prompt, completion, cached),
+});
+/** One message of ten words: 10 tokens and four for its frame. */
+const prompt: Partial<ChatRequest> = { stream: true, messages: [{ role: 'user', content: tokens(10) }] };
+const prompt_tokens = 14;
+const continuous: Partial<ChatRequest> = { ...prompt, stream_options: { continuous_usage_stats: true } };
+
+/** The running completion tokens after each chunk, and the exchange at the end. */
+async function running(chunks: readonly Chunk[], request = prompt) {
+  const exchange = sampleExchange({ request });
+  const completions: number[] = [];
+  for await (const _ of meteredStream(exchange, streamOf(chunks), metrics()))
+    completions.push(exchange.usage.completion_tokens);
+  return { completions, usage: exchange.usage, exchange };
+}
+
+describe('the usage of a stream', () => {
+  it('is estimated while the upstream reports none', async () => {
+    const { completions, usage } = await running([says(3), says(2)]);
+    expect(completions).toEqual([3, 5]);
+    expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 5, cached_tokens: 0, estimated: true });
+  });
+
+  it('counts reasoning, text and tool calls alike', async () => {
+    const call = { index: 0, function: { name: 'word', arguments: ` ${tokens(2)}` } };
+    const { completions } = await running([
+      chunkOf({ reasoning: tokens(3) }),
+      chunkOf({ content: tokens(1) }),
+      chunkOf({ tool_calls: [call] }),
+      chunkOf({}, 'tool_calls'),
+    ]);
+    expect(completions).toEqual([3, 4, 7, 7]);
+  });
+
+  it('prefers the running usage of the upstream to estimates', async () => {
+    const { completions, usage } = await running([says(3, usageOf(9, 1)), says(3, usageOf(9, 2, 4))]);
+    expect(completions).toEqual([1, 2]);
+    expect(usage).toMatchObject({
+      prompt_tokens: 9,
+      completion_tokens: 2,
+      cached_tokens: 4,
+      estimated: false,
+    });
+  });
+
+  it('adds estimates to the last usage of the upstream', async () => {
+    const { completions, usage } = await running([says(3), says(1, usageOf(9, 20)), says(2), says(2)]);
+    expect(completions).toEqual([3, 20, 22, 24]);
+    expect(usage.estimated).toBe(true);
+  });
+
+  it('is replaced by the final usage, higher or lower', async () => {
+    for (const final of [2, 50]) {
+      const { usage } = await running([says(10), tells(9, final, 4)]);
+      expect(usage).toMatchObject({
+        prompt_tokens: 9,
+        completion_tokens: final,
+        cached_tokens: 4,
+        estimated: false,
+      });
+    }
+  });
+
+  it('is never estimated above max_tokens per choice', async () => {
+    expect((await running([says(3), says(30)], { ...prompt, max_tokens: 8 })).completions).toEqual([3, 8]);
+    expect((await running([says(30)], { ...prompt, max_tokens: 8, n: 2 })).completions).toEqual([16]);
+    expect((await running([says(30), tells(9, 12)], { ...prompt, max_tokens: 8 })).completions).toEqual([
+      8, 12,
+    ]);
+  });
+
+  it('includes the prompt from the start where running usage was requested', async () => {
+    for (const [request, expected] of [
+      [continuous, prompt_tokens],
+      [prompt, 0],
+    ] as const) {
+      const exchange = sampleExchange({ request });
+      const stream = meteredStream(exchange, streamOf([chunkOf({ role: 'assistant' })]), metrics());
+      await stream.next();
+      expect(exchange.usage.prompt_tokens).toBe(expected);
+      await stream.return();
+      expect(exchange.usage.prompt_tokens).toBe(prompt_tokens);
+    }
+  });
+
+  it('has the time of the first text, which is not that of the role', async () => {
+    let now_ms = 5;
+    const clock = { epoch_ms: () => 0, elapsed_ms: () => now_ms };
+    const exchange = sampleExchange({ request: prompt, start: { clock } });
+    const given = [
+      chunkOf({ role: 'assistant', content: '' }),
+      chunkOf({ reasoning: 'a' }),
+      chunkOf({ content: 'b' }),
+    ];
+    for await (const _ of meteredStream(exchange, streamOf(given), metrics())) now_ms += 10;
+    expect(exchange.first_token_ms).toBe(15);
+  });
+});
+
+describe('usage of an upstream that cannot be', () => {
+  const model = { context_length: 1000 };
+  const registry = new Registry();
+  const counting = new Metrics(registry);
+  const { log, lines } = capturedLog();
+  const asked = (request: Partial<ChatRequest>, chosen: Partial<Model> | null = model) => {
+    const exchange = sampleExchange({ request, ...(chosen && { model: chosen }), start: { log } });
+    exchange.beginAttempt({ provider: 'gpu' });
+    return exchange;
+  };
+  const counted = async () =>
+    (await registry.getSingleMetric('sluice_usage_bounded_total')!.get()).values.map(({ value }) => value);
+  const huge = usageOf(1e12, 1e12, 1e12, { reasoning_tokens: 1e12 }, 1e12);
+
+  it('is billed as the window of the prompt and of each choice, which is logged and counted once', async () => {
+    const exchange = asked({ ...continuous, n: 2 });
+    const chunks = [says(1, huge), says(1, huge), { choices: [], usage: huge }];
+    await collected(meteredStream(exchange, streamOf(chunks), counting));
+    const bounded = { prompt_tokens: 1000, completion_tokens: 2000, cached_tokens: 1000 };
+    expect(exchange.usage).toMatchObject({ ...bounded, completion_details: { reasoning_tokens: 2000 } });
+    expect(exchange.usage.cache_creation_tokens).toBe(0);
+    expect(await counted()).toEqual([1]);
+    expect(lines).toMatchObject([
+      {
+        msg: expect.stringMatching(/^usage_bounded/),
+        provider: 'gpu',
+        context_length: 1000,
+        prompt_tokens: 1e12,
+      },
+    ]);
+  });
+
+  it('is bounded in a whole reply as its client is shown it', async () => {
+    const exchange = asked({ stream: false });
+    const choices: Completion['choices'] = [
+      { index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' },
+    ];
+    const shown = await meteredReply(exchange, Promise.resolve({ choices, usage: huge }), counting);
+    expect(shown.usage).toMatchObject({ prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 });
+    expect(await counted()).toEqual([2]);
+  });
+
+  it('is bounded by the largest window known for a model outside the catalog', async () => {
+    const exchange = asked(prompt, null);
+    await collected(meteredStream(exchange, streamOf([{ choices: [], usage: huge }]), counting));
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 1e7, completion_tokens: 1e7 });
+  });
+
+  it.each([
+    ['nothing at all', tells(0, 0), prompt_tokens],
+    ['a prompt alone', tells(9, 0, 4), 9],
+  ])('is estimated where text came with a usage of %s', async (_, told, expected) => {
+    for (const chunks of [[says(5), told], [{ ...says(5), usage: told.usage! }]]) {
+      const exchange = asked(prompt);
+      await collected(meteredStream(exchange, streamOf(chunks), metrics()));
+      expect(exchange.usage).toMatchObject({
+        prompt_tokens: expected,
+        completion_tokens: 5,
+        estimated: true,
+      });
+    }
+    const message = { role: 'assistant' as const, content: tokens(5) };
+    const reply: Completion = {
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+      usage: told.usage!,
+    };
+    const { usage } = await meteredReply(
+      asked({ ...prompt, stream: false }),
+      Promise.resolve(reply),
+      metrics(),
+    );
+    expect(usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 5 });
+  });
+
+  it('is believed where it counts a prompt and no text came', async () => {
+    const exchange = asked(prompt);
+    await collected(meteredStream(exchange, streamOf([chunkOf({}), tells(9, 0)]), metrics()));
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 0, estimated: false });
+  });
+});
+
+describe('an exchange that ends early', () => {
+  const broken = new Error('reset');
+
+  it('is billed for what had come when the upstream broke off', async () => {
+    const exchange = sampleExchange({ request: prompt });
+    const { fault } = await collected(meteredStream(exchange, streamOf([says(3)], broken), metrics()));
+    expect(fault).toBe(broken);
+    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
+  });
+
+  it('is billed for what had come when the client left, and closes the upstream', async () => {
+    let closed = false;
+    async function* upstream() {
+      try {
+        yield says(3);
+        yield says(3);
+      } finally {
+        closed = true;
+      }
+    }
+    const exchange = sampleExchange({ request: prompt });
+    for await (const _ of meteredStream(exchange, upstream(), metrics())) break;
+    expect(closed).toBe(true);
+    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
+  });
+
+  it('costs nothing when the upstream failed before its reply', async () => {
+    const exchange = sampleExchange({ request: continuous });
+    exchange.beginAttempt();
+    await collected(meteredStream(exchange, streamOf([], broken), metrics()));
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
+  });
+
+  it('is billed for the prompt when the client left while the upstream worked on it', async () => {
+    const exchange = sampleExchange({ request: prompt });
+    exchange.beginAttempt();
+    exchange.end.clientLeft();
+    await collected(meteredStream(exchange, streamOf([], broken), metrics()));
+    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 0, estimated: true });
+  });
+});
+
+describe('a whole reply', () => {
+  const reply = (content: string, usage?: Completion['usage']): Completion => ({
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    ...(usage && { usage }),
+  });
+  const settled = async (given: Promise<Completion>, request = prompt) => {
+    const exchange = sampleExchange({ request });
+    const shown = await meteredReply(exchange, given, metrics()).catch(() => undefined);
+    return { shown: shown?.usage, usage: exchange.usage };
+  };
+
+  it('has the usage of the upstream with its breakdown', async () => {
+    const usage = usageOf(9, 7, 4, { reasoning_tokens: 5 });
+    expect(await settled(Promise.resolve(reply('Yes.', usage)))).toMatchObject({
+      shown: usage,
+      usage: { estimated: false },
+    });
+  });
+
+  it('has estimated usage where the upstream reports none, and is billed by it', async () => {
+    const { shown, usage } = await settled(Promise.resolve(reply(tokens(20))), { ...prompt, max_tokens: 8 });
+    expect(shown).toEqual(usageOf(prompt_tokens, 8));
+    expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 8, estimated: true });
+  });
+
+  it.each([
+    [
+      'costs its prompt where the gateway gave it up after its client had left',
+      'server_error',
+      prompt_tokens,
+    ],
+    ['costs nothing where the upstream failed, after its client had left', 'provider_unreachable', 0],
+  ] as const)('%s', async (_, code, expected) => {
+    const exchange = sampleExchange({ request: prompt });
+    exchange.beginAttempt();
+    exchange.end.clientLeft();
+    const failing = meteredReply(exchange, Promise.reject(refusal(code)), metrics());
+    await expect(failing).rejects.toThrow();
+    expect(exchange.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 0, estimated: true });
+  });
+
+  it('costs nothing when it failed', async () => {
+    expect(await settled(Promise.reject(new Error('reset')))).toMatchObject({
+      shown: undefined,
+      usage: { prompt_tokens: 0, completion_tokens: 0 },
+    });
+  });
+});
+
+describe('the error of estimates', () => {
+  it('is measured where the upstream reports usage at the end', async () => {
+    const registry = new Registry();
+    const counting = new Metrics(registry);
+    const exchange = sampleExchange({ request: prompt, model: {} });
+    await collected(meteredStream(exchange, streamOf([says(9), tells(9, 10)]), counting));
+    const told = sampleExchange({ request: prompt, model: {} });
+    await collected(meteredStream(told, streamOf([says(9, usageOf(9, 10)), tells(9, 10)]), counting));
+    const lines = (await registry.getSingleMetricAsString('sluice_usage_estimate_error_ratio')).split('\n');
+    const series = `sluice_usage_estimate_error_ratio_%s{gen_ai_request_model="${exchange.model!.id}"}`;
+    expect(lines).toContain(`${series.replace('%s', 'count')} 1`);
+    expect(lines).toContain(`${series.replace('%s', 'sum')} 0.9`);
+  });
+});
+
+describe('an upstream that starts another choice with every chunk', () => {
+  it('has each choice counted, at the same cost however many there are', async () => {
+    const exchange = sampleExchange({ request: prompt });
+    let looks = 0;
+    const newCounter = () => {
+      let counted = 0;
+      return {
+        add: () => void counted++,
+        get tokens() {
+          looks++;
+          return counted;
+        },
+      };
+    };
+    const chunks = Array.from({ length: 1000 }, (_, index) => ({
+      choices: [{ index, delta: { content: 'word' }, finish_reason: null }],
+    }));
+    for await (const _ of meteredStream(exchange, streamOf(chunks), metrics(), newCounter));
+    expect(exchange.usage.completion_tokens).toBe(1000);
+    expect(looks).toBeLessThan(5 * chunks.length);
+  });
+});

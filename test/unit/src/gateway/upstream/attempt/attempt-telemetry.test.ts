@@ -1,0 +1,239 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { Registry } from 'prom-client';
+import { AttemptTelemetry } from '../../../../../../src/gateway/upstream/attempt/attempt-telemetry.ts';
+import { ClientMetrics } from '../../../../../../src/telemetry/client-metrics.ts';
+import { epochOf } from '../../../../../../src/telemetry/tracing.ts';
+import { sampleExchange } from '../../../../sample-exchange.ts';
+import { closeRoutes, routeOver } from '../sample-route.ts';
+
+const exporter = new InMemorySpanExporter();
+const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+trace.setGlobalTracerProvider(provider);
+propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+beforeEach(() => exporter.reset());
+afterEach(closeRoutes);
+afterAll(() => provider.shutdown());
+
+function setting(request: object = {}, content: object = {}) {
+  const { a, clock } = routeOver([{}]);
+  Object.assign(a.provider.content, content);
+  const exchange = sampleExchange({ request, start: { clock } });
+  const [, attempt] = ['x', 'y'].map(model => exchange.beginAttempt({ provider: 'a', model, wait_ms: 30 }));
+  const registry = new Registry();
+  const span = new AttemptTelemetry(exchange, a, new ClientMetrics(registry), attempt!);
+  const end = (kind?: string) => {
+    attempt!.ended(kind ? 'failed' : 'completed', kind);
+    span.ended();
+  };
+  return { exchange, clock, span, end, registry, adapter: a.provider.adapter };
+}
+
+const finished = () => exporter.getFinishedSpans();
+const ended_ms = () => {
+  const [seconds, nanoseconds] = finished()[0]!.endTime;
+  return seconds * 1000 + nanoseconds / 1e6;
+};
+const answer = (finish_reason: 'stop' | 'length', index = 0, content = 'Yes.') => ({
+  choices: [{ index, message: { role: 'assistant' as const, content }, finish_reason }],
+});
+
+describe('the span of an attempt', () => {
+  it('names the requested model and upstream, below the span of the exchange', () => {
+    const parameters = {
+      ...{ top_p: 0.9, frequency_penalty: 0.1, presence_penalty: -0.1, seed: 42 },
+      response_format: { type: 'json_schema', json_schema: { name: 'secret' } },
+    };
+    const fields = { max_tokens: 7, temperature: 0.5, stop: ['.'], n: 2, stream: true, parameters };
+    const { exchange, span, end } = setting(fields);
+    Object.assign(exchange.attempts.at(-1)!, { status: 200 });
+    end();
+    span.settled();
+    const [ended] = finished();
+    expect(ended).toMatchObject({ name: 'chat m', kind: SpanKind.CLIENT });
+    expect(ended!.parentSpanContext?.spanId).toBe(exchange.span.spanContext().spanId);
+    expect(ended!.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'vllm',
+      'gen_ai.request.model': 'm',
+      'sluice.provider': 'a',
+      'sluice.attempt': 2,
+      'gen_ai.request.stream': true,
+      'server.address': '127.0.0.1',
+      'server.port': 9,
+      'gen_ai.request.max_tokens': 7,
+      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.stop_sequences': ['.'],
+      'gen_ai.request.choice.count': 2,
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.frequency_penalty': 0.1,
+      'gen_ai.request.presence_penalty': -0.1,
+      'gen_ai.request.seed': 42,
+      'gen_ai.output.type': 'json',
+      'http.response.status_code': 200,
+      'sluice.wait_ms': 30,
+    });
+  });
+
+  it('leaves out what was not asked for, and what is the default', () => {
+    const { span, end } = setting({ n: 1, parameters: { seed: 'x', response_format: { type: 'other' } } });
+    end();
+    span.settled();
+    const names = Object.keys(finished()[0]!.attributes);
+    expect(names.filter(name => /request|output|response|status/.test(name))).toEqual([
+      'gen_ai.request.model',
+      'gen_ai.usage.output_tokens',
+    ]);
+  });
+
+  it.each([
+    ['of OpenAI', '{"id":"chatcmpl-1","model":"m-2026","choices":[]}'],
+    ['of Anthropic', '{"type":"message_start","message":{"id":"chatcmpl-1","model":"m-2026"}}'],
+  ])('has the id and the model of a stream %s, though its first events have none', (_whose, begin) => {
+    const { span, end } = setting({ stream: true });
+    const decoder = span.decoderOf({ decode: () => [], complete: true });
+    for (const data of [': comment', '{"id":"","model":""}', begin, '{"id":"later","model":"later"}'])
+      decoder.decode({ data, event: undefined });
+    end();
+    span.settled();
+    expect([decoder.complete, decoder.done]).toEqual([true, false]);
+    expect(finished()[0]!.attributes).toMatchObject({
+      'gen_ai.response.id': 'chatcmpl-1',
+      'gen_ai.response.model': 'm-2026',
+    });
+  });
+
+  it('has the id and the model of a whole reply, cut where an upstream made them long', () => {
+    const { span, adapter, end } = setting();
+    const long = 'x'.repeat(1000);
+    span.adapterOf(adapter).decodeReply({ ...answer('stop'), id: long, model: 7 });
+    end();
+    span.settled();
+    const { attributes } = finished()[0]!;
+    expect(attributes['gen_ai.response.id']).toBe('x'.repeat(128));
+    expect(attributes).not.toHaveProperty(['gen_ai.response.model']);
+  });
+
+  it('passes its own trace to the upstream', () => {
+    const { exchange, span } = setting();
+    const { traceId, spanId } = exchange.span.spanContext();
+    expect(span.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+    expect(span.headers.traceparent).not.toContain(spanId);
+  });
+
+  it('has usage and all finish reasons once the exchange is settled', () => {
+    const { exchange, span, end } = setting({ n: 2 });
+    span.reply({ choices: [...answer('length', 1).choices, ...answer('stop').choices] });
+    end();
+    expect(finished()).toHaveLength(0);
+    Object.assign(exchange.usage, {
+      prompt_tokens: 11,
+      completion_tokens: 5,
+      cached_tokens: 3,
+      completion_details: { reasoning_tokens: 2 },
+    });
+    span.settled();
+    expect(finished()[0]!.attributes).toMatchObject({
+      'gen_ai.response.finish_reasons': ['stop', 'length'],
+      'gen_ai.usage.input_tokens': 11,
+      'gen_ai.usage.output_tokens': 5,
+      'gen_ai.usage.cache_read.input_tokens': 3,
+      'gen_ai.usage.reasoning.output_tokens': 2,
+    });
+    expect(finished()[0]!.attributes).not.toHaveProperty(['gen_ai.response.time_to_first_chunk']);
+    expect(finished()[0]!.attributes).not.toHaveProperty(['error.type']);
+  });
+
+  it('has no finish reasons where none came, and no reasoning tokens where they are unknown', () => {
+    const { span, end } = setting();
+    end('broken');
+    span.settled();
+    const { attributes, status } = finished()[0]!;
+    expect(attributes).not.toHaveProperty(['gen_ai.response.finish_reasons']);
+    expect(attributes).not.toHaveProperty(['gen_ai.usage.reasoning.output_tokens']);
+    expect(attributes).toMatchObject({ 'error.type': 'broken' });
+    expect(status.code).toBe(SpanStatusCode.ERROR);
+  });
+
+  it('has the finish reason error for a choice that did not come to its end', () => {
+    const { span, end } = setting({ stream: true, n: 2 });
+    const delta = { content: 'a' };
+    span.chunks([{ choices: [{ index: 1, delta, finish_reason: 'stop' }] }]);
+    span.chunks([{ choices: [{ index: 60_000, delta, finish_reason: 'stop' }] }]);
+    end('broken');
+    span.settled();
+    expect(finished()[0]!.attributes['gen_ai.response.finish_reasons']).toEqual(['error', 'stop']);
+  });
+
+  it('measures the time to the first chunk of a stream, not to a later one or to none', () => {
+    const { clock, span, end } = setting({ stream: true });
+    clock.advance(100);
+    span.chunks([]);
+    clock.advance(150);
+    span.chunks([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }]);
+    clock.advance(1000);
+    span.chunks([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]);
+    end();
+    span.settled();
+    expect(finished()[0]!.attributes).toMatchObject({
+      'gen_ai.response.time_to_first_chunk': 0.25,
+      'gen_ai.response.finish_reasons': ['stop'],
+    });
+  });
+
+  it('has no usage when another attempt took its place', () => {
+    const { span, end } = setting({}, { capture_content: true, max_content_characters: 100 });
+    span.reply(answer('stop'));
+    end('timeout');
+    const ended_epoch_ms = epochOf(performance.now());
+    span.superseded();
+    const { attributes } = finished()[0]!;
+    expect(attributes).not.toHaveProperty(['gen_ai.usage.output_tokens']);
+    expect(attributes).toMatchObject({ 'error.type': 'timeout' });
+    expect(attributes['gen_ai.output.messages']).toContain('Yes.');
+    expect(ended_ms()).toBeLessThanOrEqual(ended_epoch_ms);
+  });
+
+  it('has the prompt and the answer only where that is configured', () => {
+    for (const capture_content of [true, false]) {
+      const { span, end } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
+      span.chunks([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);
+      end();
+      span.settled();
+    }
+    const [captured, plain] = finished().map(({ attributes }) => attributes);
+    expect(captured!['gen_ai.input.messages']).toContain('Why do rivers bend?');
+    expect(captured!['gen_ai.output.messages']).toContain('Because.');
+    expect(plain).not.toHaveProperty(['gen_ai.input.messages']);
+    expect(plain).not.toHaveProperty(['gen_ai.output.messages']);
+  });
+});
+
+describe('the chunk times of an attempt', () => {
+  it('are measured from sending for the first chunk and from the one before for others, also when chunks come together', async () => {
+    const { clock, span, registry } = setting({ stream: true });
+    const chunk = { choices: [] };
+    const arrived = (after_ms: number, count: number) => {
+      clock.advance(after_ms);
+      span.chunks(Array(count).fill(chunk));
+    };
+    arrived(300, 0);
+    arrived(200, 1);
+    arrived(60, 0);
+    arrived(30, 3);
+    arrived(10, 1);
+    const text = await registry.metrics();
+    const labels =
+      '{gen_ai_operation_name="chat",gen_ai_provider_name="",sluice_provider="a",gen_ai_request_model="_other"}';
+    for (const [name, sum, count] of [
+      ['time_to_first_chunk', 0.5, 1],
+      ['time_per_output_chunk', 0.1, 4],
+    ] as const) {
+      const metric = `gen_ai_client_operation_${name}_seconds`;
+      expect(text).toContain(`${metric}_count${labels} ${count}\n`);
+      expect(Number(text.split(`${metric}_sum${labels} `)[1]!.split('\n')[0])).toBeCloseTo(sum, 9);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { UsageRecords } from '../../../../../plugins/stores/records/usage-records.ts';
+import { DiskQueue } from '../../../../../src/mount/ledger/disk-queue.ts';
+import { pastUsage } from '../../../../../src/mount/ledger/past-usage.ts';
+import { FakeClock, noon_ms } from '../../../../support/fake-clock.ts';
+import { limit } from '../../../../support/state-store-contract.ts';
+import { LedgerSetting } from './ledger-setting.ts';
+import { sampleRow } from './sample-row.ts';
+
+let setting: LedgerSetting;
+let disk: DiskQueue;
+beforeEach(async () => {
+  setting = await LedgerSetting.open();
+  disk = new DiskQueue(setting.queuePath, 1000);
+});
+afterEach(async () => {
+  await disk.close();
+  await setting.close();
+});
+
+const day_ms = 86_400_000;
+const tokens = 13;
+/** Rows of 13 tokens each, of these days before today and models. */
+const rowsOf = (...of: readonly (readonly [ago: number, model: string])[]) =>
+  of.map(([ago, model]) =>
+    sampleRow({
+      started_ms: noon_ms - ago * day_ms,
+      account: 'acme',
+      key_id: 'key_1',
+      model,
+      prompt_tokens: 10,
+      completion_tokens: 3,
+      cost_usd: '0.000000001',
+    }),
+  );
+const perDay = limit('tokens_per_day', 1000);
+const perMonth = limit('usd_per_month', 1000);
+
+it('is what the ledger has and what waits on disk, by day, month, model and key', async () => {
+  const { usage, ledger } = setting.store;
+  const past = pastUsage({ usage, disk, clock: new FakeClock() });
+  await ledger.insert(rowsOf([0, 'v/one'], [1, 'v/one'], [40, 'v/one']));
+  await disk.append(rowsOf([0, 'v/one'], [0, 'v/two'], [2, 'v/one']));
+  const [use, ofKey, none] = await Promise.all([
+    past.find('acme'),
+    past.findKey('key_1'),
+    past.find('nobody'),
+  ]);
+  const ofModel = { ...perDay, model: 'v/one' };
+  expect([perDay, ofModel, perMonth, limit('concurrent_requests', 1)].map(use.of)).toEqual([
+    3 * tokens,
+    2 * tokens,
+    5,
+    0,
+  ]);
+  expect([perDay, perMonth].map(ofKey.of)).toEqual([3 * tokens, 5]);
+  expect([perDay, perMonth].map(none.of)).toEqual([0, 0]);
+  expect([use.day, use.month]).toEqual([Math.floor(noon_ms / day_ms), 2026 * 12 + 10]);
+});
+
+it('counts a row once that is moved from the disk to the ledger meanwhile', async () => {
+  const { usage, ledger } = setting.store;
+  const rows = rowsOf([0, 'v/one']);
+  await disk.append(rows);
+  const reading = Promise.withResolvers<void>();
+  const move = Promise.withResolvers<void>();
+  const budgets: UsageRecords['budgets'] = async (owners, day) => {
+    reading.resolve();
+    await move.promise;
+    return usage.budgets(owners, day);
+  };
+  const found = pastUsage({ usage: { ...usage, budgets }, disk, clock: new FakeClock() }).find('acme');
+  await reading.promise;
+  let isMoving = false;
+  const moved = disk.undisturbed(async () => {
+    isMoving = true;
+    await ledger.insert(rows);
+    await disk.remove(rows);
+  });
+  await disk.first(1);
+  expect(isMoving).toBe(false);
+  move.resolve();
+  expect((await found).of(perDay)).toBe(tokens);
+  await moved;
+});

@@ -1,0 +1,246 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { outagePolicySchema } from '../../../../../src/config/state-options.ts';
+import type { Limit } from '../../../../../src/gateway/limits/limit-table.ts';
+import type { ReservationResult } from '../../../../../src/gateway/limits/state-store.ts';
+import { LocalQuota } from '../../../../../src/mount/state/local-quota.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { charge, limit } from '../../../../support/state-store-contract.ts';
+
+const minute = [limit('requests_per_minute', 40)];
+const daily = [limit('tokens_per_day', 1000)];
+const day_ms = 12 * 3_600_000;
+
+let clock: FakeClock;
+let share: LocalQuota;
+let asked = 0;
+
+const open = (policies = {}, instances = 4, min_instances = 1) => {
+  clock = new FakeClock();
+  share = new LocalQuota(outagePolicySchema.parse(policies), min_instances, clock);
+  share.instances = instances;
+};
+beforeEach(() => open());
+
+const request = (limits: readonly Limit[], tokens = 10, account = 'a') => ({
+  id: `${++asked}`,
+  account,
+  limits,
+  charge: charge(tokens, tokens),
+});
+const take = (limits: readonly Limit[], tokens?: number): ReservationResult =>
+  share.reserve(request(limits, tokens), new Error('out'));
+const admitted = (times: number, limits: readonly Limit[], tokens?: number) =>
+  Array.from({ length: times }, () => take(limits, tokens)).filter(taken => taken.admitted).length;
+/** The shared store has admitted so many tokens of this instance, and says what remains. */
+const heard = (limits: readonly Limit[], tokens: number, remaining: number) => {
+  const statuses = limits.map(limit => ({ limit, remaining, reset_ms: day_ms }));
+  return share.count(request(limits, tokens), statuses);
+};
+
+describe('the last known state of limits', () => {
+  it('covers all limits of an account, also those requested one after the other', () => {
+    heard(minute, 1, 30);
+    heard(daily, 10, 700);
+    const model = [limit('tokens_per_day', 500, 'a/large')];
+    heard(model, 10, 90);
+    const known = share.knownStatuses('a', [...minute, ...daily, ...model]);
+    expect(known.map(({ remaining }) => remaining)).toEqual([30, 700, 90]);
+  });
+});
+
+describe('limits of keys while the shared store is down', () => {
+  it('have a share and a known state of their own, beside those of the account', () => {
+    const ofKey = (key: string): Limit => ({ ...limit('tokens_per_day', 100), key });
+    share.count(request([...daily, ofKey('key_one')], 10), [
+      { limit: daily[0]!, remaining: 900, reset_ms: day_ms },
+      { limit: ofKey('key_one'), remaining: 60, reset_ms: day_ms },
+    ]);
+    expect(share.knownStatuses('a', [ofKey('key_one'), ofKey('key_other')])).toEqual([
+      { limit: ofKey('key_one'), remaining: 60, reset_ms: day_ms },
+    ]);
+    // 10 of its own, and a quarter of what was left: 25 in all.
+    expect(admitted(9, [...daily, ofKey('key_one')], 5)).toBe(3);
+    expect(take([...daily, ofKey('key_one')], 5)).toMatchObject({ refused_by: ofKey('key_one') });
+    // Nothing is known of the other key: a quarter of its limit.
+    expect(admitted(9, [...daily, ofKey('key_other')], 5)).toBe(5);
+  });
+});
+
+describe('the local quota of an instance', () => {
+  it('is the limit divided by the instances, and at least one', () => {
+    expect(admitted(100, minute)).toBe(10);
+    open({}, 7);
+    expect(admitted(100, minute)).toBe(5);
+    open({}, 100);
+    expect(admitted(100, minute)).toBe(1);
+  });
+
+  it('admits nothing above the share of a hard limit, also while it is unused', () => {
+    const hard = [{ ...limit('usd_per_month', 1000), hard: true as const }];
+    const asked = (nano_usd: number) =>
+      share.reserve(
+        { ...request(hard), charge: { ...charge(), ceiling: { tokens: 0, nano_usd } } },
+        new Error(),
+      );
+    expect(asked(251)).toMatchObject({ admitted: false, retry_ms: 1000 });
+    expect(asked(250).admitted).toBe(true);
+    expect(take([limit('usd_per_month', 1000, 'm')], 251).admitted).toBe(true);
+  });
+
+  it('is the limit divided by min_instances where fewer are known', () => {
+    open({}, 1, 5);
+    expect(admitted(100, minute)).toBe(8);
+    open({}, 10, 5);
+    expect(admitted(100, minute)).toBe(4);
+  });
+
+  it('of a day is what was left divided by min_instances where fewer are known', () => {
+    open({}, 1, 5);
+    heard(daily, 100, 400);
+    expect(admitted(100, daily, 10)).toBe(8);
+  });
+
+  it('slides with the window of the limit', () => {
+    expect(admitted(100, minute)).toBe(10);
+    clock.advance(61_000);
+    expect(admitted(100, minute)).toBe(10);
+  });
+
+  it('is reduced by what the instance has admitted before', () => {
+    for (let at = 0; at < 4; at++) heard(minute, 1, 30);
+    expect(admitted(100, minute)).toBe(6);
+  });
+
+  it('of concurrency is reduced by what is still running', () => {
+    const running = [limit('concurrent_requests', 12)];
+    const reservation = heard(running, 1, 11);
+    heard(running, 1, 10);
+    expect(admitted(10, running)).toBe(1);
+    reservation.settle(charge());
+    expect(admitted(10, running)).toBe(1);
+  });
+
+  it('of a day is a part of what was left, plus what the instance itself had used', () => {
+    heard(daily, 100, 400);
+    expect(admitted(100, daily, 10)).toBe(10);
+  });
+
+  it('of a used-up day is zero until the day ends', () => {
+    share.note('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
+    expect(take(daily, 1)).toMatchObject({
+      admitted: false,
+      refused_by: daily[0],
+      retry_ms: day_ms,
+      statuses: [{ limit: daily[0], remaining: 0 }],
+    });
+    clock.advance(day_ms);
+    expect(admitted(100, daily, 10)).toBe(25);
+  });
+
+  it('of a day with unknown usage is a part of the whole', () => {
+    expect(admitted(100, daily, 10)).toBe(25);
+  });
+
+  it('follows a limit that has been raised', () => {
+    heard(daily, 100, 0);
+    expect(admitted(100, daily, 10)).toBe(0);
+    expect(admitted(100, [limit('tokens_per_day', 1400)], 10)).toBe(10);
+  });
+
+  it('is reported as the remainder of the limit itself', () => {
+    const taken = take(minute);
+    expect(taken.statuses).toEqual([{ limit: minute[0], remaining: 9, reset_ms: expect.any(Number) }]);
+    for (let at = 0; at < 9; at++) take(minute);
+    expect(take(minute)).toMatchObject({ admitted: false, refused_by: minute[0] });
+    expect(share.statuses('a', minute)[0]).toMatchObject({ limit: minute[0], remaining: 0 });
+  });
+
+  it('is separate for each model', () => {
+    const limits = [limit('requests_per_minute', 40), limit('requests_per_minute', 8, 'm')];
+    expect(admitted(100, limits)).toBe(2);
+    expect(admitted(100, minute)).toBe(8);
+  });
+});
+
+describe('the outage policy of a limit', () => {
+  const both = [limit('requests_per_minute', 4), limit('usd_per_month', 1000)];
+
+  it('applies no limit with `open`, and still counts', () => {
+    open({ default: 'open' });
+    expect(admitted(100, both)).toBe(100);
+    expect(share.statuses('a', both).map(({ remaining }) => remaining)).toEqual([0, 0]);
+    expect(share.policy(both)).toBe('open');
+  });
+
+  it('applies other limits with `local` beside `open`', () => {
+    open({ default: 'local', usd_per_month: 'open' }, 2);
+    expect(admitted(100, both)).toBe(2);
+    expect(share.policy(both)).toBe('local');
+  });
+
+  it('rejects every account that has the limit with `closed`, with the cause only in the log', () => {
+    open({ usd_per_month: 'closed' });
+    const cause = new Error('secret');
+    let thrown: unknown;
+    try {
+      share.reserve(request(both), cause);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({
+      status: 502,
+      type: 'server_error',
+      headers: { 'retry-after': '1' },
+      cause,
+    });
+    expect(String(thrown)).not.toContain('secret');
+    expect(take([both[0]!]).admitted).toBe(true);
+    expect(share.policy(both)).toBe('closed');
+  });
+
+  it('rejects nothing in a dry run', () => {
+    for (const policy of ['open', 'closed', 'local']) {
+      open({ default: policy });
+      for (let at = 0; at < 10; at++)
+        expect(share.reserve({ ...request(both), force: true }, undefined).admitted).toBe(true);
+    }
+  });
+
+  it('reports with `local` which limits a dry run exceeds', () => {
+    open({}, 2);
+    const over = () => {
+      const taken = share.reserve({ ...request(both), force: true }, undefined);
+      return taken.admitted ? taken.reservation.over : [];
+    };
+    expect([over(), over(), over()]).toEqual([[], [], [both[0]]]);
+  });
+});
+
+describe('the memory of accounts in an instance', () => {
+  it('is bounded', () => {
+    for (let at = 0; at < 30_000; at++)
+      share.note(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
+    expect(share.knownStatuses('account-29999', daily)).toEqual([
+      { limit: daily[0], remaining: 7, reset_ms: day_ms },
+    ]);
+    expect(share.knownStatuses('account-20000', daily)).toHaveLength(1);
+    expect(share.knownStatuses('account-1000', daily)).toEqual([]);
+  });
+
+  it('is the latest state, for whichever model it was reported', () => {
+    const of = (model: string) => [limit('tokens_per_day', 1000), limit('tokens_per_day', 500, model)];
+    for (const [model, remaining] of [
+      ['m', 300],
+      ['n', 200],
+    ] as const) {
+      share.note(
+        'a',
+        of(model).map(limit => ({ limit, remaining, reset_ms: day_ms })),
+      );
+      clock.advance(10);
+    }
+    const remaining = (model: string) =>
+      share.knownStatuses('a', of(model)).map(standing => standing.remaining);
+    expect([remaining('m'), remaining('n'), remaining('o')]).toEqual([[200, 300], [200, 200], [200]]);
+  });
+});
