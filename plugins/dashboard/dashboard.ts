@@ -120,7 +120,7 @@ function checkRole({ readers, changesNothing }: Page, method: string, { session 
 
 /** Says that there is no page at this path, of any depth. */
 function noSuchPage(path: string): PageResponse {
-  const root = '../../src/mount/'.repeat(path.split('/').length - 1);
+  const root = '../'.repeat(path.split('/').length - 1);
   const advice = 'It may have moved; begin at the overview.';
   return htmlResponse(404, errorDocument(404, 'There is no such page.', advice, root));
 }
