@@ -10,7 +10,7 @@ import {
 } from '../../src/index.ts';
 import type { Answer, Exchange, Outcome } from '../../src/plugin.ts';
 import answeringStage, { answerWith } from '../fixtures/stages/answering.ts';
-import { ledgerOf } from '../fixtures/stages/ledger.ts';
+import { ledgerOf, newBook } from '../fixtures/stages/ledger.ts';
 import { chainOf, settlements } from './chain-app.ts';
 import { alongside, startApp } from './express-app.ts';
 import { whole } from './foreign-replies.ts';
@@ -40,14 +40,13 @@ const accounts = { tester: { plan: 'two', keys: [{ value: clientKey }] } };
 const plans = { two: { concurrent_requests: 2 } };
 const stagesDirectory = resolve(import.meta.dirname, '../fixtures/stages');
 const stageFile = (name: string) => resolve(stagesDirectory, `${name}.ts`);
-let scripts = 0;
 
 /** A gateway. `validation` stands behind the stage that answers, everything else before it. */
 export async function answeringGateway(
   answering: Answering,
   server: AnsweringOptions = {},
 ): Promise<AnsweringApp> {
-  const script = `script ${++scripts}`;
+  const script = newBook();
   answerWith(script, answering);
   const upstream = alongside(await startScriptedUpstream(wholeReply(200, completion('From upstream.'))));
   const stages = [
@@ -73,7 +72,7 @@ export async function answeringChain(
   answering: Answering,
   options: AnsweringOptions & ChainOptions = {},
 ): Promise<AnsweringApp> {
-  const script = `script ${++scripts}`;
+  const script = newBook();
   answerWith(script, answering);
   const { outcomes, stage } = settlements();
   let asked = 0;

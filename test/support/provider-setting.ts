@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Completion } from '../../src/gateway/exchange/canonical.ts';
 import type { Outcome } from '../../src/plugin.ts';
-import { ledgerOf } from '../fixtures/stages/ledger.ts';
+import { ledgerOf, newBook } from '../fixtures/stages/ledger.ts';
 import { type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { assembledReply, type ProviderFixture, type ProviderName } from './provider-fixtures.ts';
 import { type ScriptedUpstream, startScriptedUpstream, streamed, whole } from './scripted-upstream.ts';
@@ -17,10 +17,8 @@ export interface ProviderSetting {
   close(): Promise<void>;
 }
 
-let opened = 0;
-
 export async function providerSetting(adapter: ProviderName, options: object = {}): Promise<ProviderSetting> {
-  const book = `provider-${adapter}-${++opened}`;
+  const book = newBook();
   const upstream = await startScriptedUpstream();
   const gateway = await startGateway({
     upstream,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect } from '@jest/globals';
 import type { Outcome } from '../../src/plugin.ts';
-import { type LedgerEntry, ledgerOf } from '../fixtures/stages/ledger.ts';
+import { type LedgerEntry, ledgerOf, newBook } from '../fixtures/stages/ledger.ts';
 import {
   ask,
   type ClientStream,
@@ -69,7 +69,6 @@ export interface Sent {
 }
 
 const open: { books: Books; asked: { id: string; connection?: RawConnection }[] }[] = [];
-let opened = 0;
 
 /** Ended by `closeBalanced`. Further stages of the tests stand behind the ledger. */
 export async function openBooks(
@@ -85,7 +84,7 @@ export async function openBooksOf(
   { endpoint, ...overrides }: BookOverrides = {},
   ...stages: readonly (readonly [file: string, options: object])[]
 ): Promise<Books> {
-  const book = `book-${++opened}`;
+  const book = newBook();
   const [upstream, ...others] = upstreams as [ScriptedUpstream, ...ScriptedUpstream[]];
   const gateway = await startGateway({
     upstream,

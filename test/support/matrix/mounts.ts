@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Registry } from 'prom-client';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { type ChainOptions, createGateway, MemoryStateStore } from '../../../src/index.ts';
-import ledger, { type LedgerEntry, ledgerOf } from '../../fixtures/stages/ledger.ts';
+import ledger, { type LedgerEntry, ledgerOf, newBook } from '../../fixtures/stages/ledger.ts';
 import { type CapturedLog, capturedLog, type LogLine } from '../captured-log.ts';
 import { allStages, chainOf, proxyTo } from '../chain-app.ts';
 import { type RunningApp, startApp } from '../express-app.ts';
@@ -107,15 +107,13 @@ const loaded = (stages: readonly OwnStage[]) =>
     }),
   );
 
-let opened = 0;
-
 /** Starts a gateway that is mounted in this way, in front of the upstreams. */
 export async function openMount(
   name: MountName,
   setting: MatrixSetting,
   upstreams: readonly ScriptedUpstream[],
 ): Promise<Mount> {
-  const book = `matrix-${++opened}`;
+  const book = newBook();
   const registry = new Registry();
   // Minutes and days do not end while it runs.
   const state = new MemoryStateStore(new FakeClock());
