@@ -193,7 +193,7 @@ describe('the request bodies in memory', () => {
   it('are bounded over all accounts together', async () => {
     const limited = await bounded({
       // Large bodies may take three quarters: room for one beside a half, whichever arrives first, and not beside two halves.
-      max_buffered_bytes: 4.8 * MiB,
+      max_buffered_bytes: 4.75 * MiB,
       max_buffered_bytes_per_account: 8 * MiB,
     });
     const { gateway } = limited;
