@@ -182,6 +182,23 @@ describe('the failover after a failed attempt', () => {
     ]);
   });
 
+  it('has as many attempts as it may beside one that was sent again on a new connection', async () => {
+    const { route, clock, metrics, outages, requests } = await failover([answer, answer], {
+      max_attempts: 2,
+    });
+    const ask = () => {
+      const exchange = sampleExchange({ request: {}, start: { clock } });
+      return new Attempts(exchange, route, { metrics, outages, limits }).reply();
+    };
+    await ask();
+    // Its connection is free for the next request a turn after the reply.
+    await new Promise(resolve => setImmediate(resolve));
+    servers[0]!.replyOnce(socket => socket.resetAndDestroy());
+    servers[0]!.replyOnce(broken);
+    expect(await ask()).toMatchObject(text);
+    expect(requests()).toEqual([3, 1]);
+  });
+
   it('is logged once in ten seconds for each provider, kind and status', async () => {
     const busy = (status: number) => whole(status, { error: { message: 'busy' } });
     const { route, clock, log, lines, metrics, outages } = await failover([busy(529), answer]);

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
-import { decompressed } from '../../../../../../src/gateway/upstream/http/reply-body.ts';
+import { decompressed, textOf } from '../../../../../../src/gateway/upstream/http/reply-body.ts';
 import type { Body, BodyConsumer } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
 
 const gzip = { headers: { 'content-encoding': 'gzip' } };
@@ -30,3 +31,29 @@ it('cancels the call behind a body that cannot be decompressed', async () => {
   await failed.promise;
   expect((await cancelled).message).toBe('the reply is not read on');
 });
+
+it('reads on a body that came faster than it could be decompressed', async () => {
+  const text = randomBytes(200_000).toString('hex');
+  const whole = gzipSync(text);
+  const parts = Array.from({ length: 8 }, (_, at) =>
+    whole.subarray((at * whole.length) / 8, ((at + 1) * whole.length) / 8),
+  );
+  let consumer: BodyConsumer;
+  let pauses = 0;
+  const send = (): void => {
+    for (let part = parts.shift(); part; part = parts.shift())
+      if (!consumer.bytes(part)) return void pauses++;
+    consumer.end();
+  };
+  const body: Body = {
+    readInto(given) {
+      consumer = given;
+      send();
+    },
+    resume: send,
+    cancel() {},
+    release() {},
+  };
+  expect(await textOf(decompressed(body, gzip), 1_000_000)).toBe(text);
+  expect(pauses).toBeGreaterThan(0);
+}, 10_000);
