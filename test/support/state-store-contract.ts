@@ -247,6 +247,18 @@ function describeSettlement(start: Start): void {
     expect(await setting.remaining(...limits)).toEqual([10, 1000, 4950, 8960]);
   });
 
+  it('leaves the time of the reset to what still counts', async () => {
+    const setting = await start();
+    const minute = [limits[1]!];
+    await setting.admitted(minute, charge(100));
+    setting.clock.advance(30_000);
+    await setting.settle(await setting.admitted(minute, charge(800)), nothing);
+    const [status] = await setting.store.statuses('a', minute);
+    expect(status!.remaining).toBe(900);
+    expect(status!.reset_ms).toBeGreaterThan(29_000);
+    expect(status!.reset_ms).toBeLessThanOrEqual(31_000);
+  });
+
   it('charges more than was reserved, into debt', async () => {
     const setting = await start();
     const reservation = await setting.admitted(limits, charge(100, 100));

@@ -84,6 +84,12 @@ describe('the limits of an account', () => {
     expect(shown(limits, 'a/other')).toEqual([...overall, 'tokens_per_minute 5 of a/other']);
   });
 
+  it('have those of the key beside them, whatever the model', () => {
+    const limits = new AccountLimits(plan, undefined, { id: 'key_1', limits: { requests_per_minute: 2 } });
+    for (const model of [undefined, 'a/small', 'a/large'])
+      expect(limits.of(model).limits).toContainEqual({ name: 'requests_per_minute', max: 2, key: 'key_1' });
+  });
+
   it('are empty without a plan and own limits', () => {
     expect(new AccountLimits(undefined, undefined).of('a/large')).toEqual({
       limits: [],
