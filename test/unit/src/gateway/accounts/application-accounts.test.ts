@@ -70,6 +70,15 @@ describe('the accounts of an application', () => {
     expect(await asked(() => query as never).find()).toMatchObject({ id: 'acme' });
   });
 
+  it('stay known in their order with other options, but for those whose plan has gone', () => {
+    const answers = [{ id: 'one' }, { id: 'gone', plan: 'free' }, { id: 'two' }];
+    const { application, find } = asked(() => answers.shift());
+    for (let given = 0; given < 3; given++) find();
+    const setup = { accounts: new ConfiguredAccounts({}), plans: {}, holdsLimits: true, clock };
+    const after = new ApplicationAccounts(() => undefined, setup, application);
+    expect(after.given('', 9).map(({ id }) => id)).toEqual(['two', 'one']);
+  });
+
   it('cannot be changed by the application afterwards', () => {
     const limits = { requests_per_minute: 1 };
     const account = asked(() => ({ id: 'own', limits })).find();

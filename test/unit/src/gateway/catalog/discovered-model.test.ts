@@ -14,6 +14,11 @@ describe('discoveredModels()', () => {
     ['vLLM and SGLang', { id: 'm', max_model_len: 32768, created: 4102444800 }, { context_length: 32768 }],
     ['llama.cpp', { id: 'm', meta: { n_ctx_train: 131072 } }, { context_length: 131072 }],
     [
+      'llama.cpp started with a smaller window than the model was trained with',
+      { id: 'm', meta: { n_ctx: 8192, n_ctx_train: 131072 } },
+      { context_length: 8192 },
+    ],
+    [
       'Anthropic',
       {
         id: 'm',
