@@ -32,6 +32,27 @@ it('assembles several choices in the order of their indices, with the last usage
   });
 });
 
+it('puts the pieces of a call together, with what its provider needs back', () => {
+  const extra_content = { google: { thought_signature: 'c2ln' } };
+  const { choices } = assembled(
+    {
+      choices: [
+        piece(0, {
+          tool_calls: [{ index: 0, id: 'call_1', function: { name: 'roll', arguments: '{"d":' } }],
+        }),
+      ],
+    },
+    {
+      choices: [
+        piece(0, { tool_calls: [{ index: 0, function: { arguments: '20}' }, extra_content }] }, 'stop'),
+      ],
+    },
+  );
+  expect(choices[0]?.message.tool_calls).toEqual([
+    { id: 'call_1', type: 'function', function: { name: 'roll', arguments: '{"d":20}' }, extra_content },
+  ]);
+});
+
 it('takes the log probabilities of more tokens than a call may have arguments', () => {
   const content = Array.from({ length: 200_000 }, () => ({ token: 'a' }));
   const { choices } = assembled({ choices: [piece(0, { content: 'a' }, 'stop', { logprobs: { content } })] });

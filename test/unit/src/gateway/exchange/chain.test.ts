@@ -224,6 +224,17 @@ describe('onSettled', () => {
   });
 });
 
+describe('a run that is abandoned', () => {
+  it('fails no hook that has settled', async () => {
+    const { log, lines } = capturedLog();
+    const exchange = sampleExchange({ request: {}, start: { log } });
+    const passage = new Chain([noting('a', [], true)]).enter(exchange);
+    await passage.onRequest();
+    passage.abandon();
+    expect([exchange.aborted, exchange.end_reason, lines]).toEqual([false, undefined, []]);
+  });
+});
+
 describe('the log of the chain', () => {
   it('keeps the error that a stage replaces by throwing in onError', () => {
     const { log, lines } = capturedLog();

@@ -40,6 +40,8 @@ describe('the log of errors', () => {
     const outages = new ThrottledLog<string>(clock);
     const fail = (code: ErrorCode, provider: string | undefined, status?: number, origin?: object) => {
       const exchange = sampleExchange({ start: { log } });
+      // The last attempt is what counts.
+      if (provider !== undefined) exchange.beginAttempt({ provider: 'first' }).status = 500;
       if (provider !== undefined) exchange.beginAttempt({ provider }).status = status;
       logError(exchange, refusal(code, { cause: new Error('inner words') }), origin, outages);
       return lines.splice(0).map(({ left_out }) => left_out ?? 0);

@@ -11,6 +11,10 @@ describe('a text for the log', () => {
     ['a part', asked({ role: 'user', content: [{ type: 'text', text: secret }] })],
     ['an earlier message', asked({ role: 'system', content: secret }, { role: 'user', content: 'Hi' })],
     [
+      'the newest message of more than is looked at',
+      asked({ role: 'user', content: 'x'.repeat(70_000) }, { role: 'user', content: secret }),
+    ],
+    [
       'arguments of a call',
       asked({ role: 'assistant', tool_calls: [{ function: { arguments: `{"a":"${secret}"}` } }] }),
     ],
