@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { ReplySink } from '../../../../../src/gateway/outbound/reply-sink.ts';
 
 /** A client's connection as the outbound side sees it: takes what is written, and reads it only when a test says so. */
@@ -6,13 +7,15 @@ export class FakeSink extends EventEmitter {
   written = '';
   destroyed = false;
   headersSent = false;
+  headers: OutgoingHttpHeaders = {};
   statusMessage = '';
   /** What `write` answers: whether the client keeps up. */
   keepsUp = true;
   isEnded = false;
 
-  writeHead(): this {
+  writeHead(_status: number, headers: OutgoingHttpHeaders = {}): this {
     this.headersSent = true;
+    this.headers = headers;
     return this;
   }
 

@@ -39,6 +39,18 @@ describe('a reply sent byte by byte', () => {
     expect(exchange.replied_ms).toBeDefined();
   });
 
+  it('has the headers of stages, also in place of those of the body', async () => {
+    exchange.replyHeaders['cache-control'] = 'no-store';
+    const sent = send({ 'cache-control': 'public', etag: '"1"' });
+    body.end();
+    await sent;
+    expect(client.headers).toEqual({
+      'cache-control': 'no-store',
+      etag: '"1"',
+      'x-request-id': exchange.id,
+    });
+  });
+
   it('with an announced length ends with its last part, without waiting for the end of the body', async () => {
     const sent = send({ 'content-length': 7 });
     body.write('one ');

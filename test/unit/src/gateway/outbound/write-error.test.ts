@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { refusal } from '../../../../../src/gateway/exchange/errors.ts';
-import { writeError } from '../../../../../src/gateway/outbound/write-reply.ts';
+import { writeAnswer, writeError } from '../../../../../src/gateway/outbound/write-reply.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { FakeSink } from './sink.ts';
 
@@ -25,4 +25,13 @@ it("writes an error in OpenAI's envelope where no dialect applies", () => {
   expect(sent({ start: { endpoint } })).toEqual({
     error: { type: 'authentication_error', message: 'Invalid API key.' },
   });
+});
+
+it('writes an answer without a body with the headers of stages beside its own', () => {
+  const exchange = sampleExchange();
+  exchange.replyHeaders['x-word'] = 'hello';
+  const client = new FakeSink();
+  writeAnswer(exchange, client.sink, { status: 304, headers: { etag: '"1"' } });
+  expect(client.headers).toEqual({ 'x-request-id': exchange.id, 'x-word': 'hello', etag: '"1"' });
+  expect([client.isEnded, exchange.end.status, exchange.end.reply_ended]).toEqual([true, 304, true]);
 });
