@@ -45,6 +45,7 @@ describe('the parser of chat requests', () => {
     ],
     [{ top_k: 5, chat_template: 'x', off: false }, { unknown: { top_k: 5, chat_template: 'x', off: false } }],
     [{ functions: [], modalities: ['text'] }, {}],
+    [{ other: [], messages: [{ ...messages[0], annotations: [] }] }, {}],
     [{ metadata: { a: 'b' } }, { metadata: { a: 'b' } }],
     [{ metadata: {} }, { metadata: {} }],
   ])('reads %j as %j', (fields, expected) => {
@@ -67,6 +68,10 @@ describe('the parser of chat requests', () => {
     [
       { role: 'assistant', content: '', reasoning_content: 'b' },
       { role: 'assistant', content: '', reasoning: 'b' },
+    ],
+    [
+      { role: 'assistant', content: 'a', reasoning: '', reasoning_content: 'b' },
+      { role: 'assistant', content: 'a', reasoning: 'b' },
     ],
     [
       { role: 'assistant', content: 'a', reasoning_details: [{ type: 'x', data: 's' }] },
