@@ -153,7 +153,7 @@ describe('a Messages request in the canonical form', () => {
 
   const tool_use = { type: 'tool_use', id: 'a', name: 'roll', input: {} };
   const marked = { type: 'text', text: 'Hi', cache_control };
-  const own = { type: 'ephemeral' };
+  const own = { type: 'ephemeral', ttl: '5m' };
   it.each<[string, object, object]>([
     ['a text', { role: 'user', content: 'Hi' }, { content: [marked] }],
     [
@@ -166,6 +166,11 @@ describe('a Messages request in the canonical form', () => {
       'none where there is one',
       { role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: own }] },
       { content: [{ type: 'text', text: 'Hi', cache_control: own }] },
+    ],
+    [
+      'none where the call has one',
+      { role: 'assistant', content: [{ ...tool_use, cache_control: own }] },
+      { tool_calls: [{ id: 'a', cache_control: own }] },
     ],
     ['no empty text', { role: 'assistant', content: [] }, { content: '' }],
   ])('puts a cache mark of the request on %s', (_, message, expected) => {
