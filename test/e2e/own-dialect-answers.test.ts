@@ -1,11 +1,14 @@
+import { resolve } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/load.ts';
-import { defineDialect } from '../../src/plugin.ts';
+import { type Chunk, defineDialect } from '../../src/plugin.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { answerWith } from '../fixtures/stages/answering.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { closeMounted, mounted } from '../support/mounted-gateway.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
+import { until } from '../support/until.ts';
 
 let simulator: Simulator;
 let url: string;
@@ -35,9 +38,9 @@ const counting = defineDialect({
   }),
 });
 
-async function start(enabled: boolean): Promise<void> {
+async function start(enabled: boolean, more: object = {}): Promise<void> {
   simulator = await startSimulator();
-  const sections = { counting: { enabled } } as object;
+  const sections = { counting: { enabled }, ...more } as object;
   ({ url } = await mounted(simulator, undefined, sections, { dialects: [counting], terminal: true }));
 }
 
@@ -58,6 +61,16 @@ describe('a dialect that answers requests by itself', () => {
     expect(reply.headers.get('x-my-id')).toBe(reply.headers.get('x-request-id'));
     expect(simulator.requests).toHaveLength(0);
     expect((await ask({ ...body, model: 'nobody/knows' })).status).toBe(400);
+  });
+
+  it('does so where a stage has answered as well, and closes the stream of that answer', async () => {
+    let isClosed = false;
+    const close = () => void (isClosed = true);
+    answerWith('a count', () => new ReadableStream<Chunk>({ cancel: close }, { highWaterMark: 0 }));
+    const answering = resolve(import.meta.dirname, '../fixtures/stages/answering.ts');
+    await start(true, { stages: ['auth', { [answering]: { script: 'a count' } }] });
+    expect(await (await ask(body)).json()).toMatchObject({ characters: 19 });
+    await until(() => isClosed);
   });
 
   it('finds the key in its own header, and only there or in Authorization', async () => {
