@@ -7,7 +7,7 @@ import type { SqliteCall } from './sqlite-worker.ts';
 export interface SqliteEngine {
   /** Reader and writer are one connection, so that a reader would see what is not committed. */
   readonly isShared: boolean;
-  /** Changes when the thread is started again: a transaction that had begun is lost then. */
+  /** Changes when the thread has ended: a transaction that had begun is lost then, and the next statement starts another thread. */
   readonly generation: number;
   run(on: SqliteCall['on'], sql: string, values: readonly Value[]): Promise<readonly Row[]>;
   close(): Promise<void>;
@@ -71,7 +71,6 @@ export class SqliteThread implements SqliteEngine {
   }
 
   #start(): void {
-    this.generation++;
     // As this file runs itself: from the sources, or built.
     const file = `./sqlite-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`;
     const worker = new Worker(new URL(file, import.meta.url), { workerData: { path: this.#path } });
@@ -96,6 +95,7 @@ export class SqliteThread implements SqliteEngine {
   #ended(worker: Worker, why: string): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
+    this.generation++;
     for (const { reject } of this.#waiting) reject(new StoreUnavailable(`${this.#path}: ${why}`));
     this.#waiting = [];
   }

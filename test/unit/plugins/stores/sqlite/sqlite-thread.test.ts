@@ -19,6 +19,36 @@ await Promise.all([second.run('reader', 'SELECT 1', []), second.close()]);
 console.log('closed');
 `;
 
+/** A transaction whose thread ends between two statements, and what is in the file afterwards. */
+const cutOff = `
+const [file, path] = process.argv.slice(1);
+let thread;
+process.on('worker', worker => { thread ??= worker; });
+const { openSqlite } = await import(file);
+const database = await openSqlite(path);
+await database.transaction(({ run }) => run('CREATE TABLE numbers (number INTEGER)'));
+const failed = await database.transaction(async ({ run }) => {
+  await run('INSERT INTO numbers VALUES (?)', [1]);
+  await thread.terminate();
+  await run('INSERT INTO numbers VALUES (?)', [2]).catch(() => {});
+  await run('INSERT INTO numbers VALUES (?)', [3]);
+}).catch(({ message }) => message);
+console.log(failed, (await database.run('SELECT number FROM numbers')).length);
+await database.close();
+`;
+
+it('does no part of a transaction whose thread ended meanwhile', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-thread-'));
+  try {
+    const file = new URL('../../../../../plugins/stores/sqlite/sqlite.ts', import.meta.url).href;
+    const args = ['-e', cutOff, file, join(directory, 'records.db')];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+    expect(stdout).toBe('a transaction was cut off 0\n');
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
 it('keeps its process alive for answers and while it closes, and not when it is idle', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-thread-'));
   try {
