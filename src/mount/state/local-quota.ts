@@ -67,8 +67,9 @@ export class LocalQuota {
     if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });
     const share = this.#shareOf(account);
     // Other instances have used up a day or month, of which the rest was 0 at the last answer.
-    const refused_by = force ? undefined : limits.find(limit => share(limit) <= 0);
-    if (!refused_by) return this.#own.reserve(request, share);
+    const used_up = limits.filter(limit => share(limit) <= 0);
+    const [refused_by] = used_up;
+    if (force || !refused_by) return withOver(this.#own.reserve(request, share), used_up);
     const retry_ms = Math.max(1, this.#known.until(this.#known.of(account, refused_by)!));
     return { admitted: false, statuses: this.statuses(account, limits), refused_by, retry_ms };
   }
@@ -93,6 +94,13 @@ export class LocalQuota {
       return known.own + Math.floor(Math.max(0, limit.max - known.used) / this.divisor);
     };
   }
+}
+
+/** Reports `limits` as exceeded, too, of which a request that is let through would have nothing left. */
+function withOver(result: ReservationResult, limits: readonly Limit[]): ReservationResult {
+  if (!result.admitted || limits.length === 0) return result;
+  const over = new Set([...result.reservation.over, ...limits]);
+  return { ...result, reservation: { ...result.reservation, over: [...over] } };
 }
 
 const usedOf = ({ limit, remaining }: LimitStatus): number => limit.max - remaining;

@@ -206,6 +206,14 @@ describe('the outage policy of a limit', () => {
     }
   });
 
+  it('rejects nothing in a dry run on a day that is used up, and reports it', () => {
+    share.note('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
+    expect(share.reserve({ ...request(daily), force: true }, undefined)).toMatchObject({
+      admitted: true,
+      reservation: { over: [daily[0]] },
+    });
+  });
+
   it('reports with `local` which limits a dry run exceeds', () => {
     open({}, 2);
     const over = () => {
