@@ -93,7 +93,13 @@ describe('a channel between two ends', () => {
   it('refuses a value that cannot be cloned, and sends all others of that turn', async () => {
     const { one, other } = pair();
     other.handle('same', value => value).handle('function', () => () => {});
-    const asked = [one.request('same', 1), one.request('same', () => {}), one.request('function')];
+    other.handle('later', async () => () => {});
+    const asked = [
+      one.request('same', 1),
+      one.request('same', () => {}),
+      one.request('function'),
+      one.request('later'),
+    ];
     expect(() => one.notify('same', () => {})).toThrow('could not be cloned');
     const refused = {
       status: 'rejected',
@@ -101,6 +107,7 @@ describe('a channel between two ends', () => {
     };
     expect(await Promise.allSettled(asked)).toMatchObject([
       { status: 'fulfilled', value: 1 },
+      refused,
       refused,
       refused,
     ]);

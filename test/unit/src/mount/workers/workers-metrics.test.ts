@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { Channel } from '../../../../../src/mount/workers/channel.ts';
 import { Workers } from '../../../../../src/mount/workers/workers.ts';
 import { MergedMetrics, WorkerMetrics } from '../../../../../src/mount/workers/workers-metrics.ts';
@@ -22,6 +22,7 @@ function metricsOf() {
   return {
     registry,
     memory,
+    cpu: new Counter({ name: 'process_cpu_seconds_total', help: 'c', registers: [registry] }),
     requests: metrics.counter({ name: 'requests_total', help: 'r', labels: ['status'] }),
     duration: metrics.histogram({ name: 'duration_seconds', help: 'd', buckets: [1, 2] }),
     running: metrics.gauge({ name: 'running', help: 'n' }),
@@ -102,24 +103,28 @@ describe('the metrics of several processes', () => {
     const { own, start, lines } = setting();
     own.memory.set(1);
     start(2).memory.set(3);
-    const memory = (await lines()).filter(line => line.startsWith('process_'));
+    const memory = (await lines()).filter(line => line.startsWith('process_resident'));
     expect(memory).toEqual([
       'process_resident_memory_bytes{worker="primary"} 1',
       'process_resident_memory_bytes{worker="2"} 3',
     ]);
   });
 
-  it('keep what was counted by a worker that has ended, and nothing of its gauges', async () => {
+  it('keep what was counted by a worker that has ended, and nothing of its gauges and of Node itself', async () => {
     const { start, lines } = setting();
     const worker = start(1);
     worker.requests.labels('200').inc(5);
     worker.running.set(4);
+    worker.cpu.inc(3);
     await lines();
     worker.requests.labels('200').inc(2);
     await worker.told.close();
     worker.kill();
     await until(worker.hasEnded);
     expect(await lines()).toEqual(expect.arrayContaining(['requests_total{status="200"} 7', 'running 0']));
+    expect((await lines()).filter(line => line.startsWith('process_cpu'))).toEqual([
+      'process_cpu_seconds_total{worker="primary"} 0',
+    ]);
     start(1).requests.labels('200').inc();
     expect(await lines()).toContain('requests_total{status="200"} 8');
   });
