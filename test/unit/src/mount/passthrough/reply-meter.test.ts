@@ -143,6 +143,18 @@ describe('the meter of a reply', () => {
     },
   );
 
+  it('reads a compressed reply that breaks off as far as it came', async () => {
+    const reply = Object.assign(new PassThrough(), {
+      headers: { 'content-type': 'text/event-stream', ...gzip },
+    });
+    const meter = new ReplyMeter(reply as unknown as IncomingMessage, generating);
+    reply.write(gzipSync(events(delta(words))).subarray(0, -8));
+    await new Promise(setImmediate);
+    reply.destroy();
+    await meter.done;
+    expect(meter.text_tokens).toBe(11);
+  });
+
   it('reads a compressed reply that comes faster than it can be read, which waits', async () => {
     const bytes = brotliCompressSync(
       JSON.stringify({ data: randomBytes(12e6).toString('base64'), ...told }),
