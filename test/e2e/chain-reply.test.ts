@@ -229,6 +229,22 @@ describe('the response headers of a chain', () => {
     },
   );
 
+  it('lack one of the parent that the handler has removed', async () => {
+    const chat = await chatOf(
+      (_request, response) => {
+        response.removeHeader('x-of-the-parent');
+        response.json(JSON.parse(whole));
+      },
+      app =>
+        app.use((_request, response, next) => {
+          response.setHeader('x-of-the-parent', 'not kept');
+          next();
+        }),
+    );
+    const reply = await post(chat, ask('Hello?'));
+    expect([reply.status, reply.headers.get('x-of-the-parent')]).toEqual([200, null]);
+  });
+
   it('have the status text of the status that is sent, not of the one that the handler set', async () => {
     const chat = await chatOf((_request, response) => {
       response.statusMessage = 'Very Own Words';
