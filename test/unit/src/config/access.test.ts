@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { mistakesOf, sampleConfig, withModel } from './sample-config.ts';
+import { mistakesOf, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
+const file = temporaryFiles();
 const accounts = { demo: { keys: [{ value: 'sk-demo-0123456789' }] } };
 const everybody =
   'stages: must list auth: without it every request is served, without a key. If that is meant, write server: { open: true }; a stage of your own that replaces auth says authenticates: true in defineStage';
@@ -123,6 +124,8 @@ describe('the check for options without effect', () => {
   it('accepts an option that another option uses', async () => {
     const providers = { local: { ...local, api_keys: ['a', 'b'] } };
     expect(await warningsOf({ accounts, providers, routing: { retry_ratio: 1 } })).toEqual([]);
+    const ofFile = { local: { ...local, api_key_file: file('keys', 'one\ntwo\n') } };
+    expect(await warningsOf({ accounts, providers: ofFile, routing: { retry_ratio: 1 } })).toEqual([]);
     const routing = { retries_per_upstream: 1, backoff_ms: 5 };
     expect(await warningsOf({ accounts, routing })).toEqual([]);
     const users = { ann: { password: 'twelve letters' } };

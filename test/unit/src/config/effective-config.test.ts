@@ -146,6 +146,11 @@ describe('the printed configuration', () => {
         local: { adapter: 'openai', base_url: `http://h.example/${canary}/v1`, api_key: canary },
       },
     });
+    const repeated = sampleConfig({
+      stores: { records: `postgres://me:${canary}@db.example/x` },
+      providers: { local: { adapter: 'openai', base_url: `http://h.example/${canary}/v1` } },
+    });
+    expect(JSON.stringify(effectiveConfig(await loadWritten(repeated, {})))).not.toContain(canary);
     const [provider] = Object.values(config.providers);
     expect(provider).toMatchObject({ api_key: canary });
     expect(JSON.stringify(effectiveConfig(await loadWritten(config, {})))).not.toContain(canary);
