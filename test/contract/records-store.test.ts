@@ -178,7 +178,17 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await customers.changePassword(cora, 'lost', alice)).toBe(false);
     await customers.remove({ name: 'Cora', account: 'other' }, alice);
     expect((await customers.list('acme')).map(({ password_hash }) => password_hash)).toEqual(['next']);
+    const session = {
+      actor: 'Cora',
+      role: 'customer',
+      account: 'acme',
+      proof: '',
+      digest: sha256('of cora'),
+    };
+    const times = { started_ms: now_ms, seen_ms: now_ms };
+    await store.sessions.start({ ...session, ...times }, { started_ms: 0, seen_ms: 0 });
     await customers.remove({ name: 'cora', account: 'acme' }, alice);
+    expect(await store.sessions.find(session.digest)).toBeUndefined();
     expect(await customers.list('acme')).toEqual([]);
     const entries = await store.audit.list({ target: 'acme', limit: 20 });
     const actions = entries.map(({ action }) => action).filter(action => action.startsWith('customer.'));

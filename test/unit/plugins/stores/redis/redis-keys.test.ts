@@ -56,6 +56,17 @@ describe('the keys in Redis', () => {
     },
   );
 
+  it('count an instance no longer once it has closed', async () => {
+    await redis.cli('FLUSHALL');
+    const open = () => openRedisStore({ url: redis.url, key_prefix: 'p:' });
+    const next = await open();
+    opened = await open();
+    const instances = () => opened.remote.servers()[0]!.heartbeat();
+    expect(await instances()).toBe(2);
+    await next.store.close();
+    expect(await instances()).toBe(1);
+  });
+
   it('have names that all versions of a major share', async () => {
     await redis.cli('FLUSHALL');
     await leaveTraces('demo');
