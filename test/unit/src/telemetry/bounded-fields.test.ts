@@ -107,6 +107,13 @@ describe('an error in a log line', () => {
     expect(first).toMatchObject({ message: 'connect ECONNREFUSED ::1:9', code: 'ECONNREFUSED' });
   });
 
+  it('is cut in each of many errors, whose parent has little to say', () => {
+    const errors = Array.from({ length: 100 }, () => new Error(huge));
+    const kept = errOf(new AggregateError(errors, 'all failed')).errors as Error[];
+    expect(kept).toHaveLength(4);
+    expect(kept.map(({ message }) => message).join('').length).toBeLessThan(10_000);
+  });
+
   it.each(['"my secret prompt', '{"a":1} my secret', '{"text": my secret prompt that is rather long }'])(
     'does not quote the text that is no JSON: %s',
     text => {

@@ -72,6 +72,21 @@ describe('the tracing setup', () => {
     expect(message.endsWith(`; it is '${value}'`)).toBe(true);
   });
 
+  it.each([
+    ['grpc', 'http/protobuf', false],
+    ['http/protobuf', 'grpc', true],
+  ])(
+    'with the protocol %s, and %s for traces, takes a host and port alone: %s',
+    async (all, traces, isTaken) => {
+      const message = await refused({
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+        OTEL_EXPORTER_OTLP_PROTOCOL: all,
+        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: traces,
+      });
+      expect(message.startsWith('OTEL_EXPORTER_OTLP_ENDPOINT must be')).toBe(!isTaken);
+    },
+  );
+
   it('refuses a sampling ratio that is none, and says all mistakes at once', async () => {
     const message = await refused({
       ...collector,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import { StoreHealth } from '../../../../src/telemetry/store-health.ts';
 import { until } from '../../../support/until.ts';
 
@@ -39,6 +39,23 @@ it('forgets a failure that is not repeated, and not before its time has passed s
   expect(performance.now() - repeated_ms).toBeGreaterThan(48);
   health.failed('write');
   expect(up).toEqual({ read: true, write: false });
+});
+
+it('forgets a failure after a success no sooner than any other', () => {
+  jest.useFakeTimers();
+  try {
+    const health = healthWith(50);
+    health.failed('write');
+    jest.advanceTimersByTime(40);
+    health.succeeded('write');
+    health.failed('write');
+    jest.advanceTimersByTime(49);
+    expect(up).toEqual({ read: true, write: false });
+    jest.advanceTimersByTime(1);
+    expect(up).toEqual({ read: true, write: true });
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 it('shows every operation as down during an outage, and afterwards those that had failed', () => {
