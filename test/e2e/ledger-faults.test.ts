@@ -14,6 +14,7 @@ import {
 } from '../support/ledger-watch.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 let telling: TellingUpstream;
 let place: RecordsPlace;
@@ -105,6 +106,15 @@ describe('a shutdown while neither the records store nor the queue accepts rows'
 });
 
 describe('the import of ledger rows', () => {
+  it('reports the row that the store refuses, and counts it as neither imported nor there already', async () => {
+    const log = join(place.directory, 'gateway.log');
+    const rows = [sampleRow(), sampleRow({ cost_usd: '99999999999' })];
+    await writeFile(log, rows.map(row => `${JSON.stringify({ ledger_row: row })}\n`).join(''));
+    const { code, stdout, stderr } = await runCommand(configOf(), 'ledger', 'import', log);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'imported: 1, already there: 0, unreadable: 1\n' });
+    expect(stderr).toContain(`row ${rows[1]!.id}: `);
+  });
+
   it('reports the lines it cannot read, imports the rest and exits with a failure', async () => {
     const log = join(place.directory, 'gateway.log');
     await writeFile(log, 'started\n{"ledger_row":{"id":"1"}}\n{"ledger_row":{"id":\n');

@@ -213,6 +213,15 @@ describe('a listener with TLS and authorities for clients', () => {
     await expect(asked(stranger)).rejects.toThrow('socket hang up');
     await expect(asked({ ...client, maxVersion: 'TLSv1.2' })).rejects.toThrow(/alert protocol version/);
 
+    const other = selfSigned(ends[0]);
+    writeFileSync(authorities, client.cert + other.cert);
+    await until(() =>
+      asked(other).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+
     let finish = () => {};
     upstream.replyOnce(socket => {
       finish = () => {
