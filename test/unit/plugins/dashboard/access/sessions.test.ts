@@ -53,6 +53,16 @@ describe('the sessions of the dashboard', () => {
     expect(await sessions.find(used)).toBeUndefined();
   });
 
+  it('go on while they are used, also where they expire within a minute', async () => {
+    const short = { idle_ms: 50_000, max_ms: 1_500_000 };
+    const sessions = new Sessions({ records: store.sessions, clock, limits: short, area: 'dashboard' });
+    const { token } = await sessions.start(olga);
+    for (let time = 0; time < 3; time++) {
+      clock.advance(40_000);
+      expect(await sessions.find(token)).toBeDefined();
+    }
+  });
+
   it('are not kept alive by pages that ask by themselves', async () => {
     const sessions = instance();
     const { token } = await sessions.start(olga);
