@@ -11,6 +11,8 @@ import { until } from '../support/until.ts';
 afterEach(closeApps);
 
 it('closes the stages of a gateway once, after its last exchange', async () => {
+  // Of other files: the stage is one module for all of them.
+  closed.length = 0;
   let finish = () => {};
   let isAsked = false;
   const app = await answeringGateway(() => {

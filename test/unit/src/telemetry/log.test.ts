@@ -11,4 +11,5 @@ it('shows the number of dropped log lines up to each scrape', async () => {
   expect(await registry.metrics()).toContain(`sluice_log_dropped_lines_total ${before}\n`);
   standardOutput.dropped_lines += 3;
   expect(await registry.metrics()).toContain(`sluice_log_dropped_lines_total ${before + 3}\n`);
+  standardOutput.dropped_lines = before;
 });
