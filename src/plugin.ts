@@ -13,6 +13,7 @@ export {
   unusableAccount,
 } from './gateway/accounts/accounts.ts';
 export type { FindAccount } from './gateway/accounts/application-accounts.ts';
+export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
 export { decodePath } from './gateway/dialects/decode-path.ts';
 export {
@@ -78,7 +79,6 @@ export type { Answer, Stage } from './gateway/exchange/stage.ts';
 export type { Hooks, StageFactory, StageSetup } from './gateway/exchange/stage-plan.ts';
 export type { StageRecord } from './gateway/exchange/stage-record.ts';
 export type { StreamController, StreamTransformer } from './gateway/exchange/stream.ts';
-export type { CacheStore } from './gateway/limits/cache-store.ts';
 export {
   amountOf,
   type Limit,

@@ -1,4 +1,4 @@
-import type { CacheStore } from '../../../src/gateway/limits/cache-store.ts';
+import type { CacheStore } from '../../../src/gateway/cache/cache-store.ts';
 import type { StoreHealth } from '../../../src/telemetry/store-health.ts';
 import type { StoreMetrics } from '../../../src/telemetry/store-metrics.ts';
 import { type Script, script } from './lua-script.ts';

@@ -1,5 +1,5 @@
 import type { Outage } from '../../common/outage.ts';
-import type { CacheStore } from './cache-store.ts';
+import type { CacheStore } from '../cache/cache-store.ts';
 import type { Limit } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
 

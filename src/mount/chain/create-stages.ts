@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { MakePlugin } from '../../common/config-error.ts';
+import type { CacheStore } from '../../gateway/cache/cache-store.ts';
+import { MemoryCache } from '../../gateway/cache/memory-cache.ts';
+import { max_memory_characters, stageCache } from '../../gateway/cache/stage-cache.ts';
 import type { Stage } from '../../gateway/exchange/stage.ts';
 import type { StagePlan, StageSetup } from '../../gateway/exchange/stage-plan.ts';
-import type { CacheStore } from '../../gateway/limits/cache-store.ts';
-import { MemoryCache } from '../../gateway/limits/memory-cache.ts';
-import { max_memory_characters, stageCache } from '../../gateway/limits/stage-cache.ts';
 import { pluginMetrics } from '../../telemetry/metric-factory.ts';
 
 /** Parts that all stages of a chain share. */

@@ -12,9 +12,9 @@ import {
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import type { Chunk, Completion } from '../../exchange/canonical.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import { ContentCapture } from '../../settlement/content-capture.ts';
 import type { Adapter, StreamDecoder } from '../adapter.ts';
 import type { Upstream } from '../routing/upstream.ts';
+import { ContentCapture } from './content-capture.ts';
 import { attemptAttributes, requestAttributes, usageAttributes } from './gen-ai-attributes.ts';
 import { ReplyIdentity } from './reply-identity.ts';
 

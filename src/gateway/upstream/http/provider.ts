@@ -7,7 +7,6 @@ import type { Log } from '../../../telemetry/log.ts';
 import { pluginMetrics } from '../../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../../telemetry/routing-metrics.ts';
 import type { ChatRequest } from '../../exchange/canonical.ts';
-import type { ContentLimits } from '../../settlement/content-capture.ts';
 import {
   type Adapter,
   createAdapter,
@@ -15,6 +14,7 @@ import {
   type Target,
   type UpstreamRequest,
 } from '../adapter.ts';
+import type { ContentLimits } from '../attempt/content-capture.ts';
 import { fitted } from '../attempt/fit-request.ts';
 import { checkedHeaders, guarded } from '../guarded-adapter.ts';
 import { finishLabel } from '../openai/finish-reason.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { MemoryCache } from '../../cache/memory-cache.ts';
 import { exceeds } from '../../dialects/json-size.ts';
 import type { ToolCall } from '../../exchange/canonical.ts';
-import { MemoryCache } from '../../limits/memory-cache.ts';
 
 /** How much a cache keeps, and for how long. */
 export interface ReasoningCacheLimits {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import type { CacheStore } from '../../../../src/gateway/cache/cache-store.ts';
 import type { ExchangeRun } from '../../../../src/gateway/exchange/runner.ts';
-import type { CacheStore } from '../../../../src/gateway/limits/cache-store.ts';
 import type { Parts } from '../../../../src/mount/assemble.ts';
 import { RunningConfigurations } from '../../../../src/mount/running-configuration.ts';
 

@@ -1,5 +1,5 @@
 import type { Span } from '@opentelemetry/api';
-import type { Delta, Message, ReplyMessage, ToolCallDelta } from '../exchange/canonical.ts';
+import type { Delta, Message, ReplyMessage, ToolCallDelta } from '../../exchange/canonical.ts';
 import { CapturedText } from './captured-text.ts';
 
 /** Prompts and answers on spans: off unless switched on, and then no more than so many characters of each. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { Message } from '../../../../../src/gateway/exchange/canonical.ts';
-import { ContentCapture } from '../../../../../src/gateway/settlement/content-capture.ts';
+import type { Message } from '../../../../../../src/gateway/exchange/canonical.ts';
+import { ContentCapture } from '../../../../../../src/gateway/upstream/attempt/content-capture.ts';
 
 const exporter = new InMemorySpanExporter();
 const tracer = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }).getTracer('t');
