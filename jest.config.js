@@ -20,7 +20,7 @@ export default {
   testEnvironment: '<rootDir>/test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    [`^${import.meta.dirname}/(src|plugins|examples|test/fixtures/stages)/.+\\.ts$`]:
+    [`^${RegExp.escape(import.meta.dirname)}/(src|plugins|examples|test/fixtures/stages)/.+\\.ts$`]:
       '<rootDir>/test/support/package-transform.js',
     [`/node_modules/(${shared.join('|')})/`]: '<rootDir>/test/support/package-transform.js',
     '^.+\\.ts$': [

@@ -48,17 +48,19 @@ const short_wait_ms = 1000;
 
 /** Resolves when no connection waits to be accepted. libuv accepts one in each turn of the event loop. */
 async function acceptWaiting(server: Server, signal: AbortSignal): Promise<void> {
-  let hasAccepted: boolean;
+  let hasAccepted = false;
   const onConnection = () => void (hasAccepted = true);
   server.on('connection', onConnection);
   const began_ms = performance.now();
-  for (let turn_ms = began_ms, isDone = false; !isDone && !signal.aborted; ) {
+  let looked_ms = began_ms;
+  let isDone = false;
+  while (!isDone && !signal.aborted) {
     hasAccepted = false;
     await nextTurn();
     const now_ms = performance.now();
-    const isShort = now_ms - turn_ms < short_turn_ms || now_ms - began_ms > short_wait_ms;
+    const isShort = now_ms - looked_ms < short_turn_ms || now_ms - began_ms > short_wait_ms;
     isDone = (!hasAccepted && isShort) || now_ms - began_ms > accept_ms;
-    turn_ms = now_ms;
+    looked_ms = now_ms;
   }
   server.off('connection', onConnection);
 }

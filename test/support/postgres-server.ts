@@ -23,7 +23,7 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** Starts it again on the same port with the same data. */
   start(): Promise<void>;
-  /** A further database on this server: empty, or a copy of one that nobody is connected to. */
+  /** Another database on this server: empty, or a copy of `template`, which must have no open connections. */
   createDatabase(name: string, template?: string): Promise<string>;
   /** Ends the server and removes its data. */
   stop(): Promise<void>;
