@@ -28,13 +28,16 @@ export interface SidecarProcess {
   stop(): Promise<number | null>;
 }
 
-/** A sidecar whose configuration can be replaced. */
-export interface ConfiguredSidecar extends SidecarProcess {
-  /** The file of its configuration. */
+/** A file of a configuration, in a folder of its own. */
+export interface ConfigFile {
   readonly file: string;
-  /** Replaces that file, by rename as deployments do. */
+  /** Replaces it, by rename as deployments do. */
   rewrite(config: GatewayConfig): Promise<void>;
+  remove(): Promise<void>;
 }
+
+/** A sidecar whose configuration can be replaced. */
+export type ConfiguredSidecar = SidecarProcess & Omit<ConfigFile, 'remove'>;
 
 /** The output and exit code of a finished command. */
 export interface FinishedCommand {
@@ -65,19 +68,9 @@ export async function startSidecar(
   config: GatewayConfig,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ConfiguredSidecar> {
-  const { file, remove } = await configFile(stringify(config));
-  const rewrite = async (next: GatewayConfig) => {
-    await writeFile(`${file}.next`, stringify(next));
-    await rename(`${file}.next`, file);
-  };
+  const { file, rewrite, remove } = await configFile(stringify(config));
   return { ...(await listening(startCommand(['--config', file], environment, remove))), rewrite, file };
 }
-
-/** `sluice serve --config FILE` with a file that is there already. */
-export const serveFile = (
-  file: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<SidecarProcess> => listening(startCommand(['serve', '--config', file], environment));
 
 /** `sluice` without a configuration, on free ports. */
 export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
@@ -95,11 +88,15 @@ export async function runSidecar(
 }
 
 /** A YAML file of its own for one test. */
-export async function configFile(text: string): Promise<{ file: string; remove(): Promise<void> }> {
+export async function configFile(text: string): Promise<ConfigFile> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   const file = join(directory, 'sluice.yaml');
   await writeFile(file, text);
-  return { file, remove: () => rm(directory, { recursive: true, force: true }) };
+  const rewrite = async (next: GatewayConfig) => {
+    await writeFile(`${file}.next`, stringify(next));
+    await rename(`${file}.next`, file);
+  };
+  return { file, rewrite, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
 /** `sluice ARGUMENTS`; cleans up when it has ended. */

@@ -1,5 +1,6 @@
 import { type Agent, get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { ask, clientKey, sumOf } from './gateway-under-test.ts';
@@ -120,11 +121,15 @@ export class CatalogLoad {
         request.on('error', reject).on('timeout', () => request.destroy(new Error('no answer')));
       });
     const client = async () => {
-      while (!this.#isOver)
+      // biome-ignore lint/plugin: load, not a wait.
+      while (!this.#isOver) {
         await ask().then(
           status => (status === 200 ? this.answered++ : this.failures.push(status)),
           ({ code }) => this.failures.push(code),
         );
+        // What is started meanwhile needs the processor as well.
+        await sleep(10);
+      }
     };
     this.#clients = Array.from({ length: clients }, client);
   }
