@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../src/config/schema.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { Load, startTellingUpstream, type TellingUpstream } from '../support/ledger-load.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
+import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
@@ -19,6 +20,7 @@ beforeEach(async () => {
   config = sidecarConfig(telling.upstream.url, { stores: place.stores });
 });
 afterEach(async () => {
+  await endServed();
   await telling.upstream.close();
   await place.remove();
 });
@@ -48,19 +50,19 @@ describe('the ledger in SQLite', () => {
     expect(requests).toBeGreaterThanOrEqual(settled.length);
     expect(requests).toBeLessThanOrEqual(telling.told.requests);
 
-    const next = await startSidecar(config);
+    const next = await serveHere(config);
     const more = new Load([next.url], clientKey, 2);
     await more.more(5);
     await more.stop();
-    expect(await next.stop()).toBe(0);
+    await next.stop();
     expect((await ledger()).requests).toBe(requests + more.count(200));
   }, 60_000);
 
   it('loses no row when the gateway is stopped in the middle of a write, and is summed by a command', async () => {
-    const sidecar = await startSidecar(config);
+    const sidecar = await serveHere(config);
     const load = new Load([sidecar.url], clientKey, 8);
     await load.more(40);
-    expect(await sidecar.stop()).toBe(0);
+    await sidecar.stop();
     await load.stop();
     expect(load.count(200)).toBe(telling.told.requests);
     expect(await ledger()).toEqual(telling.told);

@@ -13,96 +13,65 @@ import {
   sendRequests,
 } from '../support/ledger-watch.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
-import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { endServed, serveHere } from '../support/sidecar-here.ts';
+import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 let telling: TellingUpstream;
 let place: RecordsPlace;
-let started: SidecarProcess[];
 
 beforeEach(async () => {
-  started = [];
   telling = await startTellingUpstream();
   place = await recordsPlace();
 });
 afterEach(async () => {
-  for (const sidecar of started) sidecar.signal('SIGKILL');
+  await endServed();
   await telling.upstream.close();
   await place.remove();
 });
 
-const configOf = (stores: object = {}, level: 'info' | 'silent' = 'info'): GatewayConfig => ({
-  ...sidecarConfig(telling.upstream.url, { stores: { ...place.stores, ...stores } }),
-  log: { level },
-});
-
-async function start(config: GatewayConfig): Promise<SidecarProcess> {
-  const sidecar = await startSidecar(config);
-  started.push(sidecar);
-  return sidecar;
-}
+const configOf = (stores: object = {}): GatewayConfig =>
+  sidecarConfig(telling.upstream.url, { stores: { ...place.stores, ...stores } });
 
 const recordsPath = () => join(place.directory, 'sluice.db');
 
-/** Another process that has the records file for itself: others can read it and not write it. */
-function lockRecords(): () => void {
-  const other = new DatabaseSync(recordsPath());
-  other.exec('BEGIN EXCLUSIVE');
-  return () => other.close();
-}
-
-/** Another process that has taken the ledger's table away: writes fail at once, where a lock is waited for. */
-function hideLedger(): () => void {
-  const other = new DatabaseSync(recordsPath());
-  other.exec('ALTER TABLE ledger RENAME TO hidden');
-  return () => {
+describe('a shutdown while neither the records store nor the queue accepts rows', () => {
+  it('writes the rows to the log, also a silent one, and exits 1, and the import adds each row once', async () => {
+    const folder = join(place.directory, 'queue');
+    await mkdir(folder);
+    const config = {
+      ...configOf({ ledger_queue: join(folder, 'queue.db') }),
+      log: { level: 'silent' },
+    } as const;
+    const sidecar = await startSidecar(config);
+    await rm(folder, { recursive: true });
+    // Another process takes the ledger's table away: writes fail at once, where a lock is waited for.
+    const other = new DatabaseSync(recordsPath());
+    other.exec('ALTER TABLE ledger RENAME TO hidden');
+    await sendRequests(sidecar, 5);
+    const told = await readinessLike(sidecar, /5 rows in memory[\s\S]+unusable/);
+    expect(told).toMatch(
+      /\nthe ledger queue file \S+ has been unusable for \d+ s, rows wait in memory: .+\n$/,
+    );
+    expect(await sidecar.stop()).toBe(1);
     other.exec('ALTER TABLE hidden RENAME TO ledger');
     other.close();
-  };
-}
+    const lines = sidecar.output().split('\n');
+    expect(lines.filter(line => line.includes('"ledger_row"'))).toHaveLength(5);
+    expect(sidecar.output()).toContain('5 ledger rows could not be written and are in the log');
+    expect(await ledgerRows(place)).toBe(0);
 
-describe('a shutdown while neither the records store nor the queue accepts rows', () => {
-  it.each([
-    ['info', lockRecords],
-    ['silent', hideLedger],
-  ] as const)(
-    'writes the rows to the log at level %s and exits 1, and the import adds each row once',
-    async (level, breakRecords) => {
-      const folder = join(place.directory, 'queue');
-      await mkdir(folder);
-      const config = configOf({ ledger_queue: join(folder, 'queue.db') }, level);
-      const sidecar = await start(config);
-      await rm(folder, { recursive: true });
-      const mend = breakRecords();
-      await sendRequests(sidecar, 5);
-      const told = await readinessLike(sidecar, /5 rows in memory[\s\S]+unusable/);
-      expect(told).toMatch(
-        /\nthe ledger queue file \S+ has been unusable for \d+ s, rows wait in memory: .+\n$/,
-      );
-      expect(sidecar.output()).not.toContain('rows are queued on disk');
-      expect(await sidecar.stop()).toBe(1);
-      mend();
-      const lines = sidecar.output().split('\n');
-      expect(lines.filter(line => line.includes('"ledger_row"'))).toHaveLength(5);
-      expect(sidecar.output()).toContain('5 ledger rows could not be written and are in the log');
-      expect(await ledgerRows(place)).toBe(0);
-
-      await mkdir(folder);
-      const log = join(place.directory, 'gateway.log');
-      // As a collector has it: a line cut in two, and something before the JSON.
-      const collected = lines.map((line, at) => (at % 2 ? line : `2026-11-22T07:00:00Z sluice[1]: ${line}`));
-      await writeFile(log, `${collected.join('\n')}\n`);
-      const first = await runCommand(config, 'ledger', 'import', log);
-      expect(first).toMatchObject({
-        code: 0,
-        stdout: 'imported: 5, already there: 0, unreadable: 0\n',
-      });
-      const again = await runCommand(config, 'ledger', 'import', log);
-      expect(again.stdout).toBe('imported: 0, already there: 5, unreadable: 0\n');
-      expect(await ledgerRows(place)).toBe(telling.told.requests);
-    },
-    60_000,
-  );
+    await mkdir(folder);
+    const log = join(place.directory, 'gateway.log');
+    // As a collector has it: a line cut in two, and something before the JSON.
+    const collected = lines.map((line, at) => (at % 2 ? line : `2026-11-22T07:00:00Z sluice[1]: ${line}`));
+    await writeFile(log, `${collected.join('\n')}\n`);
+    const first = await runCommand(config, 'ledger', 'import', log);
+    expect(first).toMatchObject({ code: 0, stdout: 'imported: 5, already there: 0, unreadable: 0\n' });
+    const again = await runCommand(config, 'ledger', 'import', log);
+    expect(again.stdout).toBe('imported: 0, already there: 5, unreadable: 0\n');
+    expect(await ledgerRows(place)).toBe(telling.told.requests);
+  });
 });
 
 describe('the import of ledger rows', () => {
@@ -132,8 +101,10 @@ describe('the import of ledger rows', () => {
 describe('the record files', () => {
   it('are created for their owner only, also that of rows which the other refuses, and wider permissions are warned about', async () => {
     const umask = process.umask(0);
-    const sidecar = await start(configOf()).finally(() => process.umask(umask));
-    const unlock = lockRecords();
+    const sidecar = await serveHere(configOf()).finally(() => process.umask(umask));
+    // Another process has the file for itself: others can read it and not write it.
+    const other = new DatabaseSync(recordsPath());
+    other.exec('BEGIN EXCLUSIVE');
     await sendRequests(sidecar, 1);
     await readinessLike(sidecar, /1 row on disk/);
     for (const file of ['sluice.db', 'queue.db'])
@@ -145,16 +116,16 @@ describe('the record files', () => {
         ]);
     expect(await recordsDown(sidecar)).toEqual(['ledger_insert']);
     expect(await oldestRow_s(sidecar)).toBeGreaterThan(0);
-    unlock();
+    other.close();
     await readinessLike(sidecar, /^200 ready\n$/);
     expect([await recordsDown(sidecar), await oldestRow_s(sidecar)]).toEqual([[], 0]);
-    expect(await sidecar.stop()).toBe(0);
+    await sidecar.stop();
     expect(await ledgerRows(place)).toBe(1);
     expect(sidecar.output()).not.toContain('other users');
 
     await chmod(recordsPath(), 0o644);
     await chmod(join(place.directory, 'queue.db'), 0o640);
-    const next = await start(configOf());
+    const next = await serveHere(configOf());
     await next.stop();
     for (const file of ['sluice.db', 'queue.db'])
       expect(next.output()).toMatch(
@@ -180,7 +151,7 @@ const canMount = (() => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk]);
     try {
       const records = `sqlite:${join(disk, 'sluice.db')}`;
-      const sidecar = await start(configOf({ records, ledger_queue: join(disk, 'queue.db') }));
+      const sidecar = await serveHere(configOf({ records, ledger_queue: join(disk, 'queue.db') }));
       await sendRequests(sidecar, 1);
       await writeFile(join(disk, 'ballast'), Buffer.alloc(4_000_000)).catch(() => {});
       let sent = 1;
@@ -193,7 +164,7 @@ const canMount = (() => {
       expect(told).toMatch(/ledger writes have failed for \d+ s, .*rows? in memory.*: .*full/);
       await rm(join(disk, 'ballast'));
       await readinessLike(sidecar, /^200 ready\n$/);
-      expect(await sidecar.stop()).toBe(0);
+      await sidecar.stop();
       const rows = new DatabaseSync(join(disk, 'sluice.db'));
       expect(rows.prepare('SELECT COUNT(*) AS rows FROM ledger').get()).toEqual({ rows: sent });
       rows.close();

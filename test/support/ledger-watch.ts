@@ -1,10 +1,15 @@
 import { ask, clientKey } from './gateway-under-test.ts';
 import type { RecordsPlace } from './records-place.ts';
-import type { SidecarProcess } from './sidecar-process.ts';
 import { until } from './until.ts';
 
+/** A sidecar, in whatever process. */
+interface Watched {
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
 /** Sends so many requests, one after the other, and returns their statuses. */
-export async function sendRequests({ url }: SidecarProcess, count: number): Promise<number[]> {
+export async function sendRequests({ url }: Watched, count: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let at = 0; at < count; at++) {
     const reply = await fetch(`${url}/v1/chat/completions`, {
@@ -19,7 +24,7 @@ export async function sendRequests({ url }: SidecarProcess, count: number): Prom
 }
 
 /** What `/readyz` answers, once it matches. Rejects with what it answered last. */
-export async function readinessLike({ adminUrl }: SidecarProcess, pattern: RegExp): Promise<string> {
+export async function readinessLike({ adminUrl }: Watched, pattern: RegExp): Promise<string> {
   let text = '';
   const matches = async () => {
     const reply = await fetch(`${adminUrl}/readyz`);
@@ -33,14 +38,14 @@ export async function readinessLike({ adminUrl }: SidecarProcess, pattern: RegEx
 }
 
 /** The operations of the records store that fail, as the gauge has it. */
-export async function recordsDown({ adminUrl }: SidecarProcess): Promise<string[]> {
+export async function recordsDown({ adminUrl }: Watched): Promise<string[]> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   const samples = text.matchAll(/^sluice_store_up\{store="records",operation="(\w+)"\} (\d)/gm);
   return [...samples].flatMap(([, operation = '', up]) => (up === '0' ? [operation] : []));
 }
 
 /** Age of the oldest row that is not in the ledger, in seconds. */
-export async function oldestRow_s({ adminUrl }: SidecarProcess): Promise<number> {
+export async function oldestRow_s({ adminUrl }: Watched): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   return Number(/^sluice_ledger_oldest_row_age_seconds (.+)$/m.exec(text)?.[1]);
 }
@@ -56,5 +61,5 @@ export const ledgerRows = (place: RecordsPlace): Promise<number> =>
   });
 
 /** How often `text` is in what the process has printed. */
-export const timesSaid = (sidecar: SidecarProcess, text: string): number =>
+export const timesSaid = (sidecar: { output(): string }, text: string): number =>
   sidecar.output().split(text).length - 1;
