@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startRedisCluster } from '../support/redis-cluster-servers.ts';
 import { startRedisSentinel } from '../support/redis-sentinel-servers.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type Fleet, type FleetOptions, startFleet } from '../support/sidecar-fleet.ts';
+import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
+import { charge, limit } from '../support/state-store-contract.ts';
 import { type TlsFiles, tlsFiles } from '../support/tls-files.ts';
+import { trustCertificate } from '../support/trusted-certificates.ts';
 import { until } from '../support/until.ts';
 
 /** A Redis of one server or several, as tests start it. */
@@ -14,27 +17,38 @@ interface Started {
 }
 
 let tls: TlsFiles;
-let fleet: Fleet | undefined;
+let distrust: () => void;
+const stores: RedisStore[] = [];
 
 beforeAll(async () => {
   tls = await tlsFiles();
+  distrust = trustCertificate(readFileSync(tls.cert, 'utf8'));
 });
 afterEach(async () => {
-  await fleet?.stop();
-  fleet = undefined;
+  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
 });
-afterAll(() => tls?.remove());
+afterAll(() => {
+  distrust();
+  return tls.remove();
+});
 
-const served = async (state: string, more: Partial<FleetOptions> = {}): Promise<Fleet> => {
-  fleet = await startFleet({
-    instances: 2,
-    limits: { tester: { requests_per_minute: 10, concurrent_requests: 20 } },
-    stores: { state, state_timeout_ms: 4000, on_state_store_down: { default: 'closed' } },
-    environment: { NODE_EXTRA_CA_CERTS: tls.cert },
-    ...more,
-  });
-  return fleet;
+const open = async (url: string): Promise<RedisStore> => {
+  const opened = await openRedisStore({ url, timeout_ms: 4000, policies: { default: 'closed' } });
+  stores.push(opened);
+  return opened;
 };
+
+let asked = 0;
+/** Whether one more request is admitted; undefined while the store is down. */
+async function admitted({ store }: RedisStore, max: number): Promise<boolean | undefined> {
+  const limits = [limit('requests_per_minute', max)];
+  try {
+    const id = `${++asked}`;
+    return (await store.reserve({ id, account: 'tester', limits, charge: charge(1) })).admitted;
+  } catch {
+    return undefined;
+  }
+}
 
 describe.each<[string, () => Promise<Started>]>([
   ['a server', () => startRedis({ tls })],
@@ -50,23 +64,29 @@ describe.each<[string, () => Promise<Started>]>([
 
   it('is how instances share limits', async () => {
     expect(redis.url).toMatch(/^rediss/);
-    const sent = await (await served(redis.url)).sendMany('tester', 16);
-    expect(sent.map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), ...Array(6).fill(429)]);
+    const opened = [await open(redis.url), await open(redis.url)];
+    const all = await Promise.all(Array.from({ length: 16 }, (_, at) => admitted(opened[at % 2]!, 10)));
+    expect(all.toSorted()).toEqual([...Array(6).fill(false), ...Array(10).fill(true)]);
   });
 
   if (kind === 'a server')
     it('is refused to a server whose authority is not known, and the reason is told', async () => {
-      const running = await served(redis.url, { instances: 1, environment: {} });
-      expect((await running.send('tester')).status).toBe(502);
-      await until(async () => (await running.readiness(0)).text.includes('self-signed certificate'));
+      distrust();
+      try {
+        const opened = await open(redis.url);
+        expect(await admitted(opened, 1000)).toBeUndefined();
+        await until(() => String(opened.store.outage?.cause).includes('self-signed certificate'));
+      } finally {
+        distrust = trustCertificate(readFileSync(tls.cert, 'utf8'));
+      }
     });
 
   if (kind.startsWith('Sentinels'))
     it('is spoken with the next primary as well', async () => {
-      const running = await served(redis.url, { limits: { tester: { concurrent_requests: 20 } } });
-      expect((await running.send('tester')).status).toBe(200);
+      const opened = await open(redis.url);
+      expect(await admitted(opened, 1000)).toBe(true);
       await redis.servers![0]!.kill();
-      await until(async () => (await running.send('tester')).status === 502);
-      await until(async () => (await running.send('tester')).status === 200);
+      await until(async () => (await admitted(opened, 1000)) === undefined);
+      await until(async () => (await admitted(opened, 1000)) === true);
     });
 });

@@ -2,7 +2,8 @@ import type { GatewayConfig } from '../../src/config/schema.ts';
 import { CountingUpstream } from './counting-upstream.ts';
 import { ask, sumOf } from './gateway-under-test.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
-import { type SidecarProcess, sidecarConfig, startSidecar } from './sidecar-process.ts';
+import { serveHere } from './sidecar-here.ts';
+import { sidecarConfig, startSidecar } from './sidecar-process.ts';
 
 type Limits = NonNullable<GatewayConfig['plans']>[string];
 
@@ -21,21 +22,36 @@ export interface FleetOptions {
   readonly stores?: NonNullable<GatewayConfig['stores']>;
   /** Keep the data of Redis when it is killed. */
   readonly persistent?: boolean;
-  /** Variables of their environment. */
-  readonly environment?: Readonly<Record<string, string>>;
+  /** Make the last instance a process of its own, which can be killed. */
+  readonly killable?: boolean;
 }
 
-/** Several sidecars, each a process of its own, that share one Redis and one upstream. */
+/** One of several sidecars. */
+interface Instance {
+  readonly url: string;
+  readonly adminUrl: string;
+  stop(): Promise<unknown>;
+}
+
+/** Several sidecars that share one Redis and one upstream. */
 export class Fleet {
   readonly redis: RedisServer;
   readonly upstream: CountingUpstream;
-  readonly sidecars: readonly SidecarProcess[];
+  readonly sidecars: readonly Instance[];
+  /** Ends the last one with SIGKILL. */
+  readonly kill: () => void;
   #sent = 0;
 
-  constructor(redis: RedisServer, upstream: CountingUpstream, sidecars: readonly SidecarProcess[]) {
+  constructor(
+    redis: RedisServer,
+    upstream: CountingUpstream,
+    sidecars: readonly Instance[],
+    kill: () => void,
+  ) {
     this.redis = redis;
     this.upstream = upstream;
     this.sidecars = sidecars;
+    this.kill = kill;
   }
 
   /** One request of `account`, to the instances in turn, or to that one. */
@@ -91,7 +107,7 @@ export class Fleet {
 const keyOf = (account: string): string => `sk-${account}-0123456789`;
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { instances, limits, stores, persistent = false, environment } = options;
+  const { instances, limits, stores, persistent = false, killable } = options;
   const redis = await startRedis({ persistent });
   const upstream = new CountingUpstream();
   await upstream.listen();
@@ -103,13 +119,16 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     stores: { state: redis.url, ...stores },
     log: { level: 'fatal' },
   });
-  const started = await Promise.allSettled(
-    Array.from({ length: instances }, () => startSidecar(config, environment)),
-  );
-  const sidecars = started.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []));
-  const fleet = new Fleet(redis, upstream, sidecars);
-  const failed = started.find(result => result.status === 'rejected');
-  if (!failed) return fleet;
-  await fleet.stop();
-  throw failed.reason;
+  const sidecars: Instance[] = [];
+  const fleet = (kill = () => {}) => new Fleet(redis, upstream, sidecars, kill);
+  try {
+    for (let at = killable ? 1 : 0; at < instances; at++) sidecars.push(await serveHere(config));
+    if (!killable) return fleet();
+    const last = await startSidecar(config);
+    sidecars.push(last);
+    return fleet(() => last.signal('SIGKILL'));
+  } catch (error) {
+    await fleet().stop();
+    throw error;
+  }
 }
