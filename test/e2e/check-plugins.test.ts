@@ -8,7 +8,8 @@ import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { createGateway } from '../../src/index.ts';
-import { type FinishedCommand, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
+import { runHere } from '../support/command-here.ts';
+import { type FinishedCommand, sidecarConfig } from '../support/sidecar-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -25,11 +26,11 @@ export default defineProvider({ name: 'blind', schema: z.strictObject({}), creat
   'stage.mjs': `import { defineStage } from 'sluice/plugin';
 import { z } from 'zod';
 export default defineStage({ name: 'broken', schema: z.strictObject({}), create() { throw new Error('no database'); } });`,
-  'closing.mjs': `import { defineStage } from 'sluice/plugin';
+  'closing.mjs': `import { writeFileSync } from 'node:fs';
+import { defineStage } from 'sluice/plugin';
 import { z } from 'zod';
 export default defineStage({ name: 'closing', schema: z.strictObject({}), create() {
-  const timer = setInterval(() => {}, 1000);
-  return { onHeaders() {}, close() { clearInterval(timer); console.error('closed'); } };
+  return { onHeaders() {}, close() { writeFileSync(new URL('closed', import.meta.url), ''); } };
 } });`,
   'dialect.mjs': `import { defineDialect } from 'sluice/plugin';
 export default defineDialect({ name: 'mine', paths: { '/mine': ['POST'] }, errorBody: () => '', create: () => ({ parse() {} }) });`,
@@ -52,7 +53,7 @@ describe('sluice check', () => {
   const check = async (config: GatewayConfig): Promise<FinishedCommand> => {
     const file = join(directory, 'sluice.yaml');
     await writeFile(file, stringify(config));
-    return runSidecar(['check', '--config', file]);
+    return runHere(['check', '--config', file]);
   };
 
   it('names the file that each adapter lacks', async () => {
@@ -116,8 +117,9 @@ describe('sluice check', () => {
     const { code, stdout, stderr } = await check(
       sidecarConfig('http://127.0.0.1:9', sections, { health_check }),
     );
-    expect([stderr, code]).toEqual(['closed\n', 0]);
+    expect([stderr, code]).toEqual(['', 0]);
     expect(stdout).toContain('ok; ');
+    expect(existsSync(join(directory, 'closed'))).toBe(true);
     expect(existsSync(join(directory, 'made.db'))).toBe(false);
   });
 });

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
+import { serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { runHere } from '../support/command-here.ts';
 import { startGateway } from '../support/gateway-under-test.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
-import { configFile, runSidecar, sidecarConfig } from '../support/sidecar-process.ts';
+import { configFile, sidecarConfig } from '../support/sidecar-process.ts';
 
 const upstream = 'http://127.0.0.1:9/v1';
 let place: RecordsPlace;
@@ -40,16 +41,15 @@ describe('the records store at startup and in commands', () => {
       [`sqlite:${missing}`, `sqlite:${missing} cannot be used: unable to open database file`],
       ['postgres://u:secret@no-such-host.invalid/db', 'postgres://no-such-host.invalid/db cannot be used: '],
     ] as const) {
-      const { file, remove } = await configFile(stringify(sidecarConfig(upstream, { stores: { records } })));
-      for (const [run, command, where] of [
-        [runSidecar, [], 'stores.records: '],
-        [runHere, ['keys', 'list'], ''],
-      ] as const) {
-        const { code, stdout, stderr } = await run([...command, '--config', file]);
-        expect([code, stderr]).toEqual([1, expect.stringContaining(where + expected)]);
-        expect(stdout + stderr).not.toContain('secret');
-      }
-      await remove();
+      const config = {
+        ...sidecarConfig(upstream, { stores: { records } }),
+        log: { level: 'silent' },
+      } as const;
+      const { code, stdout, stderr } = await runCommand(config, 'keys', 'list');
+      expect([code, stderr]).toEqual([1, expect.stringContaining(expected)]);
+      const started = serve(config).catch(({ message }: Error) => message);
+      expect(await started).toContain(`stores.records: ${expected}`);
+      expect(stdout + stderr + (await started)).not.toContain('secret');
     }
   });
 

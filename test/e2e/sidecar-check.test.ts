@@ -260,10 +260,4 @@ describe('a process', () => {
       /^sluice serve: unknown option '--confg'\n\(Did you mean --config\?\)[\s\S]*--admin-port/,
     );
   });
-
-  it('ends with the code 1 for a broken configuration, and reports every mistake', async () => {
-    const { code, stdout, stderr } = await runSidecar(['--config', await fileOf(broken)]);
-    expect([code, stdout]).toEqual([1, '']);
-    for (const mistake of mistakes) expectMistake(stderr, mistake);
-  });
 });

@@ -38,28 +38,20 @@ function loadedOf(output: string): { packages: string[]; modules: number } {
   return { packages: [...new Set(loaded.map(([, name]) => name!))], modules: Number(loaded.at(-1)?.[2]) };
 }
 
-/** What a sidecar with this state store has loaded when it listens. */
-async function loadedBySidecar(state: string) {
-  const config = sidecarConfig('http://127.0.0.1:9/v1', { stores: { state, state_connect_timeout_ms: 200 } });
-  sidecar = await startSidecar(config, { NODE_OPTIONS: await printingPackages() });
-  return loadedOf(sidecar.output());
-}
-
 const optional = /redis|^pg|opentelemetry\/(sdk|exporter|otlp)|openid-client|gpt-tokenizer/;
 
 describe('the packages that a sidecar loads', () => {
   it('exclude what its configuration does not need', async () => {
-    const { packages, modules } = await loadedBySidecar('memory');
+    sidecar = await startSidecar(sidecarConfig('http://127.0.0.1:9/v1'), {
+      NODE_OPTIONS: await printingPackages(),
+    });
+    const { packages, modules } = loadedOf(sidecar.output());
     expect(packages).toEqual(expect.arrayContaining(['sluice', 'undici']));
     expect(packages.filter(name => optional.test(name))).toEqual([]);
     expect(packages).not.toContain('http-proxy-middleware');
     expect(packages).not.toContain('a page');
     // Every module costs about a third of a millisecond of the start.
     expect(modules).toBeLessThan(1100);
-  });
-
-  it('include the Redis client when the configuration names a Redis', async () => {
-    expect((await loadedBySidecar('redis://127.0.0.1:1')).packages).toContain('@redis/client');
   });
 });
 
