@@ -3,6 +3,7 @@ import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { capturedLog } from '../support/captured-log.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
@@ -102,6 +103,26 @@ describe('the admin address', () => {
     for (const path of ['/metrics', '/healthz', '/readyz'])
       expect((await fetch(sidecar.url + path)).status).toBe(404);
   });
+});
+
+it('serves a configuration without an address at PORT, and says that it ignores a HOST that is a name', async () => {
+  const { log, lines } = capturedLog();
+  const { server: _, ...config } = sidecarConfig(simulator.url);
+  const named = await serve(
+    config as GatewayConfig,
+    { log },
+    { environment: { HOST: 'my-laptop', PORT: '0' } },
+  );
+  const { hostname, port } = new URL(named.url);
+  expect([hostname, port === '8080', (await fetch(`${named.url}/v1/models`)).status]).toEqual([
+    '127.0.0.1',
+    false,
+    200,
+  ]);
+  await named.close(0);
+  expect(lines).toContainEqual(
+    expect.objectContaining({ msg: 'HOST is not an IP address and is ignored', host: 'my-laptop' }),
+  );
 });
 
 describe('/metrics', () => {

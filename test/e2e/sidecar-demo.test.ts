@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
+import { blocksOf, read } from '../support/documents/blocks.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { pathOf } from '../support/programs.ts';
@@ -19,7 +23,7 @@ const running: (SidecarProcess | Simulator)[] = [];
 let shared: SidecarProcess;
 
 beforeAll(async () => {
-  shared = await startDemo();
+  shared = await startDemo({ HOST: '127.0.0.2' });
 });
 afterAll(() => shared?.stop());
 afterEach(async () => {
@@ -48,7 +52,9 @@ async function tried(output: string, body: object = ask('Hello')): Promise<Respo
 
 describe('sluice without a configuration', () => {
   it('serves the example catalog and logs an address and a key that work', async () => {
-    const { url, output } = shared;
+    const { url, adminUrl, output } = shared;
+    // As in a container: HOST is where clients ask, and operators ask at loopback.
+    expect([url, adminUrl].map(each => new URL(each).hostname)).toEqual(['127.0.0.2', '127.0.0.1']);
     expect(announced(output())).toMatchObject({ url, upstream: expect.stringContaining('SIMULATED') });
     const stream_options = { continuous_usage_stats: true };
     const reply = await tried(output(), ask('Why do rivers bend?', { stream: true, stream_options }));
@@ -73,24 +79,36 @@ describe('sluice without a configuration', () => {
     expect((await visitor.get('playground')).text).toContain('Why do rivers bend?');
   });
 
-  it('creates a new key each time and accepts no other', async () => {
-    const [first, second] = [shared, await demo()].map(({ output }) => announced(output()));
+  it('creates a new key each time, accepts no other, and exits at once with code 0 on SIGINT, with a stream open', async () => {
+    const { signal, exited, output } = await demo();
+    const [first, second] = [shared.output(), output()].map(announced);
     expect(first!.key).not.toBe(second!.key);
     expect((await tried(JSON.stringify({ ...first, key: second!.key }))).status).toBe(401);
+    const reply = await tried(output(), ask('Write a novel. [[sim:tokens=20000 tps=10]]', { stream: true }));
+    const reader = reply.body!.getReader();
+    await reader.read();
+    const began_ms = performance.now();
+    signal('SIGINT');
+    expect(await exited).toBe(0);
+    expect(performance.now() - began_ms).toBeLessThan(3000);
+    await reader.cancel().catch(() => {});
   });
 
-  it('serves a real server instead, with its key', async () => {
+  it('serves a real server instead, with its key, by another adapter when told so', async () => {
     const simulator = await startSimulator({ api_key: 'sk-real', ttft_ms: 0, models: exampleModels });
     running.push(simulator);
-    const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_KEY: 'sk-real' });
+    const { output } = await demo({
+      UPSTREAM_URL: simulator.url,
+      UPSTREAM_KEY: 'sk-real',
+      UPSTREAM_ADAPTER: 'openai',
+    });
     expect(output()).toContain(simulator.url);
     expect(output()).not.toMatch(/SIMULATED|sk-real/);
     const reply = await tried(output());
     await reply.text();
     expect(reply.status).toBe(200);
-    expect(simulator.requests.at(-1)?.body).toMatchObject({
-      chat_template_kwargs: { enable_thinking: true },
-    });
+    expect(simulator.requests.at(-1)?.body).toMatchObject({ reasoning_effort: 'high' });
+    expect(simulator.requests.at(-1)?.body).not.toHaveProperty('chat_template_kwargs');
   });
 
   it('asks a server with other models than the example for those that it has', async () => {
@@ -100,7 +118,10 @@ describe('sluice without a configuration', () => {
     const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toEqual(['upstream/qwen3-8b', 'acme/small']);
     expect((await tried(output(), { ...ask('Hello'), model: 'upstream/qwen3-8b' })).status).toBe(200);
-    expect(simulator.requests.at(-1)?.body).toMatchObject({ model: 'qwen3-8b' });
+    expect(simulator.requests.at(-1)?.body).toMatchObject({
+      model: 'qwen3-8b',
+      chat_template_kwargs: { enable_thinking: true },
+    });
   });
 
   it('prints a request to paste beside its log line where no terminal reads it', async () => {
@@ -110,15 +131,6 @@ describe('sluice without a configuration', () => {
     const [, command] = printed.exec(output())!;
     const reply = await promisify(execFile)('sh', ['-c', command!.replace('curl', `${pathOf('curl')} -sS`)]);
     expect(reply.stdout).toMatch(/"reasoning":[\s\S]*data: \[DONE\]\n\n$/);
-  });
-
-  it('uses another adapter when told so', async () => {
-    const simulator = await startSimulator({ models: exampleModels });
-    running.push(simulator);
-    const { output } = await demo({ UPSTREAM_URL: simulator.url, UPSTREAM_ADAPTER: 'openai' });
-    await (await tried(output())).text();
-    expect(simulator.requests.at(-1)?.body).toMatchObject({ reasoning_effort: 'high' });
-    expect(simulator.requests.at(-1)?.body).not.toHaveProperty('chat_template_kwargs');
   });
 
   it.each<[string, object, RegExp]>([
@@ -140,18 +152,6 @@ describe('sluice without a configuration', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
   });
 
-  it('exits at once with code 0 on SIGINT, with a stream open', async () => {
-    const { signal, exited, output } = await demo();
-    const reply = await tried(output(), ask('Write a novel. [[sim:tokens=20000 tps=10]]', { stream: true }));
-    const reader = reply.body!.getReader();
-    await reader.read();
-    const began_ms = performance.now();
-    signal('SIGINT');
-    expect(await exited).toBe(0);
-    expect(performance.now() - began_ms).toBeLessThan(3000);
-    await reader.cancel().catch(() => {});
-  });
-
   it.each([
     ['SIGTERM', 'a demo', ['--port', '0', '--admin-port', '0']],
     ['SIGKILL', 'a simulated server', ['simulate', '--port', '0']],
@@ -165,5 +165,50 @@ describe('sluice without a configuration', () => {
     // Its output is that of the process below as well, which goes on until both have ended.
     await npm.exited;
     await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
+  });
+});
+
+/** The lines of the first block of commands of a page that has `text` in it. */
+const commandsOf = (page: string, text: string): string[] => {
+  const block = blocksOf(page, read(page)).find(
+    ({ language, code }) => language === 'sh' && code.includes(text),
+  );
+  return block!.code.trim().split('\n');
+};
+
+describe('the tasks of the documents', () => {
+  let directory: string;
+  beforeAll(async () => {
+    // What the pages ask with.
+    pathOf('curl');
+    directory = await mkdtemp(join(tmpdir(), 'sluice-tasks-'));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  /** Runs a command of a page at the addresses of this demo, beside its log. Returns what it prints. */
+  async function run(line: string): Promise<string> {
+    await writeFile(join(directory, 'sluice.log'), shared.output());
+    const placed = line
+      .replace('http://127.0.0.1:8080', shared.url)
+      .replace('http://127.0.0.1:8081', shared.adminUrl);
+    return (await promisify(execFile)('sh', ['-ec', placed], { cwd: directory })).stdout;
+  }
+
+  it('of the page about trouble leads from a request id to its cause in three commands', async () => {
+    const [ask = '', search = '', count = ''] = commandsOf('docs/troubleshooting.md', 'try-1');
+    expect(JSON.parse(await run(ask)).error.message).toBe('The upstream provider returned an error.');
+    expect(JSON.parse(await run(search))).toMatchObject({
+      request_id: 'try-1',
+      code: 'provider_error',
+      model: 'aion-labs/aion-3.5',
+      account: 'demo',
+      err: { message: expect.stringContaining('upstream status 500') },
+    });
+    expect(await run(count)).toContain('kind="status"} 1\n');
+  });
+
+  it('of the page about security shows that a stranger is refused in three ways', async () => {
+    const statuses = await Promise.all(commandsOf('docs/security.md', 'attacker.example').map(run));
+    expect(statuses).toEqual(['401\n', '404\n', '421\n']);
   });
 });
