@@ -6,10 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
 import { runHere } from '../support/command-here.ts';
-import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
+import { startExample, stopExamples } from '../support/example-process.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
 import { send } from '../support/raw-client.ts';
+import { endServed, type SidecarHere, serveFileHere } from '../support/sidecar-here.ts';
 import { until } from '../support/until.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
@@ -22,6 +23,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await stopExamples();
+  await endServed();
   await simulator.close();
   await Promise.all(directories.splice(0).map(directory => rm(directory, { recursive: true })));
 });
@@ -29,7 +31,7 @@ afterEach(async () => {
 const environment = () => ({ UPSTREAM_URL: simulator.url, DEMO_KEY: clientKey, PORT: '0' });
 
 /** A configuration among the examples as it is, with its files beside it, but for the ports: those are free ones. */
-async function startConfigured(name: string): Promise<ExampleProcess> {
+async function startConfigured(name: string): Promise<SidecarHere> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-example-'));
   directories.push(directory);
   for (const file of await readdir(join(examples, name)))
@@ -37,7 +39,8 @@ async function startConfigured(name: string): Promise<ExampleProcess> {
   const file = join(directory, 'sluice.yaml');
   const text = await readFile(join(examples, name, 'sluice.yaml'), 'utf8');
   await writeFile(file, `${text}\nserver: { port: 0, unready_ms: 0 }\nadmin: { port: 0 }\n`);
-  return startExample(['src/cli/sidecar.ts', '--config', file], environment());
+  Object.assign(process.env, environment());
+  return serveFileHere(file);
 }
 
 const question = 'Why do rivers bend? [[sim:reasoning_tokens=4]] [[sim:say=They wander.]]';
@@ -143,6 +146,13 @@ describe('examples/own-stage', () => {
   });
 });
 
+/** Those that docs/mount.md shows. */
+const printed = [
+  'mounted/server.ts',
+  ...['node-http.ts', 'fastify.ts', 'koa.ts', 'hono.ts'].map(name => `hosts/${name}`),
+  'hosts/next/pages/api/[...path].ts',
+];
+
 describe('the examples', () => {
   it.each(['sidecar', 'own-stage', 'own-adapter'])(
     'pass `sluice check` without a warning: %s',
@@ -155,14 +165,7 @@ describe('the examples', () => {
     },
   );
 
-  it.each([
-    'mounted/server.ts',
-    'hosts/node-http.ts',
-    'hosts/fastify.ts',
-    'hosts/koa.ts',
-    'hosts/hono.ts',
-    'hosts/next/pages/api/[...path].ts',
-  ])('are printed in docs/mount.md as they are: %s', async path => {
+  it.each(printed)('are printed in docs/mount.md as they are: %s', async path => {
     const page = await readFile(join(examples, '../docs/mount.md'), 'utf8');
     expect(page).toContain(await readFile(join(examples, path), 'utf8'));
   });
@@ -170,20 +173,10 @@ describe('the examples', () => {
   it('are all listed in their README, and every linked file exists', async () => {
     const readme = await readFile(join(examples, 'README.md'), 'utf8');
     for (const path of [
-      'sidecar/sluice.yaml',
-      'mounted/server.ts',
-      'in-front-of-a-proxy/server.ts',
-      'own-stage/house-rules.ts',
-      'own-stage/sluice.yaml',
-      'hosts/node-http.ts',
-      'hosts/fastify.ts',
-      'hosts/koa.ts',
-      'hosts/hono.ts',
-      'hosts/next/pages/api/[...path].ts',
-    ]) {
+      ...['sidecar/sluice.yaml', 'in-front-of-a-proxy/server.ts'],
+      ...['own-stage/house-rules.ts', 'own-stage/sluice.yaml', ...printed],
+    ])
       expect(readme).toContain(path);
-      await expect(readFile(join(examples, path), 'utf8')).resolves.toBeTruthy();
-    }
     const linked = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target ?? '');
     for (const target of linked) await expect(readFile(join(examples, target), 'utf8')).resolves.toBeTruthy();
   });

@@ -8,7 +8,6 @@ import type { ChatCompletionMessageParam } from 'openai/resources/chat/completio
 import { contract } from '../../examples/own-adapter/fixtures.ts';
 import gemini from '../../examples/own-adapter/gemini.ts';
 import { createGateway } from '../../src/index.ts';
-import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { closeApps, startApp } from '../support/express-app.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import {
@@ -17,6 +16,7 @@ import {
   streamed,
   whole,
 } from '../support/scripted-upstream.ts';
+import { endServed, type SidecarHere, serveFileHere } from '../support/sidecar-here.ts';
 
 const folder = fileURLToPath(new URL('../../examples/own-adapter/', import.meta.url));
 const model = 'google/gemini-3-flash';
@@ -29,7 +29,7 @@ const { stream, reply } = contract.fixtures.find(({ name }) => name === 'answer'
 /** Plays the Gemini API. */
 let upstream: ScriptedUpstream;
 const geminiUrl = () => `${new URL(upstream.url).origin}/v1beta`;
-let gateway: ExampleProcess;
+let gateway: SidecarHere;
 let directory: string;
 let openai: OpenAI;
 
@@ -42,16 +42,13 @@ beforeAll(async () => {
   const ports = 'server: { port: 0, unready_ms: 0 }\nadmin: { port: 0 }\n';
   const file = join(directory, 'sluice.yaml');
   await writeFile(file, `${text.replace('./gemini.ts', join(folder, 'gemini.ts'))}\n${ports}`);
-  gateway = await startExample(['src/cli/sidecar.ts', '--config', file], {
-    GEMINI_URL: geminiUrl(),
-    GEMINI_API_KEY: geminiKey,
-    DEMO_KEY: clientKey,
-  });
+  Object.assign(process.env, { GEMINI_URL: geminiUrl(), GEMINI_API_KEY: geminiKey, DEMO_KEY: clientKey });
+  gateway = await serveFileHere(file);
   openai = new OpenAI({ apiKey: clientKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
 });
 
 afterAll(async () => {
-  await stopExamples();
+  await endServed();
   await closeApps();
   await upstream?.close();
   await rm(directory, { recursive: true });

@@ -7,9 +7,9 @@ import { stringify } from 'yaml';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
 import { runHere } from '../support/command-here.ts';
-import { type ExampleProcess, startExample, stopExamples } from '../support/example-process.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { send } from '../support/raw-client.ts';
+import { endServed, type SidecarHere, serveFileHere } from '../support/sidecar-here.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
@@ -101,7 +101,7 @@ const own = [{ './stages/first.ts': { mark: 'a' } }, { './second.mjs': { mark: '
 
 let directory: string;
 let simulator: Simulator;
-let sidecar: ExampleProcess;
+let sidecar: SidecarHere;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'sluice-own-stage-'));
@@ -113,14 +113,11 @@ beforeAll(async () => {
   await symlink(root, join(directory, 'node_modules/sluice'));
   await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
   simulator = await startSimulator();
-  sidecar = await startExample(
-    ['src/cli/sidecar.ts', '--config', await configured([...builtIn, ...own])],
-    {},
-  );
+  sidecar = await serveFileHere(await configured([...builtIn, ...own]));
 });
 
 afterAll(async () => {
-  await stopExamples();
+  await endServed();
   await simulator.close();
   await rm(directory, { recursive: true });
 });
@@ -139,12 +136,7 @@ const chat = (headers: Record<string, string> = {}, more: object = {}) =>
     headers,
   );
 
-const loggedOf = (id: string | null): Record<string, unknown>[] =>
-  sidecar
-    .output()
-    .split('\n')
-    .filter(line => line.includes(`"${id}"`))
-    .map(line => JSON.parse(line));
+const loggedOf = (id: string | null) => sidecar.lines.filter(({ request_id }) => request_id === id);
 
 describe('custom stages, loaded by path and by package', () => {
   it('run in order for requests and reversed for replies', async () => {
