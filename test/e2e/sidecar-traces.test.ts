@@ -1,13 +1,13 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { version } from '../../src/common/version.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { runSidecar, type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
+import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const caller = { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736', span_id: '00f067aa0ba902b7' };
@@ -68,10 +68,19 @@ const counted = async ({ adminUrl }: SidecarProcess, series: string): Promise<nu
   return Number(line?.slice(series.length));
 };
 
-/** Written here, and by OpenTelemetry's own exporter. */
-it.each(['http/protobuf', 'http/json'])(
-  'a trace that a collector receives by %s is one tree below the caller, with every stage and both attempts of a retry',
-  async protocol => {
+/** Variables that say where spans go, and in which form. */
+const destinations: readonly (readonly [string, string, Record<string, string>])[] = [
+  [
+    'http/protobuf',
+    '/own/path',
+    { OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=blue' },
+  ],
+  ['http/json', '/v1/traces', { OTEL_SERVICE_NAME: 'edge' }],
+];
+
+it.each(destinations)(
+  'a trace that a collector receives by %s at %s is one tree below the caller, with every stage and both attempts of a retry',
+  async (protocol, path, more) => {
     const config = failingFirst(sidecarConfig(simulator.url, { log: { level: 'info' } }));
     const headers = {
       traceparent,
@@ -83,6 +92,8 @@ it.each(['http/protobuf', 'http/json'])(
     const variables = {
       OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+      ...(path === '/own/path' && { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiver.url + path }),
+      ...more,
     };
     const { url, adminUrl, output } = await exchangeWith(variables, { headers, fields, config });
     // Each of the stages that end it sends a span of its own, in a batch before or behind.
@@ -106,7 +117,7 @@ it.each(['http/protobuf', 'http/json'])(
       const schema_url = 'https://opentelemetry.io/schemas/1.44.0';
       expect(scope).toEqual({ name: 'sluice', version, schema_url });
       expect(resource).toMatchObject({
-        'service.name': 'sluice',
+        'service.name': more.OTEL_SERVICE_NAME ?? 'sluice',
         'service.version': version,
         'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
         'deployment.environment.name': 'test',
@@ -165,101 +176,60 @@ it.each(['http/protobuf', 'http/json'])(
     expect(text.endsWith('# EOF\n')).toBe(true);
     const plain = await (await fetch(`${adminUrl}/metrics`)).text();
     expect(plain).not.toContain(caller.trace_id);
+
+    expect(receiver.lastRequest?.path).toBe(path);
+    expect(receiver.lastRequest?.headers).toMatchObject({
+      'content-type': protocol === 'http/json' ? 'application/json' : 'application/x-protobuf',
+      ...(path === '/own/path' && { 'x-tenant': 'blue', 'content-encoding': 'gzip' }),
+    });
+    await until(async () => (await counted(sidecar!, 'sluice_spans_sent_total')) === receiver.spans.length);
+    expect(await counted(sidecar!, 'sluice_spans_dropped_total{reason="failed"}')).toBe(0);
   },
 );
 
-describe("OpenTelemetry's environment variables", () => {
-  it('set where spans go, their headers and their compression; exported spans are counted', async () => {
-    const started = await exchangeWith({
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/own/path`,
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=blue',
-      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-      OTEL_SERVICE_NAME: 'edge',
-    });
-    await until(() => serverSpan() !== undefined);
-    expect(serverSpan()!.resource).toMatchObject({ 'service.name': 'edge' });
-    expect(receiver.lastRequest).toMatchObject({
-      path: '/own/path',
-      headers: {
-        'x-tenant': 'blue',
-        'content-encoding': 'gzip',
-        'content-type': 'application/x-protobuf',
-      },
-    });
-    await until(async () => (await counted(started, 'sluice_spans_sent_total')) === receiver.spans.length);
-    expect(await counted(started, 'sluice_spans_dropped_total{reason="failed"}')).toBe(0);
-  });
-
-  it('limit the attributes of spans, those of stages included, and describe the service in place of sluice', async () => {
-    await exchangeWith({
-      OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '2',
-      OTEL_RESOURCE_ATTRIBUTES: 'service.name=edge,service.version=7',
-    });
-    await until(() => serverSpan() !== undefined);
-    expect(serverSpan()!.resource).toMatchObject({ 'service.name': 'edge', 'service.version': '7' });
-    expect(receiver.spans.some(({ name }) => name.startsWith('stage '))).toBe(true);
-    for (const { attributes } of receiver.spans) expect(Object.keys(attributes).length).toBeLessThan(3);
-  });
-
-  it('set the sampling, and unsampled traces still propagate to the upstream', async () => {
-    await exchangeWith({ OTEL_TRACES_SAMPLER: 'always_off' }, { headers: { traceparent } });
-    expect(simulator.requests.at(-1)!.headers.traceparent).toMatch(
-      /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-00$/,
-    );
-    await sidecar!.stop();
-    expect(receiver.spans).toEqual([]);
-  });
-});
-
-it('loses and counts spans, but no exchange, when a collector refuses them', async () => {
+it('loses and counts spans, but no exchange, when a collector refuses them, and limits their attributes as the environment says', async () => {
   receiver.status = 400;
-  const started = await exchangeWith({});
+  const started = await exchangeWith({
+    OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '2',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=edge,service.version=7',
+  });
   await until(async () => (await counted(started, 'sluice_spans_dropped_total{reason="failed"}')) >= 7);
   expect(await counted(started, 'sluice_spans_sent_total')).toBe(0);
   receiver.status = 200;
   await fetch(`${started.url}/v1/models`);
-  await until(async () => (await counted(started, 'sluice_spans_sent_total')) > 0);
+  await until(
+    () => serverSpan() !== undefined && receiver.spans.some(({ name }) => name.startsWith('stage ')),
+  );
+  expect(await counted(started, 'sluice_spans_sent_total')).toBeGreaterThan(0);
+  expect(serverSpan()!.resource).toMatchObject({ 'service.name': 'edge', 'service.version': '7' });
+  // Those of stages included.
+  for (const { attributes } of receiver.spans) expect(Object.keys(attributes).length).toBeLessThan(3);
 });
 
-it.each(['http/protobuf', 'grpc'])(
-  'answers requests, and ends in time with 0, when its collector never answers by %s',
-  async protocol => {
-    const connections: Socket[] = [];
-    const silent = createServer(socket => void connections.push(socket.on('error', () => {})));
-    await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));
-    const { stop } = await exchangeWith({
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
-      OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
-    });
-    const begun_ms = performance.now();
-    expect(await stop()).toBe(0);
-    // The last spans have 5 s, the rest is for a busy machine: the exporters alone would go on for half a minute.
-    expect(performance.now() - begun_ms).toBeLessThan(9000);
-    expect(connections).not.toEqual([]);
-    for (const socket of connections) socket.destroy();
-    silent.close();
-  },
-);
+it('still passes traces on to the upstream that the environment leaves out of the sample, and warns of exporters that it does not have', async () => {
+  const unused = { OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' };
+  await exchangeWith({ OTEL_TRACES_SAMPLER: 'always_off', ...unused }, { headers: { traceparent } });
+  expect(simulator.requests.at(-1)!.headers.traceparent).toMatch(
+    /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-00$/,
+  );
+  await sidecar!.stop();
+  expect(receiver.spans).toEqual([]);
+  expect(sidecar!.output().match(/"level":40,.*"why":"OTEL_\w+ is 'otlp', but/g)).toHaveLength(2);
+});
 
-it('does not start with variables that would not do what they say, and names each', async () => {
-  const { code, stdout, stderr } = await runSidecar(['--port', '0', '--admin-port', '0'], {
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
-    OTEL_TRACES_SAMPLER: 'sometimes',
+it('answers requests, and ends in time with 0, when its collector never answers', async () => {
+  const connections: Socket[] = [];
+  const silent = createServer(socket => void connections.push(socket.on('error', () => {})));
+  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));
+  const { stop } = await exchangeWith({
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
   });
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr.trim().split('\n')).toEqual([
-    expect.stringMatching(/^OTEL_TRACES_SAMPLER must be one of always_on, .*; it is 'sometimes'$/),
-    expect.stringMatching(/^OTEL_EXPORTER_OTLP_ENDPOINT must be a URL .*; it is 'collector:4318'$/),
-  ]);
+  const begun_ms = performance.now();
+  expect(await stop()).toBe(0);
+  // The last spans have 5 s, the rest is for a busy machine: the exporters alone would go on for half a minute.
+  expect(performance.now() - begun_ms).toBeLessThan(9000);
+  expect(connections).not.toEqual([]);
+  for (const socket of connections) socket.destroy();
+  silent.close();
 });
-
-it.each([1, 2])(
-  'warns once of exporters that it does not have, and serves, with %i processes',
-  async workers => {
-    const config = sidecarConfig('http://127.0.0.1:9', { server: { port: 0, workers } });
-    sidecar = await startSidecar(config, { OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' });
-    await sidecar.stop();
-    const warned = sidecar.output().match(/"level":40,.*"why":"OTEL_\w+ is 'otlp', but/g);
-    expect(warned).toHaveLength(2);
-  },
-);

@@ -46,8 +46,11 @@ afterAll(async () => {
 
 const configOf = (sections: object = {}) => workersConfig(simulator.url, sections as Partial<GatewayConfig>);
 
-async function start(sections: object = {}): Promise<WorkersSidecar> {
-  const sidecar = await WorkersSidecar.start(configOf(sections));
+async function start(
+  sections: object = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<WorkersSidecar> {
+  const sidecar = await WorkersSidecar.start(configOf(sections), environment);
   sidecars.push(sidecar);
   await sidecar.whenReady(2);
   return sidecar;
@@ -66,7 +69,9 @@ describe('two workers', () => {
   it(
     'serve one port together, and another one in the place of one that is killed',
     async () => {
-      sidecar = await start();
+      sidecar = await start({}, { OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' });
+      // Once, however many processes there are.
+      expect(sidecar.log().filter(({ why }) => /^OTEL_\w+ is 'otlp', but/.test(String(why)))).toHaveLength(2);
       const served = () =>
         sidecar.log().flatMap(({ msg, worker }) => (msg === 'POST /v1/chat/completions 200' ? worker : []));
       await until(async () => {
@@ -98,7 +103,7 @@ describe('two workers', () => {
   );
 
   it(
-    'serve another configuration both, or none of them when one refuses it, and their number changes',
+    'serve another configuration both, or none of them when one refuses it, and are as many as it says',
     async () => {
       const rewritten = async (sections: object, done: string) => {
         const before = sidecar.log().length;
@@ -127,8 +132,6 @@ describe('two workers', () => {
 
       await rewritten({ server: { workers: 1 } }, 'configuration reloaded');
       await sidecar.whenReady(1);
-      await rewritten({ server: { workers: 2 } }, 'configuration reloaded');
-      await sidecar.whenReady(2);
       expect(await sidecar.asks()).toEqual(Array(8).fill(200));
     },
     start_ms,
@@ -184,25 +187,16 @@ describe('two workers', () => {
 
 describe('workers that cannot start', () => {
   it(
-    'end the command with the reason: a port that is taken, or how the last one ended',
+    'end the command with the reason',
     async () => {
       const taken = createServer().listen(0, '127.0.0.1');
       await once(taken, 'listening');
       const { port } = taken.address() as AddressInfo;
-      const files = await Promise.all(
-        [configOf({ server: { port } }), configOf(stages('ending-workers'))].map(config =>
-          configFile(stringify(config)),
-        ),
-      );
-      const [busy, ending] = await Promise.all(files.map(({ file }) => runSidecar(['--config', file])));
+      const { file, remove } = await configFile(stringify(configOf({ server: { port } })));
+      const busy = await runSidecar(['--config', file]);
       taken.close();
+      await remove();
       expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining(`127.0.0.1:${port} is in use`) });
-      expect(ending!.stderr).toContain('no worker could be started: the last one exited with 3');
-      expect(ending!.code).toBe(1);
-      expect(ending!.stdout.match(/"restart_ms":(\d+)/g)).toEqual(
-        expect.arrayContaining(['"restart_ms":100', '"restart_ms":200']),
-      );
-      await Promise.all(files.map(({ remove }) => remove()));
     },
     start_ms,
   );

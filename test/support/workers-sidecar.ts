@@ -27,8 +27,11 @@ export class WorkersSidecar {
     this.process = process;
   }
 
-  static async start(config: GatewayConfig): Promise<WorkersSidecar> {
-    return new WorkersSidecar(await startSidecar(config));
+  static async start(
+    config: GatewayConfig,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<WorkersSidecar> {
+    return new WorkersSidecar(await startSidecar(config, environment));
   }
 
   /** The lines of the log so far. */
