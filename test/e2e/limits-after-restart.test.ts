@@ -4,7 +4,6 @@ import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/
 import { completion } from '../support/hostile-setting.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
-import { until } from '../support/until.ts';
 import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 const model = 'aion-labs/aion-3.5';
@@ -90,28 +89,5 @@ describe('limits after a restart', () => {
     // Now they are in the ledger, once.
     await start({ tokens_per_day: 185 });
     expect([await status(), await status()]).toEqual([200, 429]);
-  });
-
-  it('write a few rows for a refused flood and count every request of it', async () => {
-    await start({ requests_per_minute: 1 });
-    expect(await status()).toBe(200);
-    const flood = await Promise.all(Array.from({ length: 200 }, () => status()));
-    expect(new Set(flood)).toEqual(new Set([429]));
-    await gateway!.close();
-    // What a busy store did not take in time is on disk, and the next start writes it.
-    await start({ requests_per_minute: 1 });
-    await place.look(async store => {
-      const requests = async () => (await store.usage.sum({ account: 'tester', by: [] }))[0]?.requests;
-      await until(async () => (await requests()) === 201);
-      const rows = await store.ledger.list({ limit: 99 });
-      expect(rows.filter(({ end_reason }) => end_reason === 'completed')).toHaveLength(1);
-      expect(rows.length).toBeLessThan(50);
-      expect(await store.usage.refusals({ limit: 9 })).toMatchObject([
-        { account: 'tester', model: '', status: 429, end_reason: 'refused', requests: 200 },
-      ]);
-      expect(await store.usage.sum({ account: 'tester', by: [] })).toMatchObject([
-        { requests: 201, failed_requests: 200, prompt_tokens: 60 },
-      ]);
-    });
   });
 });

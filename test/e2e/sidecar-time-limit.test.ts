@@ -7,12 +7,9 @@ import { patience_ms, until } from '../support/until.ts';
 let simulator: Simulator;
 let gateway: GatewayUnderTest;
 
-async function start(
-  server: Readonly<Record<string, number>>,
-  model: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
+async function start(server: Readonly<Record<string, number>>): Promise<void> {
   simulator = await startSimulator();
-  gateway = await startGateway({ upstream: simulator, server, model });
+  gateway = await startGateway({ upstream: simulator, server });
 }
 
 afterEach(async () => {
@@ -25,16 +22,6 @@ const tokens = (kind: string, source = 'exact'): Promise<number> =>
 const ended = (end_reason: string): Promise<number> =>
   gateway.metric('sluice_requests_total', { end_reason, endpoint: 'chat.completions' });
 const settled = (): Promise<void> => until(() => gateway.gateway.inFlight === 0);
-
-/** Begins a request and leaves when the upstream has it. */
-async function leave(content: string, more: object = {}): Promise<void> {
-  const controller = new AbortController();
-  const { requests } = simulator.stats;
-  const left = gateway.post(ask(content, more), { signal: controller.signal }).then(reply => reply.text());
-  await until(() => simulator.stats.requests === requests + 1);
-  controller.abort();
-  await expect(left).rejects.toThrow();
-}
 
 describe('a whole reply that takes too long', () => {
   it('gets 524 and is read to its end in the background and billed', async () => {
@@ -101,41 +88,5 @@ describe('a whole reply that takes too long', () => {
     expect(status).toBe(200);
     expect(events.at(-1)?.data).toBe('[DONE]');
     expect(events.at(-2)?.json).toMatchObject({ usage: { completion_tokens: 30 } });
-  });
-
-  it('is aborted at once when max_background replies are already being read, and else after max_background_ms', async () => {
-    await start({ non_stream_timeout_ms: 300, max_background: 1, max_background_ms: 4000 });
-    const slow = () => gateway.post(ask('Hello [[sim:ttft=60000]]'));
-    expect((await slow()).status).toBe(524);
-    expect(simulator.stats).toMatchObject({ open: 1, aborted: 0 });
-    expect((await slow()).status).toBe(524);
-    await until(() => simulator.stats.aborted === 1);
-    expect(simulator.stats.open).toBe(1);
-    await until(() => simulator.stats.aborted === 2);
-    await settled();
-  });
-});
-
-describe('a client that leaves', () => {
-  it('lets a whole reply be read to its end and billed', async () => {
-    await start({});
-    await leave('Hello [[sim:ttft=1500 tokens=30 reasoning_tokens=10]]');
-    expect(await tokens('output')).toBe(0);
-    await until(() => simulator.stats.completed === 1);
-    await settled();
-    expect(simulator.stats.aborted).toBe(0);
-    expect(await tokens('output')).toBe(40);
-    expect(await ended('client_gone')).toBe(1);
-  });
-
-  it.each([
-    ['a whole reply with on_client_gone: abort', {}, { on_client_gone: 'abort' }],
-    ['a stream before its first event', { stream: true }, {}],
-  ])('aborts the upstream of %s', async (_, fields, model) => {
-    await start({}, model);
-    await leave('Hello [[sim:ttft=60000]]', fields);
-    await until(() => simulator.stats.aborted === 1);
-    await settled();
-    expect(await ended('client_gone')).toBe(1);
   });
 });
