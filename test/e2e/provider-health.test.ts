@@ -22,8 +22,6 @@ function checked(books: Books, health: Script): void {
 
 it.each<[string, Script]>([
   ['says so', whole(503, 'loading')],
-  ['says nothing', () => {}],
-  ['closes the connection', socket => void socket.resetAndDestroy()],
   ['sends the checker elsewhere', whole(302, '', { location: 'http://169.254.169.254/' })],
 ])('stops sending requests to a server that is unhealthy and %s until it recovers', async (_, sick) => {
   const books = await openProviders(2, { providers: [{ health_check, headers: { 'x-probe': 'yes' } }] });
@@ -41,20 +39,6 @@ it.each<[string, Script]>([
   checked(books, whole(204, ''));
   await until(async () => (await isHealthy(books)) === 1);
   expectAnswerOf(1, await books.send(false), []);
-});
-
-it('stops health checks when the gateway closes', async () => {
-  const books = await openProviders(1, { providers: [{ health_check }] });
-  checked(books, () => {});
-  await until(() => books.upstream.requests.length === 1);
-  const begun_ms = Date.now();
-  await books.gateway.gateway.close(0);
-  expect(Date.now() - begun_ms).toBeLessThan(1000);
-  const before = books.upstream.requests.length;
-  // biome-ignore lint/plugin: four times the interval, in which nothing may come.
-  await new Promise(resolve => setTimeout(resolve, 400));
-  expect(books.upstream.requests.length).toBe(before);
-  expect(books.upstream.open).toBe(0);
 });
 
 /** Lets the first provider take requests without an answer, or do with them what `taken` does. */
@@ -101,25 +85,4 @@ it('keeps waiting for a reply that has begun and for the only server', async () 
     expectAnswerOf(1, await sent, []);
     await closeBalanced();
   }
-});
-
-it('keeps waiting when no other server can be asked', async () => {
-  const books = await openProviders(2, {
-    providers: [{ health_check }, { health_check }],
-  });
-  const sick = whole(503, 'out of memory');
-  books.upstreams[1]!.reply(sick);
-  let finish = () => {};
-  hanging(books, whole(200, 'ok'), socket => {
-    finish = () => socket.write(goodAnswer(1, false));
-  });
-  const secondIsHealthy = () =>
-    books.gateway.metric('sluice_provider_healthy', { sluice_provider: 'second' });
-  await until(async () => (await secondIsHealthy()) === 0);
-  const sent = books.send(false);
-  await until(() => generations(books) === 1);
-  hanging(books, sick);
-  await until(async () => (await isHealthy(books)) === 0);
-  finish();
-  expectAnswerOf(1, await sent, []);
 });

@@ -119,7 +119,7 @@ describe('keys created by command', () => {
         .catch(() => undefined);
       return made ?? expiring(2 * in_ms);
     };
-    const { key, id, in_ms } = await expiring(6000);
+    const { key, id, in_ms } = await expiring(2500);
     await answering(sidecars, key, 401, in_ms + bound_ms);
     const refused = await post(sidecars[0]!, key);
     expect(await refused.json()).toEqual(invalidKey);
