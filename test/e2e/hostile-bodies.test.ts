@@ -224,6 +224,7 @@ function repeated(request: () => Promise<RawReply>): { stop(): Promise<number> }
   let stopped = false;
   let slowest_ms = 0;
   const run = async () => {
+    // biome-ignore lint/plugin: load, not a wait.
     while (!stopped) {
       const began_ms = performance.now();
       expect((await request()).status).toBe(200);

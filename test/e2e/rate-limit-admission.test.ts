@@ -3,6 +3,7 @@ import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion, expectRefusal } from '../support/hostile-setting.ts';
 import { closeLimited, startLimited } from '../support/limited-gateway.ts';
 import { whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 afterEach(closeLimited);
 
@@ -68,7 +69,7 @@ describe('a burst of 500 requests', () => {
     const all = many(100, async () =>
       replies.push(await send({}, { headers: { 'x-request-id': 'the-same' } })),
     );
-    while (replies.length < 90) await new Promise(resolve => setTimeout(resolve, 10));
+    await until(() => replies.length >= 90);
     for (const answer of waiting) answer();
     await all;
     expect(admittedOf(replies)).toHaveLength(10);

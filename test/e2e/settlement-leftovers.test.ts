@@ -97,6 +97,7 @@ async function everyEnd(books: Books): Promise<void> {
     await leaves(whole(500, {}), /\}$/, false),
     await leaves(() => {}, /^HTTP\/1\.1 524/, false),
     await leaves(() => {}, undefined, false),
+    // biome-ignore lint/plugin: after the client has left.
     await leaves(socket => setTimeout(() => socket.write(wholeReplyOf(kind!)), 500), undefined, false),
   ];
   await Promise.all(all.map(asked => asked.settled()));
