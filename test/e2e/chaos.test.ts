@@ -11,8 +11,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('a short chaos run', () => {
   it.each([
-    [soak.name, soak, { seconds: 8, load: 0.4 }],
-    [reload.name, reload, { seconds: 4, load: 0.1 }],
+    [soak.name, soak, { seconds: 5, load: 0.4 }],
+    [reload.name, reload, { seconds: 3, load: 0.1 }],
   ])(
     '%s: loses nothing, counts nothing twice and leaves nothing open',
     async (_, scenario, size) => {
@@ -45,12 +45,12 @@ function isOf(pid: number, directory: string): boolean {
 }
 
 it('leaves no process and no file of a chaos runner behind that is killed', async () => {
-  const args = ['drill', 'chaos', '--scenario', 'redis-stopped', '--minutes', '10'];
+  const args = ['drill', 'chaos', '--scenario', 'soak', '--minutes', '10'];
   const command = ['--conditions=sluice-source', 'test/tools/run.ts', ...args];
   const runner = new PrintingProcess(process.execPath, command, { cwd: root });
   const [, directory = ''] = await runner.printed(/in (\S+)\n/, 30_000);
-  // Redis, two gateways and two providers.
-  await until(() => processesOf(directory).length >= 5, 30_000);
+  // A gateway and a provider.
+  await until(() => processesOf(directory).length >= 2, 30_000);
   runner.signal('SIGKILL');
   await until(() => processesOf(directory).length === 0, 30_000);
   await until(() => !existsSync(directory));

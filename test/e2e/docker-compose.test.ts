@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { serverSchema } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post as postTo } from '../support/chain-app.ts';
 import { runHere } from '../support/command-here.ts';
 import { freePort } from '../support/free-port.ts';
 import { example, type FrontProxy, replaced, startComposedCaddy } from '../support/front-proxy.ts';
@@ -141,10 +142,8 @@ describe('the services of examples/docker-compose', () => {
   });
 
   const post = (url: string, more: object = {}) =>
-    fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(ask('Why do rivers bend? [[sim:say=They wander.]]', more)),
+    postTo(`${url}/v1/chat/completions`, ask('Why do rivers bend? [[sim:say=They wander.]]', more), {
+      authorization: `Bearer ${key}`,
     });
 
   it('streams to a client whose key was made by command', async () => {

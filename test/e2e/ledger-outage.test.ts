@@ -69,8 +69,8 @@ describe('the ledger in Postgres', () => {
     );
     const sidecars = await Promise.all([serveHere(config), serveHere(config)]);
     const urls = sidecars.map(({ url }) => url);
-    const load = new Load(urls, key, 8);
-    await load.more(50);
+    const load = new Load(urls, key, 3);
+    await load.more(30);
     const usual_ms = load.slowest_ms;
     await postgres.kill();
     // It goes on serving, so it stays in rotation.
@@ -82,12 +82,12 @@ describe('the ledger in Postgres', () => {
     expect(await metric(sidecars[0]!, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/)).toBeGreaterThan(0);
     await postgres.start();
     await readinessLike(sidecars[0]!, /^200 ready\n$/);
-    await load.more(50);
+    await load.more(30);
     postgres.pause();
     await readinessLike(sidecars[0]!, /store has been down[\s\S]+ on disk/);
-    await load.more(50);
+    await load.more(30);
     postgres.resume();
-    await load.more(50);
+    await load.more(30);
     await load.stop();
 
     // The key is of the store and was known: nobody noticed.
@@ -125,8 +125,8 @@ describe('the ledger in Postgres', () => {
     const killed = await startSidecar(config);
     await postgres.kill();
     const before = telling.told.requests;
-    const load = new Load([stopped.url, killed.url], clientKey, 4);
-    await load.more(50);
+    const load = new Load([stopped.url, killed.url], clientKey, 2);
+    await load.more(30);
     await load.stop();
     // What is killed may lose what waits in memory; after two seconds nothing does. A row comes a moment after its reply.
     const onDisk = () => metric(killed, /sluice_ledger_queue_rows\{place="disk"\} (\d+)/);

@@ -1,11 +1,32 @@
-import { describe, expect, it } from '@jest/globals';
-import { ask, upstreamKey } from '../support/gateway-under-test.ts';
-import { providerSetting } from '../support/provider-setting.ts';
-import { events, streamed, whole } from '../support/scripted-upstream.ts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ask, type GatewayUnderTest, upstreamKey } from '../support/gateway-under-test.ts';
+import type { ProviderName } from '../support/provider-fixtures.ts';
+import {
+  events,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamed,
+  whole,
+} from '../support/scripted-upstream.ts';
+import { gatewayOfAllAdapters } from '../support/tool-loop-setting.ts';
 
 const bothWays = [true, false];
+let upstream: ScriptedUpstream;
+let gateway: GatewayUnderTest;
 
-async function envelopeOf(reply: Response) {
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await gatewayOfAllAdapters(upstream.url);
+});
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+/** What a client is told when the server answers this, as the first event of a stream or in place of a whole reply. */
+async function told(provider: ProviderName, event: object, stream: boolean) {
+  upstream.reply(stream ? streamed(events(event)) : whole(200, event));
+  const reply = await gateway.post(ask('Hello', { model: `test/${provider}`, stream }));
   const { error } = (await reply.json()) as { error: { message: string; type: string } };
   return { status: reply.status, ...error };
 }
@@ -49,32 +70,21 @@ describe('an error as the first event of a stream, or in place of a whole reply'
     ['vllm', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
     ['sglang', { error: { code: 400, message: 'too long' } }, 502, 'provider_error'],
   ] as const)('gets its true status: %s %j', async (provider, event, status, type) => {
-    const setting = await providerSetting(provider);
-    try {
-      for (const stream of bothWays) {
-        setting.upstream.reply(stream ? streamed(events(event)) : whole(200, event));
-        expect(await envelopeOf(await setting.gateway.post(ask('Hello', { stream })))).toMatchObject({
-          status,
-          type,
-          ...(status === 400 && type === 'invalid_request_error' && { message: 'too long' }),
-        });
-      }
-    } finally {
-      await setting.close();
-    }
+    for (const stream of bothWays)
+      expect(await told(provider, event, stream)).toMatchObject({
+        status,
+        type,
+        ...(status === 400 && type === 'invalid_request_error' && { message: 'too long' }),
+      });
   });
 });
 
 describe("an upstream's message about keys", () => {
   it.each(bothWays)('hides the key but shows the rest, streamed: %s', async stream => {
-    const setting = await providerSetting('openrouter');
-    try {
-      const error = { code: 400, message: `Bad request for ${upstreamKey} at ${setting.upstream.url}` };
-      setting.upstream.reply(stream ? streamed(events({ error })) : whole(200, { error }));
-      const told = await envelopeOf(await setting.gateway.post(ask('Hello', { stream })));
-      expect(told).toMatchObject({ status: 400, message: 'Bad request for [secret] at [address]' });
-    } finally {
-      await setting.close();
-    }
+    const error = { code: 400, message: `Bad request for ${upstreamKey} at ${upstream.url}` };
+    expect(await told('openrouter', { error }, stream)).toMatchObject({
+      status: 400,
+      message: 'Bad request for [secret] at [address]',
+    });
   });
 });

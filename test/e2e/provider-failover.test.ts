@@ -79,31 +79,4 @@ describe('a model served by upstreams of two formats', () => {
     expect(reply.headers.get('x-ignored-parameters')).toBe('seed');
     expect(own.requests).toEqual([]);
   });
-
-  it('continues with tool calls that came from the other upstream', async () => {
-    own.reply(written(fixtureOf('vllm', 'tools'), false));
-    bought.replyOnce(whole(529, { type: 'error', error: { type: 'overloaded_error', message: 'x' } }));
-    const tools = [{ type: 'function', function: { name: 'roll' } }];
-    const first = await gateway.post(ask('Roll.', { tools }));
-    const { choices } = (await first.json()) as { choices: { message: { tool_calls: { id: string }[] } }[] };
-    const { message } = choices[0]!;
-    bought.reply(written(fixtureOf('anthropic', 'answer'), false));
-    const messages = [
-      { role: 'user', content: 'Roll.' },
-      message,
-      ...message.tool_calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '4' })),
-    ];
-    const second = await gateway.post({ model: 'aion-labs/aion-3.5', messages, tools });
-    expect(second.status).toBe(200);
-    // Its thinking was another model's and cannot be taken up; that is said.
-    expect(second.headers.get('x-ignored-parameters')).toBe('reasoning_effort, messages.reasoning');
-    expect(bought.last.body).toMatchObject({
-      thinking: { type: 'disabled' },
-      messages: [
-        {},
-        { content: [{ type: 'tool_use' }, { type: 'tool_use' }] },
-        { content: [{ type: 'tool_result' }, {}] },
-      ],
-    });
-  });
 });

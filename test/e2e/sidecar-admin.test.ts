@@ -4,6 +4,7 @@ import type { GatewayConfig } from '../../src/config/schema.ts';
 import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { capturedLog } from '../support/captured-log.ts';
+import { post as postTo } from '../support/chain-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
@@ -23,11 +24,7 @@ afterAll(async () => {
 });
 
 const post = async (body: object, key = clientKey): Promise<void> => {
-  const reply = await fetch(`${sidecar.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const reply = await postTo(`${sidecar.url}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
   await reply.text();
 };
 

@@ -5,7 +5,8 @@ import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { isPretty } from '../../src/telemetry/log.ts';
-import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { post as postTo } from '../support/chain-app.ts';
+import { ask } from '../support/gateway-under-test.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { configFile, sidecarConfig } from '../support/sidecar-process.ts';
 
@@ -69,12 +70,7 @@ async function served(
   const { file, remove } = await configFile(stringify(sidecarConfig(simulator.url, { log })));
   const running = start(['--config', file], environment, isTerminal, remove);
   const [, url] = await running.printed(serving);
-  const post = (headers = {}) =>
-    fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(ask('Hello?')),
-    });
+  const post = (headers = {}) => postTo(`${url}/v1/chat/completions`, ask('Hello?'), headers);
   return { running, post };
 }
 

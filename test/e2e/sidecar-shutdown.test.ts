@@ -1,4 +1,3 @@
-import { Agent } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -8,7 +7,6 @@ import { recordsPlace } from '../support/records-place.ts';
 import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
-import { CatalogLoad } from '../support/workers-sidecar.ts';
 
 let simulator: Simulator;
 let sidecars: SidecarProcess[] = [];
@@ -181,27 +179,5 @@ describe('a log that is not read', () => {
     sidecar.signal('SIGTERM');
     await until(() => /\d+ log lines were lost because standard output was not read/.test(sidecar.output()));
     await until(() => sidecar.hasEnded());
-  });
-});
-
-describe('reuse_port', () => {
-  it('lets the next process take over under load without a refused request or connection, which SIGINT ends at once', async () => {
-    const [server, clients] = [{ reuse_port: true, unready_ms: 200 }, 4];
-    const first = await start(server);
-    const port = Number(new URL(first.url).port);
-    const load = new CatalogLoad(first.url, new Agent(), clients);
-    const next = await start({ ...server, port, unready_ms: 600_000, drain_ms: 600_000 });
-    const stream = await chat(first, 'Hello [[sim:tokens=20 tps=10]]', { stream: true });
-    first.signal('SIGTERM');
-    expect(await first.exited).toBe(0);
-    await load.more(50);
-    await load.end();
-    expect(await stream.text()).toContain('data: [DONE]');
-    // Those that waited in the old queue in that moment are reset without net.ipv4.tcp_migrate_req: at most one of each client. None is refused.
-    expect(load.failures.filter(failure => failure !== 'ECONNRESET')).toEqual([]);
-    expect(load.failures.length).toBeLessThanOrEqual(clients);
-    // Nothing runs in it, and load balancers are not waited for.
-    next.signal('SIGINT');
-    expect(await next.exited).toBe(0);
   });
 });

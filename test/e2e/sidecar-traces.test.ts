@@ -5,7 +5,8 @@ import { version } from '../../src/common/version.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
-import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { post } from '../support/chain-app.ts';
+import { ask } from '../support/gateway-under-test.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
@@ -51,11 +52,11 @@ async function exchangeWith(
     OTEL_BSP_SCHEDULE_DELAY: '20',
     ...variables,
   });
-  const response = await fetch(`${sidecar.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(ask('Hello, my secret is safe.', fields)),
-  });
+  const response = await post(
+    `${sidecar.url}/v1/chat/completions`,
+    ask('Hello, my secret is safe.', fields),
+    headers,
+  );
   await response.text();
   expect(response.status).toBe(200);
   return sidecar;

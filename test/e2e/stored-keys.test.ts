@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { post as postTo } from '../support/chain-app.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
@@ -26,11 +27,7 @@ afterAll(async () => {
 });
 
 const post = ({ url }: Sidecar, key: string) =>
-  fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(ask('Hello')),
-  });
+  postTo(`${url}/v1/chat/completions`, ask('Hello'), { authorization: `Bearer ${key}` });
 const statusOf = async (sidecar: Sidecar, key: string): Promise<number> => {
   const response = await post(sidecar, key);
   await response.arrayBuffer();

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
+import { post } from '../support/chain-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { selfSigned } from '../support/self-signed-certificate.ts';
 import { configFile, runSidecar } from '../support/sidecar-process.ts';
@@ -57,11 +58,7 @@ async function start(
 }
 
 const stream = ({ process: { url } }: WorkersSidecar, content: string) =>
-  fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(ask(content, { stream: true })),
-  });
+  post(`${url}/v1/chat/completions`, ask(content, { stream: true }));
 
 describe('two workers', () => {
   let sidecar: WorkersSidecar;

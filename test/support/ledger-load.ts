@@ -69,7 +69,7 @@ export class Load {
       const now_ms = performance.now();
       this.answers.push({ at_ms: now_ms, status, took_ms: now_ms - started_ms });
       // A rate at which a shared machine keeps up, and what waits does not fill any queue.
-      await sleep(status === 200 ? 10 : 50);
+      await sleep(50);
     }
   }
 

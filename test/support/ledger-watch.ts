@@ -1,4 +1,5 @@
-import { ask, clientKey } from './gateway-under-test.ts';
+import { post } from './chain-app.ts';
+import { ask } from './gateway-under-test.ts';
 import type { RecordsPlace } from './records-place.ts';
 import { until } from './until.ts';
 
@@ -12,11 +13,7 @@ interface Watched {
 export async function sendRequests({ url }: Watched, count: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let at = 0; at < count; at++) {
-    const reply = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(ask('Hello')),
-    });
+    const reply = await post(`${url}/v1/chat/completions`, ask('Hello'));
     await reply.arrayBuffer();
     statuses.push(reply.status);
   }

@@ -44,7 +44,7 @@ export class LimitLoad {
       this.failed++;
     }
     this.longest_ms = Math.max(this.longest_ms, performance.now() - began_ms);
-    // What is decided without a call must not keep sockets from being read.
-    await new Promise(resolve => setTimeout(resolve, 2));
+    // What is decided without a call must not keep sockets from being read, nor servers from the processor.
+    await new Promise(resolve => setTimeout(resolve, 10));
   }
 }

@@ -1,4 +1,5 @@
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import { post } from './chain-app.ts';
 import { CountingUpstream } from './counting-upstream.ts';
 import { ask, sumOf } from './gateway-under-test.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
@@ -57,10 +58,8 @@ export class Fleet {
   /** One request of `account`, to the instances in turn, or to that one. */
   async send(account: string, instance = this.#sent++ % this.sidecars.length): Promise<Sent> {
     const began_ms = performance.now();
-    const reply = await fetch(`${this.sidecars[instance]!.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${keyOf(account)}`, 'content-type': 'application/json' },
-      body: JSON.stringify(ask('Hello?')),
+    const reply = await post(`${this.sidecars[instance]!.url}/v1/chat/completions`, ask('Hello?'), {
+      authorization: `Bearer ${keyOf(account)}`,
     });
     const text = await reply.text();
     return { status: reply.status, headers: reply.headers, took_ms: performance.now() - began_ms, text };

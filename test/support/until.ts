@@ -13,7 +13,7 @@ export async function until(
 ): Promise<void> {
   const began_ms = performance.now();
   // Most conditions hold soon, and one that takes seconds is not worth a look every few milliseconds.
-  for (let pause_ms = 5; !(await holds()); pause_ms = Math.min(1.3 * pause_ms, 50)) {
+  for (let pause_ms = 5; !(await holds()); pause_ms = Math.min(1.3 * pause_ms, 100)) {
     const waited_ms = performance.now() - began_ms;
     if (waited_ms > within_ms && waited_ms > patience_ms(within_ms))
       throw new Error(`not within ${within_ms} ms, nor in ${Math.round(waited_ms)} ms: ${holds}`);

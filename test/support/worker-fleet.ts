@@ -8,6 +8,7 @@ import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type OpenedGateway, openGateway } from '../../src/mount/gateway.ts';
 import { Channel } from '../../src/mount/workers/channel.ts';
 import { Workers } from '../../src/mount/workers/workers.ts';
+import { post } from './chain-app.ts';
 import { ask, clientKey, sumOf } from './gateway-under-test.ts';
 
 const program = fileURLToPath(new URL('worker-program.ts', import.meta.url));
@@ -80,11 +81,7 @@ export class WorkerFleet {
 
   /** A request to a worker, by its place. */
   send(at: number, key = clientKey, body: object = ask('Hello?')): Promise<Response> {
-    return fetch(`${this.workers[at]!.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    return post(`${this.workers[at]!.url}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
   }
 
   /** As many requests to all workers in turn, at once; their statuses. */
