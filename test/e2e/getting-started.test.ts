@@ -45,9 +45,10 @@ async function script(): Promise<string> {
 describe('the page for beginners', () => {
   it('leads to a streamed answer, its usage, the metrics and a limit by pasting its commands', async () => {
     pathOf('curl');
+    const { NODE_COMPILE_CACHE } = process.env;
     const child = spawn('bash', ['-e'], {
       cwd: directory,
-      env: { PATH: await programs(), HOME: directory },
+      env: { PATH: await programs(), HOME: directory, NODE_COMPILE_CACHE },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.end(`${await script()}\nwait\necho ended\n`);

@@ -13,8 +13,7 @@ import { until } from '../support/until.ts';
 /** A Node framework with the gateway in it, as a program that prints its address. */
 interface Host {
   readonly name: string;
-  /** Arguments of `node`. */
-  readonly program: readonly string[];
+  readonly program: string;
   /** Where the gateway's paths begin; '' unless they are below a path. */
   readonly mount: string;
   /** Who answers paths below /v1 that the gateway does not have. */
@@ -26,63 +25,47 @@ interface Host {
 }
 
 const config = fileURLToPath(new URL('../../examples/sidecar/sluice.yaml', import.meta.url));
+const own = { mount: '', unknown: 'application' } as const;
 const express = {
-  mount: '',
-  unknown: 'application',
+  ...own,
+  program: 'examples/mounted/server.ts',
   broken: /<pre>Error: an error of the application/,
   compresses: true,
 } as const;
+const [fastify, plain] = [/"message":"an error of the application"/, /^Internal Server Error$/];
 
+/** In the order in which they start, in one process; Express 4 has one of its own, in which it stands for `express`. */
 const hosts: readonly Host[] = [
-  { name: 'Express 5', program: ['examples/mounted/server.ts'], ...express },
-  {
-    name: 'Express 4',
-    program: ['--import=./test/support/express-4.ts', 'examples/mounted/server.ts'],
-    ...express,
-  },
-  {
-    name: 'node:http',
-    program: ['examples/hosts/node-http.ts', config],
-    mount: '',
-    unknown: 'application',
-  },
-  {
-    name: 'Fastify',
-    program: ['examples/hosts/fastify.ts', config],
-    mount: '',
-    unknown: 'gateway',
-    broken: /"message":"an error of the application"/,
-  },
-  {
-    name: 'Koa',
-    program: ['examples/hosts/koa.ts', config],
-    mount: '',
-    unknown: 'application',
-    broken: /^Internal Server Error$/,
-  },
-  {
-    name: 'Hono',
-    program: ['examples/hosts/hono.ts', config],
-    mount: '',
-    unknown: 'application',
-    broken: /^Internal Server Error$/,
-  },
+  { ...express, name: 'Express 5' },
+  { ...own, name: 'node:http', program: 'examples/hosts/node-http.ts' },
+  { ...own, name: 'Fastify', program: 'examples/hosts/fastify.ts', unknown: 'gateway', broken: fastify },
+  { ...own, name: 'Koa', program: 'examples/hosts/koa.ts', broken: plain },
+  { ...own, name: 'Hono', program: 'examples/hosts/hono.ts', broken: plain },
   {
     name: 'Next.js, an API route',
-    program: ['test/support/next-pages.ts'],
+    program: 'test/support/next-pages.ts',
     mount: '/api',
     unknown: 'gateway',
   },
 ];
+const express4: Host = { ...express, name: 'Express 4' };
 
 let simulator: Simulator;
-let running: ReadonlyMap<Host, ExampleProcess>;
+let together: ExampleProcess;
+let apart: ExampleProcess;
+
+const urls = () => [...together.output().matchAll(/listening on (http:[^\s"]+)/g)].map(([, url]) => url!);
 
 beforeAll(async () => {
   simulator = await startSimulator();
   const environment = { UPSTREAM_URL: simulator.url, DEMO_KEY: clientKey, SLUICE_CONFIG: config, PORT: '0' };
-  const started = hosts.map(async host => [host, await startExample(host.program, environment)] as const);
-  running = new Map(await Promise.all(started));
+  const start = (programs: readonly string[], ...flags: readonly string[]) =>
+    startExample([...flags, 'test/support/example-hosts.ts', config, ...programs], environment);
+  [together, apart] = await Promise.all([
+    start(hosts.map(({ program }) => program)),
+    start([express4.program], '--import=./test/support/express-4.ts'),
+  ]);
+  await until(() => urls().length === hosts.length);
 });
 
 afterAll(async () => {
@@ -95,13 +78,16 @@ const endless = '[[sim:tokens=endless reasoning_tokens=1 tps=50]]';
 const askedOf = (path: string, body: object, key = clientKey) =>
   requestOf(body, path, { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' });
 
-describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', (_, host) => {
+const processOf = (host: Host) => (host === express4 ? apart : together);
+const urlOf = (host: Host) => (host === express4 ? apart.url : urls()[hosts.indexOf(host)]!);
+
+describe.each([...hosts, express4].map(host => [host.name, host] as const))('a gateway in %s', (_, host) => {
   const chatPath = `${host.mount}/v1/chat/completions`;
-  const process = () => running.get(host)!;
-  const base = () => `${process().url}${host.mount}/v1`;
+  const url = () => urlOf(host);
+  const base = () => `${url()}${host.mount}/v1`;
   const chat = () => `${base()}/chat/completions`;
   /** Log lines of exchanges that have ended, by their reason. */
-  const ended = (reason: string) => process().output().split(`"end_reason":"${reason}"`).length - 1;
+  const ended = (reason: string) => processOf(host).output().split(`"end_reason":"${reason}"`).length - 1;
 
   it('lists the models without a key', async () => {
     const reply = await fetch(`${base()}/models`);
@@ -120,7 +106,7 @@ describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', 
   it('delivers a stream while it runs, and aborts the upstream when the client leaves', async () => {
     const { aborted } = simulator.stats;
     const before = ended('client_gone');
-    const connection = new RawConnection(process().url);
+    const connection = new RawConnection(url());
     connection.write(askedOf(chatPath, ask(endless, { stream: true })));
     await connection.received(/"content":"[^"]/);
     expect(connection.text).not.toMatch(/content-encoding/i);
@@ -139,10 +125,10 @@ describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', 
   });
 
   it('leaves its own paths to the application, with their errors', async () => {
-    expect((await send(`${process().url}/`)).text).toBe('the application\n');
-    expect((await send(`${process().url}/nowhere`)).status).toBe(404);
+    expect((await send(`${url()}/`)).text).toBe('the application\n');
+    expect((await send(`${url()}/nowhere`)).status).toBe(404);
     if (!host.broken) return;
-    const broken = await send(`${process().url}/broken`);
+    const broken = await send(`${url()}/broken`);
     expect(broken.status).toBe(500);
     expect(broken.text).toMatch(host.broken);
   });
@@ -161,7 +147,7 @@ describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', 
   });
 
   it('keeps the connection after an error', async () => {
-    const connection = new RawConnection(process().url);
+    const connection = new RawConnection(url());
     connection.write(askedOf(chatPath, ask('?'), 'nobody'));
     await connection.received(/^HTTP\/1.1 401 .*[\s\S]*authentication_error/);
     connection.text = '';
@@ -183,13 +169,23 @@ describe.each(hosts.map(host => [host.name, host] as const))('a gateway in %s', 
     const stranger = new OpenAI({ baseURL: base(), apiKey: 'nobody', maxRetries: 0 });
     await expect(stranger.chat.completions.create(asked)).rejects.toThrow(AuthenticationError);
   });
+});
 
-  it('lets a running stream finish after SIGTERM, and exits', async () => {
-    const reply = await post(chat(), ask('[[sim:tokens=8 reasoning_tokens=1 tps=20]]', { stream: true }));
-    const exited = process().stop();
+it('all let a running stream finish after SIGTERM, and exit', async () => {
+  const all = [...hosts, express4];
+  const replies = await Promise.all(
+    all.map(host =>
+      post(
+        `${urlOf(host)}${host.mount}/v1/chat/completions`,
+        ask('[[sim:tokens=8 reasoning_tokens=1 tps=10]]', { stream: true }),
+      ),
+    ),
+  );
+  const exited = Promise.all([together.stop(), apart.stop()]);
+  for (const [at, reply] of replies.entries()) {
     const events = eventsOf(await reply.text());
-    expect(events.at(-2)?.json.choices?.[0]?.finish_reason).toBe('stop');
+    expect([all[at]!.name, events.at(-2)?.json.choices?.[0]?.finish_reason]).toEqual([all[at]!.name, 'stop']);
     expect(events.at(-1)?.data).toBe('[DONE]');
-    expect(await exited).toBe(0);
-  });
+  }
+  expect(await exited).toEqual([0, 0]);
 });

@@ -52,12 +52,12 @@ function start(
   cleanUp?: () => Promise<void>,
 ): PrintingProcess {
   // Nothing else is inherited: Node finds in NO_COLOR, CI and a dozen more whether to colour.
-  const { PATH = '' } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const command = [process.execPath, '--conditions=sluice-source', 'src/cli/sidecar.ts', ...args];
   const [name = '', ...rest] = isTerminal
     ? ['script', '-qefc', `exec ${command.join(' ')}`, '/dev/null']
     : command;
-  const env = { PATH, TERM: 'xterm-256color', ...environment };
+  const env = { PATH, NODE_COMPILE_CACHE, TERM: 'xterm-256color', ...environment };
   started = new PrintingProcess(name, rest, { cwd: root, env }, cleanUp);
   return started;
 }

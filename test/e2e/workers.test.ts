@@ -135,7 +135,7 @@ describe('two workers', () => {
   );
 
   it('let running requests finish when all processes get SIGTERM, and leave none behind', async () => {
-    const running = await stream(sidecar, 'Hello [[sim:tokens=20 tps=10]]');
+    const running = await stream(sidecar, 'Hello [[sim:tokens=15 reasoning_tokens=0 tps=10]]');
     // As systemd and terminals do, to those that still run.
     for (const pid of sidecar.pids().filter(isAlive)) process.kill(pid, 'SIGTERM');
     expect((await running.text()).trimEnd()).toMatch(/data: \[DONE\]$/);
