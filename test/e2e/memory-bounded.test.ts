@@ -16,7 +16,7 @@ const heap_MiB = 512;
 const container_MiB = 1024;
 const large_bytes = Math.floor(15.9 * MiB);
 
-const greedy = Array.from({ length: 16 }, (_, at) => `greedy-${at}`);
+const greedy = Array.from({ length: 10 }, (_, at) => `greedy-${at}`);
 const keyOf = (account: string) => `sk-${account}-0123456789abcdef`;
 
 /** Replies to requests above 1 MiB wait for `release`; the others are answered at once. */
@@ -115,16 +115,16 @@ const shrinking = withContent(
 );
 
 const attacks = [
-  { name: '16 clients with 15.9 MB of spaces and one €', accounts: greedy, body: spaces },
+  { name: '10 clients with 15.9 MB of spaces and one €', accounts: greedy, body: spaces },
   {
-    name: '16 clients with 280,000 small objects and 15 MB of text',
+    name: '10 clients with 280,000 small objects and 15 MB of text',
     accounts: greedy,
     body: JSON.stringify(
       ask('x'.repeat(large_bytes - MiB), { tools: [{ type: 'function', function: tinyObjects }] }),
     ),
   },
   {
-    name: '16 clients whose 0.2 MB decompress to 15.9',
+    name: '10 clients whose 0.2 MB decompress to 15.9',
     accounts: greedy,
     body: gzipSync(shrinking),
     headers: { 'content-encoding': 'gzip' },

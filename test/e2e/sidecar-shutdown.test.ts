@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
@@ -7,6 +8,7 @@ import { recordsPlace } from '../support/records-place.ts';
 import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
+import { CatalogLoad } from '../support/workers-sidecar.ts';
 
 let simulator: Simulator;
 let sidecars: SidecarProcess[] = [];
@@ -161,6 +163,25 @@ describe('a shutdown', () => {
     await until(async () => (await chat(sidecar)).status === 502, 4000);
     expect((await running).status).toBe(200);
     await closed;
+  });
+});
+
+describe('reuse_port', () => {
+  it('lets another sidecar take over under load, and be reloaded, without a refused request or connection', async () => {
+    const [server, clients] = [{ reuse_port: true, unready_ms: 200 }, 4];
+    const first = await serveHere(configOf(server));
+    const port = Number(new URL(first.url).port);
+    const load = new CatalogLoad(first.url, new Agent(), clients);
+    const next = await serveHere(configOf({ ...server, port }));
+    const stream = await chat(first, 'Hello [[sim:tokens=10 reasoning_tokens=0 tps=10]]', { stream: true });
+    await first.stop();
+    await next.gateway.reload(configOf({ ...server, port, max_background: 7 }, { plans: { free: {} } }));
+    await load.more(50);
+    await load.end();
+    expect(await stream.text()).toContain('data: [DONE]');
+    // Those that waited in the old queue in that moment are reset without net.ipv4.tcp_migrate_req: at most one of each client. None is refused.
+    expect(load.failures.filter(failure => failure !== 'ECONNRESET')).toEqual([]);
+    expect(load.failures.length).toBeLessThanOrEqual(clients);
   });
 });
 
