@@ -1,34 +1,24 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { LimitLoad } from '../support/limit-load.ts';
+import { closeStores, type LimitLoad, loadOf, storeOf } from '../support/limit-load.ts';
 import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster-servers.ts';
-import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
+import type { RedisStore } from '../support/redis-store.ts';
 import { limit } from '../support/state-store-contract.ts';
 import { until } from '../support/until.ts';
 
 let cluster: RedisClusterServers;
-const stores: RedisStore[] = [];
-const loads: LimitLoad[] = [];
 
 beforeAll(async () => {
   cluster = await startRedisCluster({ replicas: true });
 });
-afterEach(async () => {
-  await Promise.all(loads.splice(0).map(load => load.stop()));
-  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
-});
+afterEach(closeStores);
 afterAll(() => cluster?.stop());
 
-const open = async (policy: 'closed' | 'local' = 'closed'): Promise<RedisStore> => {
-  const opened = await openRedisStore({ url: cluster.url, timeout_ms: 1000, policies: { default: policy } });
-  stores.push(opened);
-  return opened;
-};
+const open = (policy: 'closed' | 'local' = 'closed'): Promise<RedisStore> =>
+  storeOf({ url: cluster.url, timeout_ms: 1000, policies: { default: policy } });
 const parallel = 3;
 const load = (opened: readonly RedisStore[], account: string, max: number): LimitLoad => {
   const limits = [limit('requests_per_minute', max), limit('concurrent_requests', 50)];
-  const running = new LimitLoad(opened, account, limits, parallel);
-  loads.push(running);
-  return running;
+  return loadOf(opened, account, limits, parallel);
 };
 
 describe('the failover of a primary in a Redis Cluster', () => {

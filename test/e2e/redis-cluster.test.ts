@@ -6,40 +6,29 @@ import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 import { freePort } from '../support/free-port.ts';
-import { LimitLoad } from '../support/limit-load.ts';
+import { closeStores, type LimitLoad, loadOf, stopLoads, storeOf } from '../support/limit-load.ts';
 import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster-servers.ts';
-import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../support/redis-store.ts';
+import type { RedisStore, RedisStoreOptions } from '../support/redis-store.ts';
 import { limit } from '../support/state-store-contract.ts';
 import { until } from '../support/until.ts';
 
 let cluster: RedisClusterServers;
-const stores: RedisStore[] = [];
-const loads: LimitLoad[] = [];
 
-afterEach(async () => {
-  await Promise.all(loads.splice(0).map(load => load.stop()));
-  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
-});
+afterEach(closeStores);
 afterAll(() => cluster?.stop());
 
 /** As long as a machine that is busy with other tests may need; a node that is lost is noticed by its connection. */
 const patient_ms = 10_000;
 
-const open = async (options: Partial<RedisStoreOptions> = {}): Promise<RedisStore> => {
-  const opened = await openRedisStore({ url: cluster.url, timeout_ms: patient_ms, ...options });
-  stores.push(opened);
-  return opened;
-};
+const open = (options: Partial<RedisStoreOptions> = {}): Promise<RedisStore> =>
+  storeOf({ url: cluster.url, timeout_ms: patient_ms, ...options });
 const limitsOf = (max: number) => [
   limit('requests_per_minute', max),
   limit('tokens_per_day', 10_000_000),
   limit('concurrent_requests', 50),
 ];
-const load = (opened: readonly RedisStore[], account: string, max: number): LimitLoad => {
-  const running = new LimitLoad(opened, account, limitsOf(max));
-  loads.push(running);
-  return running;
-};
+const load = (opened: readonly RedisStore[], account: string, max: number): LimitLoad =>
+  loadOf(opened, account, limitsOf(max));
 const alone = async (opened: readonly RedisStore[]): Promise<number> =>
   (await Promise.all(opened.map(({ metric }) => metric('sluice_state_alone_total')))).reduce(
     (sum, one) => sum + one,
@@ -95,7 +84,7 @@ describe('limits in a Redis Cluster', () => {
       await cluster.moveSlot(slotOf(account), from, to);
     }
     await until(() => running.refused > 20 && other.refused > 20);
-    await Promise.all(loads.map(each => each.stop()));
+    await stopLoads();
     await Promise.all(opened.map(({ store }) => store.settled()));
     expect([running.admitted, running.failed, other.admitted, other.failed]).toEqual([400, 0, 400, 0]);
     expect(await alone(opened)).toBe(0);
@@ -191,7 +180,7 @@ describe('limits in a Redis Cluster', () => {
     const running = load([opened], cluster.accountAt(0), 100);
     await more(running, 10);
     await running.stop();
-    await Promise.all(stores.splice(0).map(({ store }) => store.close()));
+    await closeStores();
     await until(async () =>
       (await cluster.infos('clients')).every(text => /connected_clients:1\b/.test(text)),
     );

@@ -1,37 +1,21 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
-import { LimitLoad } from '../support/limit-load.ts';
+import { closeStores, loadOf, storeOf } from '../support/limit-load.ts';
 import { type RedisSentinelServers, startRedisSentinel } from '../support/redis-sentinel-servers.ts';
-import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
 import { limit } from '../support/state-store-contract.ts';
 import { until } from '../support/until.ts';
 
 let sentinel: RedisSentinelServers;
-const stores: RedisStore[] = [];
-const loads: LimitLoad[] = [];
 
 beforeAll(async () => {
   sentinel = await startRedisSentinel({ password: 'p-ss', sentinel_password: 'other' });
 });
-afterEach(async () => {
-  await Promise.all(loads.splice(0).map(load => load.stop()));
-  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
-});
+afterEach(closeStores);
 afterAll(() => sentinel?.stop());
 
-const open = async (url = sentinel.url): Promise<RedisStore> => {
-  const opened = await openRedisStore({ url, timeout_ms: 1000, policies: { default: 'closed' } });
-  stores.push(opened);
-  return opened;
-};
+const open = (url = sentinel.url) => storeOf({ url, timeout_ms: 1000, policies: { default: 'closed' } });
 const parallel = 3;
-const load = (opened: readonly RedisStore[], account: string, max: number): LimitLoad => {
-  const limits = [limit('requests_per_minute', max), limit('concurrent_requests', 50)];
-  const running = new LimitLoad(opened, account, limits, parallel);
-  loads.push(running);
-  return running;
-};
 
 describe('a primary that Sentinels name', () => {
   it('is what `sluice doctor` asks, which reports a name that they do not know, and a server that is no cluster', async () => {
@@ -58,7 +42,8 @@ describe('a primary that Sentinels name', () => {
     await sentinel.killSentinel(0);
     const opened = [await open(), await open()];
     const max = 600;
-    const running = load(opened, 'demo', max);
+    const limits = [limit('requests_per_minute', max), limit('concurrent_requests', 50)];
+    const running = loadOf(opened, 'demo', limits, parallel);
     await until(() => running.admitted > 50);
     await sentinel.servers[0]!.kill();
     await until(() => running.failed > 0);

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { closeStores, storeOf } from '../support/limit-load.ts';
 import { startRedisCluster } from '../support/redis-cluster-servers.ts';
 import { startRedisSentinel } from '../support/redis-sentinel-servers.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { openRedisStore, type RedisStore } from '../support/redis-store.ts';
+import type { RedisStore } from '../support/redis-store.ts';
 import { charge, limit } from '../support/state-store-contract.ts';
 import { type TlsFiles, tlsFiles } from '../support/tls-files.ts';
 import { trustCertificate } from '../support/trusted-certificates.ts';
@@ -18,25 +19,18 @@ interface Started {
 
 let tls: TlsFiles;
 let distrust: () => void;
-const stores: RedisStore[] = [];
 
 beforeAll(async () => {
   tls = await tlsFiles();
   distrust = trustCertificate(readFileSync(tls.cert, 'utf8'));
 });
-afterEach(async () => {
-  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
-});
+afterEach(closeStores);
 afterAll(() => {
   distrust();
   return tls.remove();
 });
 
-const open = async (url: string): Promise<RedisStore> => {
-  const opened = await openRedisStore({ url, timeout_ms: 4000, policies: { default: 'closed' } });
-  stores.push(opened);
-  return opened;
-};
+const open = (url: string) => storeOf({ url, timeout_ms: 4000, policies: { default: 'closed' } });
 
 let asked = 0;
 /** Whether one more request is admitted; undefined while the store is down. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Limit } from '../../src/gateway/limits/limit-table.ts';
-import type { RedisStore } from './redis-store.ts';
+import { openRedisStore, type RedisStore, type RedisStoreOptions } from './redis-store.ts';
 import { charge } from './state-store-setting.ts';
 
 /** Exchanges of one account at several instances at once, until it is stopped. */
@@ -47,4 +47,30 @@ export class LimitLoad {
     // What is decided without a call must not keep sockets from being read, nor servers from the processor.
     await new Promise(resolve => setTimeout(resolve, 10));
   }
+}
+
+const stores: RedisStore[] = [];
+const loads: LimitLoad[] = [];
+
+/** A store as `openRedisStore` opens it, until `closeStores`. */
+export async function storeOf(options: RedisStoreOptions): Promise<RedisStore> {
+  const opened = await openRedisStore(options);
+  stores.push(opened);
+  return opened;
+}
+
+/** A load that runs until `closeStores`. */
+export function loadOf(...given: ConstructorParameters<typeof LimitLoad>): LimitLoad {
+  const running = new LimitLoad(...given);
+  loads.push(running);
+  return running;
+}
+
+/** Stops the loads that run. */
+export const stopLoads = (): Promise<unknown> => Promise.all(loads.splice(0).map(load => load.stop()));
+
+/** For afterEach. */
+export async function closeStores(): Promise<void> {
+  await stopLoads();
+  await Promise.all(stores.splice(0).map(({ store }) => store.close()));
 }
