@@ -142,20 +142,4 @@ describe('limits of keys, in memory', () => {
     expect(listed.map(({ id }) => id)).toContain(broken.record.id);
     await place.look(({ keys }) => keys.revoke(broken.record.id, { actor: 'test', at_ms: Date.now() }));
   });
-
-  it('include what the key used before a restart, and what other keys used does not count', async () => {
-    const stages = [{ 'rate-limit': { initial_completion_tokens: 1 } }];
-    const [used, unused] = [await newKey({ tokens_per_day: 180 }), await newKey({ tokens_per_day: 180 })];
-    const before = await start({ tokens_per_day: 100_000 }, 'memory', stages);
-    expect((await send(before, used.key)).status).toBe(200);
-    expect((await send(before, used.key)).status).toBe(200);
-    await gateways.pop()!.close();
-    const after = await start({ tokens_per_day: 100_000 }, 'memory', stages);
-    const refused = await send(after, used.key);
-    expect([refused.status, refused.text]).toEqual([
-      429,
-      expect.stringContaining('Daily token limit exceeded for this API key.'),
-    ]);
-    expect((await send(after, unused.key)).status).toBe(200);
-  });
 });

@@ -14,10 +14,8 @@ let fleet: Fleet;
 beforeAll(async () => {
   fleet = await startFleet({
     instances: 2,
-    persistent: true,
     limits: {
       paused: load,
-      killed: load,
       share: shared,
       money: { usd_per_month: 1000 },
       daily: { tokens_per_day: never },
@@ -66,20 +64,6 @@ describe('two instances under load', () => {
     await running.more(30);
     await running.end();
     await expectWhole('paused', running, unheld);
-  });
-
-  it('delay no request while Redis is down, and report all usage when it is back', async () => {
-    const running = new SteadyLoad(fleet, 'killed', 30);
-    await running.more(20);
-    await fleet.redis.kill();
-    await until(isOut);
-    const unheld = running.sent;
-    await running.more(30);
-    await fleet.redis.restart();
-    await until(isBack);
-    await running.more(20);
-    await running.end();
-    await expectWhole('killed', running, unheld);
   });
 });
 

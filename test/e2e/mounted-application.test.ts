@@ -30,21 +30,6 @@ const posted = ({ server }: RunningApp, path: string, body: object) =>
   request(server).post(path).set('authorization', `Bearer ${clientKey}`).send(body);
 
 describe('a gateway mounted in an application', () => {
-  it('serves its endpoints without passing their requests on to the parent', async () => {
-    const app = await mounted(simulator);
-    const models = await request(app.server).get('/v1/models').expect(200);
-    expect(models.body.data).toHaveLength(6);
-    const reply = await posted(app, chat, ask('Hello?')).expect(200);
-    expect(reply.body).toMatchObject({ object: 'chat.completion' });
-    const stream = await posted(app, chat, ask('Hello?', { stream: true })).expect(200);
-    expect(eventsOf(stream.text).at(-1)?.data).toBe('[DONE]');
-    await posted(app, chat, ask('Hello?')).set('authorization', 'Bearer nobody').expect(401);
-    await posted(app, chat, ask('Hello?', { model: 'unknown' })).expect(400);
-    await posted(app, chat, ask('[[sim:status=500]]')).expect(502);
-    await request(app.server).get(chat).expect(405);
-    expect(app.errors).toEqual([]);
-  });
-
   it('leaves every other path to the parent, even below /v1, with its body unread', async () => {
     const gateway = await mountable(simulator);
     const app = await startApp(app => {

@@ -6,9 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { contract } from '../../examples/own-adapter/fixtures.ts';
-import gemini from '../../examples/own-adapter/gemini.ts';
-import { createGateway } from '../../src/index.ts';
-import { closeApps, startApp } from '../support/express-app.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import {
   type ScriptedUpstream,
@@ -49,7 +46,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endServed();
-  await closeApps();
   await upstream?.close();
   await rm(directory, { recursive: true });
 });
@@ -93,36 +89,5 @@ describe('an adapter of its own, named by its path', () => {
       },
       safetySettings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', threshold: 'BLOCK_ONLY_HIGH' }],
     });
-  });
-});
-
-describe('an adapter of its own, as an object', () => {
-  it('serves a mounted gateway', async () => {
-    const mounted = await createGateway(
-      {
-        providers: { google: { adapter: 'gemini', base_url: geminiUrl(), api_key: geminiKey } },
-        models: [
-          {
-            id: model,
-            name: 'Gemini',
-            date: '2026-01-15',
-            context_length: 1048576,
-            max_completion_tokens: 65536,
-            pricing: { prompt: '0', completion: '0' },
-            reasoning: true,
-            tool_calls: true,
-            reasoning_effort: { supported: false, levels: [], default: null },
-            upstreams: [{ provider: 'google', model: 'gemini-3-flash-preview' }],
-          },
-        ],
-        accounts: { demo: { keys: [{ value: clientKey }] } },
-      },
-      { adapters: [gemini] },
-    );
-    const app = await startApp(app => app.use(mounted));
-    const client = new OpenAI({ apiKey: clientKey, baseURL: `${app.url}/v1`, maxRetries: 0 });
-    const { choices } = await client.chat.completions.create({ model, messages: ask('Why?') });
-    expect(choices[0]!.message.content).toBe(words);
-    await mounted.close();
   });
 });

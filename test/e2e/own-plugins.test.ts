@@ -1,14 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { auth, ConfigError, defineStage, validation } from '../../src/index.ts';
-import {
-  type Chunk,
-  type Completion,
-  defineProvider,
-  type Exchange,
-  openAiAdapter,
-  usageOf,
-} from '../../src/plugin.ts';
+import { defineProvider, type Exchange, openAiAdapter } from '../../src/plugin.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { post } from '../support/chain-app.ts';
@@ -55,45 +48,6 @@ describe('the option stages of createGateway', () => {
   it('accepts built-in stages as their factories return them', async () => {
     const reply = await chatThrough(simulator, {}, { stages: [auth({ x_api_key: true }), validation()] });
     expect(reply.status).toBe(200);
-  });
-});
-
-describe('an adapter whose reply cannot be meant', () => {
-  const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' };
-  const chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] };
-
-  it.each<[string, object, object]>([
-    [
-      'the prompt_tokens 1.5',
-      { choices: [choice], usage: usageOf(1.5, 2) },
-      { ...chunk, usage: usageOf(1.5, 2) },
-    ],
-  ])('is a failure of its provider that the log explains: %s', async (what, reply, bad) => {
-    const own = defineProvider({
-      name: 'my-server',
-      schema: z.strictObject({}),
-      create: () => {
-        const good = openAiAdapter({ providerName: 'my-server' });
-        const openStream = () => ({ complete: true, done: true, decode: () => [bad as Chunk] });
-        return { ...good, decodeReply: () => reply as Completion, openStream };
-      },
-    });
-    const { log, lines } = capturedLog();
-    const providers = { upstream: { adapter: 'my-server', base_url: simulator.url } };
-    const gateway = await mountable(simulator, { providers }, { adapters: [own], log });
-    const app = await startApp(app => void app.use(gateway));
-    for (const stream of [false, true]) {
-      lines.length = 0;
-      const response = await post(`${app.url}/v1/chat/completions`, ask('[[sim:say=Yes]]', { stream }), key);
-      expect([response.status, await response.json()]).toMatchObject([
-        502,
-        { error: { type: 'provider_error' } },
-      ]);
-      await until(() => gateway.inFlight === 0);
-      const text = JSON.stringify(lines);
-      expect(text).toMatch(/the adapter my-server returned .* from decode/);
-      if (!stream) expect(text.replaceAll('\\', '')).toContain(`returned a reply with ${what}`);
-    }
   });
 });
 

@@ -57,22 +57,4 @@ describe('sticky: conversation', () => {
     expect(Object.values(at).filter(({ size }) => size !== 1)).toEqual([]);
     for (const count of askedOf(books)) expect(count).toBeGreaterThan(8);
   });
-
-  it('moves on from an upstream that does not answer', async () => {
-    const books = await openProviders(3, {
-      standings: together,
-      model: { routing: { sticky: 'conversation' } },
-    });
-    allWell(books);
-    for (let count = 0; count < 6; count++) await books.send(true, said(1));
-    const home = askedOf(books).indexOf(6);
-    expect(home).not.toBe(-1);
-    books.upstreams[home]!.reply(socket => void socket.resetAndDestroy());
-    // The kept connection first, then a new one, then another upstream.
-    const { outcome } = await books.send(true, said(1));
-    expect(outcome).toMatchObject({ end_reason: 'completed', attempts: { length: 3 } });
-    const refuge = outcome.provider;
-    // Its second choice is always the same as well.
-    expect((await books.send(true, said(1))).outcome.provider).toBe(refuge);
-  });
 });

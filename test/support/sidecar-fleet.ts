@@ -21,8 +21,6 @@ export interface FleetOptions {
   /** By account; each has a key of its own. */
   readonly limits: Readonly<Record<string, Limits>>;
   readonly stores?: NonNullable<GatewayConfig['stores']>;
-  /** Keep the data of Redis when it is killed. */
-  readonly persistent?: boolean;
   /** Make the last instance a process of its own, which can be killed. */
   readonly killable?: boolean;
 }
@@ -106,8 +104,8 @@ export class Fleet {
 const keyOf = (account: string): string => `sk-${account}-0123456789`;
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { instances, limits, stores, persistent = false, killable } = options;
-  const redis = await startRedis({ persistent });
+  const { instances, limits, stores, killable } = options;
+  const redis = await startRedis();
   const upstream = new CountingUpstream();
   await upstream.listen();
   const config = sidecarConfig(upstream.url, {
