@@ -3,13 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import { contract } from '../../examples/own-adapter/fixtures.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
 import { runHere } from '../support/command-here.ts';
 import { startExample, stopExamples } from '../support/example-process.ts';
+import { alongside, closeApps } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { expectRefusal } from '../support/hostile-setting.ts';
 import { send } from '../support/raw-client.ts';
+import { startScriptedUpstream, streamed, whole } from '../support/scripted-upstream.ts';
 import { endServed, type SidecarHere, serveFileHere } from '../support/sidecar-here.ts';
 import { until } from '../support/until.ts';
 
@@ -24,6 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await stopExamples();
   await endServed();
+  await closeApps();
   await simulator.close();
   await Promise.all(directories.splice(0).map(directory => rm(directory, { recursive: true })));
 });
@@ -143,6 +148,58 @@ describe('examples/own-stage', () => {
       'sluice_stage_refusals_total{stage="house-rules",hook="onRequest",error_type="invalid_request_error"} 2',
     );
     await until(() => output().includes('the house has answered'));
+  });
+});
+
+describe('examples/own-adapter', () => {
+  it('asks the Gemini API, streamed and whole, and gives its words, its reasoning and its exact usage', async () => {
+    const { stream, reply } = contract.fixtures.find(({ name }) => name === 'answer')!;
+    const upstream = alongside(
+      await startScriptedUpstream((socket, { path }) =>
+        socket.write(path.includes(':stream') ? streamed(stream!) : whole(200, reply as object)),
+      ),
+    );
+    const GEMINI_URL = `${new URL(upstream.url).origin}/v1beta`;
+    Object.assign(process.env, { GEMINI_URL, GEMINI_API_KEY: 'AIza-test-0123456789' });
+    const { url } = await startConfigured('own-adapter');
+    const openai = new OpenAI({ apiKey: clientKey, baseURL: `${url}/v1`, maxRetries: 0 });
+    const asked = {
+      model: 'google/gemini-3-flash',
+      messages: [
+        { role: 'system' as const, content: 'Be brief.' },
+        { role: 'user' as const, content: 'Why do rivers bend?' },
+      ],
+      ...{ temperature: 0.5, stop: ['END'], reasoning_effort: 'low' as const, max_completion_tokens: 100 },
+    };
+    const counted = { ...asked, stream_options: { include_usage: true } };
+    for (const [method, completion] of [
+      ['generateContent', await openai.chat.completions.create(asked)],
+      ['streamGenerateContent?alt=sse', await openai.chat.completions.stream(counted).finalChatCompletion()],
+    ] as const) {
+      const content = 'Water cuts the outer bank — slowly. 🏞️';
+      expect(completion).toMatchObject({
+        choices: [{ message: { content }, finish_reason: 'stop' }],
+        usage: {
+          ...{ prompt_tokens: 24, completion_tokens: 26, total_tokens: 50 },
+          prompt_tokens_details: { cached_tokens: 16 },
+          completion_tokens_details: { reasoning_tokens: 9 },
+        },
+      });
+      const sent = upstream.requests.find(({ path }) => path.endsWith(`:${method}`))!;
+      expect(sent.path).toBe(`/v1beta/models/gemini-3-flash-preview:${method}`);
+      expect(sent.headers['x-goog-api-key']).toBe('AIza-test-0123456789');
+      expect(sent.body).toEqual({
+        systemInstruction: { parts: [{ text: 'Be brief.' }] },
+        contents: [{ role: 'user', parts: [{ text: 'Why do rivers bend?' }] }],
+        generationConfig: {
+          temperature: 0.5,
+          maxOutputTokens: 100,
+          stopSequences: ['END'],
+          thinkingConfig: { thinkingLevel: 'low', includeThoughts: true },
+        },
+        safetySettings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', threshold: 'BLOCK_ONLY_HIGH' }],
+      });
+    }
   });
 });
 
