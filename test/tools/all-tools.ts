@@ -16,16 +16,11 @@ const one = (
   load: () => Promise<{ readonly tool: Tool }>,
 ): [string, ListedTool] => [name, { what, load: async () => (await load()).tool }];
 
-/** Every tool by the npm script and the name that start it: `npm run bench -- latency`. */
+/** Every tool by the npm script and the name that start it: `npm run bench -- growth`. */
 export const allTools: Readonly<Record<string, ReadonlyMap<string, ListedTool>>> = {
   bench: new Map([
     table('gateways', 'sluice beside other gateways, on one core'),
     table('parts', 'what limits, Redis and traces cost'),
-    table('mounted', 'the gateway in Express beside the sidecar'),
-    table('workers', 'two workers beside one process'),
-    table('passthrough', 'paths that are passed through, one text a call'),
-    table('batches', 'the same with many texts a call'),
-    one('latency', 'what gateways add to the time of a reply', () => import('./bench/latency.ts')),
     one('regression', 'CPU against the last release', () => import('./bench/regression.ts')),
     one('growth', 'cost against the size of what is given', () => import('./bench/growth.ts')),
     one('dashboard', 'the pages over a large store', () => import('./bench/dashboard.ts')),
@@ -33,7 +28,6 @@ export const allTools: Readonly<Record<string, ReadonlyMap<string, ListedTool>>>
   drill: new Map([
     one('chaos', 'gateways under load while everything fails', () => import('./chaos/chaos.ts')),
     one('alerts', 'every alert provoked, in a real Prometheus', () => import('./alerts/alerts.ts')),
-    one('scale', 'a simulated month on Redis and Postgres', () => import('./scale/scale.ts')),
     one('mutants', 'small bugs, and which no test notices', () => import('./mutants/mutants.ts')),
     one('recipes', 'manifests against the published schemas', () => import('./recipes/schemas.ts')),
     one('pictures', 'the pictures of docs/dashboard', () => import('./pictures/dashboard.ts')),

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { freePort } from '../../support/free-port.ts';
 import { gateway_core } from '../machine.ts';
 import { bare, root, start, startServer } from '../processes.ts';
-import type { TaskName } from './request-load.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -29,7 +28,6 @@ export interface Contestant {
   /** Name for `--only`. */
   readonly name: string;
   readonly title: string;
-  readonly task?: TaskName;
   /** How a stream is asked for; none are measured without it. */
   readonly streamed?: { readonly stream_options?: object; readonly frame_events: number };
   /** Throws an Error that says why it cannot take part. */
@@ -46,13 +44,12 @@ export const direct: Contestant = {
   start: async ({ upstream: { port } }) => ({ port }),
 };
 
-export const proxy = (task: TaskName = 'chat'): Contestant => ({
-  name: task === 'chat' ? 'http-proxy-middleware' : `http-proxy-middleware-${task}`,
+export const proxy: Contestant = {
+  name: 'http-proxy-middleware',
   title: 'http-proxy-middleware in Express',
-  task,
-  ...(task === 'chat' && { streamed: proxied }),
+  streamed: proxied,
   start: ({ upstream }) => startServer(servers, ['proxy', upstream.url], { core: gateway_core, env: bare() }),
-});
+};
 
 /** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
 export const nginx: Contestant = {

@@ -47,21 +47,6 @@ export const completion =
   '"refusal":null,"annotations":null,"audio":null,"function_call":null,"tool_calls":[],"reasoning":null},"logprobs":null,' +
   `"finish_reason":"stop","stop_reason":null,"token_ids":null}],"service_tier":null,${usageOf(231)},"kv_transfer_params":null}`;
 
-/** Embeddings of 1,024 dimensions: what is asked, and what is answered. In base64 for one text, as lists of numbers for several. */
-export function embeddingsOf(texts: number): { readonly body: string; readonly reply: string } {
-  const input = texts === 1 ? paragraph : Array.from({ length: texts }, (_, at) => `${at + 1}. ${paragraph}`);
-  const vector = Float32Array.from({ length: 1024 }, (_, at) => Math.sin(at * 12.9898) / 32);
-  const encoding_format = texts === 1 ? 'base64' : 'float';
-  const embedding = texts === 1 ? Buffer.from(vector.buffer).toString('base64') : [...vector];
-  const data = Array.from({ length: texts }, (_, index) => ({ index, object: 'embedding', embedding }));
-  const usage = { prompt_tokens: 52 * texts, total_tokens: 52 * texts };
-  return {
-    body: JSON.stringify({ model: 'bge-large-en-v1.5', input, encoding_format }),
-    reply: JSON.stringify({ object: 'list', data, model: 'bge-large-en-v1.5', usage }),
-  };
-}
-export const batch = 32;
-
 /** Of a growing configuration: the key of that number, of all accounts, and the id of the model of that number. */
 export const growthKey = (at: number): string => `sk-growth-${String(at).padStart(40, '0')}`;
 export const growthModel = (at: number): string => `growth/model-${at}`;

@@ -57,9 +57,8 @@ const originOf = ({ gateway }: Entry): string => `http://127.0.0.1:${gateway!.po
 
 function requestsAt(entry: Entry, connections: number, measure_ms: number, upstream_pid: number) {
   const { headers = {}, pid } = entry.gateway!;
-  const { task = 'chat' } = entry.contestant;
   const start = () => startStopwatch(pid, upstream_pid);
-  return measureRequests({ origin: originOf(entry), task, headers, connections, measure_ms, start });
+  return measureRequests({ origin: originOf(entry), headers, connections, measure_ms, start });
 }
 
 async function streamsAt(entry: Entry, streams: number, measure_ms: number, upstream_pid: number) {
@@ -70,7 +69,7 @@ async function streamsAt(entry: Entry, streams: number, measure_ms: number, upst
   const pace = { streams, open_ms: streams, measure_ms, margin_ms };
   const max_tokens = Math.ceil((streamLength_ms(pace) / 1000) * events_per_second);
   const { stream_options, frame_events } = entry.contestant.streamed!;
-  const request = requestOf('chat', headers, chatBody({ max_tokens, stream_options }));
+  const request = requestOf(headers, chatBody({ max_tokens, stream_options }));
   const { events, fault, memory_bytes, ...window } = await measureStreams({
     ...pace,
     origin: originOf(entry),

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
 import { quantile } from '../figures.ts';
-import { answer, batch, chatBody, embeddingsOf, requestHeaders } from './conversation.ts';
+import { answer, chatBody, requestHeaders } from './conversation.ts';
 
 const warmup_ms = 100;
 
@@ -9,21 +9,8 @@ const isAnswered = (text: string): boolean => {
   const { choices, usage } = JSON.parse(text);
   return choices?.[0]?.message?.content === answer && usage?.completion_tokens > 0;
 };
-const embeddings = (texts: number) => {
-  const { body, reply } = embeddingsOf(texts);
-  return { path: '/v1/embeddings', body, isAnswered: (text: string) => text === reply };
-};
-
-/** What is asked for, and whether a reply is the upstream's. */
-const tasks = {
-  chat: { path: '/v1/chat/completions', body: chatBody(), isAnswered },
-  embeddings: embeddings(1),
-  'embeddings-batch': embeddings(batch),
-};
-export type TaskName = keyof typeof tasks;
 
 interface RequestLoad<Window> {
-  readonly task: TaskName;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
@@ -32,13 +19,9 @@ interface RequestLoad<Window> {
   readonly start: () => () => Window;
 }
 
-/** The request of a task, or of its path with another body. */
-export const requestOf = (
-  task: TaskName,
-  headers: object,
-  body = tasks[task].body,
-): Dispatcher.DispatchOptions => ({
-  path: tasks[task].path,
+/** A chat request, or one with another body. */
+export const requestOf = (headers: object, body = chatBody()): Dispatcher.DispatchOptions => ({
+  path: '/v1/chat/completions',
   method: 'POST',
   headers: { ...requestHeaders, ...headers },
   body,
@@ -46,8 +29,8 @@ export const requestOf = (
 
 /** A closed loop: every connection sends its next request when it has the reply to the last one. Rejects at the first bad reply. */
 export async function measureRequests<Window extends object>(load: RequestLoad<Window>) {
-  const { task, origin, headers, connections, measure_ms } = load;
-  const request = requestOf(task, headers);
+  const { origin, headers, connections, measure_ms } = load;
+  const request = requestOf(headers);
   const latencies_ms: number[] = [];
   let [isMeasuring, isStopped] = [false, false];
   const repeat = async (client: Client) => {
@@ -56,7 +39,7 @@ export async function measureRequests<Window extends object>(load: RequestLoad<W
       const began_ms = performance.now();
       const bytes = await replyTo(client, request);
       // The first reply is read; all others must be of its length.
-      if (length === undefined && !tasks[task].isAnswered(bytes.toString()))
+      if (length === undefined && !isAnswered(bytes.toString()))
         throw new Error(`not the upstream's reply: ${bytes}`.slice(0, 300));
       length ??= bytes.length;
       if (bytes.length !== length) throw new Error(`${bytes.length} bytes after ${length}`);

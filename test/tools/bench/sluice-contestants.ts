@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { garbageFlags } from '../../../src/cli/v8-flags.ts';
 import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gateway_core, load_core } from '../machine.ts';
 import { bare, root, start, startServer } from '../processes.ts';
 import { type Contestant, install, type Place, servers } from './contestants.ts';
 import { api_key } from './conversation.ts';
-import type { TaskName } from './request-load.ts';
 
 /** What differs from the usual sidecar. */
 interface Difference {
@@ -20,7 +18,7 @@ interface Difference {
 }
 
 /** sluice on its own with the whole default chain. */
-export const sidecar = (
+const sidecar = (
   name: string,
   title: string,
   differing: (place: Place) => Difference | Promise<Difference> = () => ({}),
@@ -60,17 +58,14 @@ export const continuous = {
   ...sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`'),
   streamed: { stream_options: { continuous_usage_stats: true }, frame_events: 2 },
 };
-const inExpress = (name: string, title: string, flags: readonly string[] = []): Contestant => ({
-  ...sidecar(name, title),
+export const mounted: Contestant = {
+  ...sidecar('sluice-express', 'sluice in Express'),
   start: place =>
-    startServer(servers, ['gateway', configFile(place, name)], { core: gateway_core, env: bare(), flags }),
-});
-export const mounted = inExpress('sluice-express', 'sluice in Express');
-export const mountedYoung = inExpress(
-  'sluice-express-flags',
-  "sluice in Express, with the sidecar's options of V8",
-  garbageFlags,
-);
+    startServer(servers, ['gateway', configFile(place, 'sluice-express')], {
+      core: gateway_core,
+      env: bare(),
+    }),
+};
 
 /** With a Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
 export const redis = sidecar('redis', 'limits in Redis', async ({ directory }) => {
@@ -88,14 +83,6 @@ export const traced = (name: string, title: string, ratio: number): Contestant =
     const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: `${ratio}` };
     return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...sampler } };
   });
-
-export const passing = (task: TaskName, texts: number): Contestant => {
-  const config = { passthrough: [{ path: '/v1/embeddings', provider: 'upstream' }] };
-  const { name, title, start } = sidecar(`sluice-${task}`, `sluice \`passthrough\`, ${texts} a call`, () => ({
-    config,
-  }));
-  return { name, title, start, task };
-};
 
 /** The sidecar with less and less of its chain, by what is left out: where something has grown, all that have it have grown. */
 export const shortened: Readonly<Record<string, { readonly title: string; readonly config: object }>> = {

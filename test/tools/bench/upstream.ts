@@ -4,7 +4,7 @@
  */
 import { createServer, type Socket } from 'node:net';
 import { listen } from '../processes.ts';
-import { batch, chunkText, completion, embeddingsOf, streamEnd } from './conversation.ts';
+import { chunkText, completion, streamEnd } from './conversation.ts';
 
 /** Every stream sends one event in this time. */
 const period_ms = 50;
@@ -12,15 +12,11 @@ const period_ms = 50;
 const slots = 10;
 
 const head = (fields: string) => `HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: ${fields}\r\n\r\n`;
-const whole = (text: string): Buffer =>
-  Buffer.from(head(`application/json\r\ncontent-length: ${Buffer.byteLength(text)}`) + text);
 const part = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-const replies = {
-  completion: whole(completion),
-  embeddings: whole(embeddingsOf(1).reply),
-  embeddingsBatch: whole(embeddingsOf(batch).reply),
-};
+const whole = Buffer.from(
+  head(`application/json\r\ncontent-length: ${Buffer.byteLength(completion)}`) + completion,
+);
 const streamHead = head('text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked');
 
 interface Running {
@@ -67,10 +63,8 @@ function step(stream: Running): boolean {
   return goesOn;
 }
 
-function answerRequest(socket: Socket, path: string, body: string): void {
-  if (path === '/v1/embeddings')
-    return void socket.write(body.includes('"input":[') ? replies.embeddingsBatch : replies.embeddings);
-  if (!body.includes('"stream":true')) return void socket.write(replies.completion);
+function answerRequest(socket: Socket, body: string): void {
+  if (!body.includes('"stream":true')) return void socket.write(whole);
   const max_tokens = Number(/"max_tokens":(\d+)/.exec(body)?.[1] ?? 100);
   const include_usage = body.includes('"include_usage":true');
   // vLLM gives running usage only together with the final one.
@@ -100,7 +94,7 @@ function serve(socket: Socket): void {
         return void socket.end('HTTP/1.1 411 Length Required\r\ncontent-length: 0\r\n\r\n');
       wanted = body_at + length;
       if (rest.length < wanted) break;
-      answerRequest(socket, text.split(' ', 2)[1]!, rest.toString('latin1', body_at, wanted));
+      answerRequest(socket, rest.toString('latin1', body_at, wanted));
       rest = rest.subarray(wanted);
       wanted = 0;
     }
