@@ -43,23 +43,16 @@ describe('an attempt permit', () => {
 });
 
 describe('the circuit breaker', () => {
-  it.each<FailureKind>(['status', 'unreachable', 'timeout', 'broken', 'invalid'])(
-    'counts %s as a failure',
-    kind => {
+  it.each<[string, string, readonly FailureKind[]]>([
+    ['counts', 'open', ['status', 'unreachable', 'timeout', 'broken', 'invalid']],
+    ['does not count', 'closed', ['refused', 'misconfigured', 'rate_limited']],
+  ])('%s as a failure what leaves it %s: %p', (_, state, kinds) => {
+    for (const kind of kinds) {
       const { acquire, breaker } = upstreamWith(one);
       acquire().ended(failure(kind), 0);
-      expect(breaker.state).toBe('open');
-    },
-  );
-
-  it.each<FailureKind>(['refused', 'misconfigured', 'rate_limited'])(
-    'does not count %s as a failure',
-    kind => {
-      const { acquire, breaker } = upstreamWith(one);
-      acquire().ended(failure(kind), 0);
-      expect(breaker.state).toBe('closed');
-    },
-  );
+      expect([kind, breaker.state]).toEqual([kind, state]);
+    }
+  });
 
   it('counts the first token of a probe as its success, once', () => {
     const { acquire, breaker, clock } = upstreamWith(one);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import {
   type Candidate,
   chooseOfTwo,
@@ -69,26 +68,6 @@ describe('the choice of two upstreams', () => {
     const { d, ...others } = shares(all, () => chooseOfTwo(all, random));
     expect(d).toBe(0);
     for (const share of Object.values(others)) expect(share).toBeGreaterThan(0.25);
-  });
-
-  it('is always one of the candidates', () => {
-    const some = fc.record({
-      weight: fc.double({ min: 0.001, max: 1000, noNaN: true }),
-      seed: fc.integer(),
-      in_flight: fc.nat(1000),
-      latency_ms: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: undefined }),
-    });
-    fc.assert(
-      fc.property(
-        fc.array(some, { minLength: 1, maxLength: 6 }),
-        fc.integer(),
-        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (all, conversation, draw) => {
-          expect(all).toContain(chooseOfTwo(all, () => draw));
-          expect(all).toContain(chooseSticky(all, conversation, 1.5));
-        },
-      ),
-    );
   });
 });
 

@@ -6,87 +6,75 @@ import {
 } from '../../../../../../src/gateway/upstream/routing/circuit-breaker.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 
-function breakerWith(config: object = {}) {
+const ends = { fails: 'failed', succeeds: 'succeeded', aborts: 'abandoned' } as const;
+type Step = keyof typeof ends | 'retry now' | number;
+
+/** A breaker after these steps: attempts, milliseconds that pass, and a server that is found healthy. */
+function breakerAfter(config: object, ...steps: readonly Step[]) {
   const clock = new FakeClock();
   const states: BreakerState[] = [];
   const breaker = new CircuitBreaker(breakerSchema.parse(config), clock, state => states.push(state));
-  const fail = (times = 1) => {
-    for (let count = 0; count < times; count++) breaker.failed(breaker.begin());
+  const go = (...more: readonly Step[]) => {
+    for (const step of more)
+      if (typeof step === 'number') clock.advance(step);
+      else if (step === 'retry now') breaker.retryNow();
+      else breaker[ends[step]](breaker.begin());
   };
-  const succeed = (times = 1) => {
-    for (let count = 0; count < times; count++) breaker.succeeded(breaker.begin());
-  };
-  return { breaker, clock, states, fail, succeed };
+  go(...steps);
+  return { breaker, clock, states, go };
 }
+const times = (count: number, ...steps: readonly Step[]) => Array<readonly Step[]>(count).fill(steps).flat();
+const opened = times(5, 'fails');
+const brief = { open_ms: 1000 };
+const share = { consecutive_failures: 0, failure_ratio: 0.5, window: 20 };
 
-describe('a closed breaker', () => {
-  it('opens after consecutive failures, and not when a success comes between them', () => {
-    const { breaker, fail, succeed } = breakerWith({ consecutive_failures: 3 });
-    fail(2);
-    succeed();
-    fail(2);
-    expect(breaker.retry_in_ms).toBe(0);
-    fail();
-    expect(breaker.state).toBe('open');
-    expect(breaker.retry_in_ms).toBeGreaterThan(0);
+describe('a circuit breaker', () => {
+  it.each<[string, BreakerState, object, readonly Step[]]>([
+    ['consecutive failures', 'open', { consecutive_failures: 3 }, times(3, 'fails')],
+    [
+      'a success between failures',
+      'closed',
+      { consecutive_failures: 3 },
+      ['fails', 'fails', 'succeeds', 'fails', 'fails'],
+    ],
+    ['half of too few attempts', 'closed', share, [...times(4, 'fails', 'succeeds'), 'fails']],
+    ['half of enough attempts', 'open', share, [...times(4, 'fails', 'succeeds'), 'fails', 'fails']],
+    [
+      'failures when it is disabled',
+      'closed',
+      { consecutive_failures: 0, failure_ratio: 1 },
+      times(1000, 'fails'),
+    ],
+    ['an attempt that was aborted', 'closed', { consecutive_failures: 1 }, ['aborts']],
+    ['its time, without a request', 'half_open', brief, [...opened, 1000]],
+    ['a probe that was aborted', 'half_open', brief, [...opened, 1000, 'aborts']],
+    ['some of its probes', 'half_open', { ...brief, probes: 2 }, [...opened, 1000, 'succeeds']],
+    ['a success that bypassed it', 'half_open', { probes: 2 }, [...opened, 'succeeds']],
+    ['enough successes that bypassed it', 'closed', { probes: 2 }, [...opened, 'succeeds', 'succeeds']],
+    ['a health check that succeeds again', 'half_open', {}, [...opened, 'retry now']],
+    [
+      'old failures before its recovery and few after it',
+      'closed',
+      { ...brief, probes: 1 },
+      [...opened, 1000, 'succeeds', ...times(4, 'fails')],
+    ],
+  ])('after %s is %s', (_, state, config, steps) => {
+    const { breaker } = breakerAfter(config, ...steps);
+    expect([breaker.state, breaker.retry_in_ms > 0]).toEqual([state, state === 'open']);
   });
 
-  it('opens when too large a share fails, once there were enough attempts', () => {
-    const { breaker, fail, succeed } = breakerWith({
-      consecutive_failures: 0,
-      failure_ratio: 0.5,
-      window: 20,
-    });
-    for (let count = 0; count < 4; count++) {
-      fail();
-      succeed();
-    }
-    fail();
-    expect(breaker.state).toBe('closed');
-    fail();
-    expect(breaker.state).toBe('open');
-  });
-
-  it('never opens when it is disabled', () => {
-    const { breaker, fail } = breakerWith({ consecutive_failures: 0, failure_ratio: 1 });
-    fail(1000);
-    expect(breaker.state).toBe('closed');
-  });
-
-  it('does not open for aborted attempts', () => {
-    const { breaker } = breakerWith({ consecutive_failures: 1 });
-    breaker.abandoned(breaker.begin());
-    expect(breaker.state).toBe('closed');
-  });
-
-  it('opens for a time of which half is random', () => {
-    for (let count = 0; count < 50; count++) {
-      const { breaker, fail } = breakerWith({ open_ms: 1000 });
-      fail(5);
-      expect(breaker.retry_in_ms).toBeGreaterThanOrEqual(500);
-      expect(breaker.retry_in_ms).toBeLessThanOrEqual(1000);
-    }
-  });
-});
-
-/** Opened, and its time over. */
-function halfOpen(config: object = {}) {
-  const all = breakerWith({ open_ms: 1000, ...config });
-  all.fail(5);
-  all.clock.advance(1000);
-  return all;
-}
-
-describe('a half-open breaker', () => {
-  it('is reached by time alone, without a request', () => {
-    const { breaker, states } = halfOpen();
-    expect(breaker.state).toBe('half_open');
-    expect(breaker.retry_in_ms).toBe(0);
-    expect(states).toEqual(['open']);
+  it('opens for a time of which half is random, also after a recovery', () => {
+    for (let count = 0; count < 50; count++)
+      for (const before of [[], [...opened, 1000, 'fails', 2000, 'succeeds'] as const]) {
+        const { breaker } = breakerAfter({ ...brief, probes: 1 }, ...before, ...opened);
+        expect(breaker.retry_in_ms).toBeGreaterThanOrEqual(500);
+        expect(breaker.retry_in_ms).toBeLessThanOrEqual(1000);
+      }
   });
 
   it('admits one probe, then two, and closes when enough have succeeded', () => {
-    const { breaker, states } = halfOpen({ probes: 4 });
+    const { breaker, states } = breakerAfter({ ...brief, probes: 4 }, ...opened, 1000);
+    expect(states).toEqual(['open']);
     const first = breaker.begin();
     expect(breaker.retry_in_ms).toBeGreaterThan(0);
     breaker.succeeded(first);
@@ -102,79 +90,40 @@ describe('a half-open breaker', () => {
   });
 
   it('opens again for longer when a probe fails, up to the maximum', () => {
-    const { breaker, clock } = halfOpen({ max_open_ms: 4000 });
+    const { breaker, go } = breakerAfter({ ...brief, max_open_ms: 4000 }, ...opened, 1000);
     for (const longest of [2000, 4000, 4000]) {
-      breaker.failed(breaker.begin());
+      go('fails');
       expect(breaker.state).toBe('open');
       expect(breaker.retry_in_ms).toBeGreaterThanOrEqual(longest / 2);
       expect(breaker.retry_in_ms).toBeLessThanOrEqual(longest);
-      clock.advance(longest);
+      go(longest);
     }
   });
 
-  it('admits another probe for one that was aborted', () => {
-    const { breaker } = halfOpen();
-    breaker.abandoned(breaker.begin());
-    expect(breaker.retry_in_ms).toBe(0);
-  });
-
   it('ignores attempts that began before it opened', () => {
-    const { breaker, clock } = breakerWith({ open_ms: 1000, probes: 1 });
+    const { breaker, go } = breakerAfter({ ...brief, probes: 1 });
     const old = [breaker.begin(), breaker.begin()];
-    for (let count = 0; count < 5; count++) breaker.failed(breaker.begin());
+    go(...opened);
     breaker.succeeded(old[0]!);
     expect(breaker.state).toBe('open');
-    clock.advance(1000);
+    go(1000);
     const probe = breaker.begin();
     breaker.failed(old[1]!);
     expect(breaker.state).toBe('half_open');
     breaker.succeeded(probe);
     expect(breaker.state).toBe('closed');
   });
-});
 
-describe('a recovered provider', () => {
-  it('gets a share that rises from a tenth to all', () => {
-    const { breaker, clock, succeed } = halfOpen({ probes: 1, ramp_ms: 1000 });
+  it.each([
+    ['a share that rises from a tenth to all', 1000, [0.1, 0.55, 1]],
+    ['all requests at once where that is configured', 0, [1, 1, 1]],
+  ])('gives a provider that has recovered %s', (_, ramp_ms, expected) => {
+    const { breaker, go } = breakerAfter({ ...brief, probes: 1, ramp_ms }, ...opened, 1000);
     expect(breaker.share).toBe(1);
-    succeed();
-    expect(breaker.share).toBeCloseTo(0.1);
-    clock.advance(500);
-    expect(breaker.share).toBeCloseTo(0.55);
-    clock.advance(500);
-    expect(breaker.share).toBe(1);
-  });
-
-  it('gets all requests at once where that is configured', () => {
-    const { breaker, succeed } = halfOpen({ probes: 1, ramp_ms: 0 });
-    succeed();
-    expect(breaker.share).toBe(1);
-  });
-
-  it('starts with fresh counts: old failures and long open times are forgotten', () => {
-    const { breaker, fail, succeed } = halfOpen({ probes: 1, consecutive_failures: 5 });
-    succeed();
-    fail(4);
-    expect(breaker.state).toBe('closed');
-    fail();
-    expect(breaker.retry_in_ms).toBeLessThanOrEqual(1000);
-  });
-});
-
-describe('an open breaker', () => {
-  it('counts a success of a bypassing attempt as a probe', () => {
-    const { breaker, fail } = breakerWith({ probes: 2 });
-    fail(5);
-    breaker.succeeded(breaker.begin());
-    expect(breaker.state).toBe('half_open');
-    breaker.succeeded(breaker.begin());
-    expect(breaker.state).toBe('closed');
-  });
-
-  it('becomes half open at once when the health check succeeds again', () => {
-    const { breaker, fail } = breakerWith();
-    fail(5);
-    breaker.retryNow();
-    expect(breaker.state).toBe('half_open');
+    go('succeeds');
+    for (const share of expected) {
+      expect(breaker.share).toBeCloseTo(share);
+      go(500);
+    }
   });
 });
