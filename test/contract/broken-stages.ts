@@ -29,20 +29,50 @@ export const reading = (name: string, read: Read) =>
 export const transforming = (name: string, create: () => StreamTransformer) =>
   stageOf(name, () => ({ onStream: create }));
 
-/** Sees whether the reply was complete when it ends. */
-class Ends {
-  complete = false;
+/** A stage that passes chunks on, and does something at the end of a reply or at its fault. */
+const ending = (
+  name: string,
+  flush: (isComplete: boolean, controller: StreamController) => void,
+  isOver: (isComplete: boolean) => boolean = () => false,
+) =>
+  transforming(name, () => {
+    let isComplete = false;
+    return {
+      transform({ choices, ...rest }, controller) {
+        isComplete ||= choices.some(({ finish_reason }) => finish_reason !== null);
+        controller.enqueue({ choices, ...rest });
+        if (isOver(isComplete)) controller.terminate();
+      },
+      flush: controller => flush(isComplete, controller),
+    };
+  });
 
-  see({ choices }: Chunk): void {
-    this.complete ||= choices.some(({ finish_reason }) => finish_reason !== null);
-  }
+/** A chunk that waits for the next one. */
+interface Held {
+  chunk?: Chunk | undefined;
 }
+
+/** Passes the chunk before the last on, and keeps the last. */
+const hold =
+  (state: Held): StreamTransformer['transform'] =>
+  (chunk, controller) => {
+    if (state.chunk) controller.enqueue(state.chunk);
+    state.chunk = chunk;
+  };
+
+const release = (state: Held, controller: StreamController) => {
+  if (state.chunk) controller.enqueue(state.chunk);
+};
 
 /** A stage that makes one chunk of each. */
 export const changing = (name: string, change: (chunk: Chunk) => Chunk) =>
   reading(name, async function* (chunks) {
     for await (const chunk of chunks) yield change(chunk);
   });
+
+/** A stage that makes another choice of each choice of a stream. */
+const changingChoices = (name: string, change: (choice: Chunk['choices'][number]) => object) =>
+  changing(name, ({ choices, ...rest }) => ({ ...rest, choices: choices.map(change) }) as Chunk);
 
 /** `chunk` with another text in place of each of its texts, and without their log probabilities. */
 export const withText = (chunk: Chunk, change: (text: string) => string): Chunk => ({
@@ -54,26 +84,20 @@ export const withText = (chunk: Chunk, change: (text: string) => string): Chunk 
   ),
 });
 
-export const losesTheTail = reading('loses-the-tail', async function* (chunks) {
-  let held: Chunk | undefined;
-  for await (const chunk of chunks) {
-    if (held) yield held;
-    held = chunk;
-  }
-});
+export const losesTheTail = transforming('loses-the-tail', () => ({ transform: hold({}), flush() {} }));
 
 export const losesTheTailAtFaults = transforming('loses-the-tail-at-faults', () => {
-  const ends = new Ends();
-  let held: Chunk | undefined;
+  const held: Held = {};
+  let isComplete = false;
   return {
     transform(chunk, controller) {
-      ends.see(chunk);
-      if (held) controller.enqueue(held);
-      held = chunk.choices[0]?.delta.content ? chunk : undefined;
-      if (!held) controller.enqueue(chunk);
+      isComplete ||= chunk.choices.some(({ finish_reason }) => finish_reason !== null);
+      release(held, controller);
+      held.chunk = chunk.choices[0]?.delta.content ? chunk : undefined;
+      if (!held.chunk) controller.enqueue(chunk);
     },
     flush(controller) {
-      if (held && ends.complete) controller.enqueue(held);
+      if (isComplete) release(held, controller);
     },
   };
 });
@@ -94,42 +118,19 @@ export const doublesTheEnd = reading('doubles-the-end', async function* (chunks)
   }
 });
 
-export const swallowsTheFault = transforming('swallows-the-fault', () => {
-  const ends = new Ends();
-  return {
-    transform(chunk, controller) {
-      ends.see(chunk);
-      controller.enqueue(chunk);
-      // What comes behind the finish, usage or a fault, is not wanted.
-      if (ends.complete) controller.terminate();
-    },
-  };
+/** What comes behind the finish, usage or a fault, is not wanted. */
+export const swallowsTheFault = ending(
+  'swallows-the-fault',
+  () => {},
+  isComplete => isComplete,
+);
+
+export const throwsAnotherFault = ending('throws-another-fault', isComplete => {
+  if (!isComplete) throw new Error('something went wrong');
 });
 
-export const throwsAnotherFault = transforming('throws-another-fault', () => {
-  const ends = new Ends();
-  return {
-    transform(chunk, controller) {
-      ends.see(chunk);
-      controller.enqueue(chunk);
-    },
-    flush() {
-      if (!ends.complete) throw new Error('something went wrong');
-    },
-  };
-});
-
-export const inventsAFinish = transforming('invents-a-finish', () => {
-  const ends = new Ends();
-  return {
-    transform(chunk, controller) {
-      ends.see(chunk);
-      controller.enqueue(chunk);
-    },
-    flush(controller) {
-      if (!ends.complete) controller.enqueue({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-    },
-  };
+export const inventsAFinish = ending('invents-a-finish', (isComplete, controller) => {
+  if (!isComplete) controller.enqueue({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 });
 
 export const failsToLetGo = transforming('fails-to-let-go', () => ({
@@ -195,15 +196,21 @@ export const shoutsInStreams = changing('shouts-in-streams', chunk =>
   withText(chunk, text => text.toUpperCase()),
 );
 
+const shoutedReply = (reply: Completion): Completion => ({
+  ...reply,
+  choices: reply.choices.map(({ logprobs: _, ...choice }) => ({
+    ...choice,
+    message: { ...choice.message, content: choice.message.content?.toUpperCase() ?? null },
+  })),
+});
+
+export const shoutsInReplies = stageOf('shouts-in-replies', () => ({
+  onReply: (_, reply) => shoutedReply(reply),
+}));
+
 /** Shouts, streamed or not. */
 export const shouts = stageOf('shouts', () => ({
-  onReply: (_, reply) => ({
-    ...reply,
-    choices: reply.choices.map(({ logprobs: _, ...choice }) => ({
-      ...choice,
-      message: { ...choice.message, content: choice.message.content?.toUpperCase() ?? null },
-    })),
-  }),
+  onReply: (_, reply) => shoutedReply(reply),
   onStream: () =>
     fromGenerator(async function* (chunks) {
       for await (const chunk of chunks) yield withText(chunk, text => text.toUpperCase());
@@ -234,31 +241,37 @@ export const renamesTools = stageOf('renames-tools', () => ({
 
 /** Keeps in the stage what belongs to one reply. */
 export const mixesReplies = stageOf('mixes-replies', () => {
-  let held: Chunk | undefined;
+  const held: Held = {};
   return {
     onStream() {
-      held = undefined;
+      held.chunk = undefined;
       return {
-        transform(chunk, controller) {
-          if (held) controller.enqueue(held);
-          held = chunk;
-        },
+        transform: hold(held),
         flush(controller) {
-          if (held) controller.enqueue(held);
-          held = undefined;
+          release(held, controller);
+          held.chunk = undefined;
         },
       };
     },
   };
 });
 
-export const dropsToolCalls = changing('drops-tool-calls', ({ choices, ...rest }) => ({
-  ...rest,
-  choices: choices.map(({ delta: { tool_calls, ...delta }, ...choice }) => ({
+export const dropsToolCalls = changingChoices(
+  'drops-tool-calls',
+  ({ delta: { tool_calls, ...delta }, ...choice }) => ({
     ...choice,
     delta: tool_calls ? { ...delta, tool_calls: tool_calls.slice(0, 1) } : delta,
-  })),
+  }),
+);
+export const dropsRefusals = changingChoices(
+  'drops-refusals',
+  ({ delta: { refusal: _, ...delta }, ...choice }) => ({ ...choice, delta }),
+);
+export const dropsRoles = changingChoices('drops-roles', ({ delta: { role: _, ...delta }, ...choice }) => ({
+  ...choice,
+  delta,
 }));
+export const dropsLogprobs = changingChoices('drops-logprobs', ({ logprobs: _, ...choice }) => choice);
 
 export const dropsUsage = changing('drops-usage', ({ choices }) => ({ choices }));
 
@@ -266,39 +279,21 @@ export const roundsUsage = changing('rounds-usage', chunk =>
   chunk.usage ? { ...chunk, usage: usageOf(chunk.usage.prompt_tokens, 10) } : chunk,
 );
 
-async function* withStop(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-  for await (const { choices, ...rest } of chunks) {
-    const stopped = choices.map(choice =>
-      choice.finish_reason ? { ...choice, finish_reason: 'stop' as const } : choice,
-    );
-    yield { ...rest, choices: stopped };
-  }
-}
+type AnyChoice = { readonly finish_reason: Choice['finish_reason'] | null };
+const stopped = <T extends AnyChoice>(choice: T) => ({
+  ...choice,
+  finish_reason: choice.finish_reason && ('stop' as const),
+});
 
-export const saysStop = reading('says-stop', withStop);
+export const saysStop = changingChoices('says-stop', stopped);
 
 /** Says `stop`, streamed or not. */
 export const finishesWithStop = stageOf('finishes-with-stop', () => ({
-  onReply: (_, reply) => ({
-    ...reply,
-    choices: reply.choices.map(choice => ({ ...choice, finish_reason: 'stop' as const })),
-  }),
-  onStream: () => fromGenerator(withStop),
-}));
-
-export const dropsRefusals = changing('drops-refusals', chunk => ({
-  ...chunk,
-  choices: chunk.choices.map(({ delta: { refusal: _, ...delta }, ...choice }) => ({ ...choice, delta })),
-}));
-
-export const dropsRoles = changing('drops-roles', chunk => ({
-  ...chunk,
-  choices: chunk.choices.map(({ delta: { role: _, ...delta }, ...choice }) => ({ ...choice, delta })),
-}));
-
-export const dropsLogprobs = changing('drops-logprobs', chunk => ({
-  ...chunk,
-  choices: chunk.choices.map(({ logprobs: _, ...choice }) => choice),
+  onReply: (_, { choices, ...reply }) => ({ ...reply, choices: choices.map(stopped) }) as Completion,
+  onStream: () =>
+    fromGenerator(async function* (chunks) {
+      for await (const chunk of chunks) yield { ...chunk, choices: chunk.choices.map(stopped) };
+    }),
 }));
 
 export const yieldsNoChunk = reading('yields-no-chunk', async function* (chunks) {
@@ -307,16 +302,13 @@ export const yieldsNoChunk = reading('yields-no-chunk', async function* (chunks)
 
 /** Lets the end overtake the last text. */
 export const endsEarly = transforming('ends-early', () => {
-  let held: Chunk | undefined;
+  const held: Held = {};
   return {
     transform(chunk, controller) {
       if (!chunk.choices[0]?.delta.content) return controller.enqueue(chunk);
-      if (held) controller.enqueue(held);
-      held = chunk;
+      return hold(held)(chunk, controller);
     },
-    flush(controller) {
-      if (held) controller.enqueue(held);
-    },
+    flush: controller => release(held, controller),
   };
 });
 
@@ -387,44 +379,28 @@ export const streamsAPromise = meaningless('streams-a-promise', {
 export const repliesInOnSettled = meaningless('replies-in-on-settled', { onSettled: async () => said });
 
 /** Holds a chunk back, and has no `flush`. */
-export const hasNoFlush = transforming('has-no-flush', () => {
-  let held: Chunk | undefined;
-  return {
-    transform(chunk, controller) {
-      if (held) controller.enqueue(held);
-      held = chunk;
-    },
-  };
-});
+export const hasNoFlush = transforming('has-no-flush', () => ({ transform: hold({}) }));
 
 /** Enqueues what it held after the stream has ended. */
 export const enqueuesTooLate = transforming('enqueues-too-late', () => {
-  let held: Chunk | undefined;
+  const held: Held = {};
   return {
-    transform(chunk, controller) {
-      if (held) controller.enqueue(held);
-      held = chunk;
-    },
-    flush(controller) {
-      setTimeout(() => held && controller.enqueue(held), 1);
-    },
+    transform: hold(held),
+    flush: controller => void setTimeout(() => release(held, controller), 1),
   };
 });
 
 /** Has a pool of states, and clears them only at the end of a whole stream. */
 export const keepsAHeldChunk = stageOf('keeps-a-held-chunk', () => {
-  const pool: { held?: Chunk | undefined }[] = [];
+  const pool: Held[] = [];
   return {
     onStream() {
       const state = pool.pop() ?? {};
       return {
-        transform(chunk, controller) {
-          if (state.held) controller.enqueue(state.held);
-          state.held = chunk;
-        },
+        transform: hold(state),
         flush(controller) {
-          if (state.held) controller.enqueue(state.held);
-          state.held = undefined;
+          release(state, controller);
+          state.chunk = undefined;
           pool.push(state);
         },
         cancel: () => void pool.push(state),
@@ -446,16 +422,6 @@ export const countsOn = stageOf('counts-on', () => {
     },
   };
 });
-
-export const shoutsInReplies = stageOf('shouts-in-replies', () => ({
-  onReply: (_, reply) => ({
-    ...reply,
-    choices: reply.choices.map(choice => ({
-      ...choice,
-      message: { ...choice.message, content: choice.message.content?.toUpperCase() ?? null },
-    })),
-  }),
-}));
 
 /** Masks a text in the content, and with `fields` in further places. */
 export const masks = (...fields: readonly ('logprobs' | 'reasoning' | 'refusal' | 'tool_calls')[]) =>

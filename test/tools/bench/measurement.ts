@@ -74,7 +74,7 @@ async function streamsAt(entry: Entry, streams: number, measure_ms: number, upst
     ...pace,
     origin: originOf(entry),
     patience_ms: 10_000,
-    requestOf: () => request,
+    request,
     isWhole: events => events === max_tokens + frame_events + 1,
     start() {
       const stop = startStopwatch(pid, upstream_pid);

@@ -1,10 +1,8 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
-import { quantile } from '../figures.ts';
 
 const stream_end = '\n\ndata: [DONE]\n\n';
 const line_feed = 10;
-const default_margin_ms = 1500;
 
 /** What many streams add up to. */
 interface Tally {
@@ -12,39 +10,35 @@ interface Tally {
   ended: number;
   /** The first thing that was wrong with any of them. */
   fault: string | undefined;
-  /** Milliseconds between two events of one stream; collected while it is there. */
-  gaps_ms: number[] | undefined;
 }
 
 interface StreamLoad<Window> {
   readonly origin: string;
   readonly streams: number;
-  readonly requestOf: (at: number) => Dispatcher.DispatchOptions;
+  readonly request: Dispatcher.DispatchOptions;
   readonly isWhole: (events: number) => boolean;
-  readonly onEnd?: (at: number, fault?: string) => void;
   /** All streams are opened within this time. */
   readonly open_ms: number;
   /** Between the last stream's beginning and the measurement, and between that and the end of the streams. */
-  readonly margin_ms?: number;
+  readonly margin_ms: number;
   readonly measure_ms: number;
   /** How much later than planned the last stream may end. */
   readonly patience_ms: number;
-  readonly withGaps?: boolean;
   /** Begins to measure; the returned function ends that. */
-  readonly start: () => () => Window | Promise<Window>;
+  readonly start: () => () => Window;
 }
 
 /** How long streams must last for a measurement: all of them run during it. */
 export const streamLength_ms = ({
   open_ms,
   measure_ms,
-  margin_ms = default_margin_ms,
+  margin_ms,
 }: Pick<StreamLoad<unknown>, 'open_ms' | 'measure_ms' | 'margin_ms'>) => open_ms + measure_ms + 2 * margin_ms;
 
 /** Opens many streams, measures while all of them run, and waits for their ends. */
 export async function measureStreams<Window extends object>(load: StreamLoad<Window>) {
-  const { streams, open_ms, measure_ms, margin_ms = default_margin_ms } = load;
-  const tally: Tally = { events: 0, ended: 0, fault: undefined, gaps_ms: undefined };
+  const { streams, open_ms, measure_ms, margin_ms } = load;
+  const tally: Tally = { events: 0, ended: 0, fault: undefined };
   const clients: Client[] = [];
   const begun_ms = performance.now();
   try {
@@ -52,7 +46,7 @@ export async function measureStreams<Window extends object>(load: StreamLoad<Win
       const due = Math.min(streams, Math.ceil(((performance.now() - begun_ms) / open_ms) * streams));
       while (clients.length < due) {
         const client = new Client(load.origin, { bodyTimeout: 0 });
-        readStream(client, load, clients.length, tally);
+        readStream(client, load, tally);
         clients.push(client);
       }
       await after(5);
@@ -60,17 +54,14 @@ export async function measureStreams<Window extends object>(load: StreamLoad<Win
     await after(margin_ms);
     const before = tally.events;
     const stop = load.start();
-    const gaps_ms: number[] = [];
-    if (load.withGaps) tally.gaps_ms = gaps_ms;
     await after(measure_ms);
-    tally.gaps_ms = undefined;
     const events = tally.events - before;
-    const window = await stop();
+    const window = stop();
     if (tally.ended > 0) tally.fault ??= 'a stream ended too early';
     const deadline_ms = begun_ms + streamLength_ms(load) + load.patience_ms;
     while (tally.ended < streams && performance.now() < deadline_ms) await after(50);
     if (tally.ended < streams) tally.fault ??= 'streams are missing their end';
-    return { ...window, events, fault: tally.fault, gap_p99_ms: quantile(gaps_ms, 0.99) };
+    return { ...window, events, fault: tally.fault };
   } finally {
     for (const client of clients) void client.destroy();
   }
@@ -79,18 +70,16 @@ export async function measureStreams<Window extends object>(load: StreamLoad<Win
 /** Counts the events of one stream as cheaply as it can, and checks status, number of events and the last one. */
 function readStream(
   client: Client,
-  load: Pick<StreamLoad<unknown>, 'requestOf' | 'isWhole' | 'onEnd'>,
-  at: number,
+  { request, isWhole }: Pick<StreamLoad<unknown>, 'request' | 'isWhole'>,
   tally: Tally,
 ): void {
-  let [events, last_ms, tail] = [0, 0, ''];
+  let [events, tail] = [0, ''];
   let [endsWithLine, hasEnded] = [false, false];
   const end = (fault?: string) => {
     if (hasEnded) return;
     hasEnded = true;
     tally.ended++;
     tally.fault ??= fault;
-    load.onEnd?.(at, fault);
   };
   // An event ends with an empty line, whose two line feeds need not come together.
   const count = (bytes: Buffer) => {
@@ -99,15 +88,10 @@ function readStream(
     endsWithLine = bytes.at(-1) === line_feed && bytes.at(-2) !== line_feed;
     tail += bytes.toString('latin1', Math.max(0, bytes.length - stream_end.length));
     tail = tail.slice(-stream_end.length);
-    if (more === 0) return;
     events += more;
     tally.events += more;
-    if (!tally.gaps_ms) return;
-    const now_ms = performance.now();
-    if (last_ms > 0) tally.gaps_ms.push(now_ms - last_ms);
-    last_ms = now_ms;
   };
-  client.dispatch(load.requestOf(at), {
+  client.dispatch(request, {
     onRequestStart: () => {},
     onResponseStart: (_, status) => {
       if (status !== 200) end(`a stream with status ${status}`);
@@ -115,7 +99,7 @@ function readStream(
     onResponseData: (_, bytes) => count(bytes),
     onResponseEnd: () => {
       if (!tail.endsWith(stream_end)) end(`a stream that ends with ${JSON.stringify(tail)}`);
-      else end(load.isWhole(events) ? undefined : `a stream of ${events} events`);
+      else end(isWhole(events) ? undefined : `a stream of ${events} events`);
     },
     onResponseError: (_, error) => end(error.message),
   });

@@ -1,6 +1,5 @@
 import type { Scenario } from '../scenario.ts';
 import { clientScenarios } from './clients.ts';
-import { manyStreams } from './many-streams.ts';
 import { outages } from './outages.ts';
 import { providerFailures } from './provider-failure.ts';
 import { reload } from './reload.ts';
@@ -8,7 +7,6 @@ import { soak } from './soak.ts';
 
 export const scenarios: readonly Scenario[] = [
   soak,
-  ...manyStreams,
   ...providerFailures,
   ...outages,
   ...clientScenarios,
