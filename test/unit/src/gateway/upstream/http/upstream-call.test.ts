@@ -6,206 +6,167 @@ import {
   UpstreamCall,
 } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
 
-/** What undici gives a call to steer its connection with. */
-class Controller {
-  paused = false;
-  aborted: Error | undefined;
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
 
-  pause(): void {
-    this.paused = true;
-  }
-  resume(): void {
-    this.paused = false;
-  }
-  abort(reason: Error): void {
-    this.aborted = reason;
-  }
+/** A call, what undici gives it to steer its connection with, and what the consumer of its body has heard. */
+function callOf({ isConnected = true } = {}) {
+  const call = new UpstreamCall();
+  const connection = { paused: false, aborted: undefined as Error | undefined };
+  const dispatcher = {
+    pause: () => void (connection.paused = true),
+    resume: () => void (connection.paused = false),
+    abort: (reason: Error) => void (connection.aborted = reason),
+  } as unknown as Dispatcher.DispatchController;
+  if (isConnected) call.onRequestStart(dispatcher);
+  const told: unknown[] = [];
+  const give = (...parts: (Buffer | string)[]) => {
+    for (const part of parts) call.onResponseData(dispatcher, Buffer.from(part));
+  };
+  /** Reads the body, and takes more while it `wants`. */
+  const read = (wants = true) => {
+    const body: BodyConsumer = {
+      bytes: part => told.push(String(part)) > 0 && wants,
+      end: () => void told.push('end'),
+      fail: ({ message }) => void told.push(message),
+    };
+    call.readInto(body);
+    return told;
+  };
+  const head = (status: number, headers = {}) => call.onResponseStart(dispatcher, status, headers);
+  const break_ = () => call.onResponseError(dispatcher, new Error('reset'));
+  return { call, connection, dispatcher, told, give, read, head, break: break_ };
 }
-
-let call: UpstreamCall;
-let controller: Controller;
-let dispatcher: Dispatcher.DispatchController;
-
-beforeEach(() => {
-  jest.useFakeTimers();
-  call = new UpstreamCall();
-  controller = new Controller();
-  dispatcher = controller as unknown as Dispatcher.DispatchController;
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
 
 const half = Buffer.alloc(128 * 1024);
-const given = (bytes: Buffer) => call.onResponseData(dispatcher, bytes);
-
-/** A consumer that keeps what it is told, and takes more while it `wants`. */
-function consumer(wants = true) {
-  const told: unknown[] = [];
-  const body: BodyConsumer = {
-    bytes: part => {
-      told.push(String(part));
-      return wants;
-    },
-    end: () => void told.push('end'),
-    fail: ({ message }) => void told.push(message),
-  };
-  return { told, body };
-}
+const unwanted = new Error('not wanted');
 
 describe('the head of a reply', () => {
   it('is the first that is not interim', async () => {
-    call.onRequestStart(dispatcher);
-    call.onResponseStart(dispatcher, 103, {});
-    call.onResponseStart(dispatcher, 200, { etag: '1' });
+    const { call, head } = callOf();
+    head(103);
+    head(200, { etag: '1' });
     expect(await call.head).toEqual({ status: 200, headers: { etag: '1' } });
   });
 
   it('fails when the upstream switches protocols unasked, which ends the connection', async () => {
-    call.onRequestStart(dispatcher);
-    call.onResponseStart(dispatcher, 101, {});
+    const { call, connection, head } = callOf();
+    head(101);
     await expect(call.head).rejects.toMatchObject({ code: 'provider_invalid' });
-    expect(controller.aborted).toBeDefined();
+    expect(connection.aborted).toBeDefined();
   });
 
   it('fails with the error of the connection', async () => {
-    call.onResponseError(dispatcher, new Error('reset'));
-    await expect(call.head).rejects.toThrow('reset');
+    const broken = callOf();
+    broken.break();
+    await expect(broken.call.head).rejects.toThrow('reset');
   });
 });
 
 describe('a cancelled call', () => {
   it('ends its connection and rejects every wait with the reason', async () => {
-    call.onRequestStart(dispatcher);
-    const { told, body } = consumer();
-    call.readInto(body);
-    call.cancel(new Error('not wanted'));
+    const { call, connection, read } = callOf();
+    const told = read();
+    call.cancel(unwanted);
     call.cancel(new Error('later'));
-    expect([controller.aborted?.message, told]).toEqual(['not wanted', ['not wanted']]);
+    expect([connection.aborted, told]).toEqual([unwanted, ['not wanted']]);
     await expect(call.head).rejects.toThrow('not wanted');
   });
 
-  it('ends a connection that is opened later', () => {
-    call.cancel(new Error('not wanted'));
-    call.onRequestStart(dispatcher);
-    expect(controller.aborted?.message).toBe('not wanted');
-  });
-
-  it('ends nothing once its reply was complete', () => {
-    call.onRequestStart(dispatcher);
-    call.onResponseEnd();
-    call.cancel(new Error('not wanted'));
-    expect(controller.aborted).toBeUndefined();
+  it('ends a connection that is opened later, and none once its reply was complete', () => {
+    const [late, complete] = [callOf({ isConnected: false }), callOf()];
+    late.call.cancel(unwanted);
+    late.call.onRequestStart(late.dispatcher);
+    complete.call.onResponseEnd();
+    complete.call.cancel(unwanted);
+    expect([late.connection.aborted, complete.connection.aborted]).toEqual([unwanted, undefined]);
   });
 });
 
-describe('a body that waits for its reader', () => {
+describe('the body of a reply', () => {
   it('pauses its connection above a limit, and resumes it when it has been read', () => {
-    call.onRequestStart(dispatcher);
-    given(half);
-    given(half);
-    expect(controller.paused).toBe(false);
-    given(Buffer.from('x'));
-    expect(controller.paused).toBe(true);
-    const { told, body } = consumer();
-    call.readInto(body);
+    const { call, connection, give, read } = callOf();
+    give(half, half);
+    expect(connection.paused).toBe(false);
+    give('x');
+    expect(connection.paused).toBe(true);
+    const told = read();
     expect(told.join('')).toHaveLength(2 * half.length + 1);
-    expect(controller.paused).toBe(false);
+    expect(connection.paused).toBe(false);
     call.onResponseEnd();
     expect(told.at(-1)).toBe('end');
   });
 
   it('ends its connection when its reader leaves', async () => {
-    call.onRequestStart(dispatcher);
-    given(half);
+    const { call, connection, give } = callOf();
+    give(half);
     expect(await beginningOf(call, 5)).toHaveLength(5);
-    expect(controller.aborted).toBeDefined();
+    expect(connection.aborted).toBeDefined();
   });
 
-  it('is delivered before the error that followed it', () => {
-    given(Buffer.from('a'));
-    call.onResponseError(dispatcher, new Error('reset'));
-    const { told, body } = consumer();
-    call.readInto(body);
-    expect(told).toEqual(['a', 'reset']);
+  it('is delivered before the end or the error that came before its reader', () => {
+    const [whole, ended, broken] = [callOf(), callOf(), callOf()];
+    whole.give('a');
+    for (const one of [whole, broken]) one.break();
+    ended.call.onResponseEnd();
+    expect([whole, ended, broken].map(({ read }) => read())).toEqual([['a', 'reset'], ['end'], ['reset']]);
   });
-});
 
-describe('a body with a consumer', () => {
-  it('pauses its connection while the consumer takes no more, until that resumes', () => {
-    call.onRequestStart(dispatcher);
-    call.readInto(consumer(false).body);
-    given(Buffer.from('a'));
-    expect(controller.paused).toBe(true);
+  it('pauses its connection while its reader takes no more, until that resumes', () => {
+    const { call, connection, give, read } = callOf();
+    read(false);
+    give('a');
+    expect(connection.paused).toBe(true);
     call.resume();
-    expect(controller.paused).toBe(false);
+    expect(connection.paused).toBe(false);
   });
 
-  it('continues after what had come only if more is wanted', () => {
-    for (const wants of [true, false]) {
-      call = new UpstreamCall();
-      call.onRequestStart(dispatcher);
-      given(half);
-      controller.paused = true;
-      call.readInto(consumer(wants).body);
-      expect(controller.paused).toBe(!wants);
-    }
+  it.each([true, false])('continues after what had come only if more is wanted: %s', wants => {
+    const { connection, give, read } = callOf();
+    give(half);
+    connection.paused = true;
+    read(wants);
+    expect(connection.paused).toBe(!wants);
   });
 
-  it('delivers an end or an error that came before its consumer', () => {
-    call.onResponseEnd();
-    const ended = consumer();
-    call.readInto(ended.body);
-    expect(ended.told).toEqual(['end']);
-    call = new UpstreamCall();
-    call.onResponseError(dispatcher, new Error('reset'));
-    const broken = consumer();
-    call.readInto(broken.body);
-    expect(broken.told).toEqual(['reset']);
-  });
-});
-
-describe('a body that is not needed any longer', () => {
-  it('is discarded so that the connection can be reused', () => {
-    call.onRequestStart(dispatcher);
-    const { told, body } = consumer();
-    call.readInto(body);
-    controller.paused = true;
+  it('that is not needed any longer is discarded so that the connection can be reused', () => {
+    const { call, connection, give, read } = callOf();
+    const told = read();
+    connection.paused = true;
     call.release(1000);
-    given(Buffer.from('a'));
+    give('a');
     call.onResponseEnd();
-    expect([told, controller.paused, jest.getTimerCount()]).toEqual([['end'], false, 0]);
+    expect([told, connection.paused, jest.getTimerCount()]).toEqual([['end'], false, 0]);
     jest.advanceTimersByTime(1000);
-    expect(controller.aborted).toBeUndefined();
+    expect(connection.aborted).toBeUndefined();
   });
 
-  it('ends the connection when it does not end in time', () => {
-    call.onRequestStart(dispatcher);
+  it('that is not needed any longer ends the connection when it does not end in time', () => {
+    const { call, connection } = callOf();
     call.release(1000);
     call.release(5000);
     jest.advanceTimersByTime(999);
-    expect(controller.aborted).toBeUndefined();
+    expect(connection.aborted).toBeUndefined();
     jest.advanceTimersByTime(1);
-    expect(controller.aborted?.message).toBe('the upstream did not end its reply');
+    expect(connection.aborted?.message).toBe('the upstream did not end its reply');
   });
 });
 
 describe('a whole body', () => {
   it('is one text, up to and including the limit', async () => {
+    const { call, give } = callOf();
     const whole = textOf(call, 4);
-    given(Buffer.from('ab'));
-    given(Buffer.from('cd'));
+    give('ab', 'cd');
     call.onResponseEnd();
     expect(await whole).toBe('abcd');
   });
 
   it('is rejected above the limit, which ends its connection', async () => {
-    call.onRequestStart(dispatcher);
+    const { call, connection, give } = callOf();
     const whole = textOf(call, 3);
-    given(Buffer.from('ab'));
-    given(Buffer.from('cd'));
+    give('ab', 'cd');
     const tooLarge = { code: 'provider_invalid', cause: new Error('a reply over 3 bytes') };
     await expect(whole).rejects.toMatchObject(tooLarge);
-    expect(controller.aborted).toMatchObject(tooLarge);
+    expect(connection.aborted).toMatchObject(tooLarge);
   });
 });
