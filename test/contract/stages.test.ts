@@ -30,6 +30,10 @@ const defaults = () => defaultStages.map(stage => stage());
 
 /** For options that are not about streams. */
 const fixtures = streamFixtures.slice(0, 3);
+/** For options of a stage that is checked with all of them as it is by default: what text, reasoning, calls and usage there can be, one of each. */
+const names =
+  /^(plain-text|multi-byte|refusal|logprobs|two-choices|reasoning-(field|interleaved)|think-(tags-cut|then-tool-call)|tool-calls-mixed|text-and-tool-call-in-one-delta|usage-running)$/;
+const some = { fixtures: streamFixtures.filter(({ name }) => names.test(name)) };
 
 const never = 1_000_000_000_000;
 const limited: ContractOptions = {
@@ -57,7 +61,7 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
     validation({ max_tokens_above_cap: 'clamp' }),
     { request: { max_tokens: 1_000_000, unknown: { top_k: 40 } }, fixtures },
   ],
-  ['rate-limit with every limit', [auth(), rateLimit()], limited],
+  ['rate-limit with every limit', [auth(), rateLimit()], { ...limited, fixtures }],
   [
     'rate-limit in a dry run, over its limits',
     rateLimit({ dry_run: true, limits: { requests_per_minute: 1 } }),
@@ -100,9 +104,9 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
       fixtures: streamFixtures.filter(({ name }) => name !== 'think-implicit' && name !== 'think-in-prose'),
     },
   ],
-  ['stream-rechunk with running usage', streamRechunk(), { request: running }],
-  ['stream-rechunk that joins a few characters', streamRechunk({ coalesce_characters: 8 })],
-  ['stream-rechunk that joins more than there is', streamRechunk({ coalesce_characters: 1000 })],
+  ['stream-rechunk with running usage', streamRechunk(), { ...some, request: running }],
+  ['stream-rechunk that joins a few characters', streamRechunk({ coalesce_characters: 8 }), some],
+  ['stream-rechunk that joins more than there is', streamRechunk({ coalesce_characters: 1000 }), some],
   [
     'stream-rechunk whose timer runs out',
     streamRechunk({ coalesce_characters: 8, coalesce_ms: 1 }),
@@ -111,48 +115,56 @@ const variants: readonly [string, StageUnderTest, ContractOptions?][] = [
       fixtures: streamFixtures.filter(({ name }) => /^(plain|multi|two|reasoning-f|tool-call)/.test(name)),
     },
   ],
-  ['stream-rechunk that cuts at every character', streamRechunk({ split_characters: 1 })],
+  ['stream-rechunk that cuts at every character', streamRechunk({ split_characters: 1 }), some],
   [
     'stream-rechunk that joins and cuts, with running usage',
     streamRechunk({ coalesce_characters: 3, split_characters: 4 }),
-    { request: running },
+    { ...some, request: running },
   ],
   [
     'stream-rechunk with a class that matches',
     streamRechunk({ classes: [{ when: { continuous_usage: true }, coalesce_characters: 5 }] }),
-    { request: running },
+    { ...some, request: running },
   ],
   ['redact over its own sample', redact(), { changes: ['text'] }],
   [
     'redact that masks every word, also in arguments',
     redact({ patterns: [{ name: 'word', regex: '\\w+', replacement: 'a "word" \\' }] }),
-    { changes: ['text', 'tool_calls'] },
+    { ...some, changes: ['text', 'tool_calls'] },
   ],
   [
     'redact that may mask everything, and holds it back',
     redact({ patterns: [{ name: 'all', regex: '[^\\x00]+\\x00' }] }),
-    { holds_all: true },
+    { ...some, holds_all: true },
   ],
-  ['redact behind reasoning-split and before stream-rechunk', [streamRechunk(), redact(), reasoningSplit()]],
+  [
+    'redact behind reasoning-split and before stream-rechunk',
+    [streamRechunk(), redact(), reasoningSplit()],
+    some,
+  ],
   [
     'response-cache that stores every reply',
     [auth(), responseCache()],
-    { headers: { authorization: 'Bearer contract-kit-key', 'cache-control': 'no-cache' } },
+    { ...some, headers: { authorization: 'Bearer contract-kit-key', 'cache-control': 'no-cache' } },
   ],
   ['the default chain', defaults()],
   [
     'the default chain, reasoning in the text, running usage',
     defaults(),
-    { request: { ...joined, ...running } },
+    { ...some, request: { ...joined, ...running } },
   ],
-  ['the default chain on a model that does not reason', defaults(), { models: modelOf('llama-3.1-8b') }],
+  [
+    'the default chain on a model that does not reason',
+    defaults(),
+    { ...some, models: modelOf('llama-3.1-8b') },
+  ],
   [
     'the default chain with pieces of another size',
     [errorEnvelope(), auth(), validation(), requestRewrite()].concat(
       streamRechunk({ coalesce_characters: 4, split_characters: 6 }),
       reasoningSplit({ trim: false }),
     ),
-    { request: running },
+    { ...some, request: running },
   ],
 ];
 
