@@ -44,7 +44,7 @@ const units = {
 };
 /** What the patterns below hold back. */
 const heldUnits = { whitespace: ' ', 'beginnings of an opening tag': '<think', 'a word without end': 'x' };
-/** For code that reads no characters, in which only sizes and numbers count. */
+/** For code that reads no characters, in which only sizes and numbers of pieces count. */
 const anyUnit = { text: '<think 語' };
 const tagUnits = {
   ...units,
@@ -80,7 +80,7 @@ async function superlinear(
   const found: string[] = [];
   for (const [name, unit] of Object.entries(of))
     for (const start of starts)
-      for (const { piece, characters } of cuts) {
+      for (const { piece, characters } of of === anyUnit ? cuts.slice(0, 2) : cuts) {
         const prepare = (size: number) => {
           const pieces = [...(start ? [start] : []), ...cut(textOf(unit, size), piece)];
           return () => subject(pieces);

@@ -9,15 +9,27 @@ import {
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A call, what undici gives it to steer its connection with, and what the consumer of its body has heard. */
+/** What undici gives a call to steer its connection with. */
+class Connection {
+  paused = false;
+  aborted: Error | undefined;
+
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+  abort(reason: Error): void {
+    this.aborted = reason;
+  }
+}
+
+/** A call, its connection, and what the consumer of its body has heard. */
 function callOf({ isConnected = true } = {}) {
   const call = new UpstreamCall();
-  const connection = { paused: false, aborted: undefined as Error | undefined };
-  const dispatcher = {
-    pause: () => void (connection.paused = true),
-    resume: () => void (connection.paused = false),
-    abort: (reason: Error) => void (connection.aborted = reason),
-  } as unknown as Dispatcher.DispatchController;
+  const connection = new Connection();
+  const dispatcher = connection as unknown as Dispatcher.DispatchController;
   if (isConnected) call.onRequestStart(dispatcher);
   const told: unknown[] = [];
   const give = (...parts: (Buffer | string)[]) => {
@@ -34,8 +46,8 @@ function callOf({ isConnected = true } = {}) {
     return told;
   };
   const head = (status: number, headers = {}) => call.onResponseStart(dispatcher, status, headers);
-  const break_ = () => call.onResponseError(dispatcher, new Error('reset'));
-  return { call, connection, dispatcher, told, give, read, head, break: break_ };
+  const reset = () => call.onResponseError(dispatcher, new Error('reset'));
+  return { call, connection, dispatcher, give, read, head, reset };
 }
 
 const half = Buffer.alloc(128 * 1024);
@@ -57,9 +69,9 @@ describe('the head of a reply', () => {
   });
 
   it('fails with the error of the connection', async () => {
-    const broken = callOf();
-    broken.break();
-    await expect(broken.call.head).rejects.toThrow('reset');
+    const { call, reset } = callOf();
+    reset();
+    await expect(call.head).rejects.toThrow('reset');
   });
 });
 
@@ -107,7 +119,7 @@ describe('the body of a reply', () => {
   it('is delivered before the end or the error that came before its reader', () => {
     const [whole, ended, broken] = [callOf(), callOf(), callOf()];
     whole.give('a');
-    for (const one of [whole, broken]) one.break();
+    for (const one of [whole, broken]) one.reset();
     ended.call.onResponseEnd();
     expect([whole, ended, broken].map(({ read }) => read())).toEqual([['a', 'reset'], ['end'], ['reset']]);
   });
