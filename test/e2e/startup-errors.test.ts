@@ -124,7 +124,7 @@ const cases: readonly [about: string, fault: () => Promise<string> | string][] =
 /** Rows of what cannot be brought about here, with what tests or shows them. */
 const elsewhere = [
   /^sluice needs Node /, // test/e2e/node-version.test.ts
-  /may not create it: CREATE SCHEMA/, // test/contract/records-pool.test.ts
+  /may not create it: CREATE SCHEMA/, // test/contract/records-postgres.test.ts
   /^no worker could be started/, // test/e2e/workers.test.ts
   /there is no file/, // test/e2e/check-plugins.test.ts
   /^listen EACCES/, // as another user than root
