@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-it('matches Date in the calendar of the scripts for every day of 800 years', async () => {
+it('matches Date in the calendar of the scripts for every day of 400 years, after which days repeat', async () => {
   const text = `
 local reply = {}
 for day = ARGV[2], ARGV[3] do
@@ -34,7 +34,7 @@ for day = ARGV[2], ARGV[3] do
 end
 return reply`;
   const first = Date.UTC(1900, 0, 1) / 86_400_000;
-  const last = Date.UTC(2700, 0, 1) / 86_400_000;
+  const last = Date.UTC(2300, 0, 1) / 86_400_000;
   const wrong: string[] = [];
   for (let from = first; from < last; from += 50_000) {
     const args = ['0', String(from), String(from + 49_999)];

@@ -84,7 +84,7 @@ describe('a queue file', () => {
 
   it('shrinks when it has been emptied', async () => {
     const queue = queueAt(10_000);
-    for (let at = 0; at < 10; at++) await queue.append(sampleRows(500));
+    for (let at = 0; at < 3; at++) await queue.append(sampleRows(500));
     expect(queue.isSparse).toBe(true);
     for (let rows = await queue.first(500); rows.length > 0; rows = await queue.first(500))
       await queue.remove(rows);

@@ -26,6 +26,8 @@ export class LedgerSetting {
   readonly lines: LogLine[] = [];
   /** What the store does with the next rows, before or instead of writing them. */
   trouble: ((rows: readonly LedgerEntry[]) => Promise<void>) | undefined;
+  /** Takes rows in place of the store. */
+  takes: ((rows: readonly LedgerEntry[]) => Promise<number>) | undefined;
   readonly #opened: Ledger[] = [];
 
   private constructor(directory: string, store: RecordsStore) {
@@ -52,7 +54,7 @@ export class LedgerSetting {
       records: {
         insert: async rows => {
           await this.trouble?.(rows);
-          return this.store.ledger.insert(rows);
+          return this.takes?.(rows) ?? this.store.ledger.insert(rows);
         },
       },
       disk,

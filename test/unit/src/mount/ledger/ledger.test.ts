@@ -346,10 +346,15 @@ describe('the refusals in the ledger', () => {
   });
 
   it('are dropped and counted where they are of too many kinds', async () => {
+    let kinds = 0;
+    setting.takes = async entries => {
+      for (const entry of entries) kinds += 'refusals' in entry ? entry.refusals.length : 0;
+      return 0;
+    };
     const ledger = openLedger({ refusals_ms: 60_000, patience_ms: 60_000, close_ms: 60_000 });
     for (let at = 0; at < 10_005; at++) ledger.record(sampleRow({ ...free, account: `account-${at}` }));
     expect(await metric('sluice_ledger_dropped_total', 'unbilled')).toBe(5);
     await ledger.close();
-    expect(await written()).toBe(10_000);
+    expect(kinds).toBe(10_000);
   });
 });
