@@ -78,6 +78,9 @@ export function cutAt(text: string, fractions: readonly number[]): string[] {
   return [0, ...places].map((from, at) => text.slice(from, places[at] ?? text.length));
 }
 
+/** Any code point, halves of pairs as well. fast-check's own `binary` takes a second and a half to be made. */
+export const anyCharacter = fc.nat(0x10ffff).map(code => String.fromCodePoint(code));
+
 /** Where to cut: nowhere, anywhere, or the same place twice, which makes an empty piece. */
 export const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), {
   maxLength: 12,

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyCharacter } from '../../../chunk-stream.ts';
 
 const words = ['One', ' two', ' a<b', 'three.', ' 🤔', 'x'];
 const tags = ['<think>', '</think>'];
@@ -13,7 +14,7 @@ export const thinkText: fc.Arbitrary<string> = fc
       { weight: 3, arbitrary: fc.constantFrom(...whitespace) },
       { weight: 3, arbitrary: fc.constantFrom(...words) },
       { weight: 2, arbitrary: fc.constantFrom(...partialTags) },
-      { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
+      { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 4 }) },
     ),
     { maxLength: 14 },
   )
