@@ -11,7 +11,7 @@ describe('reading a file', () => {
       const lines = Array.from({ length: names }, (_, at) => `  customer-${at}: { plan: free }\n`);
       const path = file(`${names}.yaml`, `accounts:\n${lines.join('')}`);
       return () => readConfig(path);
-    }, 2000);
+    }, 500);
     expect(growth).toBeLessThan(most_growth);
   });
 });

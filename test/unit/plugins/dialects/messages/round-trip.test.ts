@@ -154,7 +154,7 @@ describe('a Messages request', () => {
           isMuchMarked ? withoutMarks(shaped(given)) : shaped(given),
         );
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 

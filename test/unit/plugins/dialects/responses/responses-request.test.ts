@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { responsesRequest } from '../../../../../plugins/dialects/responses/responses-fields.ts';
 import type { ChatRequest, Message } from '../../../../../src/gateway/exchange/canonical.ts';
+import { costGrowth, most_growth } from '../../../../support/cost-growth.ts';
 import { responsesOf } from '../../../src/gateway/dialects/renderings.ts';
 
 const context = { path: '/v1/responses', headers: {}, account_id: undefined };
@@ -230,16 +231,25 @@ describe('a hostile Responses request', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it('of fifty thousand items takes linear time', () => {
-    const many = Array.from({ length: 50_000 }, (_, at) => `c${at}`);
-    const call = (call_id: string) => ({ type: 'function_call', call_id, name: 'a', arguments: '{}' });
-    const [calls] = parse({ input: many.map(call) }).messages;
-    expect(calls?.tool_calls).toHaveLength(many.length);
-    const said = many.map(text => ({
-      role: 'assistant',
-      content: [text, text].map(one => ({ type: 'output_text', text: one })),
-    }));
-    const [joined] = parse({ input: [said[0], call('c'), ...said.slice(1)] }).messages;
-    expect(joined?.content).toHaveLength(2 * many.length);
+  const call = (at: number) => ({ type: 'function_call', call_id: `c${at}`, name: 'a', arguments: '{}' });
+  const texts = Array(2).fill({ type: 'output_text', text: 'a' });
+  const said = (at: number) => (at === 1 ? call(at) : { role: 'assistant', content: texts });
+
+  it.each([
+    ['calls', call],
+    ['texts around a call', said],
+  ])('of very many %s takes linear time', async (_, item) => {
+    const growth = await costGrowth(size => {
+      const input = Array.from({ length: size }, (_, at) => item(at));
+      return () => parse({ input });
+    }, 2000);
+    expect(growth).toBeLessThan(most_growth);
+  });
+
+  it('of very many items has them in one message', () => {
+    const [calls] = parse({ input: Array.from({ length: 300 }, (_, at) => call(at)) }).messages;
+    expect(calls?.tool_calls).toHaveLength(300);
+    const [joined] = parse({ input: Array.from({ length: 300 }, (_, at) => said(at)) }).messages;
+    expect(joined?.content).toHaveLength(2 * 299);
   });
 });

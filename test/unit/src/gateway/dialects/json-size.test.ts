@@ -45,7 +45,7 @@ describe('the size of JSON text', () => {
       fc.property(jsonText, text => {
         expect(sizeOfText(text)).toEqual(walked(JSON.parse(text)));
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -70,7 +70,7 @@ describe('the size of JSON text', () => {
         expect(sizeOfText(text, size)).toEqual(size);
         expect(exceeds(text, size)).toBe(false);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
@@ -82,7 +82,7 @@ describe('the size of JSON text', () => {
         expect(exceeds(text, { values: values - 1, keys })).toBe(true);
         expect(exceeds(text, { values, keys: keys - 1 })).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 

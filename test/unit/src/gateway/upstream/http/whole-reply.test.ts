@@ -68,7 +68,7 @@ describe('the chunks of a whole reply', () => {
           expect(text).not.toMatch(/\\ud[89a-f]/);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

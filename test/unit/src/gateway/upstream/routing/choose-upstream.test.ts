@@ -20,7 +20,7 @@ const candidate = (name: string, fields: Partial<Candidate> = {}): Named => ({
 });
 
 /** How often each is chosen, as shares of one. */
-function shares(candidates: readonly Named[], choose: (draw: number) => Named, draws = 20_000) {
+function shares(candidates: readonly Named[], choose: (draw: number) => Named, draws = 5000) {
   const counts = Object.fromEntries(candidates.map(({ name }) => [name, 0]));
   for (let draw = 0; draw < draws; draw++) counts[choose(draw).name]!++;
   return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, count / draws]));
