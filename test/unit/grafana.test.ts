@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { annotations } from '../../grafana/src/annotations.ts';
 import { boards } from '../../grafana/src/boards.ts';
-import { dashboardOf, queriesOf } from '../../grafana/src/dashboard.ts';
+import { queriesOf } from '../../grafana/src/dashboard.ts';
 import { layout } from '../../grafana/src/layout.ts';
 import { promql } from '../../grafana/src/promql.ts';
 import { endMatchers, failed, letIn } from '../../grafana/src/requests.ts';
@@ -128,19 +128,6 @@ describe('the Grafana dashboards', () => {
     );
   });
 
-  it('have only variables that change what is seen', () => {
-    const shown = boards.map(board => {
-      const { templating } = dashboardOf(board);
-      return [board.title, ...(templating.list ?? []).map(({ name }) => name).slice(3)];
-    });
-    expect(shown).toEqual([
-      ['Service', 'model', 'traces', 'request_id', 'dashboard_url', 'logs', 'log_stream', 'log_level'],
-      ['Chain'],
-      ['Providers', 'model', 'provider'],
-      ['Accounts and limits'],
-    ]);
-  });
-
   it('have an id of its own for every panel and row, and a place on the grid that no other has', () => {
     for (const { uid, rows, traces = [], logs = [] } of boards) {
       const ids = [...traces, ...logs, ...rows.flatMap(row => [row.id, ...row.panels.map(({ id }) => id)])];
@@ -151,13 +138,6 @@ describe('the Grafana dashboards', () => {
       expect([uid, new Set(cells).size]).toEqual([uid, cells.length]);
       expect(Math.max(...cells.map(cell => Number(cell.split(',')[0])))).toBe(23);
     }
-  });
-
-  it('show what matters without scrolling at 1080 lines', () => {
-    const [service] = boards;
-    const places = layout(service!.rows.slice(0, 1));
-    // A unit of the grid takes 38 px, what stands above the panels and around the window some 250.
-    expect(Math.max(...[...places.values()].map(({ y, h }) => (y + h) * 38 + 250))).toBeLessThan(1080);
   });
 
   it.each(panels.map(panel => [`${panel.board}: ${panel.title}`, panel] as const))(

@@ -65,18 +65,8 @@ function isAllowed({ from, to }: Import): boolean {
 }
 
 describe('import rules', () => {
-  it('are checked on a source tree with files and imports', () => {
-    expect(files.length).toBeGreaterThan(50);
-    expect(inside.length).toBeGreaterThan(100);
-  });
-
-  it('give the sources nine rooms at most', () => {
-    const rooms = new Set(files.filter(file => file.startsWith('src/')).map(roomOf));
-    expect([...rooms].filter(room => !room.endsWith('.ts')).length).toBeLessThanOrEqual(9);
-    expect([...rooms].filter(room => room.endsWith('.ts')).sort()).toEqual(['src/index.ts', 'src/plugin.ts']);
-  });
-
   it('let rooms import those below them, and plugins the public API', () => {
+    expect(inside.length).toBeGreaterThan(100);
     expect(inside.filter(one => !isAllowed(one)).map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
@@ -108,15 +98,6 @@ describe('import rules', () => {
 
   it('forbid import cycles, types included', () => {
     expect(filesInCircles()).toEqual([]);
-  });
-});
-
-describe('the gateway proper', () => {
-  it('is read in a day: it has at most 16,000 lines', () => {
-    const lines = files
-      .filter(file => file.startsWith('src/gateway/'))
-      .map(file => textOf(file).split('\n').length - 1);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(16_000);
   });
 });
 
