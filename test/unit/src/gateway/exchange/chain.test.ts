@@ -17,6 +17,11 @@ const contentOf = ({ choices }: Completion) => choices[0]!.message.content;
 const saying = (content: string): Completion => ({
   choices: [{ ...reply.choices[0]!, message: { role: 'assistant', content } }],
 });
+const throwing = (fault: unknown) => (): never => {
+  throw fault;
+};
+/** What is thrown by a run, at once or later. */
+const thrownBy = (run: () => unknown) => (async () => run())().catch((fault: unknown) => fault);
 const tick = () => new Promise<void>(resolve => setTimeout(resolve, 1));
 
 /** A stage with every hook, which notes when each runs; `waits` makes the hooks that may wait do so. */
@@ -86,12 +91,8 @@ describe('the run order of the hooks', () => {
   });
 
   it('keeps the current value where a hook returns nothing', async () => {
-    const silent: Stage = {
-      name: 'silent',
-      onReply: () => undefined as never,
-      onError: () => undefined as never,
-    };
-    const { passage } = entered([silent]);
+    const nothing = () => undefined as never;
+    const { passage } = entered([{ name: 'silent', onReply: nothing, onError: nothing }]);
     expect(await passage.onReply(reply)).toBe(reply);
     const error = refusal('rate_limited');
     expect(passage.onError(error)).toBe(error);
@@ -102,7 +103,7 @@ describe('the run order of the hooks', () => {
     const error = refusal('invalid_request');
     const refusing: Stage = { name: 'no', onRequest: async () => Promise.reject(error) };
     const { passage } = entered([noting('a', notes), refusing, noting('b', notes)]);
-    await expect((async () => passage.onRequest())()).rejects.toBe(error);
+    expect(await thrownBy(() => passage.onRequest())).toBe(error);
     expect(notes).toEqual(['a onRequest']);
   });
 });
@@ -131,21 +132,11 @@ describe('a reply given by a stage', () => {
 });
 
 describe('the stages that were entered', () => {
-  const refusing: Stage = {
-    name: 'door',
-    onHeaders: () => {
-      throw refusal('missing_api_key');
-    },
-  };
-
   it('are those down to the one that refused, and get onError and onSettled last to first', async () => {
     const notes: string[] = [];
-    const { passage, settle } = entered([
-      noting('a', notes),
-      { ...noting('b', notes), ...refusing },
-      noting('c', notes),
-    ]);
-    const thrown = await (async () => passage.onHeaders())().catch((error: unknown) => error);
+    const door = { ...noting('b', notes), onHeaders: throwing(refusal('missing_api_key')) };
+    const { passage, settle } = entered([noting('a', notes), door, noting('c', notes)]);
+    const thrown = await thrownBy(() => passage.onHeaders());
     expect(passage.onError(thrown).message).toMatch(/ba$/);
     settle();
     expect(notes).toEqual(['a onHeaders', 'b onError', 'a onError', 'b onSettled', 'a onSettled']);
@@ -167,11 +158,8 @@ describe('the stages that were entered', () => {
 
   it('are all stages once the headers have passed', async () => {
     const notes: string[] = [];
-    const { passage, settle } = entered([
-      noting('a', notes),
-      headless(noting('b', notes)),
-      noting('c', notes),
-    ]);
+    const stages = [noting('a', notes), headless(noting('b', notes)), noting('c', notes)];
+    const { passage, settle } = entered(stages);
     await passage.onHeaders();
     settle();
     expect(notes.slice(-3)).toEqual(['c onSettled', 'b onSettled', 'a onSettled']);
@@ -181,27 +169,15 @@ describe('the stages that were entered', () => {
 describe('an error in the chain', () => {
   it('becomes server_error when it is not meant for clients', async () => {
     const bug = new TypeError('x is not a function');
-    const broken: Stage = {
-      name: 'broken',
-      onReply: () => {
-        throw bug;
-      },
-    };
-    const { passage } = entered([broken]);
-    const thrown = await (async () => passage.onReply(reply))().catch((error: unknown) => error);
+    const { passage } = entered([{ name: 'broken', onReply: throwing(bug) }]);
+    const thrown = await thrownBy(() => passage.onReply(reply));
     expect(thrown).toBe(bug);
     expect(passage.onError(thrown)).toMatchObject({ status: 502, type: 'server_error', cause: bug });
   });
 
   it('is replaced by an error that onError throws, which the stages above receive', () => {
     const notes: string[] = [];
-    const bug = new Error('bug');
-    const broken: Stage = {
-      name: 'broken',
-      onError: () => {
-        throw bug;
-      },
-    };
+    const broken: Stage = { name: 'broken', onError: throwing(new Error('bug')) };
     const { passage } = entered([headless(noting('a', notes)), broken]);
     expect(passage.onError(refusal('rate_limited'))).toMatchObject({ status: 502, type: 'server_error' });
     expect(notes).toEqual(['a onError']);
@@ -211,12 +187,7 @@ describe('an error in the chain', () => {
 describe('onSettled', () => {
   it('runs once for each stage, even when it is called twice or another stage throws', () => {
     const notes: string[] = [];
-    const broken: Stage = {
-      name: 'broken',
-      onSettled: () => {
-        throw new Error('bug');
-      },
-    };
+    const broken: Stage = { name: 'broken', onSettled: throwing(new Error('bug')) };
     const { settle } = entered([headless(noting('a', notes)), broken]);
     settle();
     settle();
@@ -239,12 +210,7 @@ describe('the log of the chain', () => {
   it('keeps the error that a stage replaces by throwing in onError', () => {
     const { log, lines } = capturedLog();
     const exchange = sampleExchange({ start: { log } });
-    const broken: Stage = {
-      name: 'broken',
-      onError: () => {
-        throw new Error('bug');
-      },
-    };
+    const broken: Stage = { name: 'broken', onError: throwing(new Error('bug')) };
     const cause = new Error('the disk is full');
     new Chain([broken]).enter(exchange).onError(refusal('provider_error', { cause }));
     expect(lines).toMatchObject([
@@ -262,20 +228,10 @@ describe('the log of the chain', () => {
     ['the message with words around it', ({ message }) => new Error(`cannot show: ${message}`)],
     ['an error with the one that it handled as its cause', cause => new Error('bug', { cause })],
     ['another refusal', () => refusal('invalid_request', { message: "not 'canary-9'" })],
-  ])('quotes no value of the client when a stage throws in onError: %s', (_, fault) => {
+  ])('quotes no value of the client when a stage throws in onError: %s', async (_, fault) => {
     const { log, lines } = capturedLog();
-    const broken: Stage = {
-      name: 'broken',
-      onError: (_, error) => {
-        throw fault(error);
-      },
-    };
-    let cause: unknown;
-    try {
-      JSON.parse('canary-1');
-    } catch (thrown) {
-      cause = thrown;
-    }
+    const broken: Stage = { name: 'broken', onError: (_, error) => throwing(fault(error))() };
+    const cause = await thrownBy(() => JSON.parse('canary-1'));
     const message = "temperature: must be a number, not 'canary-2'";
     const chain = new Chain([broken]).enter(sampleExchange({ start: { log } }));
     chain.onError(refusal('invalid_request', { message, param: 'temperature', cause }));
