@@ -50,6 +50,9 @@ const withMethod = (method: string, own: unknown): Adapter =>
     method === 'decode' ? { openStream: () => ({ complete: true, decode: own }) } : { [method]: own },
   );
 
+const throwing = (fault: unknown) => (): never => {
+  throw fault;
+};
 const thrownBy = (run: () => unknown): unknown => {
   try {
     run();
@@ -72,20 +75,12 @@ const expectBug = (method: string, own: unknown, message: string | RegExp) => {
 describe('an adapter of a provider', () => {
   it.each(Object.keys(methods))('that throws a bug in %s is named in the log with its stack', method => {
     const bug = new TypeError('x is not a function');
-    const cause = expectBug(
-      method,
-      () => {
-        throw bug;
-      },
-      `the adapter gemini threw in ${method}`,
-    );
+    const cause = expectBug(method, throwing(bug), `the adapter gemini threw in ${method}`);
     expect(cause.cause).toBe(bug);
   });
 
   it.each(Object.keys(methods))('that returns a promise from %s is told that it may not', async method => {
-    const own = async () => {
-      throw new Error('nobody sees this');
-    };
+    const own = () => Promise.reject(new Error('nobody sees this'));
     expectBug(method, own, `the adapter gemini returned a promise from ${method}; adapters are synchronous`);
     // Unhandled, it would end the process.
     await new Promise(setImmediate);
@@ -109,12 +104,8 @@ describe('an adapter of a provider', () => {
 
   it('keeps the errors that the gateway knows', () => {
     for (const error of [invalidField('n', 'must be 1.'), new UpstreamError('Busy.', 503)])
-      for (const [method, run] of Object.entries(methods)) {
-        const own = () => {
-          throw error;
-        };
-        expect(thrownBy(() => run(withMethod(method, own)))).toBe(error);
-      }
+      for (const [method, run] of Object.entries(methods))
+        expect(thrownBy(() => run(withMethod(method, throwing(error))))).toBe(error);
   });
 
   it('is called as it is, as an object of a class too', () => {

@@ -67,12 +67,30 @@ describe('limits of keys while the shared store is down', () => {
 });
 
 describe('the local quota of an instance', () => {
-  it('is the limit divided by the instances, and at least one', () => {
-    expect(admitted(100, minute)).toBe(10);
-    open({}, 7);
-    expect(admitted(100, minute)).toBe(5);
-    open({}, 100);
-    expect(admitted(100, minute)).toBe(1);
+  const models = [limit('requests_per_minute', 40), limit('requests_per_minute', 8, 'm')];
+  it.each<[string, number, readonly Limit[], () => unknown]>([
+    ['is the limit divided by the instances', 10, minute, () => {}],
+    ['is rounded down', 5, minute, () => open({}, 7)],
+    ['is at least one', 1, minute, () => open({}, 100)],
+    ['is the limit divided by min_instances where fewer are known', 8, minute, () => open({}, 1, 5)],
+    ['is the limit divided by the instances where those are more', 4, minute, () => open({}, 10, 5)],
+    ['is reduced by what has been admitted before', 9, minute, () => heard(minute, 1, 30)],
+    ['slides with the window of the limit', 10, minute, () => admitted(9, minute) && clock.advance(61_000)],
+    ['of a day with unknown usage is a part of the whole', 25, daily, () => {}],
+    ['of a day is a part of what was left, plus what it had used', 10, daily, () => heard(daily, 100, 400)],
+    ['of a used-up day is nothing', 0, daily, () => heard(daily, 100, 0)],
+    ['follows a limit that has been raised', 10, [limit('tokens_per_day', 1400)], () => heard(daily, 100, 0)],
+    ['is separate for each model', 2, models, () => {}],
+    ['is not that of a model for others', 8, minute, () => admitted(2, models)],
+  ])('%s', (_, expected, limits, before) => {
+    before();
+    expect(admitted(100, limits)).toBe(expected);
+  });
+
+  it('of a day is what was left divided by min_instances where fewer are known', () => {
+    open({}, 1, 5);
+    heard(daily, 100, 400);
+    expect(admitted(100, daily)).toBe(8);
   });
 
   it('admits nothing above the share of a hard limit, also while it is unused', () => {
@@ -87,30 +105,6 @@ describe('the local quota of an instance', () => {
     expect(take([limit('usd_per_month', 1000, 'm')], 251).admitted).toBe(true);
   });
 
-  it('is the limit divided by min_instances where fewer are known', () => {
-    open({}, 1, 5);
-    expect(admitted(100, minute)).toBe(8);
-    open({}, 10, 5);
-    expect(admitted(100, minute)).toBe(4);
-  });
-
-  it('of a day is what was left divided by min_instances where fewer are known', () => {
-    open({}, 1, 5);
-    heard(daily, 100, 400);
-    expect(admitted(100, daily, 10)).toBe(8);
-  });
-
-  it('slides with the window of the limit', () => {
-    expect(admitted(100, minute)).toBe(10);
-    clock.advance(61_000);
-    expect(admitted(100, minute)).toBe(10);
-  });
-
-  it('is reduced by what the instance has admitted before', () => {
-    for (let at = 0; at < 4; at++) heard(minute, 1, 30);
-    expect(admitted(100, minute)).toBe(6);
-  });
-
   it('of concurrency is reduced by what is still running', () => {
     const running = [limit('concurrent_requests', 12)];
     const reservation = heard(running, 1, 11);
@@ -118,11 +112,6 @@ describe('the local quota of an instance', () => {
     expect(admitted(10, running)).toBe(1);
     reservation.settle(charge());
     expect(admitted(10, running)).toBe(1);
-  });
-
-  it('of a day is a part of what was left, plus what the instance itself had used', () => {
-    heard(daily, 100, 400);
-    expect(admitted(100, daily, 10)).toBe(10);
   });
 
   it('of a used-up day is zero until the day ends', () => {
@@ -137,28 +126,12 @@ describe('the local quota of an instance', () => {
     expect(admitted(100, daily, 10)).toBe(25);
   });
 
-  it('of a day with unknown usage is a part of the whole', () => {
-    expect(admitted(100, daily, 10)).toBe(25);
-  });
-
-  it('follows a limit that has been raised', () => {
-    heard(daily, 100, 0);
-    expect(admitted(100, daily, 10)).toBe(0);
-    expect(admitted(100, [limit('tokens_per_day', 1400)], 10)).toBe(10);
-  });
-
   it('is reported as the remainder of the limit itself', () => {
     const taken = take(minute);
     expect(taken.statuses).toEqual([{ limit: minute[0], remaining: 9, reset_ms: expect.any(Number) }]);
     for (let at = 0; at < 9; at++) take(minute);
     expect(take(minute)).toMatchObject({ admitted: false, refused_by: minute[0] });
     expect(share.statuses('a', minute)[0]).toMatchObject({ limit: minute[0], remaining: 0 });
-  });
-
-  it('is separate for each model', () => {
-    const limits = [limit('requests_per_minute', 40), limit('requests_per_minute', 8, 'm')];
-    expect(admitted(100, limits)).toBe(2);
-    expect(admitted(100, minute)).toBe(8);
   });
 });
 
@@ -181,19 +154,9 @@ describe('the outage policy of a limit', () => {
   it('rejects every account that has the limit with `closed`, with the cause only in the log', () => {
     open({ usd_per_month: 'closed' });
     const cause = new Error('secret');
-    let thrown: unknown;
-    try {
-      share.reserve(request(both), cause);
-    } catch (error) {
-      thrown = error;
-    }
-    expect(thrown).toMatchObject({
-      status: 502,
-      type: 'server_error',
-      headers: { 'retry-after': '1' },
-      cause,
-    });
-    expect(String(thrown)).not.toContain('secret');
+    const refusal = { status: 502, type: 'server_error', headers: { 'retry-after': '1' }, cause };
+    expect(() => share.reserve(request(both), cause)).toThrow(expect.objectContaining(refusal));
+    expect(() => share.reserve(request(both), cause)).not.toThrow('secret');
     expect(take([both[0]!]).admitted).toBe(true);
     expect(share.policy(both)).toBe('closed');
   });
