@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import { Registry } from 'prom-client';
 import { AttemptTelemetry } from '../../../../../../src/gateway/upstream/attempt/attempt-telemetry.ts';
 import { ClientMetrics } from '../../../../../../src/telemetry/client-metrics.ts';
@@ -28,14 +33,15 @@ function setting(request: object = {}, content: object = {}) {
     attempt!.ended(kind ? 'failed' : 'completed', kind);
     span.ended();
   };
-  return { exchange, clock, span, end, registry, adapter: a.provider.adapter };
+  const settled = (kind?: string) => {
+    end(kind);
+    span.settled();
+    return finished().at(-1)!.attributes;
+  };
+  return { exchange, clock, span, end, settled, registry, adapter: a.provider.adapter };
 }
 
 const finished = () => exporter.getFinishedSpans();
-const ended_ms = () => {
-  const [seconds, nanoseconds] = finished()[0]!.endTime;
-  return seconds * 1000 + nanoseconds / 1e6;
-};
 const answer = (finish_reason: 'stop' | 'length', index = 0, content = 'Yes.') => ({
   choices: [{ index, message: { role: 'assistant' as const, content }, finish_reason }],
 });
@@ -47,14 +53,13 @@ describe('the span of an attempt', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'secret' } },
     };
     const fields = { max_tokens: 7, temperature: 0.5, stop: ['.'], n: 2, stream: true, parameters };
-    const { exchange, span, end } = setting(fields);
+    const { exchange, settled } = setting(fields);
     Object.assign(exchange.attempts.at(-1)!, { status: 200 });
-    end();
-    span.settled();
+    const attributes = settled();
     const [ended] = finished();
     expect(ended).toMatchObject({ name: 'chat m', kind: SpanKind.CLIENT });
     expect(ended!.parentSpanContext?.spanId).toBe(exchange.span.spanContext().spanId);
-    expect(ended!.attributes).toMatchObject({
+    expect(attributes).toMatchObject({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'vllm',
       'gen_ai.request.model': 'm',
@@ -78,10 +83,8 @@ describe('the span of an attempt', () => {
   });
 
   it('leaves out what was not asked for, and what is the default', () => {
-    const { span, end } = setting({ n: 1, parameters: { seed: 'x', response_format: { type: 'other' } } });
-    end();
-    span.settled();
-    const names = Object.keys(finished()[0]!.attributes);
+    const parameters = { seed: 'x', response_format: { type: 'other' } };
+    const names = Object.keys(setting({ n: 1, parameters }).settled());
     expect(names.filter(name => /request|output|response|status/.test(name))).toEqual([
       'gen_ai.request.model',
       'gen_ai.usage.output_tokens',
@@ -92,26 +95,21 @@ describe('the span of an attempt', () => {
     ['of OpenAI', '{"id":"chatcmpl-1","model":"m-2026","choices":[]}'],
     ['of Anthropic', '{"type":"message_start","message":{"id":"chatcmpl-1","model":"m-2026"}}'],
   ])('has the id and the model of a stream %s, though its first events have none', (_whose, begin) => {
-    const { span, end } = setting({ stream: true });
+    const { span, settled } = setting({ stream: true });
     const decoder = span.decoderOf({ decode: () => [], complete: true });
     for (const data of [': comment', '{"id":"","model":""}', begin, '{"id":"later","model":"later"}'])
       decoder.decode({ data, event: undefined });
-    end();
-    span.settled();
     expect([decoder.complete, decoder.done]).toEqual([true, false]);
-    expect(finished()[0]!.attributes).toMatchObject({
+    expect(settled()).toMatchObject({
       'gen_ai.response.id': 'chatcmpl-1',
       'gen_ai.response.model': 'm-2026',
     });
   });
 
   it('has the id and the model of a whole reply, cut where an upstream made them long', () => {
-    const { span, adapter, end } = setting();
-    const long = 'x'.repeat(1000);
-    span.adapterOf(adapter).decodeReply({ ...answer('stop'), id: long, model: 7 });
-    end();
-    span.settled();
-    const { attributes } = finished()[0]!;
+    const { span, adapter, settled } = setting();
+    span.adapterOf(adapter).decodeReply({ ...answer('stop'), id: 'x'.repeat(1000), model: 7 });
+    const attributes = settled();
     expect(attributes['gen_ai.response.id']).toBe('x'.repeat(128));
     expect(attributes).not.toHaveProperty(['gen_ai.response.model']);
   });
@@ -135,49 +133,43 @@ describe('the span of an attempt', () => {
       completion_details: { reasoning_tokens: 2 },
     });
     span.settled();
-    expect(finished()[0]!.attributes).toMatchObject({
+    const { attributes } = finished()[0]!;
+    expect(attributes).toMatchObject({
       'gen_ai.response.finish_reasons': ['stop', 'length'],
       'gen_ai.usage.input_tokens': 11,
       'gen_ai.usage.output_tokens': 5,
       'gen_ai.usage.cache_read.input_tokens': 3,
       'gen_ai.usage.reasoning.output_tokens': 2,
     });
-    expect(finished()[0]!.attributes).not.toHaveProperty(['gen_ai.response.time_to_first_chunk']);
-    expect(finished()[0]!.attributes).not.toHaveProperty(['error.type']);
+    expect(attributes).not.toHaveProperty(['gen_ai.response.time_to_first_chunk']);
+    expect(attributes).not.toHaveProperty(['error.type']);
   });
 
   it('has no finish reasons where none came, and no reasoning tokens where they are unknown', () => {
-    const { span, end } = setting();
-    end('broken');
-    span.settled();
-    const { attributes, status } = finished()[0]!;
+    const attributes = setting().settled('broken');
     expect(attributes).not.toHaveProperty(['gen_ai.response.finish_reasons']);
     expect(attributes).not.toHaveProperty(['gen_ai.usage.reasoning.output_tokens']);
     expect(attributes).toMatchObject({ 'error.type': 'broken' });
-    expect(status.code).toBe(SpanStatusCode.ERROR);
+    expect(finished()[0]!.status.code).toBe(SpanStatusCode.ERROR);
   });
 
   it('has the finish reason error for a choice that did not come to its end', () => {
-    const { span, end } = setting({ stream: true, n: 2 });
+    const { span, settled } = setting({ stream: true, n: 2 });
     const delta = { content: 'a' };
     span.chunks([{ choices: [{ index: 1, delta, finish_reason: 'stop' }] }]);
     span.chunks([{ choices: [{ index: 60_000, delta, finish_reason: 'stop' }] }]);
-    end('broken');
-    span.settled();
-    expect(finished()[0]!.attributes['gen_ai.response.finish_reasons']).toEqual(['error', 'stop']);
+    expect(settled('broken')['gen_ai.response.finish_reasons']).toEqual(['error', 'stop']);
   });
 
   it('measures the time to the first chunk of a stream, not to a later one or to none', () => {
-    const { clock, span, end } = setting({ stream: true });
+    const { clock, span, settled } = setting({ stream: true });
     clock.advance(100);
     span.chunks([]);
     clock.advance(150);
     span.chunks([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }]);
     clock.advance(1000);
     span.chunks([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]);
-    end();
-    span.settled();
-    expect(finished()[0]!.attributes).toMatchObject({
+    expect(settled()).toMatchObject({
       'gen_ai.response.time_to_first_chunk': 0.25,
       'gen_ai.response.finish_reasons': ['stop'],
     });
@@ -189,21 +181,19 @@ describe('the span of an attempt', () => {
     end('timeout');
     const ended_epoch_ms = epochOf(performance.now());
     span.superseded();
-    const { attributes } = finished()[0]!;
+    const [{ attributes, endTime }] = finished() as [ReadableSpan];
     expect(attributes).not.toHaveProperty(['gen_ai.usage.output_tokens']);
     expect(attributes).toMatchObject({ 'error.type': 'timeout' });
     expect(attributes['gen_ai.output.messages']).toContain('Yes.');
-    expect(ended_ms()).toBeLessThanOrEqual(ended_epoch_ms);
+    expect(endTime[0] * 1000 + endTime[1] / 1e6).toBeLessThanOrEqual(ended_epoch_ms);
   });
 
   it('has the prompt and the answer only where that is configured', () => {
-    for (const capture_content of [true, false]) {
-      const { span, end } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
+    const [captured, plain] = [true, false].map(capture_content => {
+      const { span, settled } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
       span.chunks([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);
-      end();
-      span.settled();
-    }
-    const [captured, plain] = finished().map(({ attributes }) => attributes);
+      return settled();
+    });
     expect(captured!['gen_ai.input.messages']).toContain('Why do rivers bend?');
     expect(captured!['gen_ai.output.messages']).toContain('Because.');
     expect(plain).not.toHaveProperty(['gen_ai.input.messages']);

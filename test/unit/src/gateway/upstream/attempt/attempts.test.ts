@@ -109,7 +109,13 @@ describe('the failover after a failed attempt', () => {
         ...labels,
         value,
       }));
-    return { ...setting, metric, requests: () => started.map(({ requests }) => requests.length) };
+    /** The reply to another exchange over the same upstreams. */
+    const ask = () => {
+      const { route, clock, log, metrics, outages } = setting;
+      const exchange = sampleExchange({ request: {}, start: { clock, log } });
+      return new Attempts(exchange, route, { metrics, outages, limits }).reply();
+    };
+    return { ...setting, metric, ask, requests: () => started.map(({ requests }) => requests.length) };
   }
 
   it('goes to the next upstream, and is counted', async () => {
@@ -126,13 +132,10 @@ describe('the failover after a failed attempt', () => {
     ]);
   });
 
+  const part = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho';
   it.each([
     ['the request is refused', whole(400, {}), 'refused'],
-    [
-      'part of the reply has arrived',
-      thenReset('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho'),
-      'upstream_failed',
-    ],
+    ['part of the reply has arrived', thenReset(part), 'upstream_failed'],
   ])('does not happen when %s', async (_, script, end_reason) => {
     const { refusal, exchange, requests } = await failover([script, answer]);
     await refusal();
@@ -153,15 +156,10 @@ describe('the failover after a failed attempt', () => {
 
   const busy = whole(503, {}, { 'retry-after': '600' });
   const broken = whole(500, {});
+  const none = { retry_ratio: 0, min_retries_per_second: 0 };
   it.each<[string, ReturnType<typeof whole>[], object, number[], string]>([
     ['at max_attempts', [broken, broken, answer], { max_attempts: 2 }, [1, 1, 0], 'attempts'],
-    [
-      'at the retry budget',
-      [broken, answer],
-      { retry_ratio: 0, min_retries_per_second: 0 },
-      [1, 0],
-      'budget',
-    ],
+    ['at the retry budget', [broken, answer], none, [1, 0], 'budget'],
     ['at the last upstream', [broken, broken], {}, [1, 1], 'upstreams'],
     ['where the upstream asks for more time than there is', [busy], { retries_per_upstream: 1 }, [1], 'time'],
   ])('stops %s, and counts that', async (_, scripts, options, asked, reason) => {
@@ -183,13 +181,7 @@ describe('the failover after a failed attempt', () => {
   });
 
   it('has as many attempts as it may beside one that was sent again on a new connection', async () => {
-    const { route, clock, metrics, outages, requests } = await failover([answer, answer], {
-      max_attempts: 2,
-    });
-    const ask = () => {
-      const exchange = sampleExchange({ request: {}, start: { clock } });
-      return new Attempts(exchange, route, { metrics, outages, limits }).reply();
-    };
+    const { ask, requests } = await failover([answer, answer], { max_attempts: 2 });
     await ask();
     // Its connection is free for the next request a turn after the reply.
     await new Promise(resolve => setImmediate(resolve));
@@ -201,12 +193,8 @@ describe('the failover after a failed attempt', () => {
 
   it('is logged once in ten seconds for each provider, kind and status', async () => {
     const busy = (status: number) => whole(status, { error: { message: 'busy' } });
-    const { route, clock, log, lines, metrics, outages } = await failover([busy(529), answer]);
+    const { ask, lines } = await failover([busy(529), answer]);
     for (const status of [503, 503]) servers[0]!.replyOnce(busy(status));
-    const ask = () => {
-      const exchange = sampleExchange({ request: {}, start: { clock, log } });
-      return new Attempts(exchange, route, { metrics, outages, limits }).reply();
-    };
     for (const lines_so_far of [1, 1, 2]) {
       await ask();
       expect(lines.map(({ msg }) => msg)).toEqual(Array(lines_so_far).fill('attempt failed, retrying'));
