@@ -159,9 +159,8 @@ describe('a gauge', () => {
     const [gauge, text] = [metrics.gauge({ name: 'open', help: 'Open.' }), '5' as unknown as number];
     expect(() => gauge.labels().set(text)).toThrow('the value of a metric must be a number, not string');
     expect(() => gauge.labels().inc(text)).toThrow('must be a number');
-    expect(() => metrics.counter({ name: 'hits', help: 'Hits.' }).labels().inc(text)).toThrow(
-      'must be a number',
-    );
+    const hits = metrics.counter({ name: 'hits', help: 'Hits.' }).labels();
+    expect(() => hits.inc(text)).toThrow('must be a number');
   });
 });
 
@@ -176,16 +175,13 @@ describe('a fault at a scrape', () => {
   function* endless() {
     for (let queue = 0; ; queue++) yield { labels: { queue }, value: 1 };
   }
+  const failing = (): never => {
+    throw new Error('no queue');
+  };
   const one = (labels: object, value: unknown) => () => [{ labels, value }] as never;
 
   it.each<[string, string, () => never]>([
-    [
-      'throws',
-      'no queue',
-      () => {
-        throw new Error('no queue');
-      },
-    ],
+    ['throws', 'no queue', failing],
     ['lacks a label', "the value of the label 'queue' must be text", one({}, 1)],
     ['has no number', 'must be a number, not string', one({ queue: 'a' }, '1\nup 0')],
     ['returns nothing', 'not iterable', () => undefined as never],
@@ -202,12 +198,7 @@ describe('a fault at a scrape', () => {
   });
 
   it.each<[string, () => number | Promise<number>]>([
-    [
-      'rejects',
-      async () => {
-        throw new Error('no queue');
-      },
-    ],
+    ['rejects', async () => failing()],
     ['never answers', () => new Promise<number>(() => {})],
   ])('shows the other metrics when the reader of a series %s', async (_, read) => {
     metrics.counter({ name: 'hits', help: 'Hits.' }).inc();
@@ -255,53 +246,29 @@ describe('a metric factory', () => {
     metrics.counter({ name: 'sluice_requests_total', help: 'Requests.' });
     pluginMetrics(registry, 'other', 'shared_').counter({ name: 'hits', help: 'Hits.' });
     new prometheus.Counter({ name: 'shared_own', help: 'Own.', registers: [registry] });
-    const taken = (plugin: string, prefix: string | undefined, name: string) => () =>
-      pluginMetrics(registry, plugin, prefix).counter({ name, help: 'Hits.' });
-    expect(taken('requests', undefined, 'total')).toThrow(
-      'metric sluice_requests_total: the gateway has one of this name',
-    );
-    expect(taken('mine', 'shared_', 'hits')).toThrow(
-      'metric shared_hits: the plugin other has one of this name',
-    );
-    expect(taken('mine', 'shared_', 'own')).toThrow(
-      'metric shared_own: the application has one of this name',
-    );
+    for (const [taken, why, plugin, prefix, name] of [
+      ['sluice_requests_total', 'the gateway', 'requests', undefined, 'total'],
+      ['shared_hits', 'the plugin other', 'mine', 'shared_', 'hits'],
+      ['shared_own', 'the application', 'mine', 'shared_', 'own'],
+    ] as const) {
+      const declared = pluginMetrics(registry, plugin, prefix);
+      expect(() => declared.counter({ name, help: 'Hits.' })).toThrow(
+        `metric ${taken}: ${why} has one of this name`,
+      );
+    }
   });
 
-  it.each<[string, string, (metrics: MetricFactory) => unknown, string]>([
-    [
-      'a name',
-      'none of Prometheus',
-      made => made.counter({ name: 'my-hits', help: 'Hits.' }),
-      "'my-hits' is not a valid",
-    ],
-    [
-      'a label',
-      'none of Prometheus',
-      made => made.counter({ ...definition, labels: ['a b'] }),
-      "'a b' is not a valid name",
-    ],
-    [
-      'a label',
-      'reserved',
-      made => made.counter({ ...definition, labels: ['le'] }),
-      "'le' is a label that Prometheus",
-    ],
-    ['buckets', 'not ascending', made => made.histogram({ ...definition, buckets: [2, 1] }), 'do not ascend'],
-    [
-      'buckets',
-      'missing',
-      made => made.histogram(definition as never),
-      'buckets: must be upper bounds, such as [0.1, 1',
-    ],
-    [
-      'a member',
-      'unknown',
-      made => made.counter({ name: 'hits', help: 'Hits.', labelNames: ['day'] } as never),
-      'labelNames: unknown name; accepted here: name, help, labels',
-    ],
-  ])('rejects %s that is or are %s', (_what, _how, declare, message) => {
-    expect(() => declare(metrics)).toThrow(message);
+  const hits = { name: 'hits', help: 'Hits.' };
+  const unknown = 'labelNames: unknown name; accepted here: name, help, labels';
+  it.each<[string, string, 'counter' | 'histogram', object, string]>([
+    ['a name', 'none of Prometheus', 'counter', { ...hits, name: 'my-hits' }, "'my-hits' is not a valid"],
+    ['a label', 'none of Prometheus', 'counter', { ...hits, labels: ['a b'] }, "'a b' is not a valid name"],
+    ['a label', 'reserved', 'counter', { ...hits, labels: ['le'] }, "'le' is a label that Prometheus"],
+    ['buckets', 'not ascending', 'histogram', { ...hits, buckets: [2, 1] }, 'do not ascend'],
+    ['buckets', 'missing', 'histogram', hits, 'buckets: must be upper bounds, such as [0.1, 1'],
+    ['a member', 'unknown', 'counter', { ...hits, labelNames: ['day'] }, unknown],
+  ])('rejects %s that is or are %s', (_what, _how, kind, declared, message) => {
+    expect(() => metrics[kind](declared as never)).toThrow(message);
   });
 
   it('takes labels by name as well, as prom-client does', async () => {

@@ -24,6 +24,17 @@ const unread = (limited: LimitedStage) => {
   return exchange;
 };
 
+/** A store in memory that puts the names of the limits of every take into `taken`. */
+const noting = (taken: string[][]) => (clock: FakeClock) => {
+  const store = new MemoryStateStore(clock);
+  const reserve = store.reserve.bind(store);
+  store.reserve = request => {
+    taken.push(request.limits.map(({ name }) => name));
+    return reserve(request);
+  };
+  return store;
+};
+
 describe('a rate-limited exchange', () => {
   it('is admitted synchronously when the state is in memory', () => {
     const limited = new LimitedStage(plan);
@@ -69,33 +80,22 @@ describe('a rate-limited exchange', () => {
     await limited.admitted();
   });
 
-  it.each([
-    ['after a failure of the upstream', { status: 502, error_type: 'provider_error' }],
-    ['after a failure of the gateway', { status: 502, error_type: 'server_error' }],
-    ['after a configuration error', { status: 400, error_type: 'configuration_error' }],
-    ['after an error reply of a handler', { status: 503, error_type: undefined }],
-    ['after a stream that broke before its first token', { status: 200, error_type: 'provider_error' }],
-  ])('returns its request and its tokens %s', async (_, end) => {
+  const billed = [20, 30] as const;
+  it.each<[string, object, requests: number, tokens: number, used?: readonly [number, number]]>([
+    ['with a failure of the upstream', { status: 502, error_type: 'provider_error' }, 0, 0],
+    ['with a failure of the gateway', { status: 502, error_type: 'server_error' }, 0, 0],
+    ['with a configuration error', { status: 400, error_type: 'configuration_error' }, 0, 0],
+    ['with an error reply of a handler', { status: 503, error_type: undefined }, 0, 0],
+    ['whose stream broke before its first token', { status: 200, error_type: 'provider_error' }, 0, 0],
+    ['rejected for its size', { status: 413, error_type: 'invalid_request_error', attempts: [] }, 1, 0],
+    ['rejected for its content', { status: 400, error_type: 'invalid_request_error', attempts: [] }, 1, 0],
+    ['that times out and is billed', { status: 524, error_type: 'timeout_error' }, 1, 0],
+    ['that loses its client', { status: 0, end_reason: 'client_gone', attempts: [] }, 1, 0],
+    ['that fails after billable use', { status: 200, error_type: 'provider_error' }, 1, 50, billed],
+  ])('%s (%j) counts as %i requests and %i tokens', async (_, end, requests, tokens, used = [0, 0]) => {
     const limited = new LimitedStage(plan);
-    limited.settle(await limited.admitted(), 0, 0, end);
-    expect(await limited.remaining()).toEqual({ requests: 10, tokens: 10_000 });
-  });
-
-  it.each([
-    ['is rejected for its size', { status: 413, error_type: 'invalid_request_error', attempts: [] }],
-    ['is rejected for its content', { status: 400, error_type: 'invalid_request_error', attempts: [] }],
-    ['times out and is billed', { status: 524, error_type: 'timeout_error' }],
-    ['loses its client', { status: 0, end_reason: 'client_gone' as const, attempts: [] }],
-  ])('counts as one request and no tokens when it %s', async (_, end) => {
-    const limited = new LimitedStage(plan);
-    limited.settle(await limited.admitted(), 0, 0, end);
-    expect(await limited.remaining()).toEqual({ requests: 9, tokens: 10_000 });
-  });
-
-  it('counts as one request when it fails after billable use', async () => {
-    const limited = new LimitedStage(plan);
-    limited.settle(await limited.admitted(), 20, 30, { status: 200, error_type: 'provider_error' });
-    expect(await limited.remaining()).toEqual({ requests: 9, tokens: 9950 });
+    limited.settle(await limited.admitted(), ...used, end);
+    expect(await limited.remaining()).toEqual({ requests: 10 - requests, tokens: 10_000 - tokens });
   });
 
   it('counts as one request and frees its concurrency when its tokens are rejected', async () => {
@@ -210,10 +210,7 @@ describe('a rate-limited exchange', () => {
       { models: { [model]: limits } },
     ]) {
       const taken: string[][] = [];
-      const limited = new LimitedStage(
-        { ...limits, ...late },
-        { state: clock => noting(new MemoryStateStore(clock), taken) },
-      );
+      const limited = new LimitedStage({ ...limits, ...late }, { state: noting(taken) });
       await limited.admitted();
       const [first, second] = taken;
       expect(taken).toHaveLength(2);
@@ -229,18 +226,14 @@ describe('a rate-limited exchange', () => {
     [{ tokens_per_minute: 5000, usd_per_month: 5 }],
   ])('asks the store once when only one group is limited: %j', async limits => {
     const taken: string[][] = [];
-    const limited = new LimitedStage(limits, {
-      state: clock => noting(new MemoryStateStore(clock), taken),
-    });
+    const limited = new LimitedStage(limits, { state: noting(taken) });
     await limited.admitted();
     expect(taken).toEqual([Object.keys(limits)]);
   });
 
   it('reserves everything with its request when its account is found only then', async () => {
-    const limited = new LimitedStage(
-      { requests_per_minute: 1 },
-      { options: { limits: { requests_per_minute: 9 } } },
-    );
+    const options = { limits: { requests_per_minute: 9 } };
+    const limited = new LimitedStage({ requests_per_minute: 1 }, { options });
     const found = async () => {
       const exchange = limited.exchange();
       const { account } = exchange;
@@ -342,17 +335,6 @@ describe('an error before the rate limit', () => {
   });
 });
 
-/** `store`, with the names of the limits of every take put into `taken`. */
-const noting = (store: MemoryStateStore, taken: string[][]): StateStore => ({
-  reserve(request) {
-    taken.push(request.limits.map(({ name }) => name));
-    return store.reserve(request);
-  },
-  statuses: (account, limits) => store.statuses(account, limits),
-  knownStatuses: (account, limits) => store.knownStatuses(account, limits),
-  close: () => store.close(),
-});
-
 /** A store that answers with promises, as one elsewhere does. */
 const asking = (clock: FakeClock): StateStore => {
   const memory = new MemoryStateStore(clock);
@@ -389,10 +371,8 @@ describe('an asynchronous state store', () => {
 
 describe('a dry run of rate limits', () => {
   it('rejects nothing, counts everything, and names the limits that would have rejected', async () => {
-    const limited = new LimitedStage(
-      { requests_per_minute: 2, tokens_per_day: 100 },
-      { options: { dry_run: true } },
-    );
+    const limits = { requests_per_minute: 2, tokens_per_day: 100 };
+    const limited = new LimitedStage(limits, { options: { dry_run: true } });
     const over = [];
     for (let at = 0; at < 4; at++) {
       const exchange = await limited.admitted();
