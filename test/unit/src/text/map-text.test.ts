@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ReplyAssembler } from '../../../../src/gateway/exchange/assemble-reply.ts';
-import type { Chunk, Completion, Delta } from '../../../../src/gateway/exchange/canonical.ts';
+import type { Chunk, Completion, Delta, ReplyMessage } from '../../../../src/gateway/exchange/canonical.ts';
 import { mapText, type Replacement } from '../../../../src/plugin.ts';
 import { chunkOf, collected, cutAt, cuts, streamOf, transformed } from '../../chunk-stream.ts';
 import { sampleRequest } from '../../sample-exchange.ts';
@@ -35,6 +35,14 @@ function replyOf(chunks: readonly Chunk[]): Completion {
   return assembler.reply();
 }
 
+/** The one choice of a whole reply of this message, mapped. */
+const mapped = (message: Partial<ReplyMessage>, logprobs?: unknown) => {
+  const said = { role: 'assistant' as const, content: null, ...message };
+  return all.reply({ choices: [{ index: 0, message: said, finish_reason: 'stop', logprobs }] }).choices[0]!;
+};
+const called = (name: string, json: string, id = 'c') => ({
+  tool_calls: [{ id, type: 'function' as const, function: { name, arguments: json } }],
+});
 const messageOf = (chunks: readonly Chunk[]) => replyOf(chunks).choices[0]!.message;
 const argumentsOf = (text: string, index = 0): Delta => ({
   tool_calls: [{ index, function: { arguments: text } }],
@@ -122,27 +130,15 @@ describe('mapText of a stream', () => {
           const [call] = messageOf(await streamed(cutAt(json, at).map(piece => argumentsOf(piece))))
             .tool_calls!;
           const read = JSON.parse(call!.function.arguments);
-          const mapped = all.text(value);
+          const text = all.text(value);
           const isReplaced = all.text(String(count)) !== String(count);
           expect(read).toEqual({
-            [all.text(`k${key}`)]: [mapped, { value: mapped }],
+            [all.text(`k${key}`)]: [text, { value: text }],
             count: isReplaced ? all.text(String(count)) : count,
             yes: true,
           });
-          const whole = all.reply({
-            choices: [
-              {
-                index: 0,
-                message: {
-                  role: 'assistant',
-                  content: null,
-                  tool_calls: [{ id: '', type: 'function', function: { name: '', arguments: json } }],
-                },
-                finish_reason: 'stop',
-              },
-            ],
-          });
-          expect(whole.choices[0]!.message.tool_calls![0]!.function.arguments).toBe(call!.function.arguments);
+          const { message } = mapped(called('', json));
+          expect(message.tool_calls![0]!.function.arguments).toBe(call!.function.arguments);
         },
       ),
     );
@@ -198,9 +194,7 @@ describe('mapText of a stream', () => {
 
   it('keeps the order of reasoning, content and tool calls, and maps choices and calls by themselves', async () => {
     const call = (index: number, text: string): Delta => ({
-      tool_calls: [
-        { index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: text } },
-      ],
+      tool_calls: called('f', text, `call_${index}`).tool_calls.map(call => ({ index, ...call })),
     });
     const chunks = [
       chunkOf({ reasoning: 'to a@' }),
@@ -261,17 +255,8 @@ describe('mapText of log probabilities', () => {
     const [choice] = replyOf(got).choices;
     expect(choice!.message.content).toBe('Mail [email] or <3>.');
     expect(spelled(choice!.logprobs)).toEqual(['Mail', ' or', '.']);
-    const whole = all.reply({
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: tokens.join('') },
-          finish_reason: 'stop',
-          logprobs: said(tokens.map(token => tokenOf(token))),
-        },
-      ],
-    });
-    expect(spelled(whole.choices[0]!.logprobs)).toEqual(['Mail', ' or', '.']);
+    const whole = mapped({ content: tokens.join('') }, said(tokens.map(token => tokenOf(token))));
+    expect(spelled(whole.logprobs)).toEqual(['Mail', ' or', '.']);
   });
 
   it('spells no match in any cut of the tokens', async () => {
@@ -298,63 +283,31 @@ describe('mapText of log probabilities', () => {
   });
 
   it('drops alternatives that contain a match, and forms of log probabilities that it cannot read', () => {
-    const reply = (logprobs: unknown) =>
-      all.reply({
-        choices: [
-          { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop', logprobs },
-        ],
-      }).choices[0]!.logprobs;
+    const reply = (logprobs: unknown) => mapped({ content: 'Hi' }, logprobs).logprobs;
     expect(reply(said([tokenOf('Hi', ['a@b.co', 'Ho'])]))).toMatchObject({
       content: [{ token: 'Hi', top_logprobs: [{ token: 'Hi' }, { token: 'Ho' }] }],
     });
-    expect(reply({ tokens: ['a@b.co'], token_logprobs: [-1] })).toEqual({ content: [], refusal: null });
-    expect(reply(said([{ token: 'a@b.co', bytes: [] }, 'a@b.co' as never]))).toEqual({
-      content: [],
-      refusal: null,
-    });
+    for (const unread of [
+      { tokens: ['a@b.co'], token_logprobs: [-1] },
+      said([{ token: 'a@b.co', bytes: [] }, 'a@b.co' as never]),
+    ])
+      expect(reply(unread)).toEqual(said([]));
   });
 });
 
 describe('mapText of a request', () => {
   it('maps strings, parts, across parts, and arguments, of every role', () => {
-    const request = sampleRequest({
-      messages: [
-        { role: 'system', content: 'I am a@b.co' },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'to a@' },
-            { type: 'text', text: 'b.co' },
-          ],
-        },
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            { id: 'c', type: 'function', function: { name: 'a@b.co', arguments: '{"to":"a@b.co"}' } },
-          ],
-        },
-        { role: 'tool', tool_call_id: 'c', content: '123' },
-      ],
-    });
+    const conversation = (system: string, [one, two]: [string, string], json: string, result: string) => [
+      { role: 'system' as const, content: system },
+      { role: 'user' as const, content: [one, two].map(text => ({ type: 'text' as const, text })) },
+      { role: 'assistant' as const, content: null, ...called('a@b.co', json) },
+      { role: 'tool' as const, tool_call_id: 'c', content: result },
+    ];
+    const messages = conversation('I am a@b.co', ['to a@', 'b.co'], '{"to":"a@b.co"}', '123');
+    const request = sampleRequest({ messages });
     all.request(request);
-    expect(request.messages).toEqual([
-      { role: 'system', content: 'I am [email]' },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'to ' },
-          { type: 'text', text: '[email]' },
-        ],
-      },
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [
-          { id: 'c', type: 'function', function: { name: 'a@b.co', arguments: '{"to":"[email]"}' } },
-        ],
-      },
-      { role: 'tool', tool_call_id: 'c', content: '<3>' },
-    ]);
+    expect(request.messages).toEqual(
+      conversation('I am [email]', ['to ', '[email]'], '{"to":"[email]"}', '<3>'),
+    );
   });
 });

@@ -87,6 +87,8 @@ describe('the ledger row of an exchange', () => {
     });
     const { cost_usd } = settled();
     const untimed = { offset_ms: 1001, wait_ms: 0, first_token_ms: null, duration_ms: 0 };
+    const timeout = { kind: 'timeout', error_message: 'the limit: first token' };
+    const nothing = { kind: null, error_message: null };
     expect(rows).toEqual([
       {
         id: expect.stringMatching(/^[0-9a-f]{8}-/),
@@ -118,25 +120,8 @@ describe('the ledger row of an exchange', () => {
         estimated: false,
         cost_usd,
         attempts_made: [
-          {
-            ...untimed,
-            provider: 'b',
-            model: 'x',
-            wait_ms: 2,
-            status: null,
-            outcome: 'failed',
-            kind: 'timeout',
-            error_message: 'the limit: first token',
-          },
-          {
-            ...untimed,
-            provider: 'a',
-            model: 'y',
-            status: 200,
-            outcome: 'completed',
-            kind: null,
-            error_message: null,
-          },
+          { ...untimed, provider: 'b', model: 'x', wait_ms: 2, status: null, outcome: 'failed', ...timeout },
+          { ...untimed, provider: 'a', model: 'y', status: 200, outcome: 'completed', ...nothing },
         ],
         stages: [],
       },
@@ -159,14 +144,12 @@ describe('the ledger row of an exchange', () => {
     [0, 1, true],
   ])(
     'counts as estimated where %i prompt and %i completion tokens are: %s',
-    (prompt, completion, expected) => {
-      Object.assign(exchange.usage, {
-        prompt_tokens: prompt,
-        completion_tokens: completion,
-        estimated: true,
-      });
+    (prompt, completion, estimated) => {
+      const usage = { prompt_tokens: prompt, completion_tokens: completion, estimated: true };
+      Object.assign(exchange.usage, usage);
       settled();
-      expect(rows).toMatchObject([{ estimated: expected }]);
+      expect(rows).toMatchObject([{ estimated }]);
+      expect(captured.lines).toMatchObject([{ estimated }]);
     },
   );
 
@@ -216,22 +199,16 @@ describe('the own time of the gateway', () => {
       await registry.getSingleMetricAsString('sluice_overhead_seconds'),
     )?.[1];
 
-  it('lasts from the body to the first byte of the reply, without the wait for the upstream', async () => {
-    Object.assign(exchange, { received_ms: 1000, replied_ms: 1600, upstream_wait_ms: 500 });
-    settled();
-    expect(await observed_s()).toBe('0.1');
-  });
-
-  it('is never negative', async () => {
-    Object.assign(exchange, { received_ms: 1000, replied_ms: 1600, upstream_wait_ms: 700 });
-    settled();
-    expect(await observed_s()).toBe('0');
-  });
-
-  it.each([{ received_ms: 1000 }, { replied_ms: 1000 }])('is not measured with %j alone', async known => {
+  const [received_ms, replied_ms] = [1000, 1600];
+  it.each([
+    ['without the wait for the upstream', { received_ms, replied_ms, upstream_wait_ms: 500 }, '0.1'],
+    ['and is never negative', { received_ms, replied_ms, upstream_wait_ms: 700 }, '0'],
+    ['and is not measured without a reply', { received_ms }, undefined],
+    ['and is not measured without a body', { replied_ms }, undefined],
+  ])('lasts from the body to the first byte of the reply, %s', async (_, known, expected) => {
     Object.assign(exchange, known);
     settled();
-    expect(await observed_s()).toBeUndefined();
+    expect(await observed_s()).toBe(expected);
   });
 });
 
@@ -247,6 +224,7 @@ describe('the log line of an exchange', () => {
     clock.advance(50.2);
     exchange.usage.completion_details = { reasoning_tokens: 2 };
     settled();
+    const attempt = { provider: 'a', model: 'x', status: 500 };
     expect(captured.lines).toMatchObject([
       {
         request_id: 'req_1',
@@ -255,17 +233,7 @@ describe('the log line of an exchange', () => {
         code: 'rate_limited',
         limit: 'requests_per_minute',
         upstream_status: 500,
-        attempts: [
-          {
-            provider: 'a',
-            model: 'x',
-            status: 500,
-            outcome: 'failed',
-            kind: 'status',
-            wait_ms: 7,
-            duration_ms: 5,
-          },
-        ],
+        attempts: [{ ...attempt, outcome: 'failed', kind: 'status', wait_ms: 7, duration_ms: 5 }],
         duration_ms: 55,
         ttft_ms: 16,
         upstream_wait_ms: 4,
@@ -273,12 +241,6 @@ describe('the log line of an exchange', () => {
         msg: 'POST /v1/chat/completions 200',
       },
     ]);
-  });
-
-  it('does not call usage of zero estimated', () => {
-    Object.assign(exchange.usage, { prompt_tokens: 0, completion_tokens: 0, estimated: true });
-    settled();
-    expect(captured.lines).toMatchObject([{ prompt_tokens: 0, estimated: false }]);
   });
 
   it('omits what did not happen', () => {
