@@ -24,6 +24,17 @@ const tells = (prompt: number, completion: number, cached = 0): Chunk => ({
 /** One message of ten words: 10 tokens and four for its frame. */
 const prompt: Partial<ChatRequest> = { stream: true, messages: [{ role: 'user', content: tokens(10) }] };
 const prompt_tokens = 14;
+/** Usage as it is billed: estimated here, or told by the upstream. */
+const estimated = (prompt_tokens: number, completion_tokens: number) => ({
+  ...{ prompt_tokens, completion_tokens, estimated: true },
+});
+const told = (prompt_tokens: number, completion_tokens: number, cached_tokens = 0) => ({
+  ...{ prompt_tokens, completion_tokens, cached_tokens, estimated: false },
+});
+const reply = (content: string, usage?: Completion['usage']): Completion => ({
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  ...(usage && { usage }),
+});
 const continuous: Partial<ChatRequest> = { ...prompt, stream_options: { continuous_usage_stats: true } };
 
 /** The running completion tokens after each chunk, and the exchange at the end. */
@@ -39,7 +50,7 @@ describe('the usage of a stream', () => {
   it('is estimated while the upstream reports none', async () => {
     const { completions, usage } = await running([says(3), says(2)]);
     expect(completions).toEqual([3, 5]);
-    expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 5, cached_tokens: 0, estimated: true });
+    expect(usage).toMatchObject({ ...estimated(prompt_tokens, 5), cached_tokens: 0 });
   });
 
   it('counts reasoning, text and tool calls alike', async () => {
@@ -56,12 +67,7 @@ describe('the usage of a stream', () => {
   it('prefers the running usage of the upstream to estimates', async () => {
     const { completions, usage } = await running([says(3, usageOf(9, 1)), says(3, usageOf(9, 2, 4))]);
     expect(completions).toEqual([1, 2]);
-    expect(usage).toMatchObject({
-      prompt_tokens: 9,
-      completion_tokens: 2,
-      cached_tokens: 4,
-      estimated: false,
-    });
+    expect(usage).toMatchObject(told(9, 2, 4));
   });
 
   it('adds estimates to the last usage of the upstream', async () => {
@@ -73,21 +79,17 @@ describe('the usage of a stream', () => {
   it('is replaced by the final usage, higher or lower', async () => {
     for (const final of [2, 50]) {
       const { usage } = await running([says(10), tells(9, final, 4)]);
-      expect(usage).toMatchObject({
-        prompt_tokens: 9,
-        completion_tokens: final,
-        cached_tokens: 4,
-        estimated: false,
-      });
+      expect(usage).toMatchObject(told(9, final, 4));
     }
   });
 
   it('is never estimated above max_tokens per choice', async () => {
-    expect((await running([says(3), says(30)], { ...prompt, max_tokens: 8 })).completions).toEqual([3, 8]);
-    expect((await running([says(30)], { ...prompt, max_tokens: 8, n: 2 })).completions).toEqual([16]);
-    expect((await running([says(30), tells(9, 12)], { ...prompt, max_tokens: 8 })).completions).toEqual([
-      8, 12,
-    ]);
+    for (const [chunks, n, expected] of [
+      [[says(3), says(30)], 1, [3, 8]],
+      [[says(30)], 2, [16]],
+      [[says(30), tells(9, 12)], 1, [8, 12]],
+    ] as const)
+      expect((await running(chunks, { ...prompt, max_tokens: 8, n })).completions).toEqual(expected);
   });
 
   it('includes the prompt from the start where running usage was requested', async () => {
@@ -140,22 +142,13 @@ describe('usage of an upstream that cannot be', () => {
     expect(exchange.usage).toMatchObject({ ...bounded, completion_details: { reasoning_tokens: 2000 } });
     expect(exchange.usage.cache_creation_tokens).toBe(0);
     expect(await counted()).toEqual([1]);
-    expect(lines).toMatchObject([
-      {
-        msg: expect.stringMatching(/^usage_bounded/),
-        provider: 'gpu',
-        context_length: 1000,
-        prompt_tokens: 1e12,
-      },
-    ]);
+    const msg = expect.stringMatching(/^usage_bounded/);
+    expect(lines).toMatchObject([{ msg, provider: 'gpu', context_length: 1000, prompt_tokens: 1e12 }]);
   });
 
   it('is bounded in a whole reply as its client is shown it', async () => {
     const exchange = asked({ stream: false });
-    const choices: Completion['choices'] = [
-      { index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' },
-    ];
-    const shown = await meteredReply(exchange, Promise.resolve({ choices, usage: huge }), counting);
+    const shown = await meteredReply(exchange, Promise.resolve(reply('Yes.', huge)), counting);
     expect(shown.usage).toMatchObject({ prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 });
     expect(await counted()).toEqual([2]);
   });
@@ -169,33 +162,22 @@ describe('usage of an upstream that cannot be', () => {
   it.each([
     ['nothing at all', tells(0, 0), prompt_tokens],
     ['a prompt alone', tells(9, 0, 4), 9],
-  ])('is estimated where text came with a usage of %s', async (_, told, expected) => {
-    for (const chunks of [[says(5), told], [{ ...says(5), usage: told.usage! }]]) {
+  ])('is estimated where text came with a usage of %s', async (_, usage_told, expected) => {
+    const usage = usage_told.usage!;
+    for (const chunks of [[says(5), usage_told], [{ ...says(5), usage }]]) {
       const exchange = asked(prompt);
       await collected(meteredStream(exchange, streamOf(chunks), metrics()));
-      expect(exchange.usage).toMatchObject({
-        prompt_tokens: expected,
-        completion_tokens: 5,
-        estimated: true,
-      });
+      expect(exchange.usage).toMatchObject(estimated(expected, 5));
     }
-    const message = { role: 'assistant' as const, content: tokens(5) };
-    const reply: Completion = {
-      choices: [{ index: 0, message, finish_reason: 'stop' }],
-      usage: told.usage!,
-    };
-    const { usage } = await meteredReply(
-      asked({ ...prompt, stream: false }),
-      Promise.resolve(reply),
-      metrics(),
-    );
-    expect(usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 5 });
+    const whole = Promise.resolve(reply(tokens(5), usage));
+    const shown = await meteredReply(asked({ ...prompt, stream: false }), whole, metrics());
+    expect(shown.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 5 });
   });
 
   it('is believed where it counts a prompt and no text came', async () => {
     const exchange = asked(prompt);
     await collected(meteredStream(exchange, streamOf([chunkOf({}), tells(9, 0)]), metrics()));
-    expect(exchange.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 0, estimated: false });
+    expect(exchange.usage).toMatchObject(told(9, 0));
   });
 });
 
@@ -206,7 +188,7 @@ describe('an exchange that ends early', () => {
     const exchange = sampleExchange({ request: prompt });
     const { fault } = await collected(meteredStream(exchange, streamOf([says(3)], broken), metrics()));
     expect(fault).toBe(broken);
-    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
+    expect(exchange.usage).toMatchObject(estimated(prompt_tokens, 3));
   });
 
   it('is billed for what had come when the client left, and closes the upstream', async () => {
@@ -222,7 +204,7 @@ describe('an exchange that ends early', () => {
     const exchange = sampleExchange({ request: prompt });
     for await (const _ of meteredStream(exchange, upstream(), metrics())) break;
     expect(closed).toBe(true);
-    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 3, estimated: true });
+    expect(exchange.usage).toMatchObject(estimated(prompt_tokens, 3));
   });
 
   it('costs nothing when the upstream failed before its reply', async () => {
@@ -237,15 +219,11 @@ describe('an exchange that ends early', () => {
     exchange.beginAttempt();
     exchange.end.clientLeft();
     await collected(meteredStream(exchange, streamOf([], broken), metrics()));
-    expect(exchange.usage).toMatchObject({ prompt_tokens, completion_tokens: 0, estimated: true });
+    expect(exchange.usage).toMatchObject(estimated(prompt_tokens, 0));
   });
 });
 
 describe('a whole reply', () => {
-  const reply = (content: string, usage?: Completion['usage']): Completion => ({
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
-    ...(usage && { usage }),
-  });
   const settled = async (given: Promise<Completion>, request = prompt) => {
     const exchange = sampleExchange({ request });
     const shown = await meteredReply(exchange, given, metrics()).catch(() => undefined);
@@ -263,23 +241,19 @@ describe('a whole reply', () => {
   it('has estimated usage where the upstream reports none, and is billed by it', async () => {
     const { shown, usage } = await settled(Promise.resolve(reply(tokens(20))), { ...prompt, max_tokens: 8 });
     expect(shown).toEqual(usageOf(prompt_tokens, 8));
-    expect(usage).toMatchObject({ prompt_tokens, completion_tokens: 8, estimated: true });
+    expect(usage).toMatchObject(estimated(prompt_tokens, 8));
   });
 
   it.each([
-    [
-      'costs its prompt where the gateway gave it up after its client had left',
-      'server_error',
-      prompt_tokens,
-    ],
-    ['costs nothing where the upstream failed, after its client had left', 'provider_unreachable', 0],
-  ] as const)('%s', async (_, code, expected) => {
+    ['its prompt where the gateway gave it up', 'server_error', prompt_tokens],
+    ['nothing where the upstream failed', 'provider_unreachable', 0],
+  ] as const)('costs %s after its client had left', async (_, code, expected) => {
     const exchange = sampleExchange({ request: prompt });
     exchange.beginAttempt();
     exchange.end.clientLeft();
     const failing = meteredReply(exchange, Promise.reject(refusal(code)), metrics());
     await expect(failing).rejects.toThrow();
-    expect(exchange.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 0, estimated: true });
+    expect(exchange.usage).toMatchObject(estimated(expected, 0));
   });
 
   it('costs nothing when it failed', async () => {

@@ -15,20 +15,16 @@ import { readStream } from '../../../../read-stream.ts';
 const format = { decodeReply: decodeOpenAiReply };
 const wide: DecodeLimits = { max_event_bytes: 10_000, max_reply_bytes: 100_000 };
 
-/** A body of these parts, then its end or `fault`. */
-function bodyOf(parts: readonly Buffer[], fault?: Error): Body & { released: number } {
+/** A body of these parts, then its end. */
+function bodyOf(parts: readonly Buffer[]): Body {
   return {
-    released: 0,
     readInto(consumer: BodyConsumer) {
       for (const part of parts) consumer.bytes(part);
-      if (fault) consumer.fail(fault);
-      else consumer.end();
+      consumer.end();
     },
     resume() {},
     cancel() {},
-    release() {
-      this.released++;
-    },
+    release() {},
   };
 }
 
@@ -45,15 +41,10 @@ const whole =
   done;
 
 async function decoded(
-  text: string | readonly Buffer[],
-  {
-    type = 'text/event-stream',
-    limits = wide,
-    fault,
-  }: { type?: string; limits?: DecodeLimits; fault?: Error } = {},
+  text: string,
+  { type = 'text/event-stream', limits = wide }: { type?: string; limits?: DecodeLimits } = {},
 ) {
-  const parts = typeof text === 'string' ? [Buffer.from(text)] : text;
-  const body = bodyOf(parts, fault);
+  const body = bodyOf([Buffer.from(text)]);
   const read = { chunks: [] as Chunk[], fault: undefined as unknown };
   try {
     if (isEventStream({ 'content-type': type }))
@@ -62,7 +53,7 @@ async function decoded(
   } catch (thrown) {
     read.fault = thrown;
   }
-  return { ...read, ended: body.released };
+  return read;
 }
 
 const providerError = expect.objectContaining({ status: 502, type: 'provider_error' });
@@ -95,6 +86,7 @@ describe('the size limit of a stream', () => {
 });
 
 describe('a streamed request with another answer', () => {
+  const role = 'assistant';
   const call = { id: 'a', type: 'function', function: { name: 'roll', arguments: '{}' } };
   const reply = {
     choices: [
@@ -110,20 +102,10 @@ describe('a streamed request with another answer', () => {
     expect(chunks).toEqual([
       {
         choices: [
-          {
-            index: 0,
-            delta: { role: 'assistant', content: 'Yes.', reasoning: 'One.' },
-            finish_reason: 'stop',
-          },
+          { index: 0, delta: { role, content: 'Yes.', reasoning: 'One.' }, finish_reason: 'stop' },
           {
             index: 1,
-            delta: {
-              role: 'assistant',
-              content: null,
-              tool_calls: [
-                { index: 0, id: 'a', type: 'function', function: { name: 'roll', arguments: '{}' } },
-              ],
-            },
+            delta: { role, content: null, tool_calls: [{ index: 0, ...call }] },
             finish_reason: 'tool_calls',
           },
         ],
@@ -153,83 +135,56 @@ describe('a whole reply', () => {
 
 const invalid = (has: string) =>
   expect.objectContaining({ code: 'provider_invalid', cause: new Error(`a reply with ${has}`) });
+const many = <T>(count: number, one: (at: number) => T) => Array.from({ length: count }, (_, at) => one(at));
 const calls = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({ id: `c${at}`, function: { name: 'f', arguments: '{}' } }));
-const listOf = (count: number) => Array.from({ length: count }, () => ({ type: 'text', text: 'a' }));
+  many(count, at => ({ id: `c${at}`, function: { name: 'f', arguments: '{}' } }));
+const listOf = (count: number) => many(count, () => ({ type: 'text', text: 'a' }));
 const said = (message: object, index = 0) => ({ index, message, finish_reason: 'stop' });
 
 describe('a reply of more than its bounds', () => {
   const wider = { ...wide, max_reply_bytes: 64_000_000, max_event_bytes: 1_048_576 };
 
+  const [choices, tools] = ['more than 128 choices', 'more than 4096 tool calls'];
+  const [parts, details] = ['more than 4096 parts', 'more than 4096 details of reasoning'];
+  const inTwo = [said({ tool_calls: calls(4000) }), said({ tool_calls: calls(97) }, 1)];
   it.each<[string, object[], string]>([
-    [
-      '129 choices',
-      Array.from({ length: 129 }, (_, at) => said({ content: 'a' }, at)),
-      'more than 128 choices',
-    ],
-    ['a choice with the index 128', [said({ content: 'a' }, 128)], 'more than 128 choices'],
-    ['4,097 tool calls', [said({ tool_calls: calls(4097) })], 'more than 4096 tool calls'],
-    [
-      '4,097 tool calls in two choices',
-      [said({ tool_calls: calls(4000) }), said({ tool_calls: calls(97) }, 1)],
-      'more than 4096 tool calls',
-    ],
-    ['4,097 parts of text', [said({ content: listOf(4097) })], 'more than 4096 parts'],
-    [
-      '4,097 details of reasoning',
-      [said({ content: 'a', reasoning_details: listOf(4097) })],
-      'more than 4096 details of reasoning',
-    ],
+    ['129 choices', many(129, at => said({ content: 'a' }, at)), choices],
+    ['a choice with the index 128', [said({ content: 'a' }, 128)], choices],
+    ['4,097 tool calls', [said({ tool_calls: calls(4097) })], tools],
+    ['4,097 tool calls in two choices', inTwo, tools],
+    ['4,097 parts of text', [said({ content: listOf(4097) })], parts],
+    ['4,097 details of reasoning', [said({ content: 'a', reasoning_details: listOf(4097) })], details],
   ])('is invalid with %s', async (_, choices, has) => {
     const body = bodyOf([Buffer.from(JSON.stringify({ choices }))]);
     await expect(decodeWhole(body, format, wider)).rejects.toEqual(invalid(has));
   });
 
   it('is read up to its bounds', async () => {
-    const choices = Array.from({ length: 128 }, (_, at) => said({ content: 'a', tool_calls: calls(32) }, at));
+    const choices = many(128, at => said({ content: 'a', tool_calls: calls(32) }, at));
     const body = bodyOf([Buffer.from(JSON.stringify({ choices }))]);
     expect((await decodeWhole(body, format, wider)).choices).toHaveLength(128);
   });
 
-  it.each<[string, string, string]>([
-    [
-      '129 choices one by one',
-      Array.from({ length: 129 }, (_, index) =>
-        event({ choices: [{ index, delta: { content: 'a' } }] }),
-      ).join(''),
-      'more than 128 choices',
-    ],
-    [
-      '129 choices in one event',
-      event({ choices: Array(129).fill({ index: 0, delta: {} }) }),
-      'more than 128 choices',
-    ],
+  const chunk = (index: number, delta: object) => event({ choices: [{ index, delta }] });
+  it.each<[string, string[], string]>([
+    ['129 choices one by one', many(129, at => chunk(at, { content: 'a' })), choices],
+    ['129 choices in one event', [event({ choices: Array(129).fill({ index: 0, delta: {} }) })], choices],
     [
       '4,097 tool calls one by one',
-      calls(4097)
-        .map((call, index) => step({ tool_calls: [{ index, ...call }] }))
-        .join(''),
-      'more than 4096 tool calls',
+      calls(4097).map((call, index) => step({ tool_calls: [{ index, ...call }] })),
+      tools,
     ],
-    ['4,097 tool calls in one event', step({ tool_calls: calls(4097) }), 'more than 4096 tool calls'],
-    [
-      '4,097 tool calls in 17 choices',
-      Array.from({ length: 17 }, (_, index) =>
-        event({ choices: [{ index, delta: { tool_calls: calls(241) } }] }),
-      ).join(''),
-      'more than 4096 tool calls',
-    ],
-    ['4,097 parts of text', step({ content: listOf(4097) }), 'more than 4096 parts'],
-  ])('is invalid as a stream with %s', async (_, text, has) => {
-    expect((await decoded(text, { limits: wider })).fault).toEqual(invalid(has));
+    ['4,097 tool calls in one event', [step({ tool_calls: calls(4097) })], tools],
+    ['4,097 tool calls in 17 choices', many(17, at => chunk(at, { tool_calls: calls(241) })), tools],
+    ['4,097 parts of text', [step({ content: listOf(4097) })], parts],
+  ])('is invalid as a stream with %s', async (_, events, has) => {
+    expect((await decoded(events.join(''), { limits: wider })).fault).toEqual(invalid(has));
   });
 
+  const empty = `"choices":[${'{},'.repeat(5_000_000)}{}]`;
   it.each([
-    ['5 million empty choices', `{"choices":[${'{},'.repeat(5_000_000)}{}]}`],
-    [
-      '5 million empty choices beside a long text',
-      `{"a":"${'x'.repeat(40_000_000)}","choices":[${'{},'.repeat(5_000_000)}{}]}`,
-    ],
+    ['5 million empty choices', `{${empty}}`],
+    ['5 million empty choices beside a long text', `{"a":"${'x'.repeat(40_000_000)}",${empty}}`],
   ])('is rejected before it is parsed with %s', async (_, text) => {
     const reading = decodeWhole(bodyOf([Buffer.from(text)]), format, wider);
     await expect(reading).rejects.toMatchObject({ cause: new Error('a reply of too many values') });
@@ -267,10 +222,8 @@ describe('a value that is nested too deeply to be written again', () => {
     ['parts of thinking', said({ content: [{ type: 'thinking', thinking: 'deep' }] }), { content: '' }],
     ['the name of a tool', said({ tool_calls: [{ ...call, function: { name: 'deep' } }] }), {}],
   ])('is left out in %s', async (_, choice, expected) => {
-    const whole = withDeep({
-      choices: [choice],
-      usage: { prompt_tokens: 1, completion_tokens: 1, more: 'deep' },
-    });
+    const usage = { prompt_tokens: 1, completion_tokens: 1, more: 'deep' };
+    const whole = withDeep({ choices: [choice], usage });
     const { choices } = await decodeWhole(bodyOf([Buffer.from(whole)]), format, wider);
     expect(choices[0]?.message).toMatchObject(expected);
     expect(JSON.stringify(choices).length).toBeLessThan(500);
