@@ -66,39 +66,28 @@ function replies(request: ChatRequest, calls: readonly [name: string, text: stri
   return { whole: JSON.parse(whole) as Output, text };
 }
 
+/** Expects of a stream the items and the response of the whole reply. */
+function expectSame(stream: string, whole: Output): void {
+  const { items, last } = readResponse(stream);
+  expect(items).toEqual(whole.output);
+  expect(last.response).toEqual(whole);
+}
+
 describe('the tools of a coding agent', () => {
   it('are functions upstream, with grammars and namespaces in their descriptions', () => {
     const request = parse({ tools });
     const input = { type: 'string', description: 'The whole input of the tool, as it is.' };
-    const custom = {
-      type: 'object',
-      properties: { input },
-      required: ['input'],
-      additionalProperties: false,
-    };
-    expect(request.tools).toEqual([
-      {
-        type: 'function',
-        function: { name: 'shell', description: 'Runs.', strict: false, parameters },
-      },
-      {
-        type: 'function',
-        function: {
-          name: 'apply_patch',
-          description: 'Edits files.\n\nThe input must match this lark grammar:\nstart: "a"',
-          parameters: custom,
-        },
-      },
-      {
-        type: 'function',
-        function: {
-          name: 'crm__lookup',
-          description: 'Tools of crm: Customers.\n\nFinds one.',
-          parameters,
-        },
-      },
-      { type: 'function', function: { name: 'crm__note', parameters: custom } },
-    ]);
+    const closed = { required: ['input'], additionalProperties: false };
+    const custom = { type: 'object', properties: { input }, ...closed };
+    const grammar = 'Edits files.\n\nThe input must match this lark grammar:\nstart: "a"';
+    const ofCrm = 'Tools of crm: Customers.\n\nFinds one.';
+    const functions = [
+      { name: 'shell', description: 'Runs.', strict: false, parameters },
+      { name: 'apply_patch', description: grammar, parameters: custom },
+      { name: 'crm__lookup', description: ofCrm, parameters },
+      { name: 'crm__note', parameters: custom },
+    ];
+    expect(request.tools).toEqual(functions.map(each => ({ type: 'function', function: each })));
     expect(Object.keys(request.unknown)).toEqual(['tools.web_search', 'tools.tool_search']);
   });
 
@@ -111,22 +100,14 @@ describe('the tools of a coding agent', () => {
     ]);
     const called = { type: 'function_call', status: 'completed' };
     const custom = { type: 'custom_tool_call', status: 'completed' };
+    const lookup = { name: 'lookup', namespace: 'crm', arguments: '{"id":1}' };
     expect(whole.output).toEqual([
       { id: 'fc_5f2', ...called, call_id: 'call_0', name: 'shell', arguments: '{"command":"ls"}' },
       { id: 'ctc_5f2', ...custom, call_id: 'call_1', name: 'apply_patch', input: '*** Begin\nEnd' },
-      {
-        id: 'fc_5f2_2',
-        ...called,
-        call_id: 'call_2',
-        name: 'lookup',
-        namespace: 'crm',
-        arguments: '{"id":1}',
-      },
+      { id: 'fc_5f2_2', ...called, call_id: 'call_2', ...lookup },
       { id: 'ctc_5f2_2', ...custom, call_id: 'call_3', name: 'note', namespace: 'crm', input: '' },
     ]);
-    const { items, last } = readResponse(text);
-    expect(items).toEqual(whole.output);
-    expect(last.response).toEqual(whole);
+    expectSame(text, whole);
     expect(whole.tools).toEqual([shell, patch, crm]);
   });
 
@@ -204,36 +185,18 @@ describe('the tools that OpenAI defines and the client runs', () => {
       ['shell', 'no JSON'],
     ]);
     const status = 'completed';
-    const environment = { type: 'local' };
+    const inShell = (commands: string[], timeout_ms: number | null) => ({
+      ...{ type: 'shell_call', status, environment: { type: 'local' } },
+      action: { commands, timeout_ms, max_output_length: null },
+    });
+    const inLocal = { type: 'exec', command: ['ls', '-l'], env: {} };
     expect(whole.output).toEqual([
-      {
-        id: 'dtc_5f2',
-        type: 'shell_call',
-        status,
-        call_id: 'call_0',
-        action: { commands: ['ls'], timeout_ms: 5, max_output_length: null },
-        environment,
-      },
-      {
-        id: 'dtc_5f2_2',
-        type: 'local_shell_call',
-        status,
-        call_id: 'call_1',
-        action: { type: 'exec', command: ['ls', '-l'], env: {} },
-      },
+      { id: 'dtc_5f2', call_id: 'call_0', ...inShell(['ls'], 5) },
+      { id: 'dtc_5f2_2', type: 'local_shell_call', status, call_id: 'call_1', action: inLocal },
       { id: 'dtc_5f2_3', type: 'apply_patch_call', status, call_id: 'call_2', operation },
-      {
-        id: 'dtc_5f2_4',
-        type: 'shell_call',
-        status,
-        call_id: 'call_3',
-        action: { commands: [], timeout_ms: null, max_output_length: null },
-        environment,
-      },
+      { id: 'dtc_5f2_4', call_id: 'call_3', ...inShell([], null) },
     ]);
-    const { items, last } = readResponse(text);
-    expect(items).toEqual(whole.output);
-    expect(last.response).toEqual(whole);
+    expectSame(text, whole);
   });
 
   it('are the same calls, with their results, when the client sends them back', () => {
@@ -250,12 +213,8 @@ describe('the tools that OpenAI defines and the client runs', () => {
         { type: 'apply_patch_call_output', call_id: 'c3', status: 'failed', output: 'No.' },
       ],
     });
-    expect(
-      request.messages[1]?.tool_calls?.map(({ function: { name, arguments: text } }) => [
-        name,
-        JSON.parse(text),
-      ]),
-    ).toEqual([
+    const calls = request.messages[1]?.tool_calls?.map(call => call.function);
+    expect(calls?.map(({ name, arguments: text }) => [name, JSON.parse(text)])).toEqual([
       ['shell', { commands: ['ls'] }],
       ['local_shell', { type: 'exec', command: ['ls'], env: {} }],
       ['apply_patch', operation],
@@ -269,10 +228,8 @@ describe('the tools that OpenAI defines and the client runs', () => {
   });
 
   it('can be chosen, alone or among others', () => {
-    const chosen = { type: 'function', function: { name: 'apply_patch' } };
-    expect(parse({ tools: defined, tool_choice: { type: 'apply_patch' } }).parameters.tool_choice).toEqual(
-      chosen,
-    );
+    const { parameters: chosen } = parse({ tools: defined, tool_choice: { type: 'apply_patch' } });
+    expect(chosen.tool_choice).toEqual({ type: 'function', function: { name: 'apply_patch' } });
     const some = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'shell' }] };
     expect(namesIn(parse({ tools: defined, tool_choice: some }))).toEqual(['shell']);
     expect(() => parse({ tools: [shell], tool_choice: { type: 'local_shell' } })).toThrow(
@@ -283,15 +240,12 @@ describe('the tools that OpenAI defines and the client runs', () => {
 
 describe('the choice of tools', () => {
   const chosen = (name: string) => ({ type: 'function', function: { name } });
+  const lookup = { type: 'function', name: 'lookup', namespace: 'crm' };
 
   it.each<[string, object | string, unknown]>([
     ['a function', { type: 'function', name: 'shell' }, chosen('shell')],
     ['a custom tool', { type: 'custom', name: 'apply_patch' }, chosen('apply_patch')],
-    [
-      'a function in a namespace',
-      { type: 'function', name: 'lookup', namespace: 'crm' },
-      chosen('crm__lookup'),
-    ],
+    ['a function in a namespace', lookup, chosen('crm__lookup')],
   ])('is %s', (_, tool_choice, expected) => {
     const request = parse({ tools, tool_choice });
     expect(request.parameters.tool_choice).toEqual(expected);

@@ -54,20 +54,14 @@ describe('the usage of a reply', () => {
     [{ total_tokens: 5 }, undefined],
     [{ prompt_tokens: -7, completion_tokens: -3 }, undefined],
     [JSON.parse('{"prompt_tokens":1e999,"completion_tokens":1e999}'), undefined],
-    ...[{ cached_tokens: -1 }, { cached_tokens: 'x' }, 'x'].map((prompt_tokens_details): [unknown, Usage] => [
-      { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details },
-      usageOf(7, 3),
-    ]),
-    ...[
-      { reasoning_tokens: '2' },
-      { reasoning_tokens: {} },
-      { reasoning_tokens: -2 },
-      { worker: 'x' },
-      [],
-    ].map((completion_tokens_details): [unknown, Usage] => [
-      { prompt_tokens: 7, completion_tokens: 3, completion_tokens_details },
-      usageOf(7, 3, 0, Array.isArray(completion_tokens_details) ? undefined : {}),
-    ]),
+    [{ ...both, prompt_tokens_details: { cached_tokens: -1 } }, usageOf(12, 9)],
+    [{ ...both, prompt_tokens_details: { cached_tokens: 'x' } }, usageOf(12, 9)],
+    [{ ...both, prompt_tokens_details: 'x' }, usageOf(12, 9)],
+    [{ ...both, completion_tokens_details: { reasoning_tokens: '2' } }, usageOf(12, 9, 0, {})],
+    [{ ...both, completion_tokens_details: { reasoning_tokens: {} } }, usageOf(12, 9, 0, {})],
+    [{ ...both, completion_tokens_details: { reasoning_tokens: -2 } }, usageOf(12, 9, 0, {})],
+    [{ ...both, completion_tokens_details: { worker: 'x' } }, usageOf(12, 9, 0, {})],
+    [{ ...both, completion_tokens_details: [] }, usageOf(12, 9)],
     [{ prompt_tokens: '12' }, undefined],
     [null, undefined],
     [[], undefined],
@@ -136,51 +130,34 @@ describe('the finish reason of a reply', () => {
 });
 
 describe('the message of a reply', () => {
+  const content = 'Yes.';
+  const said = { content, reasoning: 'One.' };
+  const details = [
+    { type: 'reasoning.text', text: 'One.' },
+    { type: 'reasoning.summary', summary: ' Two.' },
+    { type: 'reasoning.encrypted', data: 'xyz' },
+  ];
+  const parts = [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
+    { type: 'thinking', thinking: ' Two.' },
+    { type: 'text', text: 'Yes' },
+    { type: 'text', text: '.' },
+    null,
+  ];
+  const both = { content, reasoning: 'One. Two.' };
   it.each<[string, object, object]>([
     ['has only known fields', { content: 'Yes.', audio: {}, annotations: [] }, { content: 'Yes.' }],
     ['has a refusal', { content: null, refusal: 'No.' }, { content: '', refusal: 'No.' }],
     ['has empty content where none is sent', { content: null }, { content: '' }],
-    [
-      'has reasoning from `reasoning`',
-      { content: 'Yes.', reasoning: 'One.' },
-      { content: 'Yes.', reasoning: 'One.' },
-    ],
-    [
-      'has reasoning from `reasoning_content`',
-      { content: 'Yes.', reasoning_content: 'One.' },
-      { content: 'Yes.', reasoning: 'One.' },
-    ],
-    [
-      'has reasoning once from both fields',
-      { content: 'Yes.', reasoning: 'One.', reasoning_content: 'One.' },
-      { content: 'Yes.', reasoning: 'One.' },
-    ],
+    ['has reasoning from `reasoning`', said, said],
+    ['has reasoning from `reasoning_content`', { content, reasoning_content: 'One.' }, said],
+    ['has reasoning once from both fields', { ...said, reasoning_content: 'One.' }, said],
     [
       'has reasoning from `reasoning_details`',
-      {
-        content: 'Yes.',
-        reasoning: null,
-        reasoning_details: [
-          { type: 'reasoning.text', text: 'One.' },
-          { type: 'reasoning.summary', summary: ' Two.' },
-          { type: 'reasoning.encrypted', data: 'xyz' },
-        ],
-      },
-      { content: 'Yes.', reasoning: 'One. Two.' },
+      { content, reasoning: null, reasoning_details: details },
+      both,
     ],
-    [
-      'is flattened from parts',
-      {
-        content: [
-          { type: 'thinking', thinking: [{ type: 'text', text: 'One.' }] },
-          { type: 'thinking', thinking: ' Two.' },
-          { type: 'text', text: 'Yes' },
-          { type: 'text', text: '.' },
-          null,
-        ],
-      },
-      { content: 'Yes.', reasoning: 'One. Two.' },
-    ],
+    ['is flattened from parts', { content: parts }, both],
   ])('%s', (_, given, expected) => {
     expect(messageOf({ role: 'assistant', ...given })).toEqual({ role: 'assistant', ...expected });
   });
