@@ -29,16 +29,23 @@ const mistakesIn = async (act: () => Promise<unknown>): Promise<string[]> => {
   return thrown.issues.map(shownIssue);
 };
 
+/** A dialect with these facts. */
+const mine = (facts: object) => {
+  const base = { name: 'mine', paths: { '/mine': ['POST'] }, errorBody: () => '', create: () => ({}) };
+  return defineDialect({ ...base, ...facts } as never);
+};
+
+/** The configuration of a provider with this adapter. */
+const adaptedBy = (adapter: string) => {
+  const providers = { local: { adapter, base_url: 'http://127.0.0.1:1' } };
+  return sampleConfig({ ...open, stages: [], providers });
+};
+
 describe('a module that', () => {
   const places = {
     stages: (path: string) => sampleConfig({ ...open, stages: [path] }),
     dialects: (path: string) => sampleConfig({ ...open, stages: [], dialects: [path] }),
-    providers: (path: string) =>
-      sampleConfig({
-        ...open,
-        stages: [],
-        providers: { local: { adapter: path, base_url: 'http://127.0.0.1:1' } },
-      }),
+    providers: adaptedBy,
   };
   const cases = Object.keys(modules).flatMap(what =>
     Object.keys(places).map(where => [what, where] as const),
@@ -77,10 +84,8 @@ describe('a module that', () => {
 });
 
 describe('an adapter', () => {
-  const named = (adapter: string) =>
-    sampleConfig({ ...open, stages: [], providers: { local: { adapter, base_url: 'http://127.0.0.1:1' } } });
   const mistakes = (adapter: string, given: object = {}) =>
-    mistakesIn(() => loadConfig(named(adapter), {}, given));
+    mistakesIn(() => loadConfig(adaptedBy(adapter), {}, given));
 
   it.each(['sluice-nope', '@scope/nope', 'gemini'])(
     '%s that is not installed is one sentence',
@@ -105,14 +110,14 @@ describe('an adapter', () => {
   });
 
   it('whose options are of the wrong type is told in plain words', async () => {
-    const mine = defineProvider({
+    const own = defineProvider({
       name: 'mine',
       schema: z.strictObject({ region: z.string(), limit: z.number() }),
       create: () => ({}) as never,
     });
-    const config = named('mine');
+    const config = adaptedBy('mine');
     Object.assign(config.providers.local!, { region: 3, limit: 'many', headers: 'x-api-key: secret' });
-    expect(await mistakesIn(() => loadConfig(config, {}, { adapters: [mine] }))).toEqual([
+    expect(await mistakesIn(() => loadConfig(config, {}, { adapters: [own] }))).toEqual([
       'providers.local.headers: must be an object, not a string',
       'providers.local.region: must be a string, not 3',
       "providers.local.limit: must be a number, not 'many'",
@@ -139,14 +144,7 @@ describe('create of a plugin', () => {
     stages: [defineStage({ name: 'mine', schema, create: create as never })()],
   });
   const dialect = (create: () => unknown) => ({
-    dialects: [
-      defineDialect({
-        name: 'mine',
-        paths: { '/mine': ['POST'] },
-        errorBody: () => '',
-        create: create as never,
-      }),
-    ],
+    dialects: [mine({ create })],
   });
   const adapter = (create: () => unknown) => ({
     adapters: [defineProvider({ name: 'mine', schema, create: create as never })],
@@ -156,32 +154,27 @@ describe('create of a plugin', () => {
     throw new Error('no database');
   };
 
+  const adapterPromise = 'must not be a promise; create and all';
+  const nothing = 'returned nothing; it must return the adapter';
   const parts = { providerName: 'mine', encode() {}, openStream() {} };
+  const misspelt = { ...parts, decodeReply() {}, credentials() {} };
   it.each<[string, object, string]>([
     ['of a stage throws', stage(broken), 'options.stages[0]: create of the stage mine threw: no database'],
     ['of a dialect throws', dialect(broken), 'options.dialects[0]: cannot be created: no database'],
     ['of an adapter throws', adapter(broken), 'providers.local.adapter: cannot be created: no database'],
     ['of a stage waits', stage(async () => ({})), `options.stages[0]: hooks of the stage mine: ${promise}`],
     ['of a dialect waits', dialect(async () => ({})), `create of the dialect mine returns: ${promise}`],
-    [
-      'of an adapter waits',
-      adapter(async () => ({})),
-      'adapter mine returns: must not be a promise; create and all',
-    ],
+    ['of an adapter waits', adapter(async () => ({})), `adapter mine returns: ${adapterPromise}`],
     ['of a stage returns nothing', stage(() => undefined), 'options.stages[0]: hooks of the stage mine: '],
-    [
-      'of an adapter returns nothing',
-      adapter(() => undefined),
-      'returned nothing; it must return the adapter',
-    ],
+    ['of an adapter returns nothing', adapter(() => undefined), nothing],
     [
       'of an adapter lacks a method',
       adapter(() => parts),
-      'decodeReply: must be a function: it returns the canonical',
+      'decodeReply: must be a function: it returns the ',
     ],
     [
       'of an adapter misspells a method',
-      adapter(() => ({ ...parts, decodeReply() {}, credentials() {} })),
+      adapter(() => misspelt),
       "credentials: is no method of an adapter; did you mean 'credential'?",
     ],
     [
@@ -196,17 +189,9 @@ describe('create of a plugin', () => {
 });
 
 describe('a dialect', () => {
-  const dialect = (facts: object) =>
-    defineDialect({
-      name: 'mine',
-      paths: { '/mine': ['POST'] },
-      errorBody: () => '',
-      create: () => ({}),
-      ...facts,
-    } as never);
   const mistakes = (facts: object, config: object = {}) =>
     mistakesIn(() =>
-      loadConfig(sampleConfig({ ...open, ...config }), {}, { stages: [], dialects: [dialect(facts)] }),
+      loadConfig(sampleConfig({ ...open, ...config }), {}, { stages: [], dialects: [mine(facts)] }),
     );
   const schema = z.strictObject({});
 
@@ -229,19 +214,17 @@ describe('a dialect', () => {
 
   it('shares its section with another one that has the same schema', async () => {
     const options = { section: 'mine', schema: z.strictObject({ a: z.int() }) };
-    const dialects = [
-      dialect({ options }),
-      dialect({ options, name: 'mine.count', paths: { '/mine/count': ['POST'] } }),
-    ];
-    const load = (mine: object) =>
-      mistakesIn(() => loadConfig(sampleConfig({ ...open, mine }), {}, { stages: [], dialects }));
+    const count = { name: 'mine.count', paths: { '/mine/count': ['POST'] } };
+    const dialects = [mine({ options }), mine({ options, ...count })];
+    const load = (section: object) =>
+      mistakesIn(() => loadConfig(sampleConfig({ ...open, mine: section }), {}, { stages: [], dialects }));
     expect(await load({ a: 'b' })).toEqual(["mine.a: must be a number, not 'b'"]);
   });
 
   it('is refused by defineDialect with everything that is wrong', () => {
-    expect(() =>
-      dialect({ name: 'My format', paths: { mine: ['POST'] }, creat: 1, errorBody: 'text' }),
-    ).toThrow(/defineDialect: 4 mistakes[\s\S]*paths: must have paths with their methods/);
+    expect(() => mine({ name: 'My format', paths: { mine: ['POST'] }, creat: 1, errorBody: 'text' })).toThrow(
+      /defineDialect: 4 mistakes[\s\S]*paths: must have paths with their methods/,
+    );
   });
 });
 

@@ -45,21 +45,12 @@ const taken = async (): Promise<Hold> => {
 const unheard = (): Hold => ({ request, reserved_ms: clock.elapsed_ms(), life: undefined });
 
 describe('a settlement in Redis', () => {
-  it('counts once, however often it is sent', async () => {
-    const one = settlement(await taken(), charge(500));
-    for (let time = 0; time < 3; time++) await opened.remote.settle(one);
-    expect(await remaining()).toEqual([9, 500, 500, 5]);
-  });
-
-  it('finds the reservation of a request whose answer was lost', async () => {
-    await opened.remote.reserve(request);
-    const one = settlement(unheard(), charge(500));
-    for (let time = 0; time < 3; time++) await opened.remote.settle(one);
-    expect(await remaining()).toEqual([9, 500, 500, 5]);
-  });
-
-  it('is charged in full, once, when its reservation never arrived', async () => {
-    const one = settlement(unheard(), charge(500));
+  it.each<[string, () => Hold | Promise<Hold>]>([
+    ['finds its reservation', () => taken()],
+    ['finds the reservation of a request whose answer was lost', () => taken().then(unheard)],
+    ['is charged in full where its reservation never arrived', () => unheard()],
+  ])('%s, and counts once, however often it is sent', async (_, held) => {
+    const one = settlement(await held(), charge(500));
     for (let time = 0; time < 3; time++) await opened.remote.settle(one);
     expect(await remaining()).toEqual([9, 500, 500, 5]);
   });
@@ -80,18 +71,14 @@ describe('a settlement in Redis', () => {
     expect(await remaining()).toEqual([10, 1000, 500, 5]);
   });
 
-  it('leaves the present minute unchanged when it is an hour late', async () => {
+  it.each([
+    ['minute', 'an hour', 3_600_000, 500],
+    ['day', 'a day', 86_400_000, 1000],
+  ])('leaves the present %s unchanged when it is %s late', async (_, __, late_ms, of_day) => {
     const one = settlement(unheard(), charge(500));
-    clock.advance(3_600_000);
+    clock.advance(late_ms);
     await opened.remote.settle(one);
-    expect(await remaining()).toEqual([10, 1000, 500, 5]);
-  });
-
-  it('leaves the present day unchanged when it is a day late', async () => {
-    const one = settlement(unheard(), charge(500));
-    clock.advance(86_400_000);
-    await opened.remote.settle(one);
-    expect(await remaining()).toEqual([10, 1000, 1000, 5]);
+    expect(await remaining()).toEqual([10, 1000, of_day, 5]);
   });
 
   it('is charged in full where Redis has come back without its data', async () => {
