@@ -11,9 +11,9 @@ export {
   streamRechunk,
   validation,
 } from '../plugins/index.ts';
-export type { PostgresPool } from '../plugins/stores/postgres/postgres-pool.ts';
 export { ConfigError, type ConfigIssue } from './common/config-error.ts';
 export type { AccountOptions, ModelOptions, PlanOptions, ProviderOptions } from './common/options.ts';
+export type { OperatorOf } from './config/define-extension.ts';
 export type { ConfiguredProvider, ConfiguredStage, GatewayConfig } from './config/gateway-config.ts';
 export type { StageEntry } from './config/given-plugins.ts';
 export type {
@@ -21,17 +21,18 @@ export type {
   AccountOf,
   ApplicationAccount,
 } from './gateway/accounts/application-accounts.ts';
+export { defineStage } from './gateway/exchange/define-stage.ts';
 export { errorCatalogue, GatewayError } from './gateway/exchange/errors.ts';
 export type { ErrorHandler, RequestHandler, StageFactory } from './gateway/exchange/stage-plan.ts';
 export { MemoryStateStore } from './gateway/limits/memory-state-store.ts';
 export type { StateStore } from './gateway/limits/state-store.ts';
 export type { ChainOptions } from './mount/chain/chain-options.ts';
 export { type ChainHandler, createChain } from './mount/chain/create-chain.ts';
-export { defineStage } from './mount/chain/define-stage.ts';
 export type { Gateway } from './mount/gateway.ts';
-export type { GatewayOptions, OperatorOf } from './mount/gateway-options.ts';
+export type { GatewayOptions } from './mount/gateway-options.ts';
 export { createGateway } from './mount/lazy-gateway.ts';
 export type { Reloaded } from './mount/reload.ts';
 export { openStateStore } from './mount/state/open-state-store.ts';
+export type { PostgresPool } from './records/postgres-pool.ts';
 export type { Log } from './telemetry/log.ts';
 export type { Logger } from './telemetry/logger.ts';

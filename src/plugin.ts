@@ -1,20 +1,61 @@
-/** The plugin API, published as `sluice/plugin`. The built-in stages and adapters import nothing else, so it is sufficient for others. */
+/** The plugin API, published as `sluice/plugin`. The built-in plugins import nothing else, so it is sufficient for others. */
 
+export { dayOf, hourOf, isDay, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
 export type { Clock } from './common/clock.ts';
-export { shown } from './common/field-path.ts';
+export { issuesOf } from './common/config-error.ts';
+export { day_ms, hour_ms, minute_ms } from './common/durations.ts';
+export {
+  classOfReason,
+  classOfType,
+  clientTypes,
+  type EndClass,
+  type ErrorClass,
+  type ErrorCounts,
+  endClassOf,
+  endReasons,
+  errorClasses,
+  errorNameOf,
+  isErrorClass,
+  noErrors,
+  refusal_statuses,
+  serviceFailures,
+} from './common/end-class.ts';
+export { fieldPath, shown } from './common/field-path.ts';
+export { type Finding, finding } from './common/finding.ts';
+export { firstUuidOf, keyId, timeOrderedUuid } from './common/ids.ts';
 export { isObject, type Json } from './common/json-object.ts';
-export { nanoUsdOf } from './common/money.ts';
+export { missingPackage } from './common/missing-package.ts';
+export { nanoUsdOf, picoUsd, usdOf } from './common/money.ts';
 export type { AccountOptions, PlanOptions } from './common/options.ts';
+export { hashPassword, isPassword } from './common/password.ts';
+export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
+export { within } from './common/within.ts';
+export {
+  type AnyExtensionDefinition,
+  defineExtension,
+  type ExtensionContext,
+  type ExtensionDefinition,
+  type ExtensionSettings,
+  type ListedProvider,
+  type OpenExtension,
+  type OperatorAnswer,
+  type OperatorOf,
+  type ProcessStatus,
+  type ProviderStatus,
+} from './config/define-extension.ts';
 export {
   type Account,
   type AccountDirectory,
   accountsSchema,
   ConfiguredAccounts,
+  digestOfKey,
   unusableAccount,
 } from './gateway/accounts/accounts.ts';
 export type { FindAccount } from './gateway/accounts/application-accounts.ts';
+export { hashKey } from './gateway/accounts/hash-key.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
+export { CallIds } from './gateway/dialects/call-ids.ts';
 export { decodePath } from './gateway/dialects/decode-path.ts';
 export {
   type CatalogAnswer,
@@ -30,8 +71,16 @@ export {
   type RequestContext,
   type StreamRenderer,
 } from './gateway/dialects/define-dialect.ts';
-export { type JsonSize, jsonSizeOf, mayExceed } from './gateway/dialects/json-size.ts';
+export {
+  exceeds,
+  type JsonSize,
+  jsonSizeOf,
+  max_arguments_size,
+  mayExceed,
+} from './gateway/dialects/json-size.ts';
+export { catalogEntry } from './gateway/dialects/models/index.ts';
 export { openAiErrorBody } from './gateway/dialects/openai-error.ts';
+export { requestFields } from './gateway/dialects/request-schema/fields.ts';
 export { arrayOf, parseBody } from './gateway/dialects/request-schema/first-fault.ts';
 export { setAsideUnknown } from './gateway/dialects/request-schema/unknown-fields.ts';
 export { ReplyAssembler } from './gateway/exchange/assemble-reply.ts';
@@ -57,9 +106,11 @@ export type {
   Usage,
 } from './gateway/exchange/canonical.ts';
 export { encryptedDetails, textOf, tokenCount, usageOf } from './gateway/exchange/canonical.ts';
+export { defineStage } from './gateway/exchange/define-stage.ts';
 export {
   type ErrorCode,
   type ErrorDetail,
+  errorCatalogue,
   GatewayError,
   invalidField,
   refusal,
@@ -76,15 +127,28 @@ export {
 export { fromGenerator } from './gateway/exchange/from-generator.ts';
 export { ignoreParameters } from './gateway/exchange/ignored-parameters.ts';
 export type { Answer, Stage } from './gateway/exchange/stage.ts';
-export type { Hooks, StageFactory, StageSetup } from './gateway/exchange/stage-plan.ts';
+export type { Hooks, RequestHandler, StageFactory, StageSetup } from './gateway/exchange/stage-plan.ts';
 export type { StageRecord } from './gateway/exchange/stage-record.ts';
 export type { StreamController, StreamTransformer } from './gateway/exchange/stream.ts';
+export { addressOf, lastOf } from './gateway/inbound/client-address.ts';
+export { discardBody } from './gateway/inbound/discard-body.ts';
+export { sendContinue } from './gateway/inbound/expect-continue.ts';
+export { slots_per_window } from './gateway/limits/counters.ts';
+export {
+  defineStateStore,
+  type Examination,
+  type StateStoreDefinition,
+} from './gateway/limits/define-state-store.ts';
 export {
   amountOf,
+  counterKey,
   type Limit,
   type LimitName,
   type LimitWindow,
   limitLabel,
+  limitNames,
+  limitTable,
+  limitWindows,
   rowOf,
   unitOf,
   windowOf,
@@ -92,24 +156,52 @@ export {
 export type { Charge } from './gateway/limits/limit-units.ts';
 export {
   AccountLimits,
+  amountOfRule,
   type KeyLimits,
+  keyLimitsSchema,
   type LimitedKey,
+  type LimitRule,
   type LimitSet,
+  limitOverridesSchema,
   type Plan,
   type Plans,
   planSchema,
   plansSchema,
 } from './gateway/limits/plan-limits.ts';
+export {
+  CannotServe,
+  CommandRejected,
+  type Hold,
+  type RemoteReservationResult,
+  type RemoteServer,
+  type RemoteState,
+  type Settlement,
+  TooLate,
+  Unreachable,
+} from './gateway/limits/remote-state.ts';
 export type {
   LimitStatus,
   Reservation,
+  ReservationRequest,
   ReservationResult,
   StateStore,
 } from './gateway/limits/state-store.ts';
+export { costOf } from './gateway/settlement/cost.ts';
+export {
+  type AttemptRow,
+  isBatch,
+  isRow,
+  type LedgerEntry,
+  type LedgerRow,
+  type RefusalBatch,
+  type RefusalCount,
+  type StageRow,
+} from './gateway/settlement/ledger-entry.ts';
 export { max_tokens_per_character } from './gateway/settlement/token-estimator.ts';
 export { estimateTokens } from './gateway/settlement/usage-meter.ts';
-export { doneEvent, encodeEvent } from './gateway/sse/encode.ts';
+export { doneEvent, encodeEvent, keepAliveComment } from './gateway/sse/encode.ts';
 export type { SseEvent } from './gateway/sse/parse.ts';
+export { SseParser } from './gateway/sse/parse.ts';
 export {
   type Adapter,
   type AdapterSetup,
@@ -124,7 +216,11 @@ export { chunkOf, eventObject } from './gateway/upstream/http/decode-reply.ts';
 export { scrubbed } from './gateway/upstream/http/scrub.ts';
 export { UpstreamError } from './gateway/upstream/http/upstream-error.ts';
 export { type Finish, finishOf } from './gateway/upstream/openai/finish-reason.ts';
-export { type OpenAiServer, openAiAdapter } from './gateway/upstream/openai/openai-adapter.ts';
+export {
+  type OpenAiServer,
+  openAiAdapter,
+  openAiParameters,
+} from './gateway/upstream/openai/openai-adapter.ts';
 export {
   decodeOpenAiReply,
   encodeOpenAi,
@@ -144,11 +240,104 @@ export {
   thinkingSwitches,
 } from './gateway/upstream/openai/reasoning-effort.ts';
 export { atMost, max_parts } from './gateway/upstream/reply-bounds.ts';
+export type { Upstream } from './gateway/upstream/routing/upstream.ts';
 export { checkToolArguments, toolArguments } from './gateway/upstream/tool-arguments.ts';
-export { defineStage } from './mount/chain/define-stage.ts';
+export {
+  type AccountChange,
+  type AccountQuery,
+  type AccountRecord,
+  type AccountRecords,
+  type ChangeOf,
+  isAccountName,
+  isDisplayName,
+  max_display_name,
+  type NewAccount,
+  sameName,
+} from './records/account-records.ts';
+export {
+  type AuditEntry,
+  type AuditLog,
+  type AuditQuery,
+  actionsNamed,
+  auditGroups,
+  type Operator,
+} from './records/audit-log.ts';
+export type { ChangeFeed, Changes } from './records/change-feed.ts';
+export { csvOf } from './records/csv.ts';
+export {
+  type CustomerCheck,
+  type CustomerLogin,
+  type CustomerLogins,
+  type Invitation,
+  isCustomerName,
+  max_customers,
+} from './records/customer-logins.ts';
+export { type Connection, type Database, type Row, rowMarks, type Value } from './records/database.ts';
+export {
+  defineRecordsStore,
+  type RecordsPlace,
+  type RecordsStoreDefinition,
+} from './records/define-records-store.ts';
+export {
+  type FoundKey,
+  type KeyChange,
+  type KeyOptions,
+  type KeyQuery,
+  type KeyRecord,
+  type KeyRecords,
+  max_key_name,
+  type NewKey,
+  rotatedExpiry,
+} from './records/key-records.ts';
+export { isStoredKeyForm, newSecret } from './records/key-secret.ts';
+export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './records/ledger-records.ts';
+export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
+export type { PageQuery } from './records/page-query.ts';
+export type { PostgresClient, PostgresPool, PostgresQuery } from './records/postgres-pool.ts';
+export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';
+export {
+  AlreadyThere,
+  databaseCode,
+  isOutage,
+  KeyEnded,
+  KeyExists,
+  NameTaken,
+  NotThere,
+  RecordRefused,
+  StoreUnavailable,
+  TooManyKeys,
+} from './records/record-errors.ts';
+export type { RecordsStore } from './records/records-store.ts';
+export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
+export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
+export {
+  type AttemptSum,
+  duration_bounds_ms,
+  type FailurePoint,
+  first_token_bounds_ms,
+  type TrafficPoint,
+  type TrafficRange,
+  type TrafficRecords,
+  type TrafficSplit,
+  trafficSplits,
+  trafficSteps,
+} from './records/traffic-records.ts';
+export { no_model, usageColumns } from './records/usage-columns.ts';
+export {
+  all_models,
+  type BudgetSum,
+  type KeyUse,
+  type RefusalQuery,
+  type RefusalSum,
+  type UsageGroup,
+  type UsageQuery,
+  type UsageRecords,
+  type UsageSum,
+  usageGroups,
+} from './records/usage-records.ts';
 export type { Log } from './telemetry/log.ts';
 export type { CollectedValue } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export type { Counter, Gauge, Histogram } from './telemetry/metric-kinds.ts';
-export { type MapTextOptions, mapText, type TextMap } from './text/map-text.ts';
-export type { Replacement } from './text/text-replacer.ts';
+export { StoreHealth } from './telemetry/store-health.ts';
+export { StoreMetrics } from './telemetry/store-metrics.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { createGateway } from '../../src/index.ts';
 import { ListenerMetrics } from '../../src/telemetry/listener-metrics.ts';
 import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';

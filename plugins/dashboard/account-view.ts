@@ -1,8 +1,12 @@
-import type { Account } from '../../src/gateway/accounts/accounts.ts';
-import type { Limit } from '../../src/gateway/limits/limit-table.ts';
-import { AccountLimits, limitOverridesSchema, type Plan } from '../../src/gateway/limits/plan-limits.ts';
-import type { LimitStatus } from '../../src/gateway/limits/state-store.ts';
-import type { AccountRecord } from '../stores/records/account-records.ts';
+import {
+  type Account,
+  AccountLimits,
+  type AccountRecord,
+  type Limit,
+  type LimitStatus,
+  limitOverridesSchema,
+  type Plan,
+} from '../../src/plugin.ts';
 import { samplesOf } from './live-figures.ts';
 import type { DashboardContext } from './page-request.ts';
 

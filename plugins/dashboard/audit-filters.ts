@@ -1,6 +1,4 @@
-import { isDay } from '../../src/common/calendar-day.ts';
-import { day_ms } from '../../src/common/durations.ts';
-import { type AuditQuery, actionsNamed } from '../stores/records/audit-log.ts';
+import { type AuditQuery, actionsNamed, day_ms, isDay } from '../../src/plugin.ts';
 
 /** The filters of the audit log, as they stand in the address. */
 export interface AuditFilters {

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { isStoredKeyForm } from '../../src/gateway/accounts/key-secret.ts';
-import type { RequestHandler } from '../../src/gateway/exchange/stage-plan.ts';
-import { NotThere } from '../stores/records/account-records.ts';
-import { RecordRefused, StoreUnavailable } from '../stores/records/database.ts';
+import {
+  isStoredKeyForm,
+  NotThere,
+  RecordRefused,
+  type RequestHandler,
+  StoreUnavailable,
+} from '../../src/plugin.ts';
 import { callerOf, mayChange } from './access/roles.ts';
 import { loadAssets } from './assets.ts';
 import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';

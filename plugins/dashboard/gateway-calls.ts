@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request as newRequest } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
-import type { RequestHandler } from '../../src/gateway/exchange/stage-plan.ts';
+import type { RequestHandler } from '../../src/plugin.ts';
 import { PageError } from './page-response.ts';
 
 /** Calls that may run at the same time, in total and of one caller. */

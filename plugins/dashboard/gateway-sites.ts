@@ -1,9 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import type { RequestHandler } from '../../src/gateway/exchange/stage-plan.ts';
-import type { OperatorOf } from '../../src/mount/gateway-options.ts';
+import type { RequestHandler } from '../../src/plugin.ts';
 import type { DashboardContext } from './page-request.ts';
-import { portalListener } from './portal-listener.ts';
+import { PageError, writeResponse } from './page-response.ts';
 
 const loadPages = () => import('./dashboard.ts');
 
@@ -24,21 +22,15 @@ function createdLate(create: () => Promise<RequestHandler>): RequestHandler {
 /** The dashboard and the portal of a gateway. Their handlers stay the same; who may sign in follows the configuration. */
 export class GatewaySites {
   readonly #context: DashboardContext;
-  readonly #operatorOf: OperatorOf | undefined;
-  readonly #isClosing: () => boolean;
   #settings: Pick<DashboardContext['settings'], 'admin' | 'portal'>;
   #dashboard: RequestHandler;
   #portal: RequestHandler;
-  #listener: ReturnType<typeof portalListener>;
 
-  constructor(context: DashboardContext, operatorOf: OperatorOf | undefined, isClosing: () => boolean) {
+  constructor(context: DashboardContext) {
     this.#context = context;
-    this.#operatorOf = operatorOf;
-    this.#isClosing = isClosing;
     this.#settings = context.settings;
     this.#dashboard = this.#createDashboard();
     this.#portal = this.#createPortal();
-    this.#listener = this.#createListener();
   }
 
   /** Follows the configuration of the context. Pages whose section has not changed stay as they are. */
@@ -50,19 +42,16 @@ export class GatewaySites {
     // Streams that are open know only who might read them before.
     this.#context.live.restart();
     if (!isDeepStrictEqual(before.admin, admin)) this.#dashboard = this.#createDashboard();
-    if (isDeepStrictEqual(before.portal, portal)) return;
-    this.#portal = this.#createPortal();
-    this.#listener = this.#createListener();
+    if (!isDeepStrictEqual(before.portal, portal)) this.#portal = this.#createPortal();
   }
 
   readonly dashboard: RequestHandler = (request, response, next) => this.#dashboard(request, response, next);
 
-  readonly portal: RequestHandler = (request, response, next) => this.#portal(request, response, next);
-
-  /** Serves the portal on a listener of the gateway; false for requests that are not for it. */
-  servePortal(request: IncomingMessage, response: ServerResponse): boolean {
-    return this.#listener(request, response);
-  }
+  /** While the gateway closes, every page is answered 503. */
+  readonly portal: RequestHandler = (request, response, next) =>
+    this.#context.isClosing()
+      ? writeResponse(response, closing.response)
+      : this.#portal(request, response, next);
 
   #createDashboard(): RequestHandler {
     return createdLate(async () => {
@@ -70,7 +59,7 @@ export class GatewaySites {
         loadPages(),
         import('./operators-site.ts'),
       ]);
-      return createSite(this.#context, operatorsSite(this.#context, this.#operatorOf));
+      return createSite(this.#context, operatorsSite(this.#context));
     });
   }
 
@@ -80,8 +69,11 @@ export class GatewaySites {
       return createSite(this.#context, portalSite(this.#context));
     });
   }
-
-  #createListener(): ReturnType<typeof portalListener> {
-    return portalListener(this.#portal, this.#settings.portal, this.#isClosing);
-  }
 }
+
+const closing = new PageError(
+  503,
+  'This service is shutting down.',
+  'Load the page again in a few seconds.',
+  { connection: 'close', 'retry-after': '5' },
+);

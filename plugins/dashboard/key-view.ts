@@ -1,5 +1,4 @@
-import { AccountLimits, keyLimitsSchema } from '../../src/gateway/limits/plan-limits.ts';
-import type { KeyRecord } from '../stores/records/key-record.ts';
+import { AccountLimits, type KeyRecord, keyLimitsSchema } from '../../src/plugin.ts';
 import { rateLimitsOf, readUses, type Uses } from './account-view.ts';
 import type { DashboardContext } from './page-request.ts';
 

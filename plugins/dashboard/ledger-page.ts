@@ -1,5 +1,4 @@
-import type { LedgerPlace, LedgerQuery } from '../stores/records/ledger-query.ts';
-import type { ListedRow } from '../stores/records/ledger-records.ts';
+import type { LedgerPlace, LedgerQuery, ListedRow } from '../../src/plugin.ts';
 import type { PageRequest } from './page-request.ts';
 import { linkOf, numberOf } from './view/format.ts';
 import type { Html } from './view/html.ts';

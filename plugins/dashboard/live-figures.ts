@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { endClassOf, errorNameOf, serviceFailures } from '../../src/common/end-class.ts';
+import { endClassOf, errorNameOf, serviceFailures } from '../../src/plugin.ts';
 
 /** Counters of the gateway since its process began; rates are the difference of two. */
 export interface LiveFigures {

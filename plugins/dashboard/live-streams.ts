@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../src/telemetry/log.ts';
+import type { Log } from '../../src/plugin.ts';
 import { callerOf, type Person } from './access/roles.ts';
 import { beginEvents, PageError, type PageResponse } from './page-response.ts';
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { within } from '../../src/common/within.ts';
-import type { OperatorOf } from '../../src/mount/gateway-options.ts';
+import { type OperatorOf, within } from '../../src/plugin.ts';
 import { operatorsByClaims } from './access/claims.ts';
 import { configuredLogins } from './access/passwords.ts';
 import { type Person, roles } from './access/roles.ts';
@@ -14,10 +13,10 @@ import type { Area } from './session-guard.ts';
 const operator_ms = 10_000;
 
 /** The operators' dashboard: for those who may sign in by `admin`, or in their place those whom `operatorOf` names. */
-export function operatorsSite(
-  { settings: { admin } }: Pick<DashboardContext, 'settings'>,
-  operatorOf: OperatorOf | undefined,
-): SiteParts {
+export function operatorsSite({
+  settings: { admin },
+  operatorOf,
+}: Pick<DashboardContext, 'settings' | 'operatorOf'>): SiteParts {
   return {
     sections: [
       { page: '', label: 'Overview' },

@@ -1,5 +1,4 @@
-import { dayOf } from '../../src/common/calendar-day.ts';
-import { rowOf } from '../../src/gateway/limits/limit-table.ts';
+import { dayOf, rowOf } from '../../src/plugin.ts';
 import { type NearLimit, nearLimits } from './account-view.ts';
 import type { DashboardContext } from './page-request.ts';
 import { groupsOf } from './traffic-groups.ts';

@@ -1,8 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hashKey } from '../../src/gateway/accounts/hash-key.ts';
-import type { Parts } from '../../src/mount/assemble.ts';
-import type { ServerStatus } from '../../src/mount/server-status.ts';
-import type { Operator } from '../stores/records/audit-log.ts';
+import { type ExtensionContext, hashKey, type Operator } from '../../src/plugin.ts';
 import { customerName, type Role } from './access/roles.ts';
 import type { SealedCookies } from './access/sealed-cookies.ts';
 import type { Session } from './access/sessions.ts';
@@ -12,17 +9,13 @@ import type { LiveStreams } from './live-streams.ts';
 import { type PageResponse, redirect } from './page-response.ts';
 
 /** Data and actions for the pages. */
-export interface DashboardContext extends Parts {
-  /** All processes of the server. */
-  readonly server: Pick<ServerStatus, 'all' | 'registry'>;
+export interface DashboardContext extends ExtensionContext {
   /** Calls the gateway as a client. */
   readonly calls: GatewayCalls;
   /** Streams of open pages. */
   readonly live: LiveStreams;
   /** What each set of pages remembers of its people. */
   readonly signIns: Readonly<Record<'dashboard' | 'portal', SignInMemory>>;
-  /** URL for clients, if known. */
-  publicUrl(): string | undefined;
 }
 
 /** One request to the dashboard. */

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Catalog } from '../../src/gateway/catalog/catalog.ts';
-import type { Usage } from '../../src/gateway/exchange/canonical.ts';
-import { costOf } from '../../src/gateway/settlement/cost.ts';
-import { encodeEvent, keepAliveComment } from '../../src/gateway/sse/encode.ts';
-import { SseParser } from '../../src/gateway/sse/parse.ts';
+import {
+  type Catalog,
+  costOf,
+  encodeEvent,
+  keepAliveComment,
+  SseParser,
+  type Usage,
+} from '../../src/plugin.ts';
 
 /** Larger than any event of the gateway. */
 const max_event_bytes = 64 * 1024 * 1024;

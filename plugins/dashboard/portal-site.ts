@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { AccountDirectory } from '../../src/gateway/accounts/accounts.ts';
-import { GatewayError } from '../../src/gateway/exchange/errors.ts';
-import { isCustomerName } from '../stores/records/customer-logins.ts';
+import { type AccountDirectory, GatewayError, isCustomerName } from '../../src/plugin.ts';
 import { customersByClaims } from './access/claims.ts';
 import { configuredLogins, type FindLogin } from './access/passwords.ts';
 import type { Person } from './access/roles.ts';

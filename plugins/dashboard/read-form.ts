@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { sendContinue } from '../../src/gateway/inbound/expect-continue.ts';
+import { sendContinue } from '../../src/plugin.ts';
 import { PageError } from './page-response.ts';
 
 const usual_max_bytes = 32 * 1024;

@@ -1,7 +1,12 @@
-import { day_ms, hour_ms } from '../../src/common/durations.ts';
-import { endReasons, errorClasses, serviceFailures } from '../../src/common/end-class.ts';
-import type { LedgerQuery } from '../stores/records/ledger-query.ts';
-import { no_model as none } from '../stores/records/usage-columns.ts';
+import {
+  day_ms,
+  endReasons,
+  errorClasses,
+  hour_ms,
+  type LedgerQuery,
+  no_model as none,
+  serviceFailures,
+} from '../../src/plugin.ts';
 import { minuteOf } from './view/format.ts';
 
 /** How far back the list goes, by its name in the address; the first is the default. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { AdminProxySettings, OidcSettings } from '../../src/config/sign-in-schema.ts';
-import { addressOf } from '../../src/gateway/inbound/client-address.ts';
+import { addressOf } from '../../src/plugin.ts';
 import type { OidcPeople } from './access/claims.ts';
 import { isSecure } from './access/connection.ts';
 import {
@@ -22,6 +21,7 @@ import { SealedCookies } from './access/sealed-cookies.ts';
 import { SessionKeeper } from './access/session-keeper.ts';
 import { Sessions } from './access/sessions.ts';
 import { type Refusal, SignInLog } from './access/sign-in-log.ts';
+import type { AdminProxySettings, OidcSettings } from './access/sign-in-settings.ts';
 import { resumed, typedIn } from './access/typed-form.ts';
 import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
 import { htmlResponse, localPage, PageError, type PageResponse, redirect } from './page-response.ts';

@@ -1,16 +1,15 @@
-import { type ErrorCounts, noErrors, serviceFailures } from '../../src/common/end-class.ts';
-import type {
-  AttemptSum,
-  TrafficPoint,
-  TrafficRange,
-  TrafficSplit,
-} from '../stores/records/traffic-records.ts';
 import {
+  type AttemptSum,
   duration_bounds_ms,
-  durationColumns,
+  type ErrorCounts,
   first_token_bounds_ms,
-} from '../stores/records/traffic-sums.ts';
-import { no_model as none } from '../stores/records/usage-columns.ts';
+  noErrors,
+  no_model as none,
+  serviceFailures,
+  type TrafficPoint,
+  type TrafficRange,
+  type TrafficSplit,
+} from '../../src/plugin.ts';
 import { pointsIn, type SampleFilters } from './traffic-range.ts';
 
 /** What requests add up to. */
@@ -103,7 +102,10 @@ export const firstTokenWithin = ({ first_tokens }: TrafficSum, share: number): n
 /** The time within which a share of attempts ended, in milliseconds; undefined without any. */
 export const durationWithin = (sums: readonly AttemptSum[], share: number): number | undefined =>
   timeWithin(
-    durationColumns.map((_, at) => sums.reduce((count, { durations }) => count + durations[at]!, 0)),
+    // One more than the bounds: that of all that took longer.
+    [...duration_bounds_ms, Infinity].map((_, at) =>
+      sums.reduce((count, { durations }) => count + durations[at]!, 0),
+    ),
     duration_bounds_ms,
     share,
   );

@@ -1,5 +1,11 @@
-import { day_ms, hour_ms, minute_ms } from '../../src/common/durations.ts';
-import { type TrafficRange, type TrafficSplit, trafficSplits } from '../stores/records/traffic-records.ts';
+import {
+  day_ms,
+  hour_ms,
+  minute_ms,
+  type TrafficRange,
+  type TrafficSplit,
+  trafficSplits,
+} from '../../src/plugin.ts';
 import { linkOf, minuteOf } from './view/format.ts';
 
 interface Range {

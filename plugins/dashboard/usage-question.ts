@@ -1,6 +1,4 @@
-import { dayOf, isDay } from '../../src/common/calendar-day.ts';
-import { day_ms } from '../../src/common/durations.ts';
-import { no_model as none } from '../stores/records/usage-columns.ts';
+import { day_ms, dayOf, isDay, no_model as none } from '../../src/plugin.ts';
 import { PageError } from './page-response.ts';
 
 /** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */

@@ -1,16 +1,15 @@
 import { Command } from 'commander';
+import { noSuchName } from '../common/suggestion.ts';
+import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type AccountChange,
   type AccountRecord,
-  AlreadyThere,
   isAccountName,
   isDisplayName,
   max_display_name,
-  NotThere,
   sameName,
-} from '../../plugins/stores/records/account-records.ts';
-import { noSuchName } from '../common/suggestion.ts';
-import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
+} from '../records/account-records.ts';
+import { AlreadyThere, NotThere } from '../records/record-errors.ts';
 import {
   type CommandContext,
   CommandMistake,

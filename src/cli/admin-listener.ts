@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, gzip, type ZlibOptions } from 'node:zlib';
-import { mountAt } from '../../plugins/dashboard/mount.ts';
 import type { OpenedGateway } from '../mount/gateway.ts';
 import type { ServerStatus } from '../mount/server-status.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../telemetry/open-metrics.ts';
 
 /** Handler of the admin listener: `/metrics`, `/healthz`, `/readyz`, `/dashboard`. For operators only; never make its address public. */
-export function adminHandler({ gateway, server }: OpenedGateway) {
+export function adminHandler({ gateway, server, extensions }: OpenedGateway) {
   const others = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     answer(server, request, response).catch(fault => {
       // Operators may see the error.
@@ -25,11 +24,11 @@ export function adminHandler({ gateway, server }: OpenedGateway) {
     }
     if (!allowed.has(request))
       return send(response, 421, 'text/plain', 'this Host is not allowed; add it to admin.hosts\n');
-    if (!mountAt('/dashboard', request)) return void others(request, response);
-    gateway.dashboard(request, response, () => {
+    const unknown = () => {
       request.url = url;
       void others(request, response);
-    });
+    };
+    if (!extensions.serveAdmin(request, response, unknown)) unknown();
   };
 }
 

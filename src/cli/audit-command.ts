@@ -1,13 +1,8 @@
 import { Command } from 'commander';
-import {
-  type AuditEntry,
-  actionsNamed,
-  auditActions,
-  auditGroups,
-} from '../../plugins/stores/records/audit-log.ts';
 import { isDay } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
 import { day_ms } from '../common/durations.ts';
+import { type AuditEntry, actionsNamed, auditActions, auditGroups } from '../records/audit-log.ts';
 import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, withList } from './output-table.ts';
 

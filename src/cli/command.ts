@@ -1,9 +1,8 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { StoreUnavailable } from '../../plugins/stores/records/database.ts';
-import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
-import { placeOf } from '../../plugins/stores/records/records-target.ts';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
+import { StoreUnavailable } from '../records/record-errors.ts';
+import type { RecordsStore } from '../records/records-store.ts';
 
 /** A command that was refused or has failed: exit code 1. The message says why; an empty one that the output has said it. */
 export class CommandMistake extends Error {
@@ -51,8 +50,8 @@ export const inStore =
   ) =>
   async (...given: readonly unknown[]): Promise<void> => {
     const { config } = (given.at(-1) as Command).opts<{ config: string }>();
-    const settings = loadCommandSettings(config);
-    if (settings.target.kind === 'memory') {
+    const settings = await loadCommandSettings(config);
+    if (settings.place.isMemory) {
       throw new CommandMistake(
         `${config} keeps records in memory, where only the running process sees them. Set stores: { records: sqlite:./sluice.db } or postgres://USER:PASSWORD@HOST/DATABASE; beside an application that gives createGateway a pool, the database of that pool`,
       );
@@ -60,13 +59,13 @@ export const inStore =
     const at_ms = Date.now();
     let store: RecordsStore | undefined;
     try {
-      store = await openRecords(settings.target);
+      store = await settings.place.open();
       await store.migrate(at_ms);
       const operator = { actor: `cli:${userName()}`, at_ms };
       await work({ ...voice, store, settings, operator }, ...(given as unknown as A));
     } catch (thrown) {
       if (!(thrown instanceof StoreUnavailable)) throw thrown;
-      throw new CommandMistake(`${placeOf(settings.target)} cannot be used: ${thrown.message}`);
+      throw new CommandMistake(`${settings.place.name} cannot be used: ${thrown.message}`);
     } finally {
       await store?.close();
     }

@@ -1,9 +1,9 @@
 import { parse } from 'yaml';
-import { catalogTemplate } from '../gateway/catalog/catalog-template.ts';
-import { defaultModels } from '../gateway/catalog/default-models.ts';
+import { defaultModels } from '../config/example-models.ts';
 import type { NoAnswer } from './ask-server.ts';
 import { CommandMistake } from './command.ts';
 import type { DemoServer } from './demo.ts';
+import { catalogTemplate } from './init/catalog-template.ts';
 import { askForModels, modelsIn } from './list-models.ts';
 
 const max_models = 20;

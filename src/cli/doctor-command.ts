@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import type { Finding } from '../common/finding.ts';
 import { CommandMistake, type Voice, withConfig } from './command.ts';
 import { textOrJson } from './config-commands.ts';
-import type { Finding } from './doctor/finding.ts';
 
 interface DoctorOptions {
   readonly config: string;

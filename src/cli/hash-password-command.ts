@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { Command } from 'commander';
-import { hashPassword } from '../gateway/accounts/password.ts';
+import { hashPassword } from '../common/password.ts';
 import { CommandMistake, UsageMistake, type Voice } from './command.ts';
 
 type Input = Readable & { isTTY?: boolean };

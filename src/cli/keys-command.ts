@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { NotThere } from '../../plugins/stores/records/account-records.ts';
-import { KeyEnded, type KeyRecord, max_key_name } from '../../plugins/stores/records/key-record.ts';
 import { suggested } from '../common/suggestion.ts';
 import { keyLimitsSchema } from '../gateway/limits/plan-limits.ts';
+import { type KeyRecord, max_key_name } from '../records/key-records.ts';
+import { KeyEnded, NotThere } from '../records/record-errors.ts';
 import {
   type CommandContext,
   CommandMistake,

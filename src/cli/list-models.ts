@@ -1,6 +1,6 @@
-import { type DiscoveredModel, discoveredModels } from '../gateway/catalog/discovered-model.ts';
 import { withoutCredentials } from '../gateway/upstream/http/scrub.ts';
 import { askServer, NoAnswer, type ServerAnswer } from './ask-server.ts';
+import { type DiscoveredModel, discoveredModels } from './init/discovered-model.ts';
 
 /** A server to be asked for its models. */
 export interface ModelsServer {

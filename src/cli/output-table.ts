@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { csvOf } from '../../plugins/stores/records/csv.ts';
 import { notOneOf } from '../common/config-error.ts';
+import { csvOf } from '../records/csv.ts';
 import { UsageMistake } from './command.ts';
 
 const formats = ['table', 'csv', 'json'] as const;

@@ -1,9 +1,9 @@
 import { systemClock } from '../common/clock.ts';
 import { loadProvider } from '../config/load-provider.ts';
-import { catalogTemplate } from '../gateway/catalog/catalog-template.ts';
 import { Provider } from '../gateway/upstream/http/provider.ts';
 import { createLog } from '../telemetry/log.ts';
 import type { Voice } from './command.ts';
+import { catalogTemplate } from './init/catalog-template.ts';
 import { askForModels, baseOf, modelsIn } from './list-models.ts';
 
 export interface ModelsOptions {

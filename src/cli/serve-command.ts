@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { notOneOf } from '../common/config-error.ts';
 import { suggested } from '../common/suggestion.ts';
+import { defaultModels } from '../config/example-models.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import { defaultModels } from '../gateway/catalog/default-models.ts';
 import { CommandMistake, programName, UsageMistake } from './command.ts';
 import { type DemoServer, demoConfig, invitation } from './demo.ts';
 import type { AddressChoice } from './listen-addresses.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { no_model, usageColumns } from '../../plugins/stores/records/usage-columns.ts';
-import { type UsageGroup, usageGroups } from '../../plugins/stores/records/usage-query.ts';
 import { dayOf, isDay } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
+import { no_model, usageColumns } from '../records/usage-columns.ts';
+import { type UsageGroup, usageGroups } from '../records/usage-records.ts';
 import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type FormatOptions, shownRows, withFormat } from './output-table.ts';
 

@@ -9,7 +9,9 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(at_ms) && dayOf(at_ms) === text;
 }
 
+/** `2026-11-20`: the day of a time. */
 export const dayOf = (epoch_ms: number): string => new Date(epoch_ms).toISOString().slice(0, 10);
+/** `2026-11`: the month of a time. */
 export const monthOf = (epoch_ms: number): string => dayOf(epoch_ms).slice(0, 7);
 /** `2026-11-20 12:00`: the hour of a time. */
 export const hourOf = (epoch_ms: number): string =>
@@ -24,6 +26,7 @@ export function monthStart(epoch_ms: number, later: number): number {
   return at.setUTCMonth(at.getUTCMonth() + later, 1);
 }
 
+/** Days, or months, both inclusive; open where it is undefined. */
 export type Range = readonly [from: string | undefined, to: string | undefined];
 
 /** The months that lie wholly in a time, and the days before and after them. */

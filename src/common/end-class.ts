@@ -12,11 +12,22 @@ export type EndReason =
 
 /** Classes of ends that count as errors, by who has to act: the provider, the operator, the account's plan or key, the client's code. */
 export const errorClasses = ['provider_failed', 'gateway_failed', 'refusal', 'client_error'] as const;
+/** One of these classes. */
 export type ErrorClass = (typeof errorClasses)[number];
 /** Those that are no client's doing: what an error rate counts. */
 export const serviceFailures: readonly ErrorClass[] = ['provider_failed', 'gateway_failed'];
 /** How many ends of each class there were. */
-export type ErrorCounts = Readonly<Record<ErrorClass, number>>;
+export interface ErrorCounts extends Readonly<Record<ErrorClass, number>> {
+  /** The provider failed. */
+  readonly provider_failed: number;
+  /** The gateway failed. */
+  readonly gateway_failed: number;
+  /** Refused for the account's plan or key. */
+  readonly refusal: number;
+  /** Mistakes of the client. */
+  readonly client_error: number;
+}
+/** No errors. */
 export const noErrors: ErrorCounts = { provider_failed: 0, gateway_failed: 0, refusal: 0, client_error: 0 };
 
 /** What an end says of the service: an error of one class, or none. */
@@ -61,6 +72,7 @@ export const classOfReason: Readonly<Record<EndReason, ReasonClass>> = {
   internal_error: closed('gateway_failed'),
 };
 
+/** All end reasons. */
 export const endReasons = Object.keys(classOfReason) as readonly EndReason[];
 
 /** Types of errors that are clients' doing. A provider that failed, such as one at its own rate limit, has failed whatever its client was told. */

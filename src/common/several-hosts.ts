@@ -1,6 +1,8 @@
 /** A URL with its first host alone, and the others as they stand behind it: `,b:6379,c:6379`. */
 export interface SeveralHosts {
+  /** The address of the first host. */
   readonly url: URL;
+  /** The other hosts. */
   readonly others: string;
 }
 

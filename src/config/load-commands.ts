@@ -1,18 +1,21 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { recordsSchema, targetOf } from '../../plugins/stores/records/records-target.ts';
 import type { ConfigIssue } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../gateway/limits/plan-limits.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
+import { default_load_ms } from './import-plugin.ts';
+import { Stores } from './load-stores.ts';
 import { readConfig } from './read-config.ts';
 
 /** The parts of a configuration for commands about keys, accounts and usage. */
-export type CommandSettings = ReturnType<typeof loadCommandSettings>;
+export type CommandSettings = Awaited<ReturnType<typeof loadCommandSettings>>;
 
 const schema = z.object({
-  stores: z.object({ records: recordsSchema }).prefault({}),
+  stores: z
+    .object({ records: z.string().default('memory'), plugins: z.array(z.string()).default([]) })
+    .prefault({}),
   plans: plansSchema.default({}),
   accounts: z
     .record(z.string(), z.object({ plan: z.string().optional(), limits: limitOverridesSchema.default({}) }))
@@ -24,15 +27,19 @@ const schema = z.object({
  * Reads only what is needed: issuing keys needs neither the keys of providers and accounts in the environment nor any stage. Throws a
  * ConfigError.
  */
-export function loadCommandSettings(file: string, environment: Environment = process.env) {
+export async function loadCommandSettings(file: string, environment: Environment = process.env) {
   const written = readConfig(file);
-  const { stores = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
-  const part = expandPart(written, environment, { stores, plans, accounts, models });
+  const { stores: storesWritten = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
+  const part = expandPart(written, environment, { stores: storesWritten, plans, accounts, models });
   const data = part.check(schema);
+  const stores = new Stores(part.issues);
+  const place = { directory: written.directory, load_ms: default_load_ms };
+  await stores.load(data?.stores.plugins, ['stores', 'plugins'], place);
+  const records = data && stores.recordsAt(data.stores.records, written.directory);
   const issues = part.issues.filter(isNeeded);
-  if (issues.length > 0 || !data) throw part.error(issues);
+  if (issues.length > 0 || !data || !records) throw part.error(issues);
   return {
-    target: targetOf(data.stores.records, written.directory)!,
+    place: records,
     /** The names that an account's plan can have. */
     plans: Object.keys(data.plans),
     /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */

@@ -57,9 +57,9 @@ export class DialectLoader {
     }
   }
 
-  /** The configuration with the sections of the dialects. Where one cannot be used its section may be there, under any name. */
-  configSchema(adapters: Adapters): typeof configSchema {
-    const schema = configSchemaOf(adapters, sectionsOf(this.#own));
+  /** The configuration with the sections of the dialects and `others`. Where one cannot be used its section may be there, under any name. */
+  configSchema(adapters: Adapters, others: Readonly<Record<string, z.ZodType>> = {}): typeof configSchema {
+    const schema = configSchemaOf(adapters, { ...others, ...sectionsOf(this.#own) });
     return this.#isComplete ? schema : (schema.loose() as unknown as typeof configSchema);
   }
 

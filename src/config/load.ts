@@ -1,16 +1,16 @@
 import { resolve } from 'node:path';
-import { type RecordsSettings, recordsSettings } from '../../plugins/stores/records/records-options.ts';
 import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../common/config-error.ts';
 import { asObject, type Json } from '../common/json-object.ts';
 import { missingPackage } from '../common/missing-package.ts';
 import type { Model } from '../gateway/catalog/catalog.ts';
 import type { DialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
-import { loadGptCounter } from '../gateway/settlement/gpt-counter.ts';
+import type { StatePlace } from '../gateway/limits/define-state-store.ts';
 import { type TokenCounter, TokenEstimator } from '../gateway/settlement/token-estimator.ts';
+import type { RecordsPlace } from '../records/define-records-store.ts';
 import { isOffered } from './built-in-dialects.ts';
 import { checkListeners } from './check-listeners.ts';
-import { checkPackages } from './check-packages.ts';
+import { checkPackages, type NeededPackage } from './check-packages.ts';
 import { checkRouting } from './check-routing.ts';
 import { checkSignIn } from './check-sign-in.ts';
 import { checkTls, tlsWarnings, withTlsPaths } from './check-tls.ts';
@@ -18,14 +18,19 @@ import { expandPart } from './checked-part.ts';
 import { checkAccess } from './checks/check-access.ts';
 import { checkBodyBounds } from './checks/check-body-bounds.ts';
 import { checkReferences } from './checks/check-references.ts';
+import type { ExtensionDefinition } from './define-extension.ts';
 import type { Environment, ExpandedValue } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
+import { loadGptCounter } from './gpt-counter.ts';
 import { default_load_ms } from './import-plugin.ts';
 import { type Adapters, loadGivenAdapters, loadNamedAdapters } from './load-adapters.ts';
 import { DialectLoader } from './load-dialects.ts';
+import { ExtensionLoader } from './load-extensions.ts';
 import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
 import { type ListedStage, loadStages } from './load-stages.ts';
+import { Stores } from './load-stores.ts';
 import { type ConfigText, readConfig } from './read-config.ts';
+import { type RecordsSettings, recordsSettings } from './records-options.ts';
 import type { CheckedConfig, GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -33,14 +38,18 @@ import { warningsOf } from './warnings.ts';
 export type ConfigSource = GatewayConfig | string;
 
 /** A checked configuration with its plugins loaded: everything a gateway is created from. */
-export interface Settings extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'dialects'> {
+export interface Settings
+  extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'dialects' | 'extensions'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
   readonly records: RecordsSettings;
+  /** The server of state; undefined for memory. */
+  readonly stateServer: StatePlace | undefined;
   readonly stages: readonly StagePlan[];
   /** Whether the address of the public listener is in the configuration, rather than the default. */
   readonly isWritten: { readonly host: boolean; readonly port: boolean };
   readonly dialects: readonly DialectDefinition[];
+  readonly extensions: readonly ExtensionDefinition[];
   /** What they were loaded from, with the text of a file. */
   readonly source: unknown;
   /** Make the plugins, by their number or provider. Throw a ConfigError that names the place if that fails. */
@@ -102,7 +111,20 @@ export async function loadWritten(
   const dialects = new DialectLoader(issues);
   await dialects.load(value.dialects, ['dialects'], beside!);
   await dialects.load(given.dialects, ['options', 'dialects'], inCode!);
-  const data = part.check(dialects.configSchema(adapters));
+  const extensions = new ExtensionLoader(issues);
+  await extensions.loadBuiltIn();
+  await extensions.load(value.extensions, ['extensions'], beside!);
+  await extensions.load(given.extensions, ['options', 'extensions'], inCode!);
+  const data = part.check(dialects.configSchema(adapters, extensions.sections));
+  const ofStores: ConfigIssue[] = [];
+  const stores = new Stores(ofStores);
+  await stores.load(asObject(value.stores).plugins, ['stores', 'plugins'], beside!);
+  await stores.load(given.stores, ['options', 'stores'], inCode!);
+  const recordsPlace = given.records
+    ? stores.recordsIn(given.records)
+    : data && stores.recordsAt(data.stores.records, directory);
+  const stateServer = data && stores.stateAt(data.stores.state);
+  report(ofStores);
   const ofStages: ConfigIssue[] = [];
   const stages = given.stages
     ? await loadStages(given.stages, inCode!, ofStages)
@@ -138,10 +160,11 @@ export async function loadWritten(
   if (data) {
     issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']), ...checkSignIn(data));
     issues.push(...checkTls(data, directory));
-    issues.push(...(await checkPackages(data, given)));
+    issues.push(...(await checkPackages(neededPackages(data, given, { recordsPlace, stateServer }))));
   }
   const newCounter = await loadCounter(data?.usage.estimator, issues);
-  if (issues.length > 0 || !data) throw part.error(given.stages ? issues.map(inOptions) : issues);
+  if (issues.length > 0 || !data || !recordsPlace)
+    throw part.error(given.stages ? issues.map(inOptions) : issues);
   const plans = stages.flatMap(({ plan }) => plan ?? []);
   const stagePath = given.stages ? ['options', 'stages'] : ['stages'];
   const made: Settings['made'] = {
@@ -150,9 +173,11 @@ export async function loadWritten(
     adapter: (provider, make) => madeAt(part.error, ['providers', provider, 'adapter'], make),
   };
   const settings: Settings = {
-    ...settingsOf(data, directory, { adapters, stages, given }),
+    ...settingsOf(data, directory, { adapters, stages, given, recordsPlace }),
+    stateServer,
     stages: plans,
     dialects: dialects.all,
+    extensions: extensions.all,
     isWritten: writtenAddress(value),
     source: written.source,
     made,
@@ -160,6 +185,23 @@ export async function loadWritten(
     newCounter,
   };
   return { settings, config: data, stages, written: written.value, expanded: part.expanded };
+}
+
+/** What the stores and the sign-ins of a configuration need. */
+function neededPackages(
+  { admin, portal }: CheckedConfig,
+  { state }: GivenPlugins,
+  {
+    recordsPlace,
+    stateServer,
+  }: { recordsPlace: RecordsPlace | undefined; stateServer: StatePlace | undefined },
+): NeededPackage[] {
+  const openid = [admin, portal].findIndex(({ oidc }) => oidc !== undefined);
+  return [
+    { name: recordsPlace?.needs, path: ['stores', 'records'] },
+    { name: state ? undefined : stateServer?.needs, path: ['stores', 'state'] },
+    { name: openid === -1 ? undefined : 'openid-client', path: [openid === 0 ? 'admin' : 'portal', 'oidc'] },
+  ];
 }
 
 function writtenAddress(value: Json): Settings['isWritten'] {
@@ -203,13 +245,25 @@ interface Loaded {
   readonly adapters: Adapters;
   readonly stages: readonly ListedStage[];
   readonly given: GivenPlugins;
+  readonly recordsPlace: RecordsPlace;
 }
 
 function settingsOf(
   config: CheckedConfig,
   directory: string,
-  { adapters, stages, given }: Loaded,
-): Omit<Settings, 'stages' | 'dialects' | 'isWritten' | 'source' | 'made' | 'mistake' | 'newCounter'> {
+  { adapters, stages, given, recordsPlace }: Loaded,
+): Omit<
+  Settings,
+  | 'stages'
+  | 'dialects'
+  | 'extensions'
+  | 'isWritten'
+  | 'source'
+  | 'made'
+  | 'mistake'
+  | 'newCounter'
+  | 'stateServer'
+> {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),
   );
@@ -218,8 +272,8 @@ function settingsOf(
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { stages: _, dialects: __, ...rest } = config;
-  const records = recordsSettings(config.stores, directory, given.records);
+  const { stages: _, dialects: __, extensions: ___, ...rest } = config;
+  const records = recordsSettings(config.stores, directory, recordsPlace);
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
   const { socket } = config.admin;

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { recordsOptions } from '../../plugins/stores/records/records-options.ts';
 import { notOneOf } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { accountsSchema } from '../gateway/accounts/accounts.ts';
-import { isPasswordHash } from '../gateway/accounts/password.ts';
 import { modelSchema } from '../gateway/catalog/model-schema.ts';
 import { routingSchema } from '../gateway/catalog/routing-schema.ts';
 import { bodyLimits } from '../gateway/inbound/body-limits.ts';
@@ -14,7 +12,9 @@ import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts'
 import { dialectSections } from './built-in-dialects.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
 import { passthroughRuleSchema } from './passthrough-rule.ts';
-import { adminOidcSchema, adminProxySchema, portalOidcSchema, roleSchema } from './sign-in-schema.ts';
+import { recordsOptions } from './records-options.ts';
+import { ms, off } from './shared-options.ts';
+import { adminSignIn, portalSchema } from './sign-in-schema.ts';
 import { stateOptions } from './state-options.ts';
 import { tlsSchema } from './tls-schema.ts';
 
@@ -44,11 +44,6 @@ const workers = z.preprocess(
     )
     .default(1),
 ) as unknown as z.ZodDefault<z.ZodType<number | 'auto', number | string>>;
-
-/** A switch that is off by default. */
-const off = (description: string) => z.boolean().default(false).describe(description);
-
-const ms = (value: number) => z.int().positive().default(value);
 
 export const serverSchema = z.strictObject({
   host: host.describe(
@@ -94,29 +89,6 @@ export const serverSchema = z.strictObject({
   ),
 });
 
-const passwordSchema = z
-  .string()
-  .min(12, 'must have at least 12 characters')
-  .describe('The password itself, of at least 12 characters; usually `${NAME}` or `${file:PATH}`.');
-const passwordHashSchema = z
-  .string()
-  .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')
-  .describe('What `sluice hash-password` prints.');
-
-const role = roleSchema
-  .default('admin')
-  .describe(
-    '`admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the audit log. `viewer` sees everything and changes nothing.',
-  );
-
-const operatorSchema = z.union(
-  [
-    z.strictObject({ password: passwordSchema, role }),
-    z.strictObject({ password_hash: passwordHashSchema, role }),
-  ],
-  'must be an object with password_hash or password, and a role: admin, operator or viewer',
-);
-
 export const adminSchema = z.strictObject({
   host: host.describe('Address to listen on; never a public one.'),
   port: port(8081),
@@ -134,76 +106,7 @@ export const adminSchema = z.strictObject({
     .describe(
       'Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`, its own address and `host`. Without this check a page of another site could read it through a name that it points here.',
     ),
-  users: z
-    .record(z.string().min(1).max(128), operatorSchema)
-    .default({})
-    .describe(
-      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment, with a `role`. Without these, `oidc` and `proxy` there is no dashboard.',
-    ),
-  oidc: adminOidcSchema
-    .optional()
-    .describe(
-      'Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside sluice).',
-    ),
-  proxy: adminProxySchema
-    .optional()
-    .describe('Sign-in by a header of an authenticating proxy, beside the other ways.'),
-  session_idle_ms: ms(1_800_000).describe(
-    'A session at the dashboard ends when it has not been used for this time.',
-  ),
-  session_max_ms: ms(43_200_000).describe('A session at the dashboard ends after this time in any case.'),
-  trust_proxy: off(
-    'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
-  ),
-});
-
-const account = z.string().min(1).describe('The id of the account that they see.');
-
-const customerSchema = z.union(
-  [
-    z.strictObject({ password: passwordSchema, account }),
-    z.strictObject({ password_hash: passwordHashSchema, account }),
-  ],
-  'must be an object with password_hash or password, and the account',
-);
-
-export const portalSchema = z.strictObject({
-  enabled: off(
-    'Serve the portal, where customers see their own account and issue its keys: below `path` of the public listener, or as `gateway.portal` in an application.',
-  ),
-  path: z
-    .string()
-    .max(128)
-    .regex(/^(\/[\w.~-]*[\w~-])+$/, 'must be a path such as /portal, without a slash at its end')
-    .default('/portal')
-    .describe(
-      'Where the portal is: on the public listener, or where the application has mounted it. Paths of the API win.',
-    ),
-  users: z
-    .record(z.string().min(1).max(128), customerSchema)
-    .default({})
-    .describe(
-      'Who may sign in, by name, beside those who are invited in the dashboard: `{ password_hash, account }`, or `{ password: "${NAME}", account }`.',
-    ),
-  oidc: portalOidcSchema
-    .optional()
-    .describe(
-      'Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside sluice).',
-    ),
-  session_idle_ms: ms(1_800_000).describe(
-    'A session at the portal ends when it has not been used for this time.',
-  ),
-  session_max_ms: ms(43_200_000).describe('A session at the portal ends after this time in any case.'),
-  max_keys: z
-    .int()
-    .positive()
-    .default(20)
-    .describe(
-      'Keys of an account that work at the same time, beside those of the configuration; above it customers issue none.',
-    ),
-  trust_proxy: off(
-    'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
-  ),
+  ...adminSignIn,
 });
 
 export const logSchema = z.strictObject({
@@ -246,7 +149,14 @@ export const usageSchema = z.strictObject({
     ),
 });
 
-export const storesSchema = z.strictObject({ ...stateOptions, ...recordsOptions });
+export const storesSchema = z.strictObject({
+  ...stateOptions,
+  ...recordsOptions,
+  plugins: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Stores of your own, by path or package: `state` and `records` may then name places in them.'),
+});
 
 /** Typed loosely, because the adapters' own options differ; checked strictly. */
 type ProviderOption = z.ZodObject<
@@ -292,6 +202,10 @@ export const configSchema = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe('Dialects of your own, by path or package; each has its options in its own section.'),
+  extensions: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Extensions of your own, by path or package; each has its options in the section of its name.'),
   providers: z
     .record(z.string(), providerSchemaOf(builtInAdapters))
     .describe('Servers that models run on, by names of your own.'),

@@ -1,5 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isPasswordHash } from '../common/password.ts';
+import { ms, off } from './shared-options.ts';
 
 /** What an operator may do. */
 export const roleSchema = z.enum(['admin', 'operator', 'viewer']);
@@ -122,3 +124,104 @@ export type OidcSettings = z.output<z.ZodObject<typeof oidcFields>>;
 export type AdminOidcSettings = z.output<typeof adminOidcSchema>;
 export type PortalOidcSettings = z.output<typeof portalOidcSchema>;
 export type AdminProxySettings = z.output<typeof adminProxySchema>;
+
+const passwordSchema = z
+  .string()
+  .min(12, 'must have at least 12 characters')
+  .describe('The password itself, of at least 12 characters; usually `${NAME}` or `${file:PATH}`.');
+const passwordHashSchema = z
+  .string()
+  .refine(isPasswordHash, 'must be what sluice hash-password prints: scrypt:N:r:p:SALT:KEY')
+  .describe('What `sluice hash-password` prints.');
+
+const role = roleSchema
+  .default('admin')
+  .describe(
+    '`admin` may do everything. `operator` changes accounts and keys, but sees neither amounts of money nor the audit log. `viewer` sees everything and changes nothing.',
+  );
+
+const operatorSchema = z.union(
+  [
+    z.strictObject({ password: passwordSchema, role }),
+    z.strictObject({ password_hash: passwordHashSchema, role }),
+  ],
+  'must be an object with password_hash or password, and a role: admin, operator or viewer',
+);
+
+/** Who may sign in to the dashboard, as it stands under `admin`. */
+export const adminSignIn = {
+  users: z
+    .record(z.string().min(1).max(128), operatorSchema)
+    .default({})
+    .describe(
+      'Who may sign in to the dashboard, by name: `{ password_hash }` as `sluice hash-password` prints it, or `{ password: "${NAME}" }` from the environment, with a `role`. Without these, `oidc` and `proxy` there is no dashboard.',
+    ),
+  oidc: adminOidcSchema
+    .optional()
+    .describe(
+      'Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside sluice).',
+    ),
+  proxy: adminProxySchema
+    .optional()
+    .describe('Sign-in by a header of an authenticating proxy, beside the other ways.'),
+  session_idle_ms: ms(1_800_000).describe(
+    'A session at the dashboard ends when it has not been used for this time.',
+  ),
+  session_max_ms: ms(43_200_000).describe('A session at the dashboard ends after this time in any case.'),
+  trust_proxy: off(
+    'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
+  ),
+};
+
+export type AdminSignIn = z.output<z.ZodObject<typeof adminSignIn>>;
+
+const account = z.string().min(1).describe('The id of the account that they see.');
+
+const customerSchema = z.union(
+  [
+    z.strictObject({ password: passwordSchema, account }),
+    z.strictObject({ password_hash: passwordHashSchema, account }),
+  ],
+  'must be an object with password_hash or password, and the account',
+);
+
+export const portalSchema = z.strictObject({
+  enabled: off(
+    'Serve the portal, where customers see their own account and issue its keys: below `path` of the public listener, or as `gateway.portal` in an application.',
+  ),
+  path: z
+    .string()
+    .max(128)
+    .regex(/^(\/[\w.~-]*[\w~-])+$/, 'must be a path such as /portal, without a slash at its end')
+    .default('/portal')
+    .describe(
+      'Where the portal is: on the public listener, or where the application has mounted it. Paths of the API win.',
+    ),
+  users: z
+    .record(z.string().min(1).max(128), customerSchema)
+    .default({})
+    .describe(
+      'Who may sign in, by name, beside those who are invited in the dashboard: `{ password_hash, account }`, or `{ password: "${NAME}", account }`.',
+    ),
+  oidc: portalOidcSchema
+    .optional()
+    .describe(
+      'Sign-in by an OpenID provider, beside passwords (needs the package openid-client, to be installed beside sluice).',
+    ),
+  session_idle_ms: ms(1_800_000).describe(
+    'A session at the portal ends when it has not been used for this time.',
+  ),
+  session_max_ms: ms(43_200_000).describe('A session at the portal ends after this time in any case.'),
+  max_keys: z
+    .int()
+    .positive()
+    .default(20)
+    .describe(
+      'Keys of an account that work at the same time, beside those of the configuration; above it customers issue none.',
+    ),
+  trust_proxy: off(
+    'Believe the last `X-Forwarded-Proto` and `X-Forwarded-For`: only behind a proxy that sets both, and with no other way to this listener.',
+  ),
+});
+
+export type PortalSettings = z.output<typeof portalSchema>;

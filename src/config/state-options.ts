@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { redisAddressOf } from '../../plugins/stores/redis/redis-address.ts';
 import { forEachLimit } from '../gateway/limits/limit-table.ts';
 
 const policy = z.enum(['open', 'closed', 'local']);
@@ -19,25 +18,10 @@ export const outagePolicySchema = z.strictObject({
 
 export type OutagePolicies = z.output<typeof outagePolicySchema>;
 
-/** What is wrong with a place that is neither `memory` nor where a Redis is. */
-function mistakeOf(place: string): string | undefined {
-  if (place === 'memory') return undefined;
-  try {
-    redisAddressOf(place);
-    return undefined;
-  } catch (mistake) {
-    return (mistake as Error).message;
-  }
-}
-
 /** Options of the state store, as they stand under `stores`. */
 export const stateOptions = {
   state: z
     .string()
-    .superRefine((place, context) => {
-      const message = mistakeOf(place);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
-    })
     .default('memory')
     .describe(
       'Counters, concurrency and what stages cache: `memory` of this process, or a Redis that is shared by all instances that name it: `redis://user:password@host:6379/0`; of a cluster some nodes, `redis+cluster://user:password@host1:6379,host2:6379`; of Sentinels those and the name of the primary, `redis+sentinel://user:password@host1:26379,host2:26379/mymaster/0`, with `?sentinel_username=…&sentinel_password=…` where the Sentinels themselves ask for a password. `rediss` in place of `redis` connects over TLS. Needs the package @redis/client, to be installed beside sluice.',

@@ -131,7 +131,7 @@ export async function assemble(
 type Opened = Pick<Parts['records'], 'close'>;
 
 function stateOf(
-  { stores }: Settings,
+  { stores, stateServer: server }: Settings,
   { state }: GatewayOptions,
   { primary }: OtherProcesses,
   { clock, log, metrics, records }: Pick<LastingParts, 'clock' | 'log' | 'metrics' | 'records'>,
@@ -139,7 +139,7 @@ function stateOf(
   if (state) return state;
   if (primary && stores.state === 'memory') return new ChannelStateStore(primary, { clock, log });
   const { registry } = metrics;
-  return openStateStore(stateSchema.parse(stores), { clock, log, registry, past: records.past });
+  return openStateStore(stateSchema.parse(stores), { clock, log, registry, past: records.past, server });
 }
 
 /**

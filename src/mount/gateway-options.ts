@@ -1,33 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { z } from 'zod';
-import type { PostgresPool } from '../../plugins/stores/postgres/postgres-pool.ts';
 import type { Clock } from '../common/clock.ts';
 import { checkedBy } from '../common/config-error.ts';
 import { aFunction, withMethods } from '../common/methods.ts';
+import type { AnyExtensionDefinition, OperatorOf } from '../config/define-extension.ts';
 import type { StageEntry } from '../config/given-plugins.ts';
+import type { StoreDefinition } from '../config/load-stores.ts';
 import type { AccountOf } from '../gateway/accounts/application-accounts.ts';
 import type { AnyDialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import type { StateStore } from '../gateway/limits/state-store.ts';
 import type { AnyProviderDefinition } from '../gateway/upstream/adapter.ts';
+import type { PostgresPool } from '../records/postgres-pool.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { surroundings } from './chain/surroundings.ts';
-
-/** An operator whom the application has signed in. A string is the name of an admin. */
-export type OperatorAnswer =
-  | string
-  | {
-      /** The name in the audit log. */
-      readonly name: string;
-      /** `operator` sees no money and no audit log; `viewer` changes nothing. */
-      readonly role: 'admin' | 'operator' | 'viewer';
-    }
-  | undefined;
-
-/** Says which operator a request is from, by the application's own sign-in; `undefined` denies access. */
-export type OperatorOf<R extends IncomingMessage = IncomingMessage> = (
-  request: R,
-) => OperatorAnswer | PromiseLike<OperatorAnswer>;
 
 /** Options that the application passes in code, beside the configuration. `R` is the application's own request, such as Express's. */
 export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
@@ -89,6 +75,41 @@ export interface GatewayOptions<R extends IncomingMessage = IncomingMessage> {
    * ```
    */
   readonly dialects?: readonly (string | AnyDialectDefinition)[];
+  /**
+   * Extensions of your own, as `defineExtension` returns them, by path or by package, beside those that `extensions` of the configuration
+   * lists. Paths begin at the working directory.
+   *
+   * @defaultValue none beside the dashboard
+   * @example
+   * ```ts
+   * import { createGateway } from 'sluice';
+   * import { defineExtension } from 'sluice/plugin';
+   *
+   * const sums = defineExtension({
+   *   name: 'sums',
+   *   open: ({ records }) => ({
+   *     async admin(_request, response) {
+   *       response.end(JSON.stringify(await records.store.usage.sum({ by: ['account'] })));
+   *     },
+   *   }),
+   * });
+   * const gateway = await createGateway('sluice.yaml', { extensions: [sums] });
+   * ```
+   */
+  readonly extensions?: readonly (string | AnyExtensionDefinition)[];
+  /**
+   * Stores of your own, as `defineRecordsStore` and `defineStateStore` return them, by path or by package, beside those that `stores.plugins` of the
+   * configuration lists: `stores.records` and `stores.state` may then name places in them.
+   *
+   * @defaultValue none beside the built-in ones
+   * @example
+   * ```ts
+   * import { createGateway } from 'sluice';
+   *
+   * const gateway = await createGateway('sluice.yaml', { stores: ['./my-store.ts'] });
+   * ```
+   */
+  readonly stores?: readonly (string | StoreDefinition)[];
   /**
    * Answer 404 for every unknown path, instead of calling `next`.
    *
@@ -226,6 +247,10 @@ const schema = z.strictObject({
   stages: z.array(z.unknown(), "must be a list of stages, such as ['auth', myStage()]").optional(),
   dialects: z.array(z.unknown(), "must be a list of dialects, such as [myFormat, './other.ts']").optional(),
   adapters: z.array(z.unknown(), "must be a list of adapters, such as [myServer, './other.ts']").optional(),
+  extensions: z
+    .array(z.unknown(), "must be a list of extensions, such as [myPages, './other.ts']")
+    .optional(),
+  stores: z.array(z.unknown(), "must be a list of stores, such as [myStore, './other.ts']").optional(),
   terminal: z.boolean('must be true or false').optional(),
   ...surroundings,
   clock: withMethods<Clock>('a clock', ['epoch_ms', 'elapsed_ms']).optional(),

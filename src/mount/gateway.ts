@@ -1,31 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { SignInMemory } from '../../plugins/dashboard/access/sign-in-memory.ts';
-import { GatewayCalls } from '../../plugins/dashboard/gateway-calls.ts';
-import { GatewaySites } from '../../plugins/dashboard/gateway-sites.ts';
-import { LiveStreams } from '../../plugins/dashboard/live-streams.ts';
-import type { DashboardContext } from '../../plugins/dashboard/page-request.ts';
-import type { Outage } from '../common/outage.ts';
 import { type ConfigSource, loadConfig, type Settings } from '../config/load.ts';
 import type { ConfigText } from '../config/read-config.ts';
-import { ExchangeRun } from '../gateway/exchange/runner.ts';
 import type { ErrorHandler, RequestHandler } from '../gateway/exchange/stage-plan.ts';
-import { parserFault } from '../gateway/inbound/parser-fault.ts';
-import { formatOf, type Route } from '../gateway/inbound/routes.ts';
-import { startExchange } from '../gateway/inbound/start-exchange.ts';
-import { closing_patience_ms } from '../gateway/outbound/reply-limits.ts';
-import { watchEventLoop } from '../telemetry/event-loop-delay.ts';
 import type { Log } from '../telemetry/log.ts';
 import { warnOfLostSpans } from '../telemetry/tracing.ts';
-import { assemble, type Parts } from './assemble.ts';
+import { assemble } from './assemble.ts';
 import { ConfigReloads, stateOf } from './config-reloads.ts';
-import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
+import { extensionContexts } from './extension-context.ts';
+import { Extensions } from './extensions.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import type { GatewayProcess } from './gateway-process.ts';
-import { isPassthrough } from './passthrough/passthrough.ts';
+import { GatewayService } from './gateway-service.ts';
 import { type Reloaded, withFixed } from './reload.ts';
-import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
-import { ServerStatus } from './server-status.ts';
+import type { ServerStatus } from './server-status.ts';
 
 /**
  * Serves the interface, with the methods to operate it: a handler of Express and Connect, and a listener of `node:http`. Paths that are not
@@ -54,6 +42,8 @@ export type Gateway = {
    * unless `portal.enabled` is true.
    */
   readonly portal: RequestHandler;
+  /** The handlers of an extension, to mount where they should be; each calls `next` where there is none. */
+  extension(name: string): { readonly admin: RequestHandler; readonly public: RequestHandler };
   /**
    * For `app.use` behind the gateway, at the same path: answers errors of the application's body parser, such as `express.json()`, on the
    * gateway's paths as the gateway would have, a missing key before a broken body. All other errors go to `next`.
@@ -94,6 +84,13 @@ export interface OpenedGateway {
   readonly server: ServerStatus;
 }
 
+/** A gateway in a server that may have several processes, with what operators see of all of them. */
+export interface OpenedGateway {
+  readonly gateway: Gateway;
+  readonly server: ServerStatus;
+  readonly extensions: Extensions;
+}
+
 /** The same as `createGateway`, in one of several processes, which may depend on the settings. */
 export async function openGateway(
   source: ConfigSource | ConfigText,
@@ -104,13 +101,8 @@ export async function openGateway(
   const loaded = await loadConfig(source, process.env, given);
   const others = processOf(loaded);
   const settings = others.fixed ? withFixed(loaded, others.fixed, 'worker').settings : loaded;
-  // Requests of the dashboard's playground have not passed the application's middleware, and come with a key.
-  const ownRequests = new WeakSet<IncomingMessage>();
-  const { accountOf } = given;
-  const options: GatewayOptions = {
-    ...given,
-    accountOf: accountOf && (request => (ownRequests.has(request) ? undefined : accountOf(request))),
-  };
+  const own = new OwnRequests();
+  const options = own.without(given);
   const parts = await assemble(settings, options, others);
   await parts.state.started?.();
   warnOfLostSpans(parts.log);
@@ -118,153 +110,61 @@ export async function openGateway(
   if (!others.primary) for (const warning of settings.warnings) parts.log.warn(warning);
   if (options.state && settings.stores.state !== 'memory')
     parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
-  const unwatchEventLoop = watchEventLoop(parts.metrics.registry);
-  const running = new RunningConfigurations(parts);
-  let phase: 'serving' | 'unready' | 'closing' = 'serving';
-  const isDraining = () => phase !== 'serving';
-
-  const handler = (request: IncomingMessage, response: ServerResponse, next?: () => void): void => {
-    // The whole exchange is of one configuration.
-    const own = running.current;
-    const { path, route } = located(request, own.parts);
-    // Answered by the parent already.
-    if (response.headersSent) return next?.();
-    if (!route && !parts.terminal && next) return next();
-    if (!route && parts.terminal && sites.servePortal(request, response)) return;
-    serve(own, request, response, path, route);
-  };
-
-  const errorHandler: ErrorHandler = (error, request, response, next) => {
-    const own = running.current;
-    const { path, route } = located(request, own.parts);
-    if (response.headersSent || (!route && !parts.terminal)) return next(error);
-    const isJson = route !== undefined && !isPassthrough(route);
-    const fault = parserFault(error, request, own.parts.settings.server, isJson);
-    if (!fault) return next(error);
-    // A reply from the catalog needs no body.
-    const needsBody = formatOf(route) !== undefined || !isJson;
-    serve(own, request, response, path, route, needsBody ? fault : undefined);
-  };
-
-  const serve = (
-    own: RunningConfiguration,
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    route: Route | undefined,
-    fault?: Error,
-  ): void => {
-    const { log, clock } = parts;
-    const exchange = startExchange(request, response, {
-      endpoint: route ?? own.parts.routes.unknown(path),
-      path,
-      route: route && (route.pattern ?? path),
-      log,
-      clock,
-      trust_proxy: own.parts.settings.server.trust_proxy,
-    });
-    parts.metrics.begun(exchange);
-    const refused = refusalOf(exchange, route, phase === 'closing');
-    const prepared = new GatewayExchange(own.parts, exchange, route, refused, request, response, fault);
-    own.exchanges.start(new ExchangeRun(own.runnerParts, prepared));
-  };
-
-  const live = new LiveStreams();
-  const markUnready = () => {
-    if (phase === 'serving') phase = 'unready';
-    // Open pages connect to another instance, or load again.
-    live.close();
-  };
-  const abortRunning = () => {
-    for (const { exchange } of running.runs()) exchange.abort('shutdown');
-  };
-  const abandonRunning = () => {
-    for (const run of running.runs()) run.abandon();
-  };
-  const drainAndClose = async (): Promise<void> => {
-    unwatchEventLoop();
-    // Before the stores, which stages may still use.
-    const configurations = await Promise.allSettled([running.close()]);
-    const stores = await Promise.allSettled([parts.ownsState && parts.state.close(), parts.records.close()]);
-    await server.close();
-    for (const end of [...configurations, ...stores]) if (end.status === 'rejected') throw end.reason;
-  };
-  let closed: Promise<void> | undefined;
-  const close = async (drain_ms = running.current.parts.settings.server.drain_ms): Promise<void> => {
-    phase = 'closing';
-    reloads.close();
-    live.close();
-    const timers = [
-      setTimeout(abortRunning, drain_ms),
-      setTimeout(abandonRunning, drain_ms + closing_patience_ms),
-    ];
-    closed ??= drainAndClose();
-    await closed.finally(() => timers.forEach(clearTimeout));
-  };
-
-  const isReady = () => !isDraining() && !parts.state.outage?.refuses;
-  const server = new ServerStatus(
-    () => ({
-      in_flight: running.inFlight,
-      ready: isReady(),
-      conditions: conditionsOf(isDraining(), parts),
-      providers: running.current.parts.providers,
-    }),
-    parts.metrics.registry,
-    others,
-  );
-  const { clock } = parts;
-  const context: DashboardContext = followed(() => running.current.parts, {
-    server,
-    calls: new GatewayCalls((request, response, next) => {
-      ownRequests.add(request);
-      handler(request, response, next);
-    }),
-    live,
-    signIns: { dashboard: new SignInMemory(clock), portal: new SignInMemory(clock) },
-    publicUrl: () => running.current.parts.settings.server.public_url ?? options.publicUrl?.(),
+  const service = new GatewayService(parts, others);
+  const optionsOf = (section: string | undefined): unknown =>
+    section === undefined ? {} : (service.parts.settings as unknown as Record<string, unknown>)[section];
+  const contextOf = extensionContexts(service, options, own.marked(service.handle));
+  const extensions = await Extensions.open(settings.extensions, contextOf, optionsOf).catch(async thrown => {
+    await service.close(0);
+    throw thrown;
   });
-  const sites = new GatewaySites(context, options.operatorOf, () => phase === 'closing');
-  const onReplaced = () => sites.configure();
+  service.extensions = extensions;
+  const onReplaced = () => extensions.configure(optionsOf);
+  const { running } = service;
   const reloads = new ConfigReloads({ source, state, options, process: others, running, onReplaced });
+  service.onClosing(() => reloads.close());
   reloads.follow();
-  const gateway = Object.defineProperties(handler, {
-    settings: { get: () => running.current.parts.settings },
+  const extension = (name: string) => ({
+    admin: extensions.handlerOf(name, 'admin'),
+    public: extensions.handlerOf(name, 'public'),
+  });
+  const gateway = Object.defineProperties(service.handle.bind(service), {
+    settings: { get: () => service.parts.settings },
     registry: { value: parts.metrics.registry },
     log: { value: parts.log },
-    ready: { get: isReady },
-    draining: { get: isDraining },
-    conditions: { get: () => conditionsOf(isDraining(), parts) },
+    ready: { get: () => service.isReady },
+    draining: { get: () => service.isDraining },
+    conditions: { get: () => service.conditions },
     inFlight: { get: () => running.inFlight },
-    errorHandler: { value: errorHandler },
-    dashboard: { value: sites.dashboard },
-    portal: { value: sites.portal },
+    errorHandler: { value: service.handleError },
+    dashboard: { value: extension('dashboard').admin },
+    portal: { value: extension('dashboard').public },
+    extension: { value: extension },
     reload: { value: (source?: ConfigSource) => reloads.reload(source) },
-    markUnready: { value: markUnready },
-    close: { value: close },
+    markUnready: { value: () => service.markUnready() },
+    close: { value: (drain_ms?: number) => service.close(drain_ms) },
   }) as Gateway;
-  return { gateway, server };
+  return { gateway, server: service.server, extensions };
 }
 
-function conditionsOf(draining: boolean, { state, records, clock }: Parts): string[] {
-  const told = (store: string, outage: Outage | undefined, meanwhile: string) => {
-    if (!outage) return [];
-    const out_s = Math.round((clock.epoch_ms() - outage.since_epoch_ms) / 1000);
-    const why = outage.cause instanceof Error ? outage.cause.message : String(outage.cause);
-    return [`the ${store} store has been down for ${out_s} s, ${meanwhile}: ${why}`];
-  };
-  return [
-    ...(draining ? ['shutting down'] : []),
-    ...told('state', state.outage, 'on_state_store_down holds'),
-    ...told('records', records.outage, 'cached keys keep working for key_cache_ttl_ms'),
-    ...records.ledger.conditions,
-  ];
-}
+/** Requests that extensions make to the gateway: they have not passed the application's middleware, and come with a key. */
+class OwnRequests {
+  readonly #requests = new WeakSet<IncomingMessage>();
 
-/** `more`, with the parts as they are when they are asked for. */
-function followed<More extends object>(current: () => Parts, more: More): Parts & More {
-  const followed = { ...current(), ...more };
-  for (const name of Object.keys(current()) as (keyof Parts)[])
-    Object.defineProperty(followed, name, { get: () => current()[name], enumerable: true });
-  return followed;
+  /** The options, with an `accountOf` that is not asked about these requests. */
+  without(options: GatewayOptions): GatewayOptions {
+    const { accountOf } = options;
+    return {
+      ...options,
+      accountOf: accountOf && (request => (this.#requests.has(request) ? undefined : accountOf(request))),
+    };
+  }
+
+  /** The handler for these requests. */
+  marked(handler: RequestHandler): RequestHandler {
+    return (request, response, next) => {
+      this.#requests.add(request);
+      handler(request, response, next);
+    };
+  }
 }

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { BreakerState } from '../gateway/upstream/routing/circuit-breaker.ts';
+import type { ProcessStatus, ProviderStatus } from '../config/define-extension.ts';
 import type { Channel } from './workers/channel.ts';
 import type { Workers } from './workers/workers.ts';
 import { MergedMetrics, WorkerMetrics } from './workers/workers-metrics.ts';
@@ -10,24 +10,6 @@ export interface OtherProcesses {
   readonly primary?: Channel;
   /** Of the primary: its workers. */
   readonly workers?: Workers;
-}
-
-/** What attempts find at a provider now. */
-export interface ProviderStatus {
-  readonly name: string;
-  readonly healthy: boolean;
-  readonly breaker: { readonly state: BreakerState; readonly retry_in_ms: number; readonly share: number };
-  readonly bulkhead: { readonly in_flight: number; readonly queued: number; readonly hasPermit: boolean };
-}
-
-/** A process as it is now, or all of a server as one. */
-export interface ProcessStatus {
-  /** Exchanges that have begun and are not settled. */
-  readonly in_flight: number;
-  readonly ready: boolean;
-  /** For operators, one per line. */
-  readonly conditions: readonly string[];
-  readonly providers: readonly ProviderStatus[];
 }
 
 /** The longest that a question waits for a worker; one that does not answer is told in the conditions. */

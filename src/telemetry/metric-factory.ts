@@ -82,6 +82,7 @@ export class MetricFactory {
 
 /** Metrics that belong together, declared as fields of a subclass: `readonly hit = this.counting({ … })`, called as `hit('cache')`. */
 export abstract class MetricSet {
+  /** Makes them. */
   protected readonly metrics: MetricFactory;
 
   constructor(registry: Registry) {

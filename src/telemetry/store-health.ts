@@ -25,12 +25,14 @@ export class StoreHealth<Operation extends string> {
     this.#showAll();
   }
 
+  /** Notes that an operation has succeeded. */
   succeeded(operation: Operation): void {
     if (this.#failed.size === 0) return;
     clearTimeout(this.#failed.get(operation));
     this.#forget(operation);
   }
 
+  /** Notes that an operation has failed. */
   failed(operation: Operation): void {
     if (this.#isEnded) return;
     const timer = this.#failed.get(operation);

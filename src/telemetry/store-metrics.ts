@@ -22,6 +22,7 @@ export class StoreMetrics extends MetricSet {
     labels,
     buckets: operationBuckets_s,
   });
+  /** Counts an operation that failed. */
   readonly failed = this.counting({
     name: 'sluice_store_errors_total',
     help: 'Operations of a store that failed or timed out.',
@@ -40,27 +41,32 @@ export class StoreMetrics extends MetricSet {
     help: 'Times the circuit breaker of a store opened, once for all operations that failed.',
     labels: ['store'],
   });
+  /** Counts an exchange that was decided without the store. */
   readonly decidedAlone = this.counting({
     name: 'sluice_state_alone_total',
     help: 'Exchanges decided without the state store, by on_state_store_down policy.',
     labels: ['policy'],
   });
+  /** How many settlements wait. */
   readonly settlementsWaiting = this.setting({
     name: 'sluice_state_settlements_waiting',
     help: 'Settlements waiting for the state store to be available.',
   });
+  /** Counts settlements that never reached the store. */
   readonly settlementsDropped = this.adding({
     name: 'sluice_state_settlements_dropped_total',
     help: 'Settlements that never reached the state store; their reservations stay counted.',
     labels: ['reason'],
     initial: dropReasons.map(reason => [reason] as const),
   });
+  /** How many instances share the store. */
   readonly instances = this.setting({
     name: 'sluice_state_instances',
     help: 'Instances that share the state store, at the last heartbeat.',
     aggregator: 'max',
   });
 
+  /** Notes the duration of an operation. */
   asked(store: string, operation: string, duration_ms: number): void {
     this.#duration.labels(store, operation).observe(duration_ms / 1000);
   }
@@ -81,6 +87,7 @@ export class StoreMetrics extends MetricSet {
     });
   }
 
+  /** Shows whether an operation is available. */
   up(store: string, operation: string, up: boolean): void {
     this.#up.labels(store, operation).set(up ? 1 : 0);
   }
@@ -90,6 +97,7 @@ export class StoreMetrics extends MetricSet {
     this.#outages.labels(store);
   }
 
+  /** Counts an outage. */
   breakerOpened(store: string): void {
     this.#outages.labels(store).inc();
   }

@@ -13,7 +13,7 @@ import {
   type StreamController,
   type StreamTransformer,
   usageOf,
-} from '../../src/plugin.ts';
+} from '../../plugins/published.ts';
 
 type Read = (chunks: AsyncIterable<Chunk>) => AsyncIterable<Chunk>;
 

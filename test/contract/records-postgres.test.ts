@@ -3,22 +3,23 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { Registry } from 'prom-client';
 import { openPostgres, openPostgresPool } from '../../plugins/stores/postgres/postgres.ts';
-import type { PostgresPool } from '../../plugins/stores/postgres/postgres-pool.ts';
-import { type Connection, type Database, StoreUnavailable } from '../../plugins/stores/records/database.ts';
 import { type LedgerMonths, ledgerMonths } from '../../plugins/stores/records/ledger-months.ts';
-import type { LedgerQuery } from '../../plugins/stores/records/ledger-query.ts';
-import { type LedgerRecords, ledgerRecords } from '../../plugins/stores/records/ledger-records.ts';
+import { ledgerRecords } from '../../plugins/stores/records/ledger-records.ts';
 import { migrate } from '../../plugins/stores/records/migrate.ts';
 import { type Migration, migrations } from '../../plugins/stores/records/migrations.ts';
 import { pruning } from '../../plugins/stores/records/pruning.ts';
-import { openRecords } from '../../plugins/stores/records/records-store.ts';
 import { usageRecords } from '../../plugins/stores/records/usage-records.ts';
-import { openSqlite } from '../../plugins/stores/sqlite/sqlite.ts';
 import { timeOrderedUuid } from '../../src/common/ids.ts';
 import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { Retention } from '../../src/mount/records/retention.ts';
+import type { Connection, Database } from '../../src/records/database.ts';
+import type { LedgerQuery, LedgerRecords } from '../../src/records/ledger-records.ts';
+import type { PostgresPool } from '../../src/records/postgres-pool.ts';
+import { StoreUnavailable } from '../../src/records/record-errors.ts';
+import { openSqlite } from '../../src/records/sqlite/sqlite.ts';
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openRecords } from '../support/open-records.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { until } from '../support/until.ts';
@@ -201,7 +202,6 @@ describe('months', () => {
     const run = (at: string, on = database) =>
       new Retention({
         pruning: pruning(on, ledgerMonths(on)),
-        months: ledgerMonths(on),
         times: { rows_ms: 60 * 86_400_000, sums_ms: Number.POSITIVE_INFINITY },
         rows_per_step: 100,
         clock: new FakeClock(timeOf(at)),

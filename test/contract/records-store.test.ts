@@ -2,13 +2,6 @@ import { createHash } from 'node:crypto';
 import { MessageChannel } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
-import { AlreadyThere, NotThere } from '../../plugins/stores/records/account-records.ts';
-import { NameTaken } from '../../plugins/stores/records/customer-logins.ts';
-import { RecordRefused } from '../../plugins/stores/records/database.ts';
-import { KeyEnded, KeyExists } from '../../plugins/stores/records/key-record.ts';
-import { TooManyKeys } from '../../plugins/stores/records/new-key.ts';
-import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
-import type { RecordsTarget } from '../../plugins/stores/records/records-target.ts';
 import {
   classOfType,
   endClassOf,
@@ -18,10 +11,23 @@ import {
   noErrors,
 } from '../../src/common/end-class.ts';
 import { timeOrderedUuid } from '../../src/common/ids.ts';
-import { isStoredKeyForm } from '../../src/gateway/accounts/key-secret.ts';
 import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
+import { channelDatabase } from '../../src/mount/records/channel-database.ts';
 import { serveDatabase } from '../../src/mount/records/serve-database.ts';
 import { Channel } from '../../src/mount/workers/channel.ts';
+import { isStoredKeyForm } from '../../src/records/key-secret.ts';
+import {
+  AlreadyThere,
+  KeyEnded,
+  KeyExists,
+  NameTaken,
+  NotThere,
+  RecordRefused,
+  TooManyKeys,
+} from '../../src/records/record-errors.ts';
+import type { RecordsStore } from '../../src/records/records-store.ts';
+import type { RecordsTarget } from '../support/open-records.ts';
+import { openRecords } from '../support/open-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
@@ -45,7 +51,7 @@ const kinds: readonly [string, () => Promise<RecordsTarget>][] = [
   ['memory', async () => ({ kind: 'memory' })],
   ['SQLite', async () => ({ kind: 'sqlite', path: targets.newFile() })],
   ['Postgres', async () => ({ kind: 'postgres', url: await targets.newDatabase() })],
-  ['the primary process', async () => ({ kind: 'channel', channel: await served() })],
+  ['the primary process', async () => ({ kind: 'worker', database: channelDatabase(await served()) })],
   ["a pool of the application's", async () => ({ kind: 'pool', pool: await targets.newPool(unlike) })],
 ];
 
@@ -54,7 +60,7 @@ async function served(): Promise<Channel> {
   const { port1, port2 } = new MessageChannel();
   const own = await openRecords({ kind: 'sqlite', path: targets.newFile() });
   await own.migrate(now_ms);
-  serveDatabase(new Channel(port2), own.database);
+  serveDatabase(new Channel(port2), own.database!);
   primaries.push(() => {
     port1.close();
     return own.close();

@@ -3,33 +3,34 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import { openPostgres } from '../../plugins/stores/postgres/postgres.ts';
-import type { Database } from '../../plugins/stores/records/database.ts';
 import { ledgerRecords } from '../../plugins/stores/records/ledger-records.ts';
 import { migrate } from '../../plugins/stores/records/migrate.ts';
-import type { Pruning } from '../../plugins/stores/records/pruning.ts';
-import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
-import type { RecordsTarget } from '../../plugins/stores/records/records-target.ts';
-import type { TrafficRange } from '../../plugins/stores/records/traffic-records.ts';
-import {
-  duration_bounds_ms,
-  first_token_bounds_ms,
-  trafficSteps,
-} from '../../plugins/stores/records/traffic-sums.ts';
-import {
-  type UsageGroup,
-  type UsageQuery,
-  type UsageSum,
-  usageGroups,
-} from '../../plugins/stores/records/usage-query.ts';
 import { usageRecords } from '../../plugins/stores/records/usage-records.ts';
-import { openSqlite } from '../../plugins/stores/sqlite/sqlite.ts';
 import { type ErrorClass, errorClasses } from '../../src/common/end-class.ts';
 import { timeOrderedUuid } from '../../src/common/ids.ts';
 import { picoUsd, usdOf } from '../../src/common/money.ts';
 import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/mount/records/retention.ts';
+import type { Database } from '../../src/records/database.ts';
+import type { Pruning } from '../../src/records/pruning.ts';
+import type { RecordsStore } from '../../src/records/records-store.ts';
+import { openSqlite } from '../../src/records/sqlite/sqlite.ts';
+import type { TrafficRange } from '../../src/records/traffic-records.ts';
+import {
+  duration_bounds_ms,
+  first_token_bounds_ms,
+  trafficSteps,
+} from '../../src/records/traffic-records.ts';
+import {
+  type UsageGroup,
+  type UsageQuery,
+  type UsageSum,
+  usageGroups,
+} from '../../src/records/usage-records.ts';
 import { RecordsMetrics } from '../../src/telemetry/records-metrics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import type { RecordsTarget } from '../support/open-records.ts';
+import { openRecords } from '../support/open-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
@@ -559,7 +560,7 @@ describe('retention', () => {
       expect(await sums()).toEqual(before);
       expect(await store.usage.sum({ by: ['account'] })).toEqual(total);
       expect([await pruned('rows'), await pruned('sums')]).toEqual([29, 0]);
-      const attempts = await store.database.run('SELECT COUNT(*) AS attempts FROM sluice.attempts');
+      const attempts = await store.database!.run('SELECT COUNT(*) AS attempts FROM sluice.attempts');
       expect(attempts).toEqual([{ attempts: 91 }]);
       expect(lines).toEqual([
         {

@@ -12,7 +12,7 @@ import {
   streamRechunk,
   validation,
 } from '../../plugins/index.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import {
   type ContractOptions,
   checkStage,

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import express, { type Express } from 'express';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { auth, requestRewrite, validation } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo } from '../support/chain-app.ts';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Locator, Request } from 'playwright-core';
 import { portalPages } from '../../plugins/dashboard/portal/index.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   faultsInEveryLook,

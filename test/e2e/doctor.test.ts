@@ -7,16 +7,18 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { openRecords } from '../../plugins/stores/records/records-store.ts';
+import { schemaFinding } from '../../plugins/stores/records/schema-finding.ts';
 import { checkCollector } from '../../src/cli/doctor/collector-check.ts';
 import { diagnose } from '../../src/cli/doctor/diagnose.ts';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { checkClock, checkOpenFiles, checkWorkers } from '../../src/cli/doctor/machine-check.ts';
-import { checkRecords, versionFinding } from '../../src/cli/doctor/records-check.ts';
+import { checkRecords } from '../../src/cli/doctor/records-check.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { serve } from '../../src/cli/serve.ts';
+import type { Finding } from '../../src/common/finding.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
+import { openRecords, placeOf } from '../support/open-records.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
@@ -226,12 +228,14 @@ describe('the state store', () => {
   const urlOf = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
 
   it('is at fault with another password', async () => {
-    expect(bad(await checkState(urlOf('other')))).toEqual([expect.stringMatching(/^fault.* → .*password/)]);
+    expect(bad(await checkState(stateServerAt(urlOf('other'))))).toEqual([
+      expect.stringMatching(/^fault.* → .*password/),
+    ]);
   });
 
   it('is warned of when it may forget counters', async () => {
     await redis.cli('-a', redisPassword, 'config', 'set', 'maxmemory-policy', 'allkeys-lru');
-    expect(bad(await checkState(urlOf(redisPassword)), 'state')).toEqual([
+    expect(bad(await checkState(stateServerAt(urlOf(redisPassword))), 'state')).toEqual([
       expect.stringMatching(/^warning .*allkeys-lru/),
     ]);
   });
@@ -251,13 +255,15 @@ describe('the state store', () => {
     ];
     await redis.cli(...login);
     const limited = `redis://limited:secret@127.0.0.1:${redis.port}`;
-    expect(bad(await checkState(limited))).toContainEqual(expect.stringMatching(/^fault .* → .*EVAL/));
+    expect(bad(await checkState(stateServerAt(limited)))).toContainEqual(
+      expect.stringMatching(/^fault .* → .*EVAL/),
+    );
   });
 });
 
 describe('the records store', () => {
   const sqlite = (path: string) =>
-    checkRecords({ target: { kind: 'sqlite', path }, queue_path: `${path}-queue` } as Parameters<
+    checkRecords({ place: placeOf({ kind: 'sqlite', path }), queue_path: `${path}-queue` } as Parameters<
       typeof checkRecords
     >[0]);
 
@@ -291,8 +297,8 @@ describe('the records store', () => {
     const server = await startPostgres();
     cleanUps.push(() => server.stop());
     const { url } = server;
-    const target = { kind: 'postgres', url } as const;
-    const check = () => checkRecords({ target, queue_path: join(folder, 'queue.db') } as never);
+    const place = placeOf({ kind: 'postgres', url });
+    const check = () => checkRecords({ place, queue_path: join(folder, 'queue.db') } as never);
     expect(await check()).toEqual([
       expect.objectContaining({ status: 'ok', found: expect.stringContaining('is empty') }),
     ]);
@@ -301,7 +307,7 @@ describe('the records store', () => {
     cleanUps.unshift(() => client.end());
     const { rows } = await client.query("SELECT to_regnamespace('sluice') AS schema");
     expect(rows).toEqual([{ schema: null }]);
-    const store = await openRecords(target);
+    const store = await openRecords(url);
     await store.migrate(Date.now());
     await store.close();
     expect(bad(await check(), 'records')).toEqual([]);
@@ -314,7 +320,7 @@ describe('the records store', () => {
 
 describe('a records store of an earlier version', () => {
   it('is warned of, with the number of steps, because the next start migrates it', () => {
-    expect(versionFinding('it', 9, { first: 9, newest: 11 })).toMatchObject({
+    expect(schemaFinding('it', 9, { first: 9, newest: 11 })).toMatchObject({
       status: 'warning',
       found: expect.stringContaining('it has schema version 9; the next start migrates it to 11 (2 steps)'),
     });

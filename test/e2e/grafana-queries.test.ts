@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations } from '../../grafana/src/annotations.ts';
 import { boards } from '../../grafana/src/boards.ts';
 import { type Expr, of, perSecond, promql, rate } from '../../grafana/src/promql.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { type FaultyService, startFaultyService } from '../support/faulty-load.ts';
 import { allSelected, filled, type Variables } from '../support/grafana-variables.ts';
 import { PrometheusServer } from '../support/prometheus.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ListedRow } from '../../plugins/stores/records/ledger-records.ts';
-import type { RefusalSum, UsageSum } from '../../plugins/stores/records/usage-query.ts';
 import type { AttemptRow } from '../../src/gateway/settlement/ledger-entry.ts';
+import type { ListedRow } from '../../src/records/ledger-records.ts';
+import type { RefusalSum, UsageSum } from '../../src/records/usage-records.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { RawConnection } from '../support/raw-client.ts';

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';

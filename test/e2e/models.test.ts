@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { RawConnection, send } from '../support/raw-client.ts';
 

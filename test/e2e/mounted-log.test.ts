@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { auth, createChain, type Logger, validation } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { type CapturedLog, capturedLog } from '../support/captured-log.ts';

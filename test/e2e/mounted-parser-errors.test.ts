@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import express5 from 'express';
 import express4 from 'express4';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { auth, createChain, errorEnvelope, type Gateway, validation } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { capturedLog } from '../support/captured-log.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { openRecords } from '../../plugins/stores/records/records-store.ts';
 import { post } from '../support/chain-app.ts';
 import { alongside, startApp } from '../support/express-app.ts';
 import { ask } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
+import { openRecords } from '../support/open-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { fixtureOf } from '../support/provider-fixtures.ts';
 import { written } from '../support/provider-setting.ts';

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { slotOf } from '../../plugins/stores/redis/key-slot.ts';
 import { RedisCache } from '../../plugins/stores/redis/redis-cache.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 import { freePort } from '../support/free-port.ts';
@@ -54,7 +55,9 @@ describe('limits in a Redis Cluster', () => {
     const [first, second] = cluster.servers;
     const found = async (...ports: readonly number[]) => {
       const hosts = ports.map(port => `127.0.0.1:${port}`).join();
-      return (await checkState(`redis+cluster://${hosts}`)).map(({ status, found }) => `${status}: ${found}`);
+      return (await checkState(stateServerAt(`redis+cluster://${hosts}`))).map(
+        ({ status, found }) => `${status}: ${found}`,
+      );
     };
     const findings = await found(await freePort(), second!.port);
     expect(findings).toHaveLength(4);
@@ -116,10 +119,12 @@ describe('limits in a Redis Cluster', () => {
   it('know the instances at every primary, and keep what stages cache on all of them', async () => {
     const [one] = [await open(), await open(), await open()];
     await until(async () => {
-      await Promise.all(one!.remote.servers().map(server => server.heartbeat()));
+      await Promise.all(one!.remote.servers().map(server => server.heartbeat(15_000)));
       return (await one!.metric('sluice_state_instances')) >= 1;
     });
-    expect(await Promise.all(one!.remote.servers().map(server => server.heartbeat()))).toEqual([3, 3, 3]);
+    expect(await Promise.all(one!.remote.servers().map(server => server.heartbeat(15_000)))).toEqual([
+      3, 3, 3,
+    ]);
     const cache = new RedisCache({
       url: cluster.url,
       key_prefix: 'test:',

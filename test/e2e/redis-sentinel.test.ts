@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
+import type { Finding } from '../../src/common/finding.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { closeStores, loadOf, storeOf } from '../support/limit-load.ts';
 import { type RedisSentinelServers, startRedisSentinel } from '../support/redis-sentinel-servers.ts';
 import { limit } from '../support/state-store-contract.ts';
@@ -20,7 +21,7 @@ const parallel = 3;
 describe('a primary that Sentinels name', () => {
   it('is what `sluice doctor` asks, which reports a name that they do not know, and a server that is no cluster', async () => {
     const found = async (url: string) => {
-      const [{ status, found, remedy }] = (await checkState(url)) as [Finding];
+      const [{ status, found, remedy }] = (await checkState(stateServerAt(url))) as [Finding];
       expect(`${found} ${remedy}`).not.toContain('p-ss');
       return `${status}: ${found} → ${remedy}`;
     };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Sidecar, serve } from '../../src/cli/serve.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { post as postTo } from '../support/chain-app.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Answer, Chunk, Completion } from '../../src/plugin.ts';
-import { refusal, usageOf } from '../../src/plugin.ts';
+import { type Answer, type Chunk, type Completion, refusal, usageOf } from '../../src/plugin.ts';
 import { answeringChain, answeringGateway } from '../support/answering.ts';
 import { post } from '../support/chain-app.ts';
 import { requestOf } from '../support/chain-connection.ts';

@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { openRecords } from '../../plugins/stores/records/records-store.ts';
-import { targetOf } from '../../plugins/stores/records/records-target.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { missingPackage } from '../../src/common/missing-package.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startTracing } from '../../src/telemetry/sdk.ts';
 import { read } from '../support/documents/blocks.ts';
+import { openRecords } from '../support/open-records.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
 
 const section = read('docs/troubleshooting.md').split('\n## By start-up error\n')[1]!.split('\n## ')[0]!;
@@ -60,7 +59,7 @@ async function faultOf(
 /** A SQLite store that a newer version has migrated. */
 async function newerStore(): Promise<string> {
   const records = `sqlite:${join(directory, 'newer.db')}`;
-  const store = await openRecords(targetOf(records, directory)!);
+  const store = await openRecords(records);
   await store.migrate(0);
   await store.close();
   const database = new DatabaseSync(join(directory, 'newer.db'));

@@ -105,7 +105,7 @@ describe('a Redis that cannot be written', () => {
     const running = setting.load();
     await until(() => running.admitted > 20);
     const restarted = redis.restart();
-    const probed = () => setting.opened.remote.serverOf('a').heartbeat().catch(String);
+    const probed = () => setting.opened.remote.serverOf('a').heartbeat(15_000).catch(String);
     await until(async () => String(await probed()).includes('LOADING'));
     await restarted;
     await until(setting.isBack);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import type { AttemptRow, LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { ask } from '../support/gateway-under-test.ts';

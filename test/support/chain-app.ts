@@ -2,7 +2,7 @@ import { type Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { z } from 'zod';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import {
   auth,
   type ChainOptions,

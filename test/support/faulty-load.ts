@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';

@@ -1,6 +1,6 @@
 import { serve } from '../../src/cli/serve.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import type { ChunkChoice, Usage } from '../../src/gateway/exchange/canonical.ts';
 import type { Gateway } from '../../src/mount/gateway.ts';
 import type { ProviderName } from './provider-fixtures.ts';

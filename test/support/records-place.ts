@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { openRecords, type RecordsStore } from '../../plugins/stores/records/records-store.ts';
-import { targetOf } from '../../plugins/stores/records/records-target.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
+import type { RecordsStore } from '../../src/records/records-store.ts';
 import { runHere } from './command-here.ts';
+import { openRecords } from './open-records.ts';
 import { configFile, type FinishedCommand } from './sidecar-process.ts';
 
 /** A records store that a test shares with sidecars and commands. */
@@ -26,7 +26,7 @@ export async function recordsPlace(url?: string): Promise<RecordsPlace> {
     stores: { records, ledger_queue: join(directory, 'queue.db') },
     directory,
     look: async at => {
-      const store = await openRecords(targetOf(records, directory)!);
+      const store = await openRecords(records);
       try {
         await store.migrate(Date.now());
         return await at(store);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import pg from 'pg';
 import { openPostgres } from '../../plugins/stores/postgres/postgres.ts';
-import type { Database } from '../../plugins/stores/records/database.ts';
+import type { Database } from '../../src/records/database.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 
 /** Makes new, empty places for records: paths of SQLite files, URLs of databases, pools of an application. A server runs for the tests of the calling file. */

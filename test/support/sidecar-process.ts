@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { defaultModels } from '../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
 import { clientKey, upstreamKey } from './gateway-under-test.ts';
 import { PrintingProcess } from './printing-process.ts';
 
@@ -72,6 +72,14 @@ export async function startSidecar(
   return { ...(await listening(startCommand(['--config', file], environment, remove))), rewrite, file };
 }
 
+/** `sluice serve --config FILE` with a file that is there already, of the sources in `tree`. */
+export const serveFile = (
+  file: string,
+  environment: Readonly<Record<string, string>> = {},
+  tree = root,
+): Promise<SidecarProcess> =>
+  listening(startCommand(['serve', '--config', file], environment, async () => {}, tree));
+
 /** `sluice` without a configuration, on free ports. */
 export function startDemo(environment: Readonly<Record<string, string>> = {}): Promise<SidecarProcess> {
   return listening(startCommand(['--port', '0', '--admin-port', '0'], environment));
@@ -104,10 +112,11 @@ function startCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   cleanUp: () => Promise<void> = async () => {},
+  cwd = root,
 ): PrintingProcess {
   const { UPSTREAM_URL, UPSTREAM_KEY, UPSTREAM_ADAPTER, HOST, PORT, ...inherited } = process.env;
   const command = ['--conditions=sluice-source', 'src/cli/sidecar.ts', ...args];
-  const options = { cwd: root, env: { ...inherited, ...environment } };
+  const options = { cwd, env: { ...inherited, ...environment } };
   return new PrintingProcess(process.execPath, command, options, cleanUp);
 }
 

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { clientKey, type GatewayUnderTest, startGateway, upstreamKey } from './gateway-under-test.ts';
 import { type ProviderName, providerNames } from './provider-fixtures.ts';
 

@@ -2,7 +2,6 @@ import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { builtInStages } from '../../plugins/index.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { documents, read, root } from '../support/documents/blocks.ts';
 import { anchorsOf, brokenLinks } from '../support/documents/links.ts';
 import { tableNames, withTables } from '../support/documents/tables.ts';
@@ -31,10 +30,6 @@ describe('the documents', () => {
 
   it('begin with a README that links to every page', () => {
     expect(docs.filter(page => !read('README.md').includes(`](${page})`))).toEqual([]);
-  });
-
-  it('have the JSON Schema that the configuration generates (npm run docs)', () => {
-    expect(JSON.parse(read('sluice.schema.json'))).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 });
 

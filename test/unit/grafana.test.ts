@@ -62,7 +62,7 @@ describe('the Grafana dashboards', () => {
         }
   });
 
-  it('and the table of metrics match what the code generates (npm run grafana)', async () => {
+  it('and the table of metrics match what the code generates (npm run docs)', async () => {
     const files = await madeFiles();
     expect(files.size).toBe(boards.length + 1);
     for (const [path, text] of files) expect(readFileSync(path, 'utf8')).toBe(text);

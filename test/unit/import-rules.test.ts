@@ -30,36 +30,36 @@ function roomOf(file: string): string {
   return `${top}/${second}/${third}`;
 }
 
+/** The lists of built-in plugins. */
+const lists = [
+  'plugins/index.ts',
+  'plugins/published.ts',
+  'plugins/stores/records-stores.ts',
+  'plugins/stores/state-stores.ts',
+];
+
 /** What each room of `src` may import beside itself. The two entries and the command may import everything. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/common': [],
   'src/simulator': ['src/common'],
   'src/telemetry': ['src/common'],
   'src/gateway': ['src/common', 'src/telemetry'],
-  'src/text': ['src/common', 'src/gateway'],
-  'src/config': ['src/common', 'src/telemetry', 'src/gateway', 'plugins'],
-  'src/mount': ['src/common', 'src/telemetry', 'src/gateway', 'src/config'],
+  'src/records': ['src/common', 'src/telemetry', 'src/gateway'],
+  'src/config': ['src/common', 'src/telemetry', 'src/gateway', 'src/records', 'plugins'],
+  'src/mount': ['src/common', 'src/telemetry', 'src/gateway', 'src/records', 'src/config'],
   'src/testing': ['src/common', 'src/telemetry', 'src/gateway', 'src/config', 'src/mount'],
 };
-const entries = ['src/index.ts', 'src/plugin.ts', 'src/cli', 'plugins/index.ts'];
+const entries = ['src/index.ts', 'src/plugin.ts', 'src/cli', ...lists];
 
-/** Plugins that still import more than `src/plugin.ts`, and rooms that still import these: each goes with the seam that it needs. */
-const withoutSeam = [
-  'plugins/dialects/messages',
-  'plugins/dialects/responses',
-  'plugins/dashboard',
-  'plugins/stores/records',
-  'plugins/stores/sqlite',
-  'plugins/stores/postgres',
-  'plugins/stores/redis',
-];
+/** What stores in a database share: their schema and their SQL. */
+const sql = 'plugins/stores/records';
+const sqlStores = ['plugins/stores/sqlite', 'plugins/stores/postgres'];
 
 function isAllowed({ from, to }: Import): boolean {
   const [room, other] = [roomOf(from), roomOf(to)];
   if (room === other || entries.includes(room)) return true;
-  if (withoutSeam.includes(room)) return other !== 'src/cli' && other !== 'src/testing';
-  if (room.startsWith('plugins/')) return other === 'src/plugin.ts';
-  if (room === 'src/mount' && withoutSeam.includes(other)) return true;
+  if (room.startsWith('plugins/'))
+    return other === 'src/plugin.ts' || (sqlStores.includes(room) && other === sql);
   const allowed = mayImport[room] ?? [];
   return allowed.includes(other) || (other.startsWith('plugins/') && allowed.includes('plugins'));
 }

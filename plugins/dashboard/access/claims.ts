@@ -1,5 +1,5 @@
-import type { AdminOidcSettings, PortalOidcSettings } from '../../../src/config/sign-in-schema.ts';
 import { type Person, type Role, roles } from './roles.ts';
+import type { AdminOidcSettings, PortalOidcSettings } from './sign-in-settings.ts';
 
 /** What one answer of an OpenID provider says about a person. */
 type Claims = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { lastOf } from '../../../src/gateway/inbound/client-address.ts';
+import { lastOf } from '../../../src/plugin.ts';
 
 /** Whether the browser's connection is encrypted, as far as is known. */
 export function isSecure(request: IncomingMessage & { secure?: boolean }, trust_proxy: boolean): boolean {

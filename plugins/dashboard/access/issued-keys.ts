@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
+import { hashKey } from '../../../src/plugin.ts';
 
 /** The name of the hidden field of forms that issue a key. */
 export const nonce_field = 'nonce';

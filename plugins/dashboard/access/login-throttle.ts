@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import QuickLRU from 'quick-lru';
-import type { Clock } from '../../../src/common/clock.ts';
+import type { Clock } from '../../../src/plugin.ts';
 
 interface Failures {
   readonly count: number;

@@ -1,9 +1,9 @@
 import { BulkheadRejectedError, bulkhead } from 'cockatiel';
 import type { ClientAuth, Configuration } from 'openid-client';
-import type { Clock } from '../../../src/common/clock.ts';
-import type { OidcSettings } from '../../../src/config/sign-in-schema.ts';
+import type { Clock } from '../../../src/plugin.ts';
 import type { ClaimSources } from './claims.ts';
 import type { OidcProofs } from './oidc-proofs.ts';
+import type { OidcSettings } from './sign-in-settings.ts';
 
 type Library = typeof import('openid-client');
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { OidcSettings } from '../../../src/config/sign-in-schema.ts';
 import type { DashboardContext, DashboardRequest } from '../page-request.ts';
 import { localPage, PageError, type PageResponse, redirect } from '../page-response.ts';
 import { type ClaimSources, normalizedName, type OidcPeople, textsIn } from './claims.ts';
@@ -11,6 +10,7 @@ import { failurePage, refusalPage } from './oidc-refusals.ts';
 import type { Person } from './roles.ts';
 import { SealedCookies } from './sealed-cookies.ts';
 import type { SignInLog } from './sign-in-log.ts';
+import type { OidcSettings } from './sign-in-settings.ts';
 
 interface OidcSignInSetup {
   readonly context: DashboardContext;

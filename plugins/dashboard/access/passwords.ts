@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel';
-import { hashPassword, isPassword } from '../../../src/gateway/accounts/password.ts';
+import { hashPassword, isPassword } from '../../../src/plugin.ts';
 import type { Person } from './roles.ts';
 
 /** A person who may sign in by password. */

@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-import type { Clock } from '../../../src/common/clock.ts';
-import type { AdminProxySettings } from '../../../src/config/sign-in-schema.ts';
-import type { Log } from '../../../src/telemetry/log.ts';
+import type { Clock, Log } from '../../../src/plugin.ts';
 import { PageError } from '../page-response.ts';
 import { strongest } from './claims.ts';
 import type { Person, Role } from './roles.ts';
 import type { Refusal } from './sign-in-log.ts';
+import type { AdminProxySettings } from './sign-in-settings.ts';
 
 interface ProxyHeaderSetup {
   readonly settings: AdminProxySettings;

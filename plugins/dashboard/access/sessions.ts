@@ -1,9 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import QuickLRU from 'quick-lru';
-import type { Clock } from '../../../src/common/clock.ts';
-import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
-import { isOutage } from '../../stores/records/database.ts';
-import type { SessionRecord, SessionRecords } from '../../stores/records/session-records.ts';
+import type { SessionRecords } from '../../../src/plugin.ts';
+import { type Clock, hashKey, isOutage, type SessionRecord } from '../../../src/plugin.ts';
 import { IssuedKeys } from './issued-keys.ts';
 import type { Person, Role } from './roles.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isOutage } from '../../stores/records/database.ts';
+import { isOutage } from '../../../src/plugin.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { customerName } from './roles.ts';
 

@@ -1,5 +1,5 @@
 import QuickLRU from 'quick-lru';
-import type { Clock } from '../../../src/common/clock.ts';
+import type { Clock } from '../../../src/plugin.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { type KnownSession, remembered } from './sessions.ts';
 

@@ -3,7 +3,7 @@ import {
   type AccountRecord,
   isDisplayName,
   max_display_name,
-} from '../../stores/records/account-records.ts';
+} from '../../../src/plugin.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, hasLimitsWithoutPlan, planLimitsOf } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';

@@ -1,7 +1,4 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
-import { day_ms } from '../../../src/common/durations.ts';
-import { amountOfRule, type LimitRule } from '../../../src/gateway/limits/plan-limits.ts';
-import type { UsageSum } from '../../stores/records/usage-query.ts';
+import { amountOfRule, day_ms, dayOf, type LimitRule, type UsageSum } from '../../../src/plugin.ts';
 import { type AccountView, planLimitsOf } from '../account-view.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { toMonthEnd } from '../usage-question.ts';

@@ -1,4 +1,4 @@
-import { digestOfKey } from '../../../src/gateway/accounts/accounts.ts';
+import { digestOfKey } from '../../../src/plugin.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, findAccount, storedAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';

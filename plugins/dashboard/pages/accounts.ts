@@ -5,7 +5,7 @@ import {
   isDisplayName,
   max_display_name,
   sameName,
-} from '../../stores/records/account-records.ts';
+} from '../../../src/plugin.ts';
 import { mayChange } from '../access/roles.ts';
 import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';

@@ -1,5 +1,4 @@
-import type { AuditEntry } from '../../stores/records/audit-log.ts';
-import { csvOf } from '../../stores/records/csv.ts';
+import { type AuditEntry, csvOf } from '../../../src/plugin.ts';
 import { auditFiltersOf, auditQueryOf } from '../audit-filters.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, type PageResponse } from '../page-response.ts';

@@ -1,4 +1,4 @@
-import { auditGroups } from '../../stores/records/audit-log.ts';
+import { auditGroups } from '../../../src/plugin.ts';
 import type { Role } from '../access/roles.ts';
 import { type AuditFilters, auditFiltersOf, auditQueryOf } from '../audit-filters.ts';
 import type { Page, PageRequest } from '../page-request.ts';

@@ -1,4 +1,4 @@
-import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
+import { hashKey } from '../../../src/plugin.ts';
 import { token_field } from '../access/cookies.ts';
 import { configuredAccount } from '../account-view.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
@@ -57,17 +57,20 @@ export async function find(
   return redirect(linkOf(page, Object.fromEntries(fields)));
 }
 
-async function placeOf({ records }: DashboardContext, digest: string): Promise<string | undefined> {
-  const configured = records.configured.find('', digest);
+async function placeOf(
+  { records, configured: accounts }: DashboardContext,
+  digest: string,
+): Promise<string | undefined> {
+  const configured = accounts.find('', digest);
   if (configured) return linkOf('account', { id: configured.id });
   const [key] = await records.store.keys.lookUp([digest]);
   return key && linkOf('key', { id: key.id });
 }
 
 async function isName(context: DashboardContext, text: string): Promise<boolean> {
-  const { catalog, settings, application } = context;
+  const { catalog, providers, application } = context;
   if (configuredAccount(context, text) ?? application?.lastGiven(text)) return true;
-  if ([...catalog.models.map(({ id }) => id), ...settings.providers.map(({ name }) => name)].includes(text))
+  if ([...catalog.models.map(({ id }) => id), ...providers.map(({ name }) => name)].includes(text))
     return true;
   const { accounts, keys, ledger, usage, audit } = context.records.store;
   const found = await Promise.all([

@@ -1,5 +1,4 @@
-import type { Operator } from '../../stores/records/audit-log.ts';
-import { KeyExists, type KeyRecord } from '../../stores/records/key-record.ts';
+import { KeyExists, type KeyRecord, type Operator } from '../../../src/plugin.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
 import { mayChange } from '../access/roles.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';

@@ -1,5 +1,4 @@
-import { KeyEnded, type KeyRecord } from '../../stores/records/key-record.ts';
-import type { KeyChange } from '../../stores/records/key-records.ts';
+import { type KeyChange, KeyEnded, type KeyRecord } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import { changed, operatorOf, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';

@@ -1,9 +1,13 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
-import { day_ms } from '../../../src/common/durations.ts';
-import { errorClasses, noErrors } from '../../../src/common/end-class.ts';
-import { picoUsd, usdOf } from '../../../src/common/money.ts';
-import type { KeyRecord } from '../../stores/records/key-record.ts';
-import type { KeyUse } from '../../stores/records/usage-records.ts';
+import {
+  day_ms,
+  dayOf,
+  errorClasses,
+  type KeyRecord,
+  type KeyUse,
+  noErrors,
+  picoUsd,
+  usdOf,
+} from '../../../src/plugin.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { barChart } from '../view/bar-chart.ts';
 import { errorColumns, errorsText } from '../view/error-counts.ts';

@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../../stores/records/key-record.ts';
+import type { KeyRecord } from '../../../src/plugin.ts';
 import { mayChange, seesMoney } from '../access/roles.ts';
 import { usesOfKey } from '../key-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';

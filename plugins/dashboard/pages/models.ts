@@ -1,6 +1,4 @@
-import type { Model } from '../../../src/gateway/catalog/catalog.ts';
-import { catalogEntry } from '../../../src/gateway/dialects/models/index.ts';
-import type { Upstream } from '../../../src/gateway/upstream/routing/upstream.ts';
+import { catalogEntry, type Model, type Upstream } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import type { DashboardContext, Page } from '../page-request.ts';
 import { durationOf, muted, numberOf } from '../view/format.ts';
@@ -44,7 +42,7 @@ function modelPanel(context: DashboardContext, model: Model, at: number, money: 
   return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>
 ${modelFacts(model, money)}
-${upstreamTable(id, context.router.upstreamsOf(id), context.clock.elapsed_ms())}
+${upstreamTable(id, context.upstreamsOf(id), context.clock.elapsed_ms())}
 ${catalogDetails(model, money)}
 </section>`;
 }

@@ -1,4 +1,4 @@
-import { trafficSplits } from '../../stores/records/traffic-records.ts';
+import { trafficSplits } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import { liveFigures } from '../live-figures.ts';
 import { type OverviewParts, overviewParts } from '../overview-parts.ts';

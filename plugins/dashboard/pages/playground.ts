@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Model } from '../../../src/gateway/catalog/catalog.ts';
+import type { Model } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import { tokenInput } from '../view/document.ts';

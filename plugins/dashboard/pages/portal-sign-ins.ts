@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { day_ms } from '../../../src/common/durations.ts';
-import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
 import {
   type CustomerLogin,
+  day_ms,
+  hashKey,
   isCustomerName,
   max_customers,
   NameTaken,
-} from '../../stores/records/customer-logins.ts';
+} from '../../../src/plugin.ts';
 import { mayInvite } from '../access/roles.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
 import { changed, type DashboardContext, operatorOf, type Page, type PageRequest } from '../page-request.ts';

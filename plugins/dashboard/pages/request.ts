@@ -1,4 +1,4 @@
-import type { AttemptRow, LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
+import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
 import { type Person, seesMoney, seesProviderTexts } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';

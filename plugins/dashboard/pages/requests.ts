@@ -1,6 +1,4 @@
-import { errorCatalogue } from '../../../src/gateway/exchange/errors.ts';
-import type { ListedRow } from '../../stores/records/ledger-records.ts';
-import { no_model as none } from '../../stores/records/usage-columns.ts';
+import { errorCatalogue, type ListedRow, no_model as none } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import { ledgerPage } from '../ledger-page.ts';
 import type { Page, PageRequest } from '../page-request.ts';
@@ -102,7 +100,7 @@ const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
 };
 
 function filterForm(request: PageRequest, filters: RequestFilters): Html {
-  const { catalog, settings } = request.context;
+  const { catalog, providers } = request.context;
   const { end, since, until } = filters;
   const text = (name: keyof typeof texts) =>
     html`<label>${texts[name]} <input name="${name}" value="${filters[name]}" placeholder="any" ${lists[name] && html`list="${lists[name]}"`} autocomplete="off" spellcheck="false"></label>`;
@@ -123,7 +121,7 @@ ${shown_texts.map(text)}
 ${list('models', [...catalog.models.map(({ id }) => id), none])}
 ${list(
   'providers',
-  settings.providers.map(({ name }) => name),
+  providers.map(({ name }) => name),
 )}
 ${list('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
 ${list('codes', Object.keys(errorCatalogue))}`;

@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../../stores/records/key-record.ts';
+import type { KeyRecord } from '../../../src/plugin.ts';
 import { changers } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';

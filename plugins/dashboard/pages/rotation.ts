@@ -1,6 +1,4 @@
-import { hour_ms } from '../../../src/common/durations.ts';
-import type { KeyRecord } from '../../stores/records/key-record.ts';
-import { rotatedExpiry } from '../../stores/records/key-records.ts';
+import { hour_ms, type KeyRecord, rotatedExpiry } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';

@@ -1,7 +1,4 @@
-import { dayOf, hourOf } from '../../../src/common/calendar-day.ts';
-import { hour_ms } from '../../../src/common/durations.ts';
-import { no_model } from '../../stores/records/usage-columns.ts';
-import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
+import { dayOf, hour_ms, hourOf, no_model, type UsageGroup, type UsageSum } from '../../../src/plugin.ts';
 import { barChart, max_series } from '../view/bar-chart.ts';
 import { numberOf } from '../view/format.ts';
 import type { Html } from '../view/html.ts';

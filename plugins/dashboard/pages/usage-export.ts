@@ -1,6 +1,4 @@
-import { csvOf } from '../../stores/records/csv.ts';
-import { usageColumns } from '../../stores/records/usage-columns.ts';
-import { type UsageGroup, usageGroups } from '../../stores/records/usage-query.ts';
+import { csvOf, type UsageGroup, usageColumns, usageGroups } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, PageError, type PageResponse } from '../page-response.ts';

@@ -1,5 +1,4 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
-import type { UsageSum } from '../../stores/records/usage-query.ts';
+import { dayOf, type UsageSum } from '../../../src/plugin.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { daysOf, timeBefore, toMonthEnd, type UsageQuestion } from '../usage-question.ts';
 import { max_series } from '../view/bar-chart.ts';

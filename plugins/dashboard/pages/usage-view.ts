@@ -1,4 +1,4 @@
-import type { UsageGroup } from '../../stores/records/usage-query.ts';
+import type { UsageGroup } from '../../../src/plugin.ts';
 import { seesMoney } from '../access/roles.ts';
 import type { PageRequest } from '../page-request.ts';
 import { type PresetName, presetOf, queryOf, type UsageQuestion, usageQuestion } from '../usage-question.ts';

@@ -1,6 +1,4 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
-import { no_model as none } from '../../stores/records/usage-columns.ts';
-import type { UsageGroup } from '../../stores/records/usage-query.ts';
+import { dayOf, no_model as none, type UsageGroup } from '../../../src/plugin.ts';
 import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { queryOf } from '../usage-question.ts';
@@ -49,8 +47,8 @@ function comparedWith({ clock }: DashboardContext, { question, before }: UsageFi
   return muted(`Compared with ${rangeText(from_day, to_day)}${isOver ? '.' : '; today is not over.'}`);
 }
 
-const keptNotice = ({ settings }: DashboardContext): Part =>
-  settings.records.target.kind === 'memory' &&
+const keptNotice = ({ records }: DashboardContext): Part =>
+  records.isMemory &&
   html`<p class="notice warn">The ledger is in memory and is lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
 
 const leftOut = ({ question: asked }: UsageView, { question }: UsageFigures): Part =>
@@ -106,8 +104,8 @@ function chartPanel(context: DashboardContext, view: UsageView, figures: UsageFi
 }
 
 /** Names in the order of the configuration, which gives them their looks. */
-function listedOf({ catalog, settings }: DashboardContext, group: ChartGroup): string[] {
-  if (group === 'provider') return settings.providers.map(({ name }) => name);
+function listedOf({ catalog, providers }: DashboardContext, group: ChartGroup): string[] {
+  if (group === 'provider') return providers.map(({ name }) => name);
   return group === 'model' ? catalog.models.map(({ id }) => id) : [];
 }
 

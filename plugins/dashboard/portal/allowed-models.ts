@@ -1,5 +1,4 @@
-import { within } from '../../../src/common/within.ts';
-import type { Model } from '../../../src/gateway/catalog/catalog.ts';
+import { type Model, within } from '../../../src/plugin.ts';
 import type { PortalRequest } from './portal-page.ts';
 
 /** In a list of the stage `model-access`, stands for every model. */

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import type { AuditEntry } from '../../../src/plugin.ts';
 import { customerOf } from '../access/roles.ts';
 import type { Page } from '../page-request.ts';
 import { actions, detailOf } from '../view/audit-table.ts';

@@ -1,6 +1,4 @@
-import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
-import { hashPassword } from '../../../src/gateway/accounts/password.ts';
-import type { CustomerLogin } from '../../stores/records/customer-logins.ts';
+import { type CustomerLogin, hashKey, hashPassword } from '../../../src/plugin.ts';
 import type { Door, Entrance } from '../access/entrance.ts';
 import { LoginThrottle } from '../access/login-throttle.ts';
 import { customerName } from '../access/roles.ts';

@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../../stores/records/key-record.ts';
+import type { KeyRecord } from '../../../src/plugin.ts';
 import { usesOfKey } from '../key-view.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';

@@ -1,4 +1,4 @@
-import { TooManyKeys } from '../../stores/records/new-key.ts';
+import { TooManyKeys } from '../../../src/plugin.ts';
 import type { Page } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { issueOnce } from '../pages/issued.ts';

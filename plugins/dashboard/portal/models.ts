@@ -1,4 +1,4 @@
-import type { Model } from '../../../src/gateway/catalog/catalog.ts';
+import type { Model } from '../../../src/plugin.ts';
 import type { Page } from '../page-request.ts';
 import { catalogDetails, modelFacts } from '../pages/models.ts';
 import { linkOf, muted } from '../view/format.ts';

@@ -1,4 +1,4 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
+import { dayOf } from '../../../src/plugin.ts';
 import { usesOf } from '../account-view.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';

@@ -1,5 +1,4 @@
-import { hashPassword } from '../../../src/gateway/accounts/password.ts';
-import type { CustomerLogin } from '../../stores/records/customer-logins.ts';
+import { type CustomerLogin, hashPassword } from '../../../src/plugin.ts';
 import { changed, operatorOf, type Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { type Html, html } from '../view/html.ts';

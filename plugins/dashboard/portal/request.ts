@@ -1,4 +1,4 @@
-import type { AttemptRow, LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
+import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { idOf, modelOf, reasonOf, requestParts, requestUse } from '../pages/request.ts';

@@ -1,4 +1,4 @@
-import { no_model } from '../../stores/records/usage-columns.ts';
+import { no_model } from '../../../src/plugin.ts';
 import { ledgerPage } from '../ledger-page.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';

@@ -1,5 +1,4 @@
-import type { KeyRecord } from '../../stores/records/key-record.ts';
-import { TooManyKeys } from '../../stores/records/new-key.ts';
+import { type KeyRecord, TooManyKeys } from '../../../src/plugin.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { rotateKey, rotationParts } from '../pages/rotation.ts';

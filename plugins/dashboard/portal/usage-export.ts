@@ -1,5 +1,4 @@
-import { csvOf } from '../../stores/records/csv.ts';
-import { usageColumns } from '../../stores/records/usage-columns.ts';
+import { csvOf, usageColumns } from '../../../src/plugin.ts';
 import type { Page } from '../page-request.ts';
 import { fileResponse, PageError, type PageResponse } from '../page-response.ts';
 import { groupsIn } from '../usage-question.ts';

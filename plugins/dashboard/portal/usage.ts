@@ -1,6 +1,4 @@
-import { day_ms } from '../../../src/common/durations.ts';
-import { no_model } from '../../stores/records/usage-columns.ts';
-import type { UsageSum } from '../../stores/records/usage-query.ts';
+import { day_ms, no_model, type UsageSum } from '../../../src/plugin.ts';
 import type { Page } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { measures, usageChart } from '../pages/usage-chart.ts';

@@ -1,5 +1,4 @@
-import { limitTable } from '../../../src/gateway/limits/limit-table.ts';
-import type { AuditEntry } from '../../stores/records/audit-log.ts';
+import { type AuditEntry, limitTable } from '../../../src/plugin.ts';
 import { type Role, seesMoney } from '../access/roles.ts';
 import { linkOf, minuteOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';

@@ -1,4 +1,4 @@
-import { type ErrorClass, type ErrorCounts, errorClasses } from '../../../src/common/end-class.ts';
+import { type ErrorClass, type ErrorCounts, errorClasses } from '../../../src/plugin.ts';
 import { numberOf } from './format.ts';
 import type { Column } from './table.ts';
 

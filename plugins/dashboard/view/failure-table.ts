@@ -1,6 +1,10 @@
-import { endClassOf, isErrorClass } from '../../../src/common/end-class.ts';
-import type { FailurePoint, TrafficRange } from '../../stores/records/traffic-records.ts';
-import { no_model as none } from '../../stores/records/usage-columns.ts';
+import {
+  endClassOf,
+  type FailurePoint,
+  isErrorClass,
+  no_model as none,
+  type TrafficRange,
+} from '../../../src/plugin.ts';
 import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
 import { classTitles } from './error-counts.ts';
 import { muted, numberOf } from './format.ts';

@@ -1,5 +1,4 @@
-import { day_ms } from '../../../src/common/durations.ts';
-import { type KeyRecord, max_key_name } from '../../stores/records/key-record.ts';
+import { day_ms, type KeyRecord, max_key_name } from '../../../src/plugin.ts';
 import { conflict_fault, editedFields, type FieldTexts, seenInput } from './edited-fields.ts';
 import { minuteOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';

@@ -1,7 +1,4 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
-import { day_ms } from '../../../src/common/durations.ts';
-import type { KeyRecord } from '../../stores/records/key-record.ts';
-import type { KeyUse } from '../../stores/records/usage-records.ts';
+import { day_ms, dayOf, type KeyRecord, type KeyUse } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
 import { linkOf, muted, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';

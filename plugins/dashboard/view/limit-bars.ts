@@ -1,4 +1,4 @@
-import { type Limit, rowOf } from '../../../src/gateway/limits/limit-table.ts';
+import { type Limit, rowOf } from '../../../src/plugin.ts';
 import type { Use, Uses } from '../account-view.ts';
 import { durationOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';

@@ -1,12 +1,14 @@
 import type { z } from 'zod';
-import { issuesOf } from '../../../src/common/config-error.ts';
-import { type LimitName, limitNames, limitTable } from '../../../src/gateway/limits/limit-table.ts';
 import {
+  issuesOf,
   keyLimitsSchema,
+  type LimitName,
   type LimitRule,
+  limitNames,
   limitOverridesSchema,
+  limitTable,
   type Plan,
-} from '../../../src/gateway/limits/plan-limits.ts';
+} from '../../../src/plugin.ts';
 import type { FieldTexts } from './edited-fields.ts';
 import { type Html, html } from './html.ts';
 

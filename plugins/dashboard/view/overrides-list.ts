@@ -1,4 +1,4 @@
-import { type LimitName, limitTable } from '../../../src/gateway/limits/limit-table.ts';
+import { type LimitName, limitTable } from '../../../src/plugin.ts';
 import type { Part } from './html.ts';
 import { type Limits, textOf } from './limit-fields.ts';
 import { type Column, tableOf } from './table.ts';

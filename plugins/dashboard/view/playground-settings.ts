@@ -1,4 +1,4 @@
-import { type Model, takesImages } from '../../../src/gateway/catalog/catalog.ts';
+import { type Model, takesImages } from '../../../src/plugin.ts';
 import { type Html, html } from './html.ts';
 import { panel } from './shell.ts';
 

@@ -1,6 +1,4 @@
-import type { Provider } from '../../../src/gateway/upstream/http/provider.ts';
-import type { ProviderStatus } from '../../../src/mount/server-status.ts';
-import type { AttemptSum } from '../../stores/records/traffic-records.ts';
+import type { AttemptSum, ListedProvider, ProviderStatus } from '../../../src/plugin.ts';
 import type { DashboardContext } from '../page-request.ts';
 import { durationWithin } from '../traffic-groups.ts';
 import { durationOf, linkOf, muted, numberOf, secondsOf } from './format.ts';
@@ -15,14 +13,14 @@ export interface State {
 }
 
 /** A provider as all processes of the server together see it. */
-type ShownProvider = Pick<Provider, 'address' | 'config'> & ProviderStatus;
+type ShownProvider = Pick<ListedProvider, 'address' | 'config' | 'adapter'> & ProviderStatus;
 
 /** Every provider as all processes of the server together see it. */
 export async function shownProviders({ providers, server }: DashboardContext): Promise<ShownProvider[]> {
   const seen = new Map((await server.all()).providers.map(provider => [provider.name, provider]));
-  return providers.flatMap(({ name, address, config }) => {
+  return providers.flatMap(({ name, address, config, adapter }) => {
     const status = seen.get(name);
-    return status ? [{ ...status, address, config }] : [];
+    return status ? [{ ...status, address, config, adapter }] : [];
   });
 }
 
@@ -49,16 +47,15 @@ export interface AttemptsInRange {
 
 /** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
 export function providerTable(
-  { settings, catalog }: DashboardContext,
+  { catalog }: DashboardContext,
   providers: readonly ShownProvider[],
   attempts?: AttemptsInRange,
 ): Html {
-  const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
   const details: readonly Column<ShownProvider>[] = [
     { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
-    { title: 'Adapter', cell: ({ name }) => adapters.get(name) },
+    { title: 'Adapter', cell: ({ adapter }) => adapter },
     { title: 'Address', cell: ({ address }) => `${address.host}:${address.port}`, isName: true },
   ];
   return tableOf(

@@ -1,4 +1,4 @@
-import type { ListedRow } from '../../stores/records/ledger-records.ts';
+import type { ListedRow } from '../../../src/plugin.ts';
 import { muted } from './format.ts';
 import { type Html, html } from './html.ts';
 

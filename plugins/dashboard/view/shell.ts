@@ -79,6 +79,6 @@ export const panel = (name: string, title: string, body: Part): Html =>
   html`<section class="panel" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>${body}</section>`;
 
 /** Warning on pages that create records, if records are in memory only. */
-export const inMemoryNotice = ({ settings }: DashboardContext): Part =>
-  settings.records.target.kind === 'memory' &&
+export const inMemoryNotice = ({ records }: DashboardContext): Part =>
+  records.isMemory &&
   html`<p class="notice warn">Records are in memory: changes made here are lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;

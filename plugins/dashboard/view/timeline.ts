@@ -1,4 +1,4 @@
-import type { AttemptRow, LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
+import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
 import { muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';

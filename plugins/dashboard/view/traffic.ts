@@ -1,5 +1,4 @@
-import { errorClasses } from '../../../src/common/end-class.ts';
-import type { TrafficRange, TrafficSplit } from '../../stores/records/traffic-records.ts';
+import { errorClasses, type TrafficRange, type TrafficSplit } from '../../../src/plugin.ts';
 import {
   failureRateOf,
   firstTokenWithin,

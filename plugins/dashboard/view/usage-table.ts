@@ -1,5 +1,4 @@
-import { picoUsd, usdOf } from '../../../src/common/money.ts';
-import type { UsageGroup, UsageSum } from '../../stores/records/usage-query.ts';
+import { picoUsd, type UsageGroup, type UsageSum, usdOf } from '../../../src/plugin.ts';
 import { classTitles, errorColumns } from './error-counts.ts';
 import { numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';

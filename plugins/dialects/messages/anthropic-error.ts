@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../../src/gateway/exchange/errors.ts';
+import type { GatewayError } from '../../../src/plugin.ts';
 
 /** Anthropic's error types by status. */
 const types: Readonly<Record<number, string>> = {

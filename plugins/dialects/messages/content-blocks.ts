@@ -1,29 +1,30 @@
 import { z } from 'zod';
-import { isObject } from '../../../src/common/json-object.ts';
-import { cacheControl } from '../../../src/gateway/dialects/request-schema/cache-control.ts';
 import {
   arrayOf,
+  type ContentPart,
+  type ImagePart,
+  isObject,
+  type Message,
+  requestFields,
+  type TextPart,
+  type ToolCall,
+} from '../../../src/plugin.ts';
+import type { RedactedBlock, ThinkingBlock } from './reasoning-details.ts';
+
+const {
+  cacheControl,
   eachParsedBy,
   fault,
   parsedBy,
-} from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import { acceptedImageUrl, imagePart } from '../../../src/gateway/dialects/request-schema/image.ts';
-import {
+  acceptedImageUrl,
+  imagePart,
   anyObject,
   flag,
   nonEmptyText,
   optionalText,
   present,
   text,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type {
-  ContentPart,
-  ImagePart,
-  Message,
-  TextPart,
-  ToolCall,
-} from '../../../src/gateway/exchange/canonical.ts';
-import type { RedactedBlock, ThinkingBlock } from './reasoning-details.ts';
+} = requestFields;
 
 /** Content blocks of requests. */
 

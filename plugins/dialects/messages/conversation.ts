@@ -1,14 +1,17 @@
 import { z } from 'zod';
-import { arrayOf, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import type {
-  CacheControl,
-  ContentPart,
-  Message,
-  ReasoningDetail,
-  ToolCall,
-} from '../../../src/gateway/exchange/canonical.ts';
+import {
+  arrayOf,
+  type CacheControl,
+  type ContentPart,
+  type Message,
+  type ReasoningDetail,
+  requestFields,
+  type ToolCall,
+} from '../../../src/plugin.ts';
 import { type Block, blocksIn, contentOf, systemBlocks } from './content-blocks.ts';
 import { block_separator, detailOf, type RedactedBlock, type ThinkingBlock } from './reasoning-details.ts';
+
+const { fault, parsedBy } = requestFields;
 
 const roles = ['user', 'assistant', 'system'] as const;
 const notContent = 'must be a string or an array of content blocks';

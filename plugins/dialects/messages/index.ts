@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { Catalog } from '../../../src/gateway/catalog/catalog.ts';
-import { defineDialect } from '../../../src/gateway/dialects/define-dialect.ts';
+import { Catalog, defineDialect } from '../../../src/plugin.ts';
 import { anthropicErrorBody } from './anthropic-error.ts';
 import { renderMessage } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';

@@ -1,15 +1,16 @@
-import { isObject } from '../../../src/common/json-object.ts';
-import { CallIds } from '../../../src/gateway/dialects/call-ids.ts';
-import type { Identity } from '../../../src/gateway/dialects/define-dialect.ts';
-import { exceeds, max_arguments_size } from '../../../src/gateway/dialects/json-size.ts';
-import type {
-  Choice,
-  Completion,
-  FinishReason,
-  ToolCall,
-  Usage,
-} from '../../../src/gateway/exchange/canonical.ts';
-import { refusal } from '../../../src/gateway/exchange/errors.ts';
+import {
+  CallIds,
+  type Choice,
+  type Completion,
+  exceeds,
+  type FinishReason,
+  type Identity,
+  isObject,
+  max_arguments_size,
+  refusal,
+  type ToolCall,
+  type Usage,
+} from '../../../src/plugin.ts';
 import { thinkingBlocks } from './reasoning-details.ts';
 
 const json = JSON.stringify;

@@ -1,12 +1,14 @@
-import type { Identity, StreamRenderer } from '../../../src/gateway/dialects/define-dialect.ts';
 import {
   type Chunk,
   type ChunkChoice,
+  encodeEvent,
+  type GatewayError,
+  type Identity,
+  refusal,
+  type StreamRenderer,
   type Usage,
   usageOf,
-} from '../../../src/gateway/exchange/canonical.ts';
-import { type GatewayError, refusal } from '../../../src/gateway/exchange/errors.ts';
-import { encodeEvent } from '../../../src/gateway/sse/encode.ts';
+} from '../../../src/plugin.ts';
 import { anthropicErrorBody } from './anthropic-error.ts';
 import { endOf, messageHead, usageFields } from './message-object.ts';
 import { event, StreamedBlocks } from './streamed-blocks.ts';

@@ -1,8 +1,19 @@
 import { z } from 'zod';
-import type { Model } from '../../../src/gateway/catalog/catalog.ts';
-import { cacheControl } from '../../../src/gateway/dialects/request-schema/cache-control.ts';
-import { fault, parseBody } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
 import {
+  type ChatRequest,
+  type Model,
+  parseBody,
+  requestFields,
+  setAsideUnknown,
+} from '../../../src/plugin.ts';
+import { markLast, messages, system } from './conversation.ts';
+import { checkChoice, choiceParameters, functionsIn, toolChoice, tools } from './messages-tools.ts';
+import { type Effort, efforts, nearestEffort, thinking } from './nearest-effort.ts';
+import { setAsideInside } from './unknown-fields.ts';
+
+const {
+  cacheControl,
+  fault,
   anyObject,
   atLeastOne,
   checkStreamOptions,
@@ -11,16 +22,8 @@ import {
   optionalText,
   sharedFields,
   sharedRequest,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import {
   setAsideStreamOptions,
-  setAsideUnknown,
-} from '../../../src/gateway/dialects/request-schema/unknown-fields.ts';
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
-import { markLast, messages, system } from './conversation.ts';
-import { checkChoice, choiceParameters, functionsIn, toolChoice, tools } from './messages-tools.ts';
-import { type Effort, efforts, nearestEffort, thinking } from './nearest-effort.ts';
-import { setAsideInside } from './unknown-fields.ts';
+} = requestFields;
 
 /** The shape of a Messages request. Null is the same as absent. */
 

@@ -1,14 +1,7 @@
 import { z } from 'zod';
-import { isObject } from '../../../src/common/json-object.ts';
-import { cacheControl } from '../../../src/gateway/dialects/request-schema/cache-control.ts';
-import { arrayOf, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import {
-  flag,
-  nonEmptyText,
-  optionalText,
-  present,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type { ChatRequest, Tool } from '../../../src/gateway/exchange/canonical.ts';
+import { arrayOf, type ChatRequest, isObject, requestFields, type Tool } from '../../../src/plugin.ts';
+
+const { cacheControl, fault, parsedBy, flag, nonEmptyText, optionalText, present } = requestFields;
 
 /** Tools and their choice. */
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isObject } from '../../../src/common/json-object.ts';
-import type { Model } from '../../../src/gateway/catalog/catalog.ts';
-import { fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
+import { isObject, type Model, requestFields } from '../../../src/plugin.ts';
+
+const { fault, parsedBy } = requestFields;
 
 /** How much a model thinks: a number of tokens or an effort here, one of the model's levels in the canonical form. */
 

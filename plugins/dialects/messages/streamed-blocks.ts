@@ -1,7 +1,10 @@
-import type { CallIds } from '../../../src/gateway/dialects/call-ids.ts';
-import type { ReasoningDetail, ToolCallDelta } from '../../../src/gateway/exchange/canonical.ts';
-import { refusal } from '../../../src/gateway/exchange/errors.ts';
-import { encodeEvent } from '../../../src/gateway/sse/encode.ts';
+import {
+  type CallIds,
+  encodeEvent,
+  type ReasoningDetail,
+  refusal,
+  type ToolCallDelta,
+} from '../../../src/plugin.ts';
 import { JsonEnd } from './json-end.ts';
 import { callIdsOf } from './message-object.ts';
 import { redactedBlock, signatureOf, textOfDetail } from './reasoning-details.ts';

@@ -1,4 +1,4 @@
-import type { ReasoningDetail } from '../../../src/gateway/exchange/canonical.ts';
+import type { ReasoningDetail } from '../../../src/plugin.ts';
 import { block_separator, signatureOf, textOfDetail } from './reasoning-details.ts';
 
 /** The texts of thinking in a stream, to tell which of them a signature belongs to. */

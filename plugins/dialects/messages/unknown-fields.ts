@@ -1,6 +1,4 @@
-import { isObject } from '../../../src/common/json-object.ts';
-import { setAsideUnknown } from '../../../src/gateway/dialects/request-schema/unknown-fields.ts';
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
+import { type ChatRequest, isObject, setAsideUnknown } from '../../../src/plugin.ts';
 import { blockFields } from './content-blocks.ts';
 import { toolFields } from './messages-tools.ts';
 

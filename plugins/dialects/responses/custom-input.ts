@@ -1,5 +1,4 @@
-import { isObject } from '../../../src/common/json-object.ts';
-import { exceeds, max_arguments_size } from '../../../src/gateway/dialects/json-size.ts';
+import { exceeds, isObject, max_arguments_size } from '../../../src/plugin.ts';
 
 /** What stands before the text in the arguments of a custom tool. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;

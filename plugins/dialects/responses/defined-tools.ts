@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { isObject, type Json } from '../../../src/common/json-object.ts';
-import { exceeds, max_arguments_size } from '../../../src/gateway/dialects/json-size.ts';
-import { anyObject, nonEmptyText } from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type { Tool } from '../../../src/gateway/exchange/canonical.ts';
+import {
+  exceeds,
+  isObject,
+  type Json,
+  max_arguments_size,
+  requestFields,
+  type Tool,
+} from '../../../src/plugin.ts';
+
+const { anyObject, nonEmptyText } = requestFields;
 
 /** Tools that OpenAI defines and the client runs. Upstreams get them as functions. */
 interface DefinedTool {

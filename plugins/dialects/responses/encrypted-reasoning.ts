@@ -1,6 +1,4 @@
-import { isObject } from '../../../src/common/json-object.ts';
-import { jsonSizeOf } from '../../../src/gateway/dialects/json-size.ts';
-import type { ReasoningDetail } from '../../../src/gateway/exchange/canonical.ts';
+import { isObject, jsonSizeOf, type ReasoningDetail } from '../../../src/plugin.ts';
 
 /** Version of the form. */
 const prefix = 'slr1.';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defineDialect } from '../../../src/gateway/dialects/define-dialect.ts';
-import { openAiErrorBody } from '../../../src/gateway/dialects/openai-error.ts';
+import { defineDialect, openAiErrorBody } from '../../../src/plugin.ts';
 import { outputOf } from './output-items.ts';
 import { placement_settings, placementOf } from './reasoning-placement.ts';
 import { replyFormOf } from './reply-form.ts';

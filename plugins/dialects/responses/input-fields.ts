@@ -1,11 +1,8 @@
-import { messageFields } from '../../../src/gateway/dialects/request-schema/message.ts';
-import {
-  setAsideInEach,
-  setAsideUnknown,
-} from '../../../src/gateway/dialects/request-schema/unknown-fields.ts';
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
+import { type ChatRequest, requestFields, setAsideUnknown } from '../../../src/plugin.ts';
 import { definedKinds } from './defined-tools.ts';
 import { isHosted } from './tool-list.ts';
+
+const { messageFields, setAsideInEach } = requestFields;
 
 /** What replies have beside their content, so that clients send it back. */
 const ofReplies = ['type', 'id', 'status', 'phase'];

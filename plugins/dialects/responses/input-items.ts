@@ -1,14 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../../../src/common/json-object.ts';
-import { eachParsedBy, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import { message } from '../../../src/gateway/dialects/request-schema/message.ts';
-import {
-  isStringOrArray,
-  nonEmptyText,
-  optionalText,
-  text,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type { ContentPart, Message } from '../../../src/gateway/exchange/canonical.ts';
+import { type ContentPart, isObject, type Message, requestFields } from '../../../src/plugin.ts';
 import { definedCallSchema, definedKinds, definedOutputSchema } from './defined-tools.ts';
 import {
   assistantPart,
@@ -19,6 +10,9 @@ import {
   textOrImage,
 } from './input-parts.ts';
 import type { ClientTool } from './tool-names.ts';
+
+const { eachParsedBy, fault, parsedBy, message, isStringOrArray, nonEmptyText, optionalText, text } =
+  requestFields;
 
 /** Items of `input`: messages, reasoning, calls and their outputs. */
 

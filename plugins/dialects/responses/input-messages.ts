@@ -1,6 +1,4 @@
-import { fieldPath, shown } from '../../../src/common/field-path.ts';
-import type { Message, ReasoningDetail } from '../../../src/gateway/exchange/canonical.ts';
-import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+import { fieldPath, invalidField, type Message, type ReasoningDetail, shown } from '../../../src/plugin.ts';
 import { EncryptedReasoning } from './encrypted-reasoning.ts';
 import type { CalledTool, Item } from './input-items.ts';
 import type { ReasoningInput } from './input-parts.ts';

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { isObject } from '../../../src/common/json-object.ts';
-import { arrayOf, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import { imagePart, imageUrl } from '../../../src/gateway/dialects/request-schema/image.ts';
-import { optionalText, text } from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type { ContentPart } from '../../../src/gateway/exchange/canonical.ts';
+import { arrayOf, type ContentPart, isObject, requestFields } from '../../../src/plugin.ts';
+
+const { parsedBy, imagePart, imageUrl, optionalText, text } = requestFields;
 
 /** Parts of input items. */
 

@@ -1,4 +1,4 @@
-import { CallIds } from '../../../src/gateway/dialects/call-ids.ts';
+import { CallIds } from '../../../src/plugin.ts';
 
 /** Ids of one response's items: made of its own key, never the same twice, and the same in a stream as in a whole reply. */
 export class ItemIds {

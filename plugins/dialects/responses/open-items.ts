@@ -1,8 +1,4 @@
-import type {
-  FinishReason,
-  ReasoningDetail,
-  ToolCallDelta,
-} from '../../../src/gateway/exchange/canonical.ts';
+import type { FinishReason, ReasoningDetail, ToolCallDelta } from '../../../src/plugin.ts';
 import type { ItemIds } from './item-ids.ts';
 import {
   callItem,

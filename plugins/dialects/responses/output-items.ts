@@ -1,10 +1,4 @@
-import type { Identity } from '../../../src/gateway/dialects/define-dialect.ts';
-import type {
-  Choice,
-  ReasoningDetail,
-  ReplyMessage,
-  ToolCall,
-} from '../../../src/gateway/exchange/canonical.ts';
+import type { Choice, Identity, ReasoningDetail, ReplyMessage, ToolCall } from '../../../src/plugin.ts';
 import { CustomInput } from './custom-input.ts';
 import { type DefinedKind, definedCallOf } from './defined-tools.ts';
 import { encryptedContentOf } from './encrypted-reasoning.ts';

@@ -1,6 +1,4 @@
-import { shown } from '../../../src/common/field-path.ts';
-import type { RequestContext } from '../../../src/gateway/dialects/define-dialect.ts';
-import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+import { invalidField, type RequestContext, shown } from '../../../src/plugin.ts';
 
 /**
  * Places of reasoning in a response: in the message's content, or in an item of its own, as OpenAI has it: as the item's

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
+import type { ChatRequest } from '../../../src/plugin.ts';
 import type { PlacementOptions, ReasoningPlacement } from './reasoning-placement.ts';
 import type { ToolNames } from './tool-names.ts';
 

@@ -1,5 +1,4 @@
-import type { Identity } from '../../../src/gateway/dialects/define-dialect.ts';
-import type { FinishReason, Usage } from '../../../src/gateway/exchange/canonical.ts';
+import type { FinishReason, Identity, Usage } from '../../../src/plugin.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
 import { shownFormat, shownToolChoice, shownTools } from './shown-fields.ts';
 

@@ -1,7 +1,14 @@
-import type { Identity, StreamRenderer } from '../../../src/gateway/dialects/define-dialect.ts';
-import type { Chunk, ChunkChoice, FinishReason, Usage } from '../../../src/gateway/exchange/canonical.ts';
-import { type GatewayError, refusal } from '../../../src/gateway/exchange/errors.ts';
-import { doneEvent } from '../../../src/gateway/sse/encode.ts';
+import {
+  type Chunk,
+  type ChunkChoice,
+  doneEvent,
+  type FinishReason,
+  type GatewayError,
+  type Identity,
+  refusal,
+  type StreamRenderer,
+  type Usage,
+} from '../../../src/plugin.ts';
 import { ItemIds } from './item-ids.ts';
 import { OpenItems } from './open-items.ts';
 import {

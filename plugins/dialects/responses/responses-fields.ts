@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { arrayOf, eachParsedBy, fault } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import { message } from '../../../src/gateway/dialects/request-schema/message.ts';
-import {
+import { arrayOf, requestFields } from '../../../src/plugin.ts';
+import { type Item, item } from './input-items.ts';
+import { textField } from './text-format.ts';
+import { toolChoice } from './tool-choice.ts';
+import { toolList } from './tool-list.ts';
+
+const {
+  eachParsedBy,
+  fault,
+  message,
   checkStreamOptions,
   flag,
   isStringOrArray,
@@ -13,11 +20,7 @@ import {
   text,
   tokens,
   topLogprobs,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import { type Item, item } from './input-items.ts';
-import { textField } from './text-format.ts';
-import { toolChoice } from './tool-choice.ts';
-import { toolList } from './tool-list.ts';
+} = requestFields;
 
 /** The shape of a Responses request. Null is the same as absent. */
 

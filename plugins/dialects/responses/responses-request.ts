@@ -1,13 +1,11 @@
-import { isObject } from '../../../src/common/json-object.ts';
-import { parseBody } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import { present, sharedRequest } from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
 import {
-  setAsideInMessages,
-  setAsideStreamOptions,
+  type ChatRequest,
+  invalidField,
+  isObject,
+  parseBody,
+  requestFields,
   setAsideUnknown,
-} from '../../../src/gateway/dialects/request-schema/unknown-fields.ts';
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
-import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+} from '../../../src/plugin.ts';
 import { setAsideInItems, setAsideInTools } from './input-fields.ts';
 import { messagesOf } from './input-messages.ts';
 import type { ReasoningPlacement } from './reasoning-placement.ts';
@@ -15,6 +13,8 @@ import type { ReplyForm } from './reply-form.ts';
 import { type ResponsesFields, responsesRequest } from './responses-fields.ts';
 import { chooseTools, isPlainTool } from './tool-choice.ts';
 import { type DeclaredTools, declaredTools, withoutHosted } from './tool-list.ts';
+
+const { present, sharedRequest, setAsideInMessages, setAsideStreamOptions } = requestFields;
 
 const knownFields: ReadonlySet<string> = new Set(Object.keys(responsesRequest.shape));
 const knownInReasoning: ReadonlySet<string> = new Set(['effort']);

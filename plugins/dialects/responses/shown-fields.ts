@@ -1,5 +1,4 @@
-import { isObject } from '../../../src/common/json-object.ts';
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
+import { type ChatRequest, isObject } from '../../../src/plugin.ts';
 
 /** Tools as repeated in a reply. */
 export function shownTools(tools: ChatRequest['tools'] = []): object[] {

@@ -1,4 +1,4 @@
-import { refusal } from '../../../src/gateway/exchange/errors.ts';
+import { refusal } from '../../../src/plugin.ts';
 import { CustomInput } from './custom-input.ts';
 import { type DefinedKind, definedCallOf, objectIn } from './defined-tools.ts';
 import type { CallItem, CustomCallItem, DefinedCallItem, ItemStatus } from './output-items.ts';

@@ -1,5 +1,4 @@
-import type { ChatRequest, Usage } from '../../../src/gateway/exchange/canonical.ts';
-import { encodeEvent } from '../../../src/gateway/sse/encode.ts';
+import { type ChatRequest, encodeEvent, type Usage } from '../../../src/plugin.ts';
 import {
   type ContentPart,
   type ItemStatus,

@@ -1,13 +1,7 @@
 import { z } from 'zod';
-import { isObject } from '../../../src/common/json-object.ts';
-import { fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import {
-  anyObject,
-  flag,
-  nonEmptyText,
-  optionalText,
-  present,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
+import { isObject, requestFields } from '../../../src/plugin.ts';
+
+const { fault, parsedBy, anyObject, flag, nonEmptyText, optionalText, present } = requestFields;
 
 const jsonSchemaFormat = z
   .object({ name: nonEmptyText, description: optionalText, strict: flag, schema: anyObject })

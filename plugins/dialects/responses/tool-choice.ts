@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import { fieldPath, shown } from '../../../src/common/field-path.ts';
-import { isObject } from '../../../src/common/json-object.ts';
-import { arrayOf, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
-import { nonEmptyText } from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type { ChatRequest } from '../../../src/gateway/exchange/canonical.ts';
-import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+import {
+  arrayOf,
+  type ChatRequest,
+  fieldPath,
+  invalidField,
+  isObject,
+  requestFields,
+  shown,
+} from '../../../src/plugin.ts';
 import { definedKinds, isDefined } from './defined-tools.ts';
 import { isHosted } from './tool-list.ts';
 import type { ClientTool, ToolNames } from './tool-names.ts';
+
+const { fault, parsedBy, nonEmptyText } = requestFields;
 
 const modes = ['none', 'auto', 'required'];
 

@@ -1,18 +1,17 @@
 import { z } from 'zod';
-import { fieldPath, shown } from '../../../src/common/field-path.ts';
-import { isObject } from '../../../src/common/json-object.ts';
-import { arrayOf, fault, parsedBy } from '../../../src/gateway/dialects/request-schema/first-fault.ts';
 import {
-  anyObject,
-  flag,
-  nonEmptyText,
-  optionalText,
-  present,
-} from '../../../src/gateway/dialects/request-schema/shared-fields.ts';
-import type { Tool } from '../../../src/gateway/exchange/canonical.ts';
-import { invalidField } from '../../../src/gateway/exchange/errors.ts';
+  arrayOf,
+  fieldPath,
+  invalidField,
+  isObject,
+  requestFields,
+  shown,
+  type Tool,
+} from '../../../src/plugin.ts';
 import { type DefinedKind, functionOfDefined, isDefined } from './defined-tools.ts';
 import { ToolNames } from './tool-names.ts';
+
+const { fault, parsedBy, anyObject, flag, nonEmptyText, optionalText, present } = requestFields;
 
 /** Tools of Responses requests. Upstreams get all that a client runs itself as functions. */
 

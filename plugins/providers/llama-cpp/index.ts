@@ -7,6 +7,7 @@ import {
   type Json,
   leavesReasoning,
   openAiAdapter,
+  openAiParameters,
   templateEffort,
   thinkingSwitches,
 } from '../../../src/plugin.ts';
@@ -28,7 +29,7 @@ export const llamaCpp = defineProvider({
   create: ({ thinking_switches, cache_prompt, timings_per_token }) =>
     openAiAdapter({
       providerName: 'llama.cpp',
-      unsupported: ['prompt_cache_key'],
+      parameters: { ...openAiParameters, prompt_cache_key: false },
       effort: templateEffort(thinking_switches),
       fields: (request, target) => ({
         // By default the server splits reasoning if the template supports it.

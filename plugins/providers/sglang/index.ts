@@ -4,6 +4,7 @@ import {
   knownEfforts,
   leavesReasoning,
   openAiAdapter,
+  openAiParameters,
   templateEffort,
   thinkingSwitches,
 } from '../../../src/plugin.ts';
@@ -16,7 +17,7 @@ export const sglang = defineProvider({
   create: ({ thinking_switches }) =>
     openAiAdapter({
       providerName: 'sglang',
-      unsupported: ['prompt_cache_key'],
+      parameters: { ...openAiParameters, prompt_cache_key: false },
       effort: templateEffort(thinking_switches),
       // The server separates reasoning by default, if started with a reasoning parser.
       fields: (request, target) => (leavesReasoning(request, target) ? { separate_reasoning: false } : {}),

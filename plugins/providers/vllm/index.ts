@@ -3,6 +3,7 @@ import {
   defineProvider,
   knownEfforts,
   openAiAdapter,
+  openAiParameters,
   templateEffort,
   thinkingSwitches,
 } from '../../../src/plugin.ts';
@@ -15,7 +16,7 @@ export const vllm = defineProvider({
   create: ({ thinking_switches }) =>
     openAiAdapter({
       providerName: 'vllm',
-      unsupported: ['prompt_cache_key'],
+      parameters: { ...openAiParameters, prompt_cache_key: false },
       // Versions from 0.16 on read the first name, some of them only that; older ones the second.
       reasoningNames: ['reasoning', 'reasoning_content'],
       effort: templateEffort(thinking_switches),

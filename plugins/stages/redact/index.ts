@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { defineStage, mapText, type StageFactory } from '../../../src/plugin.ts';
+import { defineStage, type StageFactory } from '../../../src/plugin.ts';
 import type { RedactOptions } from './options.ts';
 import { type BuiltInName, builtIn, builtInPatterns } from './patterns.ts';
+import { mapText } from './text/map-text.ts';
 
 const names = Object.keys(builtInPatterns) as [BuiltInName, ...BuiltInName[]];
 

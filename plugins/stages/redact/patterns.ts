@@ -1,4 +1,4 @@
-import type { Replacement } from '../../../src/plugin.ts';
+import type { Replacement } from './text/text-replacer.ts';
 
 /** A pattern, and what its matches must be beside. */
 interface BuiltInPattern {

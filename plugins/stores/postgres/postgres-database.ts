@@ -1,18 +1,24 @@
 import { handleWhen, retry } from 'cockatiel';
-import { within } from '../../../src/common/within.ts';
 import {
   type Connection,
   type Database,
   databaseCode,
   isOutage,
+  type PostgresClient,
+  type PostgresPool,
   RecordRefused,
+  type Row,
+  rowMarks,
   StoreUnavailable,
   type Value,
-} from '../records/database.ts';
-import { type PostgresClient, type PostgresPool, types } from './postgres-pool.ts';
+  within,
+} from '../../../src/plugin.ts';
+import { types } from './column-types.ts';
 
 /** Time limit of a statement; then the connection is cut, since a server that hangs would keep it for ever. */
 export const default_statement_ms = 5000;
+/** Values in one statement: fewer than the 65,535 that Postgres takes. */
+const max_values = 30_000;
 /** How long a transaction may take to be rolled back; then its connection is closed. */
 const rollback_ms = 1000;
 
@@ -59,6 +65,8 @@ export function databaseOn(access: PoolAccess, close: () => Promise<void>): Data
   const limited = begin(statement_ms, statement_ms, statement_ms);
   const unlimited = begin(0, migration_idle_ms, statement_ms);
   return {
+    insert: (table, rows, end) =>
+      transaction(limited, connection => connection.insert(table, rows, end), statement_ms),
     run: async <R extends object>(sql: string, values?: readonly Value[]) => {
       try {
         return await connected(access, client => statement<R>(client, sql, values, statement_ms));
@@ -123,7 +131,9 @@ async function transactionOn<T>(
     }),
   );
   try {
-    const done = await work({ run: (sql, values) => statement(client, sql, values, limit_ms) });
+    const run = <R extends object>(sql: string, values?: readonly Value[]) =>
+      statement<R>(client, sql, values, limit_ms);
+    const done = await work({ run, insert: (table, rows, end) => inserted(run, table, rows, end) });
     await statement(client, 'COMMIT', [], limit_ms);
     return done;
   } catch (thrown) {
@@ -133,6 +143,25 @@ async function transactionOn<T>(
     });
     throw thrown;
   }
+}
+
+/** Inserts rows in as few statements as take them. */
+async function inserted<R extends object>(
+  run: <T extends object>(sql: string, values: readonly Value[]) => Promise<T[]>,
+  table: string,
+  rows: readonly Row[],
+  end = '',
+): Promise<R[]> {
+  const columns = Object.keys(rows[0]!);
+  const rows_per_statement = Math.floor(max_values / columns.length);
+  const returned: R[] = [];
+  for (let at = 0; at < rows.length; at += rows_per_statement) {
+    const some = rows.slice(at, at + rows_per_statement);
+    const marks = rowMarks(some.length, columns.length);
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${marks} ${end}`;
+    for (const row of await run<R>(sql, some.flatMap(Object.values))) returned.push(row);
+  }
+  return returned;
 }
 
 /** Throws StoreUnavailable when the connection cannot be used for another transaction. */

@@ -1,7 +1,5 @@
-import { missingPackage } from '../../../src/common/missing-package.ts';
-import { type Database, StoreUnavailable } from '../records/database.ts';
+import { type Database, missingPackage, type PostgresPool, StoreUnavailable } from '../../../src/plugin.ts';
 import { databaseOn, default_statement_ms } from './postgres-database.ts';
-import type { PostgresPool } from './postgres-pool.ts';
 
 /** How long a connection to the server may take. */
 const connect_ms = 2000;

@@ -1,65 +1,21 @@
-import { type AuditEntry, type Operator, recordChange } from './audit-log.ts';
-import { type ChangeOf, changedFields, changeOf, changesNothing } from './changed-fields.ts';
-import { Condition, type Database, insertRows, rowMarks, searchable } from './database.ts';
-import { type PageQuery, pagedRecords } from './paged-records.ts';
-
-/** An account of the store. */
-export interface AccountRecord {
-  readonly id: string;
-  /** A plan of the configuration. */
-  readonly plan: string | null;
-  /** Limits in place of those of the plan, as in the configuration. */
-  readonly limits: Readonly<Record<string, unknown>>;
-  readonly created_ms: number;
-  /** Shown beside the id; empty for none. */
-  readonly display_name: string;
-  /** When it was disabled: its requests are refused since; `null` while it is enabled. */
-  readonly disabled_ms: number | null;
-}
-
-/** A new account. */
-export interface NewAccount extends Pick<AccountRecord, 'id' | 'plan' | 'limits'> {
-  readonly display_name?: string;
-}
-
-/** What can be changed of an account. */
-export type AccountChange = Partial<Pick<AccountRecord, 'plan' | 'limits' | 'display_name'>>;
-
-/** `search` is a part of the id or the display name. */
-export interface AccountQuery extends PageQuery {
-  readonly plan?: string | undefined;
-}
-
-/** Whether an account of the store may be called `id`: letters, digits and `_ . @ : + -`, at most 128 characters. */
-export const isAccountName = (id: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N}_.@:+-]{0,127}$/u.test(id);
-
-/** Whether `text` may be a display name: at most 100 characters, without control characters and space around it. */
-export const isDisplayName = (text: string): boolean =>
-  text.length <= max_display_name && text.isWellFormed() && !/\p{Cc}/u.test(text) && text.trim() === text;
-
-/** Characters of a display name. */
-export const max_display_name = 100;
-
-/** The one of `names` that differs from `id` in upper and lower case at most. */
-export const sameName = (names: readonly string[], id: string): string | undefined =>
-  names.find(name => name.toLowerCase() === id.toLowerCase());
-
-/** The name is taken. */
-export class AlreadyThere extends Error {
-  override readonly name = 'AlreadyThere';
-  /** The account that has it, which may differ in upper and lower case. */
-  readonly taken: string;
-
-  constructor(taken: string) {
-    super(`there is an account '${taken}' already`);
-    this.taken = taken;
-  }
-}
-
-/** There is no record of this name. */
-export class NotThere extends Error {
-  override readonly name = 'NotThere';
-}
+import {
+  type AccountChange,
+  type AccountQuery,
+  type AccountRecord,
+  type AccountRecords,
+  AlreadyThere,
+  type AuditEntry,
+  type ChangeOf,
+  type Database,
+  type NewAccount,
+  NotThere,
+  type Operator,
+  rowMarks,
+} from '../../../src/plugin.ts';
+import { recordChange } from './audit-log.ts';
+import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
+import { pagedRecords } from './paged-records.ts';
+import { Condition, searchable } from './statements.ts';
 
 /**
  * The limits that a row has. Text that is no JSON, as after a change by hand, stays text: it is no limits, so that this account or key alone is refused.
@@ -77,7 +33,7 @@ type StoredAccount = Omit<AccountRecord, 'limits'> & { readonly limits: string }
 const columns = 'id, plan, limits, created_ms, display_name, disabled_ms';
 
 /** The accounts of the store, by id. */
-export const accountRecords = (database: Database) => ({
+export const accountRecords = (database: Database): AccountRecords => ({
   ...pagedRecords<AccountRecord, AccountQuery, StoredAccount>(database, {
     name: 'sluice.accounts',
     columns,
@@ -112,12 +68,7 @@ export const accountRecords = (database: Database) => ({
       const stored = { id, plan, limits: JSON.stringify(limits), display_name };
       const search = searchable(id, display_name);
       const row = { ...stored, folded, search, created_ms: operator.at_ms, change };
-      const [made] = await insertRows<StoredAccount>(
-        connection,
-        'sluice.accounts',
-        [row],
-        `RETURNING ${columns}`,
-      );
+      const [made] = await connection.insert<StoredAccount>('sluice.accounts', [row], `RETURNING ${columns}`);
       return accountOf(made!);
     }),
 
@@ -133,8 +84,6 @@ export const accountRecords = (database: Database) => ({
   enable: (id: string, operator: Operator) =>
     changed(database, id, { disabled_ms: null }, 'account.enable', operator),
 });
-
-export type AccountRecords = ReturnType<typeof accountRecords>;
 
 function accountOf({ limits, ...row }: StoredAccount): AccountRecord {
   return { ...row, limits: storedLimits(limits) };

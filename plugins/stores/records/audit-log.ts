@@ -1,55 +1,15 @@
-import { firstUuidOf, timeOrderedUuid } from '../../../src/common/ids.ts';
-import { Condition, type Connection, type Database, insertRows } from './database.ts';
-import { type PageQuery, pagedRecords } from './paged-records.ts';
-
-/** What is recorded: changes, and sign-ins. */
-export const auditActions = [
-  'account.create',
-  'account.change',
-  'account.disable',
-  'account.enable',
-  'key.create',
-  'key.change',
-  'key.rotate',
-  'key.revoke',
-  'customer.invite',
-  'customer.accept',
-  'customer.password',
-  'customer.remove',
-  'sign-in.accept',
-  'sign-in.refuse',
-  'sign-in.end',
-] as const;
-
-/** A change by an operator, or a sign-in. */
-export interface AuditEntry {
-  readonly id: string;
-  readonly at_ms: number;
-  /** `cli:alice`, or the name of a dashboard user. */
-  readonly actor: string;
-  /** The network address of the actor's browser; empty for the command line. */
-  readonly address: string;
-  readonly action: (typeof auditActions)[number];
-  /** The id of the account or key, for customers their account; of a sign-in `dashboard` or `portal`. */
-  readonly target: string;
-  /** What was set, as JSON, and under `before` what was there until then; never a key. */
-  readonly detail: string;
-}
-
-/** Actions by the part of their name before the point: `account`, `key`, `customer`, `sign-in`. */
-export const auditGroups: ReadonlyMap<string, readonly AuditEntry['action'][]> = Map.groupBy(
-  auditActions,
-  action => action.split('.')[0]!,
-);
-
-/** The actions of a group, or the one of this name; undefined for neither. */
-export function actionsNamed(name: string): readonly AuditEntry['action'][] | undefined {
-  const one = auditActions.find(action => action === name);
-  return one ? [one] : auditGroups.get(name);
-}
-
-/** Who changes something, and when. */
-export type Operator = Pick<AuditEntry, 'actor' | 'at_ms'> & Partial<Pick<AuditEntry, 'address'>>;
+import {
+  type AuditEntry,
+  type AuditLog,
+  type AuditQuery,
+  type Connection,
+  type Database,
+  firstUuidOf,
+  type Operator,
+  timeOrderedUuid,
+} from '../../../src/plugin.ts';
+import { pagedRecords } from './paged-records.ts';
+import { Condition } from './statements.ts';
 
 /** Records something in the log, in the transaction that does it; `recordChange` is for keys and accounts. */
 export async function recordEntry(
@@ -59,7 +19,7 @@ export async function recordEntry(
 ): Promise<void> {
   const id = timeOrderedUuid(at_ms);
   const entry = { id, at_ms, actor, address, action, target, detail: JSON.stringify(detail) };
-  await insertRows(connection, 'sluice.audit_log', [entry]);
+  await connection.insert('sluice.audit_log', [entry]);
 }
 
 /** Records a change in the transaction that makes it. Returns its number, by which other instances notice it. */
@@ -77,26 +37,12 @@ export async function recordChange(
   return row!.value;
 }
 
-export interface AuditQuery extends PageQuery {
-  /** The id of an account or key. */
-  readonly target?: string | undefined;
-  /** An account: changes of its keys and of its customers only. */
-  readonly customers_of?: string | undefined;
-  /** A name as it is recorded. */
-  readonly actor?: string | undefined;
-  readonly actions?: readonly AuditEntry['action'][] | undefined;
-  /** From this time on. */
-  readonly from_ms?: number | undefined;
-  /** Before this time. */
-  readonly until_ms?: number | undefined;
-}
-
 /** The changes of an account's keys and customers. A key's id and an account's may be the same text. */
 const ofCustomers = `((action LIKE 'key.%' AND target IN (SELECT id FROM sluice.api_keys WHERE account = ?))
   OR (action LIKE 'customer.%' AND target = ?))`;
 
 /** The operators' changes, newest first. */
-export const auditLog = (database: Database) => ({
+export const auditLog = (database: Database): AuditLog => ({
   ...pagedRecords<AuditEntry, AuditQuery, AuditEntry>(database, {
     name: 'sluice.audit_log',
     columns: 'id, at_ms, actor, address, action, target, detail',

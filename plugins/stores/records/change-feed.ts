@@ -1,20 +1,10 @@
-import type { Database } from './database.ts';
-
-/** What has changed since a number was read. */
-export interface Changes {
-  /** The number to ask with next time. */
-  readonly change: number;
-  /** Digests of keys and ids of accounts; `all` when they are too many to name, or the store was replaced by an older one. */
-  readonly of: 'all' | { readonly digests: readonly string[]; readonly accounts: readonly string[] };
-  /** All accounts that are disabled; left out if none can have been disabled or enabled. */
-  readonly disabled?: readonly string[];
-}
+import type { ChangeFeed, Changes, Database } from '../../../src/plugin.ts';
 
 /** More changes than this at once are reported as `all`. */
 const max_named_changes = 500;
 
 /** How instances notice changes by others: every change of a key or account has the next number of one counter. */
-export const changeFeed = (database: Database) => ({
+export const changeFeed = (database: Database): ChangeFeed => ({
   /** The changes after number `since`; without it only the present number. */
   async since(since: number | undefined): Promise<Changes> {
     const [counter] = await database.run<{ value: number }>('SELECT value FROM sluice.change_counter');
@@ -35,5 +25,3 @@ export const changeFeed = (database: Database) => ({
     return accounts.length === 0 ? { change, of } : { change, of, disabled: await disabled() };
   },
 });
-
-export type ChangeFeed = ReturnType<typeof changeFeed>;

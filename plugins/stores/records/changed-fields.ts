@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ChangeOf } from '../../../src/plugin.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** What is set of a record: fields, or what a function makes of the record as it is in the transaction; it may throw, and nothing is set. */
-export type ChangeOf<R, C> = C | ((now: R) => C);
 
 export const changeOf = <R, C extends object>(change: ChangeOf<R, C>, now: R): C =>
   typeof change === 'function' ? change(now) : change;

@@ -1,38 +1,15 @@
-import { type Operator, recordEntry } from './audit-log.ts';
-import type { Connection, Database } from './database.ts';
-
-/** The sign-in of a customer at the portal. */
-export interface CustomerLogin {
-  /** Unique, whatever its upper and lower case. */
-  readonly name: string;
-  readonly account: string;
-  /** `null` until the invitation is accepted. */
-  readonly password_hash: string | null;
-  readonly created_ms: number;
-  /** The end of an invitation that has not been accepted. */
-  readonly invited_until_ms: number | null;
-}
-
-/** An invitation, by the hash of the token that only the customer has. */
-export interface Invitation extends Pick<CustomerLogin, 'name' | 'account'> {
-  readonly digest: string;
-  readonly until_ms: number;
-}
-
-/** Called in the transaction of a change with the sign-in as it is, undefined for none; throws if it is not as it was seen. */
-type Check = (now: CustomerLogin | undefined) => void;
-
-/** The name is that of another customer. */
-export class NameTaken extends Error {
-  override readonly name = 'NameTaken';
-}
-
-/** Sign-ins of one account; more are refused. */
-export const max_customers = 100;
-
-/** Whether `text` may be the name of a sign-in: 1 to 128 characters, none of them a control character, without space around it. */
-export const isCustomerName = (text: string): boolean =>
-  text !== '' && text.length <= 128 && text.isWellFormed() && !/\p{Cc}/u.test(text) && text.trim() === text;
+import {
+  type Connection,
+  type CustomerCheck,
+  type CustomerLogin,
+  type CustomerLogins,
+  type Database,
+  type Invitation,
+  max_customers,
+  NameTaken,
+  type Operator,
+} from '../../../src/plugin.ts';
+import { recordEntry } from './audit-log.ts';
 
 const columns = 'name, account, password_hash, created_ms, invited_until_ms';
 const folded = (name: string): string => name.toLowerCase();
@@ -51,7 +28,7 @@ async function locked(
 }
 
 /** The sign-ins of customers beside those of the configuration. */
-export const customerLogins = (database: Database) => {
+export const customerLogins = (database: Database): CustomerLogins => {
   const one = async (where: string, values: readonly (string | number)[]) =>
     (await database.run<CustomerLogin>(`SELECT ${columns} FROM sluice.customers WHERE ${where}`, values))[0];
   return {
@@ -70,7 +47,7 @@ export const customerLogins = (database: Database) => {
       one('invitation = ? AND invited_until_ms > ?', [digest, at_ms]),
 
     /** Invites a customer, or the same one again: earlier invitations end, a password goes on working. Throws NameTaken. */
-    invite: ({ name, account, digest, until_ms }: Invitation, operator: Operator, check?: Check) =>
+    invite: ({ name, account, digest, until_ms }: Invitation, operator: Operator, check?: CustomerCheck) =>
       database.transaction(async connection => {
         const before = check && (await locked(connection, name, account));
         check?.(before);
@@ -135,7 +112,11 @@ export const customerLogins = (database: Database) => {
       }),
 
     /** Removes a sign-in of an account, with its sessions at all instances. */
-    remove: ({ name, account }: Pick<CustomerLogin, 'name' | 'account'>, operator: Operator, check?: Check) =>
+    remove: (
+      { name, account }: Pick<CustomerLogin, 'name' | 'account'>,
+      operator: Operator,
+      check?: CustomerCheck,
+    ) =>
       database.transaction(async connection => {
         if (check) check(await locked(connection, name, account));
         const removed = await connection.run<{ name: string }>(

@@ -1,14 +1,9 @@
-import { hourOf } from '../../../src/common/calendar-day.ts';
-import { day_ms } from '../../../src/common/durations.ts';
-import type { Connection } from './database.ts';
+import { type Connection, hourOf } from '../../../src/plugin.ts';
 import type { AlikeExchanges } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';
 
 /** No account has this name: sums of all accounts have it. */
 export const all_accounts = '';
-
-/** How long sums by the hour are kept. */
-export const hours_ms = 92 * day_ms;
 
 /** The columns by which they are added up; all are text, and empty where there is none. */
 export const hourlySumKeys = 'hour, account, model, provider, key_id';

@@ -1,13 +1,15 @@
-import { minute_ms } from '../../../src/common/durations.ts';
 import {
+  type AttemptRow,
   type EndClass,
   endClassOf,
   errorClasses,
   errorNameOf,
   isErrorClass,
-} from '../../../src/common/end-class.ts';
-import { picoUsd } from '../../../src/common/money.ts';
-import type { AttemptRow, LedgerRow, RefusalCount } from '../../../src/gateway/settlement/ledger-entry.ts';
+  type LedgerRow,
+  minute_ms,
+  picoUsd,
+  type RefusalCount,
+} from '../../../src/plugin.ts';
 import { durationColumnOf, firstTokenColumnOf } from './traffic-sums.ts';
 
 const zero = {

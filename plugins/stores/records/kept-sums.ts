@@ -1,4 +1,4 @@
-import { type Connection, insertRows } from './database.ts';
+import type { Connection } from '../../../src/plugin.ts';
 
 type Key = Readonly<Record<string, string | number>>;
 /** Columns that are added up. */
@@ -32,6 +32,6 @@ export class KeptSums<K extends Key = Key> {
         .join(', ')}`;
     const rows = ordered.map(kept => ({ ...kept.key, ...kept.sum }));
     for (let at = 0; at < rows.length; at += rows_per_statement)
-      await insertRows(connection, table, rows.slice(at, at + rows_per_statement), end);
+      await connection.insert(table, rows.slice(at, at + rows_per_statement), end);
   }
 }

@@ -1,27 +1,26 @@
-import { type AccountRecord, storedLimits } from './account-records.ts';
-import { type Operator, recordChange } from './audit-log.ts';
-import { type ChangeOf, changedFields, changeOf, changesNothing } from './changed-fields.ts';
-import { Condition, type Connection, type Database, rowMarks, searchable } from './database.ts';
 import {
+  type ChangeOf,
+  type Connection,
+  type Database,
+  type FoundKey,
+  type KeyChange,
   KeyEnded,
+  type KeyOptions,
+  type KeyQuery,
   type KeyRecord,
-  keyColumns,
-  keyIn,
-  keyRecordOf,
-  type StoredKey,
-  usableKey,
-} from './key-record.ts';
-import { insertKey, type KeyOptions, type NewKey, newKey, refuseTwice } from './new-key.ts';
-import { type PageQuery, pagedRecords } from './paged-records.ts';
-
-/** `search` is a part of the id, name, account or hint. */
-export interface KeyQuery extends PageQuery {
-  readonly account?: string | undefined;
-  /** Leaves out what is revoked or has expired at this time. */
-  readonly usable_at_ms?: number | undefined;
-  /** The newest first, or those used last, or by name. */
-  readonly sort?: 'newest' | 'used' | 'name' | undefined;
-}
+  type KeyRecords,
+  type NewKey,
+  type Operator,
+  rotatedExpiry,
+  rowMarks,
+} from '../../../src/plugin.ts';
+import { storedLimits } from './account-records.ts';
+import { recordChange } from './audit-log.ts';
+import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
+import { keyColumns, keyIn, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
+import { insertKey, newKey, refuseTwice } from './new-key.ts';
+import { pagedRecords } from './paged-records.ts';
+import { Condition, searchable } from './statements.ts';
 
 /** The orders of lists; those with SQL have an index. */
 const orders = {
@@ -30,23 +29,8 @@ const orders = {
   name: { by: 'LOWER(name)', direction: 'ASC' },
 } as const;
 
-/** What a lookup finds of a key, with its account's row if the store has one. */
-export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms' | 'limits'> {
-  readonly digest: string;
-  readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms'> | undefined;
-}
-
-/** What can be changed of a key. */
-export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>>;
-
-/** End of a key that replaces `old` at this time: it lasts as long as that was to last. */
-export const rotatedExpiry = (
-  { created_ms, expires_ms }: Pick<KeyRecord, 'created_ms' | 'expires_ms'>,
-  at_ms: number,
-): number | null => (expires_ms === null ? null : at_ms + expires_ms - created_ms);
-
 /** The keys of the store; lists begin with the newest unless sorted otherwise. */
-export const keyRecords = (database: Database) => ({
+export const keyRecords = (database: Database): KeyRecords => ({
   ...pagedRecords<KeyRecord, KeyQuery, StoredKey>(database, {
     name: 'sluice.api_keys',
     columns: keyColumns,
@@ -169,8 +153,6 @@ export const keyRecords = (database: Database) => ({
     await database.transaction(connection => connection.run(sql, [...times].flat()));
   },
 });
-
-export type KeyRecords = ReturnType<typeof keyRecords>;
 
 async function revokeIn(connection: Connection, id: string, operator: Operator): Promise<KeyRecord> {
   const known = await keyIn(connection, id);

@@ -1,6 +1,6 @@
-import { type Connection, type Database, databaseCode } from './database.ts';
+import { type Connection, type Database, databaseCode, type Pruned } from '../../../src/plugin.ts';
 import { attachmentOf, creationOf, type Month, monthAt, monthlyTables, monthsFrom } from './months.ts';
-import { isFirst, type Pruned } from './pruning-lock.ts';
+import { isFirst } from './pruning-lock.ts';
 
 /** How long the table of a month waits until nobody uses the ledger; those who come meanwhile wait behind it. */
 const lock_ms = 500;

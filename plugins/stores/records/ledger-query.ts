@@ -1,49 +1,15 @@
-import { day_ms } from '../../../src/common/durations.ts';
 import {
   classOfReason,
   classOfType,
   clientTypes,
+  day_ms,
   type EndClass,
-  type ErrorClass,
+  firstUuidOf,
+  type LedgerQuery,
   refusal_statuses,
-} from '../../../src/common/end-class.ts';
-import { firstUuidOf } from '../../../src/common/ids.ts';
-import type { LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
-import { Condition, rowMarks } from './database.ts';
-
-/** What of the ledger is listed. */
-export interface LedgerQuery {
-  readonly account?: string | undefined;
-  readonly key_id?: string | undefined;
-  /** `null` for those without a known model. */
-  readonly model?: string | null | undefined;
-  /** Of the last attempt; `null` for those that asked none. */
-  readonly provider?: string | null | undefined;
-  /** A provider of which an attempt failed, whatever came of the request. Those that ended last are listed first. */
-  readonly failed_at?: string | undefined;
-  readonly end_reason?: string | undefined;
-  /** Only errors of these classes, if given. */
-  readonly error_classes?: readonly ErrorClass[] | undefined;
-  /** Type of the error, or the status of an error without a type; `null` for those without an error. */
-  readonly error_type?: string | null | undefined;
-  /** Name of the error in the catalogue. */
-  readonly code?: string | undefined;
-  /** Only those whose client got an error, if true. */
-  readonly failed?: boolean | undefined;
-  readonly from_ms?: number | undefined;
-  /** Exclusive. */
-  readonly until_ms?: number | undefined;
-  /** The last row of the page before. */
-  readonly after?: LedgerPlace | undefined;
-  /** The first row of the page after: the `limit` rows that are next newer are listed, if given. */
-  readonly before?: LedgerPlace | undefined;
-  /** The last row that is searched, the oldest one or with `before` the newest one. */
-  readonly edge?: LedgerPlace | undefined;
-  readonly limit: number;
-}
-
-/** The place of a row in the ledger, which is in the order of time. */
-export type LedgerPlace = Pick<LedgerRow, 'started_ms' | 'id'>;
+  rowMarks,
+} from '../../../src/plugin.ts';
+import { Condition } from './statements.ts';
 
 /** What of the ledger is searched, without the part of it that one page shows. */
 type Asked = Omit<LedgerQuery, 'after' | 'before' | 'edge' | 'failed_at' | 'limit'>;

@@ -1,5 +1,10 @@
-import type { Log } from '../../../src/telemetry/log.ts';
-import { type Connection, type Database, databaseCode, insertRows, StoreUnavailable } from './database.ts';
+import {
+  type Connection,
+  type Database,
+  databaseCode,
+  type Log,
+  StoreUnavailable,
+} from '../../../src/plugin.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /** Any number, the same in every version: `sluice` in hexadecimal. */
@@ -41,7 +46,7 @@ export async function migrate(
       await (typeof statement === 'string'
         ? connection.run(statement)
         : statement(connection, isPostgres, epoch_ms));
-    await insertRows(connection, 'sluice.schema_migrations', [{ version, name, applied_ms: epoch_ms }]);
+    await connection.insert('sluice.schema_migrations', [{ version, name, applied_ms: epoch_ms }]);
     const elapsed_ms = Math.round(performance.now() - began_ms);
     log?.info({ version, migration: name, elapsed_ms }, 'migrated the records store');
     return true;

@@ -1,4 +1,4 @@
-import type { Connection } from './database.ts';
+import type { Connection } from '../../../src/plugin.ts';
 import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import { ledgerTables } from './ledger-tables.ts';
 import { attemptKeys, durationColumns, firstTokenColumns, trafficKeys } from './traffic-sums.ts';

@@ -1,5 +1,4 @@
-import { monthOf, monthStart } from '../../../src/common/calendar-day.ts';
-import { firstUuidOf } from '../../../src/common/ids.ts';
+import { firstUuidOf, monthOf, monthStart } from '../../../src/plugin.ts';
 
 /**
  * Postgres stores the ledger, and its attempts, in a table for each month: partitions by the ids of the rows, which begin with the time at

@@ -1,32 +1,15 @@
-import { keyId } from '../../../src/common/ids.ts';
-import { newSecret } from '../../../src/gateway/accounts/key-secret.ts';
-import type { Operator } from './audit-log.ts';
-import { type Connection, insertRows, searchable } from './database.ts';
 import {
+  type Connection,
   KeyExists,
   type KeyRecord,
-  keyColumns,
-  keyRecordOf,
-  type StoredKey,
-  usableKey,
-} from './key-record.ts';
-
-/** A new key. */
-export interface NewKey extends Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>, KeyOptions {
-  readonly limits?: KeyRecord['limits'];
-}
-
-export interface KeyOptions {
-  /** Names the form that makes the key: a second key with the same nonce is refused with KeyExists, at every instance. */
-  readonly nonce?: string | undefined;
-  /** Keys of the account that may be usable at the same time, this one included: more are refused with TooManyKeys. */
-  readonly max_usable?: number | undefined;
-}
-
-/** The account has as many keys as it may. */
-export class TooManyKeys extends Error {
-  override readonly name = 'TooManyKeys';
-}
+  keyId,
+  type NewKey,
+  newSecret,
+  type Operator,
+  TooManyKeys,
+} from '../../../src/plugin.ts';
+import { keyColumns, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
+import { searchable } from './statements.ts';
 
 /** Id, secret and time of a key to be made. */
 export const newKey = ({ at_ms }: Operator) => ({ id: keyId(at_ms), created_ms: at_ms, ...newSecret() });
@@ -48,7 +31,7 @@ export async function insertKey(
   const search = searchable(made.id, set.account, set.name, made.hint);
   const stored = { ...made, ...set, limits: JSON.stringify(limits), nonce: nonce ?? null, search };
   const end = `RETURNING ${keyColumns}`;
-  const [record] = await insertRows<StoredKey>(connection, 'sluice.api_keys', [stored], end);
+  const [record] = await connection.insert<StoredKey>('sluice.api_keys', [stored], end);
   if (max_usable !== undefined) {
     const sql = `SELECT COUNT(*) AS count FROM sluice.api_keys WHERE account = ? AND ${usableKey}`;
     const [usable] = await connection.run<{ count: number }>(sql, [set.account, made.created_ms]);

@@ -1,40 +1,29 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LedgerRow } from '../../../src/gateway/settlement/ledger-entry.ts';
-import { type Connection, type Database, StoreUnavailable } from './database.ts';
-import { insertNew, type UnwrittenRows } from './ledger-records.ts';
+import { type Connection, type Database, type LedgerRow, StoreUnavailable } from '../../../src/plugin.ts';
+import { insertNew } from './insert-ledger-rows.ts';
 
 /** Few: while they are written nothing else runs. */
 const rows_per_step = 20;
 
-/** Any statement about the rows of the ledger, but one that adds some. */
-const asksForRows = /^(?!INSERT).*\bsluice\.(ledger|attempts)\b/s;
-
 /**
- * The newest rows of a ledger in memory. They are written to the tables when a statement of `database` names these. Most are never asked
- * for, and to write and delete a row takes several times as long as to add it to the sums.
+ * The newest rows of a ledger in memory, which are written to its tables before these are read. Most are never asked for, and to write and
+ * delete a row takes several times as long as to add it to the sums.
  */
-export class NewestRows implements UnwrittenRows {
-  readonly database: Database;
+export class NewestRows {
+  readonly #database: Database;
   readonly #kept: number;
   /** In the order in which they came, up to twice as many as are kept. */
   #unwritten: LedgerRow[] = [];
   /** Of the newest rows, written or not. */
   #ids = new Set<string>();
 
-  /** Keeps the last `kept` rows. From now on `database` is used through this only. */
+  /** Keeps the last `kept` rows. */
   constructor(database: Database, kept: number) {
+    this.#database = database;
     this.#kept = kept;
-    this.database = {
-      run: (sql, values) =>
-        asksForRows.test(sql)
-          ? database.transaction(this.#over(connection => connection.run(sql, values)))
-          : database.run(sql, values),
-      transaction: work => database.transaction(this.#over(work)),
-      longTransaction: work => database.longTransaction(this.#over(work)),
-      close: () => database.close(),
-    };
   }
 
+  /** Those of `rows` that have not been added. */
   newAmong(rows: readonly LedgerRow[]): readonly LedgerRow[] {
     const byId = new Map(rows.map(row => [row.id, row]));
     return [...byId.values()].filter(({ id }) => !this.#ids.has(id));
@@ -50,23 +39,17 @@ export class NewestRows implements UnwrittenRows {
     if (this.#ids.size > max) this.#ids = new Set([...this.#ids].slice(-this.#kept));
   }
 
-  /** The same work of a transaction, whose statements find all rows in the tables. */
-  #over<T>(work: (connection: Connection) => Promise<T>): (connection: Connection) => Promise<T> {
-    return async connection => {
-      const before = this.#unwritten;
-      try {
-        return await work({
-          run: async (sql, values) => {
-            if (asksForRows.test(sql)) await this.#write(connection);
-            return connection.run(sql, values);
-          },
-        });
-      } catch (thrown) {
+  /** Writes all to the tables. */
+  async write(): Promise<void> {
+    if (this.#unwritten.length === 0) return;
+    const before = this.#unwritten;
+    await this.#database
+      .transaction(connection => this.#write(connection))
+      .catch(thrown => {
         // What was written is rolled back.
         this.#unwritten = before;
         throw thrown;
-      }
-    };
+      });
   }
 
   async #write(connection: Connection): Promise<void> {

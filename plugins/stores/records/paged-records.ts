@@ -1,15 +1,5 @@
-import type { Condition, Database } from './database.ts';
-
-export interface PageQuery {
-  readonly id?: string;
-  /** A part of the text by which the record is found, in any case. */
-  readonly search?: string | undefined;
-  /** The id of the last record of the page before. */
-  readonly after?: string | undefined;
-  /** The id of the first record of the page behind; instead of `after`. */
-  readonly before?: string | undefined;
-  readonly limit: number;
-}
+import type { Database, PageQuery } from '../../../src/plugin.ts';
+import type { Condition } from './statements.ts';
 
 /** An order of records: by `by`, SQL that is never NULL, then by id; by id alone without. */
 export interface RecordOrder {

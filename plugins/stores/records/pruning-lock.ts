@@ -1,7 +1,4 @@
-import type { Connection } from './database.ts';
-
-/** Rows that one step deleted; `taken` while another instance prunes. */
-export type Pruned = number | 'taken';
+import type { Connection } from '../../../src/plugin.ts';
 
 /** Any number, the same in every version, and another one than that of migrations. */
 const lock = 0x736c75696366;

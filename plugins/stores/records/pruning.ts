@@ -1,12 +1,19 @@
-import { hourOf, monthOf } from '../../../src/common/calendar-day.ts';
-import { timeOrderedUuid } from '../../../src/common/ids.ts';
-import { Condition, type Database } from './database.ts';
+import {
+  type Database,
+  hourOf,
+  monthOf,
+  type Pruned,
+  type Pruning,
+  timeOrderedUuid,
+  trafficSteps,
+} from '../../../src/plugin.ts';
 import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import type { LedgerMonths } from './ledger-months.ts';
 import { startedBetween } from './ledger-query.ts';
-import { isFirst, type Pruned } from './pruning-lock.ts';
-import { attemptKeys, trafficKeys, trafficSteps } from './traffic-sums.ts';
-import { refusalKeys } from './usage-query.ts';
+import { isFirst } from './pruning-lock.ts';
+import { Condition } from './statements.ts';
+import { attemptKeys, trafficKeys } from './traffic-sums.ts';
+import { refusalKeys } from './usage-records.ts';
 
 const keysOf = {
   ledger: 'id',
@@ -25,7 +32,7 @@ const keysOf = {
  * Deletes old rows, at most `limit` in each transaction, so that nothing waits for it: call each step again until it deletes none. With
  * Postgres, where the ledger has `months`, one instance at a time does so.
  */
-export function pruning(database: Database, months?: LedgerMonths) {
+export function pruning(database: Database, months?: LedgerMonths): Pruning {
   const prune = (table: keyof typeof keysOf, where: Condition, order: string, limit: number) => {
     const keys = keysOf[table];
     return database.transaction(async (connection): Promise<Pruned> => {
@@ -51,7 +58,8 @@ export function pruning(database: Database, months?: LedgerMonths) {
 
   return {
     /** Rows of exchanges that began before, and of their attempts; their sums stay. A month that had ended by then is deleted in one step. */
-    async rows(before_ms: number, limit: number): Promise<Pruned> {
+    async rows(before_ms, limit) {
+      await database.settle?.();
       let ofMonth = await months?.deleteOldest(before_ms);
       while (ofMonth === 0) ofMonth = await months?.deleteOldest(before_ms);
       return (
@@ -61,7 +69,7 @@ export function pruning(database: Database, months?: LedgerMonths) {
     },
 
     /** Sums of the months that had ended by then. */
-    async sums(before_ms: number, limit: number): Promise<Pruned> {
+    async sums(before_ms, limit) {
       const month = monthOf(before_ms);
       const ofMonths = new Condition().and('month < ?', month);
       const monthly = await prune('monthly_sums', ofMonths, 'month, account', limit);
@@ -80,11 +88,11 @@ export function pruning(database: Database, months?: LedgerMonths) {
     },
 
     /** Sums of the hours that had ended by then. */
-    hours: (before_ms: number, limit: number): Promise<Pruned> =>
+    hours: (before_ms, limit) =>
       prune('hourly_sums', new Condition().and('hour < ?', hourOf(before_ms)), 'hour', limit),
 
     /** Sums over time that are not shown any longer at `now_ms`. */
-    async traffic(now_ms: number, limit: number): Promise<Pruned> {
+    async traffic(now_ms, limit) {
       for (const table of ['traffic_sums', 'attempt_sums'] as const)
         for (const { step_ms, kept_ms } of trafficSteps) {
           const old = new Condition().and('step_ms = ?', step_ms).and('at_ms < ?', now_ms - kept_ms);
@@ -95,11 +103,11 @@ export function pruning(database: Database, months?: LedgerMonths) {
     },
 
     /** Ids of batches of refusals that came before; none of them is sent again so late. */
-    batches(before_ms: number, limit: number): Promise<Pruned> {
+    batches(before_ms, limit) {
       const first = timeOrderedUuid(before_ms).slice(0, 13);
       return prune('counted_batches', new Condition().and('id < ?', first), 'id', limit);
     },
+
+    ...(months && { prepare: (now_ms: number) => months.prepare(now_ms) }),
   };
 }
-
-export type Pruning = ReturnType<typeof pruning>;

@@ -1,10 +1,16 @@
-import { dayOf } from '../../../src/common/calendar-day.ts';
-import { errorClasses, isErrorClass } from '../../../src/common/end-class.ts';
-import type { LedgerRow, RefusalBatch, RefusalCount } from '../../../src/gateway/settlement/ledger-entry.ts';
-import { type Connection, insertOnce } from './database.ts';
+import {
+  type Connection,
+  dayOf,
+  errorClasses,
+  isErrorClass,
+  type LedgerRow,
+  type RefusalBatch,
+  type RefusalCount,
+} from '../../../src/plugin.ts';
 import { DetailedSums } from './detailed-sums.ts';
 import { type AlikeExchanges, ExchangeCounts } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';
+import { insertOnce } from './statements.ts';
 import { addAttempts, addTraffic } from './traffic-roll-up.ts';
 import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
 

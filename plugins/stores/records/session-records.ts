@@ -1,24 +1,5 @@
-import { Condition, type Database, insertRows } from './database.ts';
-
-/** A session of a person at the dashboard or the portal. */
-export interface SessionRecord {
-  /** Hash of its token, which only the browser has. */
-  readonly digest: string;
-  readonly actor: string;
-  readonly role: string;
-  /** The customer's account; empty for all others. */
-  readonly account: string;
-  /** Proof of what the person signed in with, keyed by the token; empty if others vouch for the person with every request. */
-  readonly proof: string;
-  readonly started_ms: number;
-  readonly seen_ms: number;
-}
-
-/** Before these times sessions have ended: those that began, and those that were last used. */
-export interface SessionEnds {
-  readonly started_ms: number;
-  readonly seen_ms: number;
-}
+import type { Database, SessionEnds, SessionRecord, SessionRecords } from '../../../src/plugin.ts';
+import { Condition } from './statements.ts';
 
 /** Sessions of one person, a customer's of one account, above which the one that was used longest ago ends. */
 const max_of_actor = 20;
@@ -26,7 +7,7 @@ const max_of_actor = 20;
 const columns = 'digest, actor, role, account, proof, started_ms, seen_ms';
 
 /** The sessions of all instances. */
-export const sessionRecords = (database: Database) => ({
+export const sessionRecords = (database: Database): SessionRecords => ({
   /** Writes a new session, and deletes those of the same area that have ended. */
   start: (session: SessionRecord, ended: SessionEnds) =>
     database.transaction(async connection => {
@@ -37,7 +18,7 @@ export const sessionRecords = (database: Database) => ({
         `DELETE FROM sluice.sessions WHERE (started_ms <= ? OR seen_ms <= ?) AND ${area}`,
         [ended.started_ms, ended.seen_ms],
       );
-      await insertRows(connection, 'sluice.sessions', [{ ...session }]);
+      await connection.insert('sluice.sessions', [{ ...session }]);
       await connection.run(
         `DELETE FROM sluice.sessions WHERE actor = ? AND role = ? AND account = ? AND digest NOT IN
         (SELECT digest FROM sluice.sessions WHERE actor = ? AND role = ? AND account = ?
@@ -73,5 +54,3 @@ export const sessionRecords = (database: Database) => ({
     );
   },
 });
-
-export type SessionRecords = ReturnType<typeof sessionRecords>;

@@ -1,52 +1,17 @@
-import { type ErrorCounts, endClassOf, isErrorClass, noErrors } from '../../../src/common/end-class.ts';
-import { Condition, type Database } from './database.ts';
+import {
+  type AttemptSum,
+  type Database,
+  endClassOf,
+  type FailurePoint,
+  isErrorClass,
+  noErrors,
+  type TrafficPoint,
+  type TrafficRange,
+  type TrafficRecords,
+  type TrafficSplit,
+} from '../../../src/plugin.ts';
+import { Condition } from './statements.ts';
 import { durationColumns, firstTokenColumns } from './traffic-sums.ts';
-
-/** What requests over time can be split by. */
-export const trafficSplits = ['provider', 'model', 'error_type'] as const;
-export type TrafficSplit = (typeof trafficSplits)[number];
-
-/** A time, and the points that it is divided into. Milliseconds; `point_ms` is a multiple of `step_ms`, which is one of `trafficSteps`. */
-export interface TrafficRange {
-  readonly step_ms: number;
-  readonly point_ms: number;
-  readonly from_ms: number;
-  /** Exclusive. */
-  readonly until_ms: number;
-}
-
-/** The requests of one point and one name, and how many of them were errors of each class. */
-export interface TrafficPoint extends ErrorCounts {
-  readonly at_ms: number;
-  /** Of the provider that was asked last, the model, or the error's type; empty for none. */
-  readonly name: string;
-  readonly requests: number;
-  /**
-   * Requests by their time to the first token, as `first_token_bounds_ms`; the last count is of all that took longer. By provider: the attempts
-   * at it, by their own times, whoever answered in the end.
-   */
-  readonly first_tokens: readonly number[];
-}
-
-/** The failed requests of one point and one cause. Provider and model are empty for none. */
-export interface FailurePoint {
-  readonly at_ms: number;
-  readonly provider: string;
-  readonly model: string;
-  readonly error_type: string;
-  readonly end_reason: string;
-  readonly requests: number;
-}
-
-/** How many attempts of a provider ended in the same way, and after how long; `kind` is that of a failure. */
-export interface AttemptSum {
-  readonly provider: string;
-  readonly outcome: string;
-  readonly kind: string;
-  readonly attempts: number;
-  /** Attempts by their duration, as `duration_bounds_ms`; the last count is of all that took longer. */
-  readonly durations: readonly number[];
-}
 
 type Counted<Names extends string> = Readonly<
   Record<Names, string> &
@@ -63,7 +28,7 @@ const whereOf = ({ step_ms, from_ms, until_ms }: TrafficRange): Condition =>
 const pointOf = ({ point_ms }: TrafficRange): string => `at_ms - at_ms % ${Math.trunc(point_ms)}`;
 
 /** Sums over time of what all instances have served, at most 32 days back. */
-export const trafficRecords = (database: Database) => ({
+export const trafficRecords = (database: Database): TrafficRecords => ({
   /** Requests by point and `split`, in the order of time. */
   async points(range: TrafficRange, split: TrafficSplit): Promise<TrafficPoint[]> {
     const { sql, values } = whereOf(range);
@@ -148,5 +113,3 @@ class PointSums {
 type OpenPoint = { -readonly [Field in keyof Omit<TrafficPoint, 'first_tokens'>]: TrafficPoint[Field] } & {
   readonly first_tokens: number[];
 };
-
-export type TrafficRecords = ReturnType<typeof trafficRecords>;

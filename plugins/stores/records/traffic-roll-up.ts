@@ -1,7 +1,7 @@
-import type { Connection } from './database.ts';
+import { type Connection, trafficSteps } from '../../../src/plugin.ts';
 import type { AlikeAttempts, AlikeExchanges } from './exchange-counts.ts';
 import { KeptSums } from './kept-sums.ts';
-import { durationColumns, firstTokenColumns, trafficSteps } from './traffic-sums.ts';
+import { durationColumns, firstTokenColumns } from './traffic-sums.ts';
 
 const noFirstTokens = Object.fromEntries(firstTokenColumns.map(name => [name, 0]));
 

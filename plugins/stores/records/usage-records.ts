@@ -1,24 +1,23 @@
-import { type ErrorCounts, errorClasses } from '../../../src/common/end-class.ts';
-import { usdOf } from '../../../src/common/money.ts';
-import type { Charge } from '../../../src/gateway/limits/limit-units.ts';
-import { Condition, type Database, rowMarks } from './database.ts';
-import { usageColumnNames } from './exchange-counts.ts';
 import {
+  all_models,
+  type BudgetSum,
+  type Database,
+  errorClasses,
+  type KeyUse,
   type RefusalQuery,
   type RefusalSum,
-  refusalKeys,
+  rowMarks,
   type UsageQuery,
+  type UsageRecords,
   type UsageSum,
-} from './usage-query.ts';
-import { all_models, columnsOf, slicesFor } from './usage-slices.ts';
+  usdOf,
+} from '../../../src/plugin.ts';
+import { usageColumnNames } from './exchange-counts.ts';
+import { Condition } from './statements.ts';
+import { columnsOf, slicesFor } from './usage-slices.ts';
 
-/** Use of one model by an account or a key, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
-export interface BudgetSum extends Charge {
-  /** The id of the account or of the key. */
-  readonly owner: string;
-  readonly model: string;
-  readonly is_today: 0 | 1;
-}
+/** The columns that refusals are counted by. */
+export const refusalKeys = 'day, account, key_id, model, status, error_type, end_reason';
 
 /** Costs are added up in two parts: SQLite's sums end at nine million dollars otherwise. */
 const micro = 1_000_000n;
@@ -45,11 +44,6 @@ type StoredSum = Omit<UsageSum, 'cost_usd'> & StoredCost;
 
 const costOf = (sum: StoredCost): string => usdOf(BigInt(sum.cost_micro_usd) * micro + BigInt(sum.cost_rest));
 
-/** What the requests of a key add up to; those that were refused count, as failed, and cost nothing. */
-export interface KeyUse extends Pick<UsageSum, 'requests' | 'failed_requests' | 'cost_usd'>, ErrorCounts {
-  /** Of prompts and completions together. */
-  readonly tokens: number;
-}
 type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredCost;
 
 const keyCounts = ['requests', 'failed_requests', 'tokens', ...errorClasses];
@@ -61,7 +55,7 @@ const keyUseOf = ({ cost_micro_usd, cost_rest, ...counts }: StoredKeyUse): KeyUs
 });
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
-export const usageRecords = (database: Database) => ({
+export const usageRecords = (database: Database): UsageRecords => ({
   /** Requests that were refused before an upstream was asked, the most frequent first. */
   refusals({ account, from_day, to_day, limit }: RefusalQuery): Promise<RefusalSum[]> {
     const where = new Condition()
@@ -154,5 +148,3 @@ export const usageRecords = (database: Database) => ({
       }));
   },
 });
-
-export type UsageRecords = ReturnType<typeof usageRecords>;

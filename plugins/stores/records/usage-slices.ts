@@ -1,9 +1,21 @@
-import { dayOf, hourOf, type Range, wholeMonths } from '../../../src/common/calendar-day.ts';
-import { day_ms, hour_ms } from '../../../src/common/durations.ts';
-import { Condition, rowMarks } from './database.ts';
-import { all_accounts, hours_ms } from './detailed-sums.ts';
+import {
+  all_models,
+  day_ms,
+  dayOf,
+  hour_ms,
+  hourOf,
+  hours_ms,
+  rowMarks,
+  type UsageGroup,
+  type UsageQuery,
+  wholeMonths,
+} from '../../../src/plugin.ts';
+import { all_accounts } from './detailed-sums.ts';
 import type { AlikeExchanges } from './exchange-counts.ts';
-import type { UsageGroup, UsageQuery } from './usage-query.ts';
+import { Condition } from './statements.ts';
+
+/** Days, or months, both inclusive. */
+type Range = readonly [from: string | undefined, to: string | undefined];
 
 /**
  * The sums that are kept of the ledger, so that a query reads thousands of rows and not a million. By the day:
@@ -15,9 +27,6 @@ import type { UsageGroup, UsageQuery } from './usage-query.ts';
  * and by the month an account and all models, for long times. Each is a row of `daily_sums` or of `monthly_sums`; what has providers, keys
  * or hours is answered from detailed-sums.ts.
  */
-
-/** No model has this name; an exchange that named none has the empty one. */
-export const all_models = '*';
 
 /** The key of the sum from which all others are added up, with the day as a number since 1970. */
 export type FinestKey = Readonly<{ day: number; account: string; model: string }>;

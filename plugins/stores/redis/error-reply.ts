@@ -1,4 +1,4 @@
-import { CannotServe, CommandRejected } from '../../../src/gateway/limits/remote-state.ts';
+import { CannotServe, CommandRejected } from '../../../src/plugin.ts';
 
 /** `OOM` of `OOM command not allowed …`; before Redis 7 it stands inside of `ERR Error running script …: -OOM command not allowed …`. */
 function codeOf(message: string): string | undefined {

@@ -1,5 +1,4 @@
-import { slots_per_window } from '../../../src/gateway/limits/counters.ts';
-import { type LimitWindow, limitWindows } from '../../../src/gateway/limits/limit-table.ts';
+import { type LimitWindow, limitWindows, slots_per_window } from '../../../src/plugin.ts';
 
 const slidingWindows = Object.entries<LimitWindow>(limitWindows).flatMap(([name, window]) =>
   window.kind === 'sliding' ? [`${name} = ${window.duration_ms / slots_per_window}`] : [],

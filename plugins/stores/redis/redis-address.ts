@@ -1,4 +1,4 @@
-import { type SeveralHosts, severalHostsOf } from '../../../src/common/several-hosts.ts';
+import { type SeveralHosts, severalHostsOf } from '../../../src/plugin.ts';
 
 interface Host {
   readonly host: string;

@@ -1,6 +1,4 @@
-import type { CacheStore } from '../../../src/gateway/cache/cache-store.ts';
-import type { StoreHealth } from '../../../src/telemetry/store-health.ts';
-import type { StoreMetrics } from '../../../src/telemetry/store-metrics.ts';
+import type { CacheStore, StoreHealth, StoreMetrics } from '../../../src/plugin.ts';
 import { type Script, script } from './lua-script.ts';
 import { openRedis } from './open-redis.ts';
 import type { ConnectionOptions } from './redis-connection.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../../src/common/within.ts';
-import { CommandRejected, Unreachable } from '../../../src/gateway/limits/remote-state.ts';
+import { CommandRejected, Unreachable, within } from '../../../src/plugin.ts';
 import { slotOf } from './key-slot.ts';
 import type { Script } from './lua-script.ts';
 import type { RedisAddress } from './redis-address.ts';

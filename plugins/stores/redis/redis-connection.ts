@@ -1,8 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { missingPackage } from '../../../src/common/missing-package.ts';
-import { within } from '../../../src/common/within.ts';
-import { CommandRejected, Unreachable } from '../../../src/gateway/limits/remote-state.ts';
-import type { Log } from '../../../src/telemetry/log.ts';
+import { CommandRejected, type Log, missingPackage, Unreachable, within } from '../../../src/plugin.ts';
 import { errorOfReply, mayHaveMoved } from './error-reply.ts';
 import type { Script } from './lua-script.ts';
 import { redisAddressOf } from './redis-address.ts';

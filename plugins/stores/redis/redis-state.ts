@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../src/common/clock.ts';
-import { amountOf, counterKey, type Limit, rowOf } from '../../../src/gateway/limits/limit-table.ts';
 import {
+  amountOf,
   CannotServe,
+  type Clock,
   CommandRejected,
+  counterKey,
   type Hold,
+  type Limit,
+  type LimitStatus,
   type RemoteReservationResult,
   type RemoteServer,
   type RemoteState,
+  type ReservationRequest,
+  rowOf,
   type Settlement,
   TooLate,
-} from '../../../src/gateway/limits/remote-state.ts';
-import type { LimitStatus, ReservationRequest } from '../../../src/gateway/limits/state-store.ts';
-import { instance_ms } from '../../../src/mount/state/heartbeat.ts';
+} from '../../../src/plugin.ts';
 import { openRedis } from './open-redis.ts';
 import type { ConnectionOptions } from './redis-connection.ts';
 import type { RedisServer, RedisServers } from './redis-servers.ts';
@@ -157,9 +160,9 @@ export class RedisState implements RemoteState {
       get isGone() {
         return server.isGone;
       },
-      heartbeat: async () => {
+      heartbeat: async lives_ms => {
         await server.started();
-        return this.#sign(server, instance_ms);
+        return this.#sign(server, lives_ms);
       },
     };
   }

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
+import { type Finding, finding } from '../../common/finding.ts';
 import { within } from '../../common/within.ts';
 import { type Environment, traceMistakes, unusedExporters } from '../../telemetry/otel-variables.ts';
 import { isTracingWanted } from '../../telemetry/sdk.ts';
 import { ask_ms, askServer, noAnswer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
-import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
+import { faultOf } from './finding.ts';
+
+const { fault, ok, warning } = finding;
 
 const thing = 'OTLP collector';
 

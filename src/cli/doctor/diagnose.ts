@@ -1,4 +1,5 @@
 import { ConfigError, shownIssue } from '../../common/config-error.ts';
+import { type Finding, finding } from '../../common/finding.ts';
 import { notInstalled } from '../../common/missing-package.ts';
 import { printable } from '../../common/printable.ts';
 import { loadConfig, type Settings } from '../../config/load.ts';
@@ -6,7 +7,7 @@ import { tryPlugins } from '../../mount/try-plugins.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { workersOf } from '../workers-of.ts';
 import { checkCollector } from './collector-check.ts';
-import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
+import { faultOf } from './finding.ts';
 import { checkIssuer } from './issuer-check.ts';
 import { checkListener } from './listener-check.ts';
 import { checkClock, checkNode, checkOpenFiles, checkWorkers } from './machine-check.ts';
@@ -14,6 +15,8 @@ import { checkProvider } from './provider-check.ts';
 import { checkRecords } from './records-check.ts';
 import { withoutSecrets } from './secrets.ts';
 import { checkState } from './state-check.ts';
+
+const { fault, ok, warning } = finding;
 
 /** Checks `file` and all that it names, at the same time, each for a limited time. Changes nothing anywhere. */
 export async function diagnose(file: string, generate: boolean): Promise<readonly Finding[]> {
@@ -54,11 +57,11 @@ const remedyFor = (message: string, file: string): string =>
   message.includes(notInstalled) ? 'install it beside sluice, then ask again' : `correct ${file}`;
 
 async function reached(settings: Settings, generate: boolean): Promise<Finding[]> {
-  const { providers, models, stores, records, admin, portal } = settings;
+  const { providers, models, records, admin, portal } = settings;
   const issuers = { admin: admin.oidc?.issuer, portal: portal.enabled ? portal.oidc?.issuer : undefined };
   const asked = Promise.all(providers.map(provider => checkProvider(provider, models, generate)));
   const others = await Promise.all([
-    checked('state store', checkState(stores.state)),
+    checked('state store', checkState(settings.stateServer)),
     checked('records store', checkRecords(records)),
     checked('addresses', checkListeners(settings)),
     ...Object.entries(issuers).flatMap(([section, issuer]) =>
@@ -86,7 +89,7 @@ async function checkListeners(settings: Settings): Promise<Finding[]> {
 }
 
 /** A check that fails unexpectedly is a fault of its thing, and no end of the others. */
-const checked = (thing: string, check: Promise<Finding[]>): Promise<Finding[]> =>
+const checked = (thing: string, check: Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
   check.catch(thrown => [
     faultOf(thing, thrown, 'look at the message; if it says nothing, report it as a bug'),
   ]);

@@ -1,7 +1,10 @@
+import { type Finding, finding } from '../../common/finding.ts';
 import { asObject } from '../../common/json-object.ts';
 import { askServer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
-import { type Finding, fault, faultOf, ok } from './finding.ts';
+import { faultOf } from './finding.ts';
+
+const { fault, ok } = finding;
 
 /** Reads the description of an OpenID provider, as the first sign-in does. */
 export async function checkIssuer(section: string, issuer: string): Promise<Finding[]> {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { type Finding, finding } from '../../common/finding.ts';
 import { askServer } from '../ask-server.ts';
-import { type Finding, fault, ok } from './finding.ts';
+
+const { fault, ok } = finding;
 
 /** An address of the configuration, and a path that a sluice answers there. */
 export interface Listener {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { type Finding, ok, warning } from './finding.ts';
+import { type Finding, finding } from '../../common/finding.ts';
+
+const { ok, warning } = finding;
 
 /** A stream has one descriptor to the client and one to the provider. */
 const files_per_stream = 2;

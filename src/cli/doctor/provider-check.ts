@@ -1,5 +1,6 @@
 import { systemClock } from '../../common/clock.ts';
 import { day_ms } from '../../common/durations.ts';
+import { type Finding, finding } from '../../common/finding.ts';
 import { timeLeft } from '../../config/certificate-files.ts';
 import type { Settings } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
@@ -9,7 +10,9 @@ import { jsonOf, messageOfErrorBody } from '../../gateway/upstream/http/upstream
 import { createLog } from '../../telemetry/log.ts';
 import { askServer, NoAnswer, type ServerAnswer } from '../ask-server.ts';
 import { askForModels, baseOf, modelsIn, refusalOf } from '../list-models.ts';
-import { type Finding, fault, faultOf, ok, warning } from './finding.ts';
+import { faultOf } from './finding.ts';
+
+const { fault, ok, warning } = finding;
 
 /** Keys of one provider that are tried. */
 const max_keys = 20;

@@ -1,8 +1,8 @@
+import type { Finding } from '../../common/finding.ts';
 import { severalHostsOf } from '../../common/several-hosts.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Settings } from '../../config/load.ts';
 import { keysOf } from '../../gateway/upstream/http/key-file.ts';
-import type { Finding } from './finding.ts';
 
 /** Shorter ones would be found in every text. */
 const min_characters = 6;

@@ -97,6 +97,7 @@ export const limitTable = {
 /** The name of a limit, as in `plans`. */
 export type LimitName = keyof typeof limitTable;
 
+/** The names of all limits, in their order. */
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 
 /**

@@ -1,6 +1,25 @@
 import { type OutgoingHttpHeaders, validateHeaderName, validateHeaderValue } from 'node:http';
 import { refusal } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import type { ReplySink } from './reply-sink.ts';
+
+/**
+ * Writes the head of a reply: the one place where every reply gets its headers. Those of stages replace `own`, and `last` replaces all. Throws for a
+ * header of a stage that cannot be sent: then nothing has been.
+ */
+export function writeHead(
+  exchange: Exchange,
+  response: ReplySink,
+  status: number,
+  own: OutgoingHttpHeaders,
+  last?: OutgoingHttpHeaders,
+): void {
+  try {
+    response.writeHead(status, { ...own, 'x-request-id': exchange.id, ...exchange.replyHeaders, ...last });
+  } catch (thrown) {
+    throw headFault(exchange, thrown);
+  }
+}
 
 /**
  * The error to throw for a head that could not be written: names the reply headers of stages that are why, and takes them from the

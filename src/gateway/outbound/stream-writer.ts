@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ChunkSink, StreamHandle } from '../exchange/stream.ts';
 import { keepAliveComment } from '../sse/encode.ts';
 import { Framing } from './framing.ts';
-import { headFault } from './reply-headers.ts';
+import { writeHead } from './reply-headers.ts';
 import { closing_patience_ms, type StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { cutOff, untilRead } from './slow-client.ts';
@@ -143,20 +143,13 @@ export class StreamWriter implements ChunkSink {
     this.#written_ms = exchange.clock.elapsed_ms();
   }
 
-  /** Throws for a header of a stage that cannot be sent: then nothing has been. */
   #writeHead(): void {
-    try {
-      this.#response.writeHead(200, {
-        'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
-        // Compression and proxies would hold the stream back.
-        'cache-control': 'no-cache, no-transform',
-        'x-accel-buffering': 'no',
-        'x-request-id': this.#exchange.id,
-        ...this.#exchange.replyHeaders,
-      });
-    } catch (thrown) {
-      throw headFault(this.#exchange, thrown);
-    }
+    writeHead(this.#exchange, this.#response, 200, {
+      'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
+      // Compression and proxies would hold the stream back.
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    });
   }
 
   #commitEarly(): void {

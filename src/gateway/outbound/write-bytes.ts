@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Exchange } from '../exchange/exchange.ts';
+import { writeHead } from './reply-headers.ts';
 import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { ClientWatch, cutOff } from './slow-client.ts';
@@ -21,8 +22,7 @@ export async function writeBytes(
 ): Promise<void> {
   exchange.end.replied(status);
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
-  headers['x-request-id'] = exchange.id;
-  response.writeHead(status, Object.assign(headers, exchange.replyHeaders));
+  writeHead(exchange, response, status, headers);
   try {
     const length_bytes = Number(headers['content-length'] ?? Number.NaN);
     await passedOn(exchange, response, body, { length_bytes, slow_client_ms, readsOn });

@@ -4,7 +4,7 @@ import { openAiErrorBody } from '../dialects/openai-error.ts';
 import { errorHeaders, type GatewayError } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { waitsToContinue } from '../inbound/expect-continue.ts';
-import { headFault, sendable } from './reply-headers.ts';
+import { sendable, writeHead } from './reply-headers.ts';
 import type { ReplySink } from './reply-sink.ts';
 
 /** Sends a whole JSON body with the exchange's headers. Does nothing if the client has gone. */
@@ -20,17 +20,11 @@ export function writeJson(
   exchange.replied_ms ??= exchange.clock.elapsed_ms();
   // Node has no name for 524, a status of proxies.
   if (status === 524) response.statusMessage = 'A Timeout Occurred';
-  try {
-    response.writeHead(status, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      'x-request-id': exchange.id,
-      ...exchange.replyHeaders,
-      ...headers,
-    });
-  } catch (thrown) {
-    throw headFault(exchange, thrown);
-  }
+  const own = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  };
+  writeHead(exchange, response, status, own, headers);
   exchange.end.replyEnded();
   endWhenReceived(response, exchange.method === 'HEAD' ? '' : body);
 }
@@ -86,5 +80,6 @@ export function writeAnswer(exchange: Exchange, response: ReplySink, answer: Cat
   if (body !== undefined) return writeJson(exchange, response, status, body, headers);
   exchange.end.replied(status);
   exchange.end.replyEnded();
-  response.writeHead(status, { 'x-request-id': exchange.id, ...exchange.replyHeaders, ...headers }).end();
+  writeHead(exchange, response, status, {}, headers);
+  response.end();
 }

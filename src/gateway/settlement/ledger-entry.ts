@@ -1,101 +1,129 @@
-import { z } from 'zod';
-
-const text = z.string().max(10_000);
-const count = z.int().nonnegative();
-
-/** One attempt of an exchange, as `AttemptRecord` describes it. */
-const attemptSchema = z.object({
-  provider: text.nullable(),
-  model: text.nullable(),
-  offset_ms: count,
-  wait_ms: count,
-  first_token_ms: count.nullable(),
-  duration_ms: count.nullable(),
-  status: count.nullable(),
-  outcome: z.enum(['completed', 'failed', 'aborted']).nullable(),
-  kind: text.nullable(),
-  /** Null unless it failed, and in rows of earlier versions. */
-  error_message: text.nullable().default(null),
-});
+/** One attempt of an exchange, as `AttemptRecord` describes it. Null where it is unknown. */
+export interface AttemptRow {
+  /** The provider that was asked. */
+  readonly provider: string | null;
+  /** The model's name there. */
+  readonly model: string | null;
+  /** Milliseconds from the beginning of the exchange to that of the attempt. */
+  readonly offset_ms: number;
+  /** Milliseconds in which it waited for a permit. */
+  readonly wait_ms: number;
+  /** Milliseconds to the first token. */
+  readonly first_token_ms: number | null;
+  /** Milliseconds to its end. */
+  readonly duration_ms: number | null;
+  /** HTTP status of the reply. */
+  readonly status: number | null;
+  /** How it ended. */
+  readonly outcome: 'completed' | 'failed' | 'aborted' | null;
+  /** The kind of its failure. */
+  readonly kind: string | null;
+  /** Null unless it failed. */
+  readonly error_message: string | null;
+}
 
 /** One hook of a stage, as `StageRecord` describes it. */
-const stageSchema = z.object({
-  stage: text,
-  hook: text,
-  offset_ms: z.number().nonnegative(),
-  own_ms: z.number().nonnegative(),
-});
+export interface StageRow {
+  /** The stage's name. */
+  readonly stage: string;
+  /** The hook's name. */
+  readonly hook: string;
+  /** Milliseconds from the beginning of the exchange to that of the hook. */
+  readonly offset_ms: number;
+  /** Milliseconds that the hook took by itself. */
+  readonly own_ms: number;
+}
 
-/** One settled exchange, also as `ledger_row` in the log. Times in milliseconds. */
-export const rowSchema = z.object({
+/** One settled exchange, also as `ledger_row` in the log. */
+export interface LedgerRow {
   /** Unique for every exchange, unlike the request id, which clients may choose: a row is written once however often it is sent. */
-  id: z.string().min(1).max(100),
-  request_id: text,
-  account: text.min(1),
+  readonly id: string;
+  /** The id that the client was told. */
+  readonly request_id: string;
+  /** Whose exchange it was. */
+  readonly account: string;
   /** The stored key that was used; null for keys of the configuration. */
-  key_id: text.nullable(),
-  model: text.nullable(),
-  provider: text.nullable(),
-  endpoint: text,
-  /** The name that the client asked for, if it is not the model's id; null also in rows of earlier versions, as the next ones. */
-  requested_model: text.nullable().default(null),
-  /** The message that the client got, and the request field at fault. */
-  error_message: text.nullable().default(null),
-  error_param: text.nullable().default(null),
-  /** Null if the request was not read; rows that wait on disk may be of an earlier version, without this and the next. */
-  stream: z.boolean().nullable().default(null),
-  trace_id: text.nullable().default(null),
-  started_ms: count,
-  duration_ms: z.number().nonnegative(),
-  first_token_ms: z.number().nonnegative().nullable(),
-  status: count,
-  error_type: text.nullable(),
+  readonly key_id: string | null;
+  /** Id of the model; null if the catalog has none of that name. */
+  readonly model: string | null;
+  /** The provider that was asked last; null if none was. */
+  readonly provider: string | null;
+  /** Name of the endpoint. */
+  readonly endpoint: string;
+  /** The name that the client asked for, if it is not the model's id. */
+  readonly requested_model: string | null;
+  /** The message that the client got. */
+  readonly error_message: string | null;
+  /** The request field at fault. */
+  readonly error_param: string | null;
+  /** Whether a stream was asked for; null if the request was not read. */
+  readonly stream: boolean | null;
+  /** Id of the trace. */
+  readonly trace_id: string | null;
+  /** Unix milliseconds at which it began. */
+  readonly started_ms: number;
+  /** Milliseconds from its beginning to its end. */
+  readonly duration_ms: number;
+  /** Milliseconds to the first token; null without one. */
+  readonly first_token_ms: number | null;
+  /** HTTP status of the reply. */
+  readonly status: number;
+  /** Type of the error that the client got; null without one. */
+  readonly error_type: string | null;
   /** Name of the error in the catalogue. */
-  code: text.nullable().default(null),
-  end_reason: text,
-  /** Name of the usage limit that refused the request; null for other ends, and in rows of earlier versions. */
-  refused_by: text.nullable().default(null),
-  attempts: count,
-  prompt_tokens: count,
-  completion_tokens: count,
-  cached_tokens: count,
-  /** Tokens of the prompt that the provider has put into its cache; rows that wait on disk may be of an earlier version. */
-  cache_creation_tokens: count.default(0),
-  reasoning_tokens: count,
+  readonly code: string | null;
+  /** Why it ended. */
+  readonly end_reason: string;
+  /** Name of the usage limit that refused the request; null for other ends. */
+  readonly refused_by: string | null;
+  /** How many attempts were made. */
+  readonly attempts: number;
+  /** Tokens of the prompt. */
+  readonly prompt_tokens: number;
+  /** Tokens of the answer, reasoning included. */
+  readonly completion_tokens: number;
+  /** Tokens of the prompt that the provider had in its cache. */
+  readonly cached_tokens: number;
+  /** Tokens of the prompt that the provider has put into its cache. */
+  readonly cache_creation_tokens: number;
+  /** Tokens of the answer that were reasoning. */
+  readonly reasoning_tokens: number;
   /** The tokens were estimated by the gateway, not reported by the upstream. */
-  estimated: z.boolean(),
-  /** Exact decimal string. */
-  cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
+  readonly estimated: boolean;
+  /** US dollars, as an exact decimal. */
+  readonly cost_usd: string;
   /** Every attempt, in order. */
-  attempts_made: z.array(attemptSchema).max(1000).readonly().default([]),
-  /** Own time of the stages' hooks, in the order in which they began; empty in rows of earlier versions. */
-  stages: z.array(stageSchema).max(64).readonly().default([]),
-});
+  readonly attempts_made: readonly AttemptRow[];
+  /** Own time of the stages' hooks, in the order in which they began. */
+  readonly stages: readonly StageRow[];
+}
 
 /** Equal exchanges of one day that asked no upstream and cost nothing; `started_ms` is when the first of them began. */
-const refusalSchema = rowSchema
-  .pick({ account: true, key_id: true, model: true, status: true, error_type: true, end_reason: true })
-  .extend({ started_ms: count, requests: count });
+export interface RefusalCount
+  extends Pick<
+    LedgerRow,
+    'account' | 'key_id' | 'model' | 'status' | 'error_type' | 'end_reason' | 'started_ms'
+  > {
+  /** How many there were. */
+  readonly requests: number;
+}
 
-/** Refusals that are sent together and counted once, however often they are sent. The id begins with the time, as that of a row. */
-export const batchSchema = z.object({
-  id: rowSchema.shape.id,
-  refusals: z.array(refusalSchema).max(1000).readonly(),
-  /** Some of them as rows, which are in the counts already; batches that wait on disk or in logs may be of an earlier version. */
-  samples: z.array(rowSchema).max(1000).readonly().optional(),
-});
-
-export type LedgerRow = Readonly<z.output<typeof rowSchema>>;
-export type AttemptRow = Readonly<z.output<typeof attemptSchema>>;
-export type StageRow = Readonly<z.output<typeof stageSchema>>;
-export const attemptColumns = attemptSchema.keyof().options;
-export type RefusalCount = Readonly<z.output<typeof refusalSchema>>;
-export type RefusalBatch = Readonly<z.output<typeof batchSchema>>;
+/** Refusals that are sent together and counted once, however often they are sent. */
+export interface RefusalBatch {
+  /** Begins with the time, as that of a row. */
+  readonly id: string;
+  /** The counts. */
+  readonly refusals: readonly RefusalCount[];
+  /** Some of them as rows, which are in the counts already. */
+  readonly samples?: readonly LedgerRow[] | undefined;
+}
 
 /** What the ledger stores, each once by its id. */
 export type LedgerEntry = LedgerRow | RefusalBatch;
 
+/** Whether it is an exchange. */
 export const isRow = (entry: LedgerEntry): entry is LedgerRow => 'account' in entry;
+/** Whether it is a batch of refusals. */
 export const isBatch = (entry: LedgerEntry): entry is RefusalBatch => 'refusals' in entry;
 
 /** The number of exchanges in `entries`. */

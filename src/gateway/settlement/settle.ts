@@ -61,7 +61,7 @@ function measure(exchange: Exchange, outcome: Outcome, metrics: Metrics): void {
 export function endServerSpan({ span, trace_id, end, attempts, model, account }: Exchange): void {
   if (trace_id === undefined) return;
   const { status, reason, error_type, error_param } = end;
-  const isBroken = status < 400 && (error_type !== undefined || failures.has(reason));
+  const isBroken = status < 400 && (error_type !== undefined || isFailure[reason]);
   const hasFailed = status >= 500 || isBroken;
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.setAttributes({
@@ -76,8 +76,18 @@ export function endServerSpan({ span, trace_id, end, attempts, model, account }:
   span.end(epochOf(performance.now()));
 }
 
-/** End reasons with which a reply breaks off by the fault of the gateway or its upstream. */
-const failures: ReadonlySet<EndReason> = new Set(['upstream_failed', 'internal_error', 'time_limit']);
+/** Whether a reply breaks off with it by the fault of the gateway or its upstream. */
+const isFailure: Readonly<Record<EndReason, boolean>> = {
+  upstream_failed: true,
+  internal_error: true,
+  time_limit: true,
+  completed: false,
+  refused: false,
+  client_gone: false,
+  slow_client: false,
+  background_aborted: false,
+  shutdown: false,
+};
 
 const errorTypeOf = (status: number, reason: EndReason): string => (status >= 500 ? String(status) : reason);
 

@@ -9,6 +9,7 @@ import { ApplicationAccounts } from '../../gateway/accounts/application-accounts
 import { Catalog, type Model } from '../../gateway/catalog/catalog.ts';
 import type { Dialect } from '../../gateway/dialects/define-dialect.ts';
 import { Chain } from '../../gateway/exchange/chain.ts';
+import { makeHandlersWith } from '../../gateway/exchange/define-stage.ts';
 import { ExchangeRun } from '../../gateway/exchange/runner.ts';
 import type { ErrorHandler, RequestHandler } from '../../gateway/exchange/stage-plan.ts';
 import { bufferLimits } from '../../gateway/inbound/buffer-limits.ts';
@@ -70,6 +71,8 @@ export function createChain<R extends IncomingMessage = IncomingMessage>(
   const close = () => (closed ??= closeStages());
   return Object.assign(handler, { errorHandler, close });
 }
+
+makeHandlersWith(stage => createChain([stage]));
 
 /** The handler of a chain. */
 export type ChainHandler = RequestHandler & {

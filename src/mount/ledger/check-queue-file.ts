@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openSqlite } from '../../../plugins/stores/sqlite/sqlite.ts';
-import type { SqliteFault } from '../../../plugins/stores/sqlite/sqlite-connection.ts';
+import { openSqlite } from '../../records/sqlite/sqlite.ts';
+import type { SqliteFault } from '../../records/sqlite/sqlite-connection.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 const remedy = 'or set stores.ledger_queue to another path';

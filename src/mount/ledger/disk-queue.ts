@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
-import { type Connection, rowMarks } from '../../../plugins/stores/records/database.ts';
-import type { BudgetSum } from '../../../plugins/stores/records/usage-records.ts';
-import { all_models } from '../../../plugins/stores/records/usage-slices.ts';
-import { openSqlite, type SqliteDatabase } from '../../../plugins/stores/sqlite/sqlite.ts';
 import { timeOfUuid } from '../../common/ids.ts';
 import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
+import { type Connection, rowMarks } from '../../records/database.ts';
+import { openSqlite, type SqliteDatabase } from '../../records/sqlite/sqlite.ts';
+import type { BudgetSum } from '../../records/usage-records.ts';
+import { all_models } from '../../records/usage-records.ts';
 import { isUnbilled } from './lost-rows.ts';
 
 /** More than an empty queue has: a page of 4096 bytes for the schema, the table and each index. */
@@ -61,9 +61,10 @@ export class DiskQueue {
         return hasRoom;
       });
       if (taken.length === 0) return [];
-      return connection.run(
-        `INSERT INTO waiting (id, row) VALUES ${rowMarks(taken.length, 2)} ON CONFLICT (id) DO NOTHING RETURNING id`,
-        taken.flatMap(row => [row.id, JSON.stringify(row)]),
+      return connection.insert(
+        'waiting',
+        taken.map(row => ({ id: row.id, row: JSON.stringify(row) })),
+        'ON CONFLICT (id) DO NOTHING RETURNING id',
       );
     });
     this.rows += added.length;

@@ -1,8 +1,8 @@
-import { StoreUnavailable } from '../../../plugins/stores/records/database.ts';
-import type { LedgerRecords } from '../../../plugins/stores/records/ledger-records.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
 import { within } from '../../common/within.ts';
 import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
+import type { LedgerRecords } from '../../records/ledger-records.ts';
+import { StoreUnavailable } from '../../records/record-errors.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import { LedgerFaults } from './ledger-faults.ts';

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { StoreUnavailable } from '../../../plugins/stores/records/database.ts';
-import type { LedgerRecords } from '../../../plugins/stores/records/ledger-records.ts';
 import { timeOfUuid } from '../../common/ids.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
 import { endedWithin } from '../../common/within.ts';
 import type { LedgerEntry, LedgerRow } from '../../gateway/settlement/ledger-entry.ts';
+import type { LedgerRecords } from '../../records/ledger-records.ts';
+import { StoreUnavailable } from '../../records/record-errors.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
 import type { DiskQueue } from './disk-queue.ts';
 import { LedgerWriter } from './ledger-writer.ts';

@@ -1,4 +1,5 @@
-import { batchSchema, type LedgerEntry, rowSchema } from '../../gateway/settlement/ledger-entry.ts';
+import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
+import { batchSchema, rowSchema } from '../../records/ledger-schema.ts';
 
 /** Much longer than a line with a ledger row; longer ones are not held in memory. */
 const max_line_characters = 1_000_000;

@@ -1,10 +1,10 @@
-import type { BudgetSum, UsageRecords } from '../../../plugins/stores/records/usage-records.ts';
-import { all_models } from '../../../plugins/stores/records/usage-slices.ts';
 import { dayOf } from '../../common/calendar-day.ts';
 import type { Clock } from '../../common/clock.ts';
 import { type CalendarDay, calendarDayOf } from '../../gateway/limits/calendar.ts';
 import { type Limit, rowOf } from '../../gateway/limits/limit-table.ts';
 import type { PastUse } from '../../gateway/limits/memory-state-store.ts';
+import type { BudgetSum, UsageRecords } from '../../records/usage-records.ts';
+import { all_models } from '../../records/usage-records.ts';
 import { BatchedLookups } from '../records/batched-lookups.ts';
 import type { PastUseSource } from '../state/restored-state-store.ts';
 import type { DiskQueue } from './disk-queue.ts';

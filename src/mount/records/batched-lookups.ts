@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../../plugins/stores/records/database.ts';
+import { StoreUnavailable } from '../../records/record-errors.ts';
 
 /** Names that may wait for an answer. */
 const max_waiting = 5000;

@@ -1,11 +1,6 @@
-import {
-  type Connection,
-  type Database,
-  RecordRefused,
-  StoreUnavailable,
-  type Value,
-} from '../../../plugins/stores/records/database.ts';
 import { within } from '../../common/within.ts';
+import type { Connection, Database, Row, Value } from '../../records/database.ts';
+import { RecordRefused, StoreUnavailable } from '../../records/record-errors.ts';
 import { type Channel, ChannelUnavailable, RemoteError } from '../workers/channel.ts';
 
 /** The longest wait for the primary: longer than it waits for the lock of a SQLite file itself. */
@@ -17,6 +12,13 @@ export interface Statement {
   readonly values: readonly Value[];
   /** As `records.begin` has named it. */
   readonly transaction?: number;
+}
+
+/** Rows that a worker inserts. */
+export interface Insertion extends Pick<Statement, 'transaction'> {
+  readonly table: string;
+  readonly rows: readonly Row[];
+  readonly end: string;
 }
 
 /** The database of the primary process, as its workers reach it. */
@@ -34,6 +36,8 @@ export function channelDatabase(channel: Channel): Database {
   const connection = (transaction?: number): Connection => ({
     run: <R extends object>(sql: string, values: readonly Value[] = []) =>
       ask('records.run', { sql, values, transaction } as Statement) as Promise<R[]>,
+    insert: <R extends object>(table: string, rows: readonly Row[], end = '') =>
+      ask('records.insert', { table, rows, end, transaction } as Insertion) as Promise<R[]>,
   });
   const transaction = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
     const begun = (await ask('records.begin', undefined)) as number;
@@ -50,6 +54,7 @@ export function channelDatabase(channel: Channel): Database {
     ...connection(),
     transaction,
     longTransaction: transaction,
+    settle: async () => void (await ask('records.settle', undefined)),
     close: async () => void (isClosed = true),
   };
 }

@@ -1,7 +1,5 @@
-import type { RecordsSettings } from '../../../plugins/stores/records/records-options.ts';
-import type { RecordsStore } from '../../../plugins/stores/records/records-store.ts';
-import { isPostgres } from '../../../plugins/stores/records/records-target.ts';
 import { endedWithin } from '../../common/within.ts';
+import type { RecordsSettings } from '../../config/records-options.ts';
 import type {
   AccountDirectory,
   AccountsConfig,
@@ -9,9 +7,12 @@ import type {
 } from '../../gateway/accounts/accounts.ts';
 import { hashKey } from '../../gateway/accounts/hash-key.ts';
 import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
+import type { RecordsPlace } from '../../records/define-records-store.ts';
+import type { RecordsStore } from '../../records/records-store.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
 import type { Channel } from '../workers/channel.ts';
 import type { Workers } from '../workers/workers.ts';
+import { channelDatabase } from './channel-database.ts';
 import { serveDatabase } from './serve-database.ts';
 import { startLedger, startWorkerLedger } from './start-ledger.ts';
 import { startRecords } from './start-records.ts';
@@ -35,12 +36,8 @@ export type GatewayRecords = Awaited<ReturnType<typeof startGatewayRecords>>;
 /** Opens the store. Throws for a store that cannot be used; one that is down is retried. */
 export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const { configured, settings, clock, log, primary, workers } = setup;
-  const isRemote = primary !== undefined && !isPostgres(settings.target);
-  const store = await startRecords(
-    isRemote ? { kind: 'channel', channel: primary } : settings.target,
-    clock,
-    log,
-  );
+  const { place } = settings;
+  const store = await startRecords(primary ? inWorker(place, primary) : place, clock, log);
   const { ledger, past, ...beside } = await (primary
     ? startWorkerLedger(setup, primary)
     : startLedger(setup, store)
@@ -58,7 +55,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   keys.start();
   primary?.handle('records.changed', () => void keys.refresh());
   workers?.serve(channel => {
-    serveDatabase(channel, store.database);
+    if (store.database && !place.isShared) serveDatabase(channel, store.database);
     channel.handle('ledger.take', rows => ledger.take(JSON.parse(rows as string) as readonly LedgerEntry[]));
     channel.handle('records.changed', () => {
       workers.notify('records.changed', undefined, channel);
@@ -95,6 +92,19 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
           `${lost} ledger rows could not be written and are in the log, as ledger_row: sluice ledger import LOGFILE enters them`,
         );
     },
+  };
+}
+
+/** The place as a worker opens it: through its primary process, unless all processes may open it. */
+function inWorker(place: RecordsPlace, primary: Channel): RecordsPlace {
+  if (place.isShared) return place;
+  const over = place.over?.bind(place);
+  if (!over) throw new Error(`${place.name} can be opened by one process alone: set server.workers: 1`);
+  const { file: _, ...rest } = place;
+  return {
+    ...rest,
+    name: 'the records of the primary process',
+    open: async () => over(channelDatabase(primary)),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { KeyRecords } from '../../../plugins/stores/records/key-records.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
+import type { KeyRecords } from '../../records/key-records.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Interval of writes, and so the precision of the times. */

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hours_ms } from '../../../plugins/stores/records/detailed-sums.ts';
-import type { LedgerMonths } from '../../../plugins/stores/records/ledger-months.ts';
-import type { Pruning } from '../../../plugins/stores/records/pruning.ts';
-import type { Pruned } from '../../../plugins/stores/records/pruning-lock.ts';
 import type { Clock } from '../../common/clock.ts';
 import { day_ms, hour_ms } from '../../common/durations.ts';
+import type { Pruned } from '../../records/pruning.ts';
+import { hours_ms, type Pruning } from '../../records/pruning.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 
@@ -16,8 +14,6 @@ export interface RetentionTimes {
 
 export interface RetentionSetup {
   readonly pruning: Pruning;
-  /** Of the ledger, where it is divided by month. */
-  readonly months?: Pick<LedgerMonths, 'prepare'> | undefined;
   readonly times: RetentionTimes;
   /** How much one transaction deletes. */
   readonly rows_per_step: number;
@@ -71,9 +67,9 @@ export class Retention {
   }
 
   async #prepare(): Promise<void> {
-    const { months, clock, log } = this.#setup;
+    const { pruning, clock, log } = this.#setup;
     try {
-      await months?.prepare(clock.epoch_ms());
+      await pruning.prepare?.(clock.epoch_ms());
     } catch (fault) {
       log.warn({ err: fault }, 'failed to create the next months of the ledger, retrying later');
     }

@@ -1,10 +1,7 @@
-import {
-  type Connection,
-  type Database,
-  StoreUnavailable,
-} from '../../../plugins/stores/records/database.ts';
+import type { Connection, Database } from '../../records/database.ts';
+import { StoreUnavailable } from '../../records/record-errors.ts';
 import type { Channel } from '../workers/channel.ts';
-import type { Statement } from './channel-database.ts';
+import type { Insertion, Statement } from './channel-database.ts';
 
 /** Time without a statement after which a worker's transaction is rolled back: all other writers wait for it. */
 const idle_ms = 5000;
@@ -57,6 +54,11 @@ export function serveDatabase(channel: Channel, database: Database): void {
       const { sql, values, transaction } = payload as Statement;
       return (transaction === undefined ? database : find(transaction).connection).run(sql, values);
     })
+    .handle('records.insert', payload => {
+      const { table, rows, end, transaction } = payload as Insertion;
+      return (transaction === undefined ? database : find(transaction).connection).insert(table, rows, end);
+    })
+    .handle('records.settle', () => database.settle?.())
     .handle('records.begin', begin)
     .handle('records.commit', async payload => {
       const { commit, done } = find(payload as number);

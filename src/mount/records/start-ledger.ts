@@ -1,6 +1,6 @@
-import type { RecordsSettings } from '../../../plugins/stores/records/records-options.ts';
-import { kept_in_memory, type RecordsStore } from '../../../plugins/stores/records/records-store.ts';
-import { warnOfSharedFiles } from '../../../plugins/stores/sqlite/private-file.ts';
+import type { RecordsSettings } from '../../config/records-options.ts';
+import type { RecordsStore } from '../../records/records-store.ts';
+import { warnOfSharedFiles } from '../../records/sqlite/private-file.ts';
 import { RecordsMetrics } from '../../telemetry/records-metrics.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
 import { checkQueueFile } from '../ledger/check-queue-file.ts';
@@ -31,12 +31,12 @@ export async function startLedger(
   { settings, ...surroundings }: Surroundings & { readonly settings: RecordsSettings },
   store: RecordsStore,
 ): Promise<StartedLedger> {
-  const { target, queue_path, queue_rows, retention: times } = settings;
+  const { place, queue_path, queue_rows, retention: times } = settings;
   const { clock, log, metrics } = surroundings;
-  const inMemory = target.kind === 'memory';
+  const inMemory = place.isMemory === true;
   if (inMemory)
     log.info(
-      `records are in memory and are lost on exit: issued keys, and the ledger of the last ${kept_in_memory} exchanges; set stores.records to keep them`,
+      `records are in memory and are lost on exit: issued keys, and the ledger of the last exchanges; set stores.records to keep them`,
     );
   else {
     await checkQueueFile(queue_path, log);
@@ -47,8 +47,8 @@ export async function startLedger(
   const ledger = new Ledger({ records: store.ledger, disk, ...surroundings, options });
   // In memory nothing else runs during a step.
   const rows_per_step = inMemory ? 50 : 500;
-  const { pruning, months } = store;
-  const retention = new Retention({ pruning, months, times, rows_per_step, ...surroundings });
+  const { pruning } = store;
+  const retention = new Retention({ pruning, times, rows_per_step, ...surroundings });
   const usage: Pick<RecordsStore['usage'], 'budgets' | 'budgetsOfKeys'> = {
     budgets: (ids, day) => metrics.timed('past_usage', () => store.usage.budgets(ids, day)),
     budgetsOfKeys: (ids, day) => metrics.timed('past_usage', () => store.usage.budgetsOfKeys(ids, day)),

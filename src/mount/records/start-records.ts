@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseCode, isOutage } from '../../../plugins/stores/records/database.ts';
-import { openRecords, type RecordsStore } from '../../../plugins/stores/records/records-store.ts';
-import { isPostgres, placeOf, type RecordsTarget } from '../../../plugins/stores/records/records-target.ts';
-import { warnOfSharedFiles } from '../../../plugins/stores/sqlite/private-file.ts';
 import type { Clock } from '../../common/clock.ts';
+import type { RecordsPlace } from '../../records/define-records-store.ts';
+import { databaseCode, isOutage } from '../../records/record-errors.ts';
+import type { RecordsStore } from '../../records/records-store.ts';
+import { warnOfSharedFiles } from '../../records/sqlite/private-file.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** How often the migration of a store that was down at the start is tried again. */
@@ -17,27 +17,27 @@ const mistakes = new Set(['28P01', '28000', '3D000', '42501', 'ENOTFOUND', 'ERR_
  * without it: the migration is retried until it answers or is closed. Throws for a store that is wrongly named, may not be used, or is of a
  * newer version.
  */
-export async function startRecords(target: RecordsTarget, clock: Clock, log: Log): Promise<RecordsStore> {
+export async function startRecords(place: RecordsPlace, clock: Clock, log: Log): Promise<RecordsStore> {
   const onLost = (fault: Error) => log.warn({ err: fault }, 'a connection to the records store was lost');
-  const store = await openRecords(target, onLost).catch(thrown => fail(target, thrown));
+  const store = await place.open(onLost).catch(thrown => fail(place, thrown));
   // A database that begins and ends with the process is always new.
-  const migrationLog = target.kind === 'memory' ? undefined : log;
+  const migrationLog = place.isMemory ? undefined : log;
   const migrate = () => store.migrate(clock.epoch_ms(), migrationLog);
   const closing = new AbortController();
   try {
     await migrate();
   } catch (thrown) {
-    if (!isPostgres(target) || !mayPass(thrown)) {
+    if (!place.isShared || !mayPass(thrown)) {
       await store.close();
-      fail(target, thrown);
+      fail(place, thrown);
     }
     log.error(
       { err: thrown },
-      `the records store ${placeOf(target)} is down: only keys of the configuration work until it answers`,
+      `the records store ${place.name} is down: only keys of the configuration work until it answers`,
     );
     void retry(migrate, closing.signal, log);
   }
-  if (target.kind === 'sqlite') warnOfSharedFiles(target.path, log);
+  if (place.file !== undefined) warnOfSharedFiles(place.file, log);
   const close = () => {
     closing.abort();
     return store.close();
@@ -61,9 +61,9 @@ async function retry(migrate: () => Promise<void>, closing: AbortSignal, log: Lo
 
 const mayPass = (thrown: unknown): boolean => isOutage(thrown) && !mistakes.has(`${databaseCode(thrown)}`);
 
-function fail(target: RecordsTarget, thrown: unknown): never {
+function fail({ name, isGiven }: RecordsPlace, thrown: unknown): never {
   throw new Error(
-    `${target.kind === 'pool' ? '' : 'stores.records: '}${placeOf(target)} cannot be used: ${(thrown as Error).message}`,
+    `${isGiven ? '' : 'stores.records: '}${name} cannot be used: ${(thrown as Error).message}`,
     {
       cause: thrown,
     },

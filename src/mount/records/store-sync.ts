@@ -1,7 +1,7 @@
-import type { ChangeFeed, Changes } from '../../../plugins/stores/records/change-feed.ts';
 import type { Clock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
+import type { ChangeFeed, Changes } from '../../records/change-feed.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Interval of polling for changes. */

@@ -4,7 +4,7 @@ import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** Interval of an instance's heartbeat. Limits are divided by the instances whose heartbeat is younger than `instance_ms`. */
 const heartbeat_ms = 5000;
-export const instance_ms = 3 * heartbeat_ms;
+const instance_ms = 3 * heartbeat_ms;
 /** Interval of probes while the store is down. */
 const probe_ms = 500;
 /** Delay of the probe after a failure that may not be an outage: about the time of a new connection. */
@@ -22,7 +22,7 @@ export class Heartbeat {
     const again_ms = () => (breaker.outage ? probe_ms : retry_ms);
     this.#task = new RepeatingTask(async () => {
       try {
-        onHeard(await breaker.probe('heartbeat', () => server.heartbeat()));
+        onHeard(await breaker.probe('heartbeat', () => server.heartbeat(instance_ms)));
         return heartbeat_ms;
       } catch {
         // The circuit breaker has counted the failure.

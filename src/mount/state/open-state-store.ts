@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { RedisCache } from '../../../plugins/stores/redis/redis-cache.ts';
-import { RedisState } from '../../../plugins/stores/redis/redis-state.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { ConfigError, issuesOf } from '../../common/config-error.ts';
 import { missingPackage } from '../../common/missing-package.ts';
 import { type StateOptions, stateOptions } from '../../config/state-options.ts';
+import { stateServerAt } from '../../config/state-server.ts';
+import type { StatePlace } from '../../gateway/limits/define-state-store.ts';
 import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type { StateStore } from '../../gateway/limits/state-store.ts';
 import { type Logger, logOf } from '../../telemetry/logger.ts';
@@ -24,6 +24,8 @@ export interface StateSurroundings {
   readonly registry?: Registry;
   /** Initial values of counters in memory. */
   readonly past?: PastUseSource | undefined;
+  /** The server that `state` names, where it is known already. */
+  readonly server?: StatePlace | undefined;
 }
 
 /**
@@ -36,30 +38,41 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   const config = checked.data;
   const { clock = systemClock, registry = new Registry(), past } = surroundings;
   const log = logOf(surroundings.log, 'warn');
-  if (config.state === 'memory') {
+  const server = surroundings.server ?? serverOf(config.state);
+  if (!server) {
     const own = new MemoryStateStore(clock);
     return past ? new RestoredStateStore({ own, past, clock, log }) : own;
   }
   // What is loaded at first use cannot be refused any more then.
-  requirePackage('@redis/client');
+  if (server.needs !== undefined) requirePackage(server.needs);
   const { state_lease_ms: lease_ms } = config;
   const metrics = new StoreMetrics(registry);
-  const server = {
-    url: config.state,
+  const { state, cache } = server.open({
     key_prefix: config.state_key_prefix,
     connect_timeout_ms: config.state_connect_timeout_ms,
     timeout_ms: config.state_timeout_ms,
-    log,
-  };
-  return new ResilientStateStore(new RedisState({ ...server, lease_ms, clock }), {
-    policies: config.on_state_store_down,
-    min_instances: config.state_min_instances,
     lease_ms,
-    cache: new RedisCache({ ...server, metrics }),
     clock,
     log,
     metrics,
   });
+  return new ResilientStateStore(state, {
+    policies: config.on_state_store_down,
+    min_instances: config.state_min_instances,
+    lease_ms,
+    ...(cache && { cache }),
+    clock,
+    log,
+    metrics,
+  });
+}
+
+function serverOf(state: string): StatePlace | undefined {
+  try {
+    return stateServerAt(state);
+  } catch (thrown) {
+    throw new ConfigError('openStateStore', [{ path: ['state'], message: (thrown as Error).message }]);
+  }
 }
 
 /** Throws where this package is installed and the other is not. In an application that is bundled into one file neither can be found. */

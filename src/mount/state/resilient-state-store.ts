@@ -1,7 +1,7 @@
-import type { RedisCache } from '../../../plugins/stores/redis/redis-cache.ts';
 import type { Clock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
 import type { OutagePolicies } from '../../config/state-options.ts';
+import type { ClosableCache } from '../../gateway/limits/define-state-store.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
 import type { Hold, RemoteState } from '../../gateway/limits/remote-state.ts';
 import type {
@@ -27,7 +27,7 @@ export interface ResilientStateStoreOptions {
   /** How long the store keeps a lease that is not renewed. */
   readonly lease_ms: number;
   /** Closed with this store. */
-  readonly cache?: RedisCache | undefined;
+  readonly cache?: ClosableCache | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: StoreMetrics;
@@ -65,7 +65,7 @@ export class ResilientStateStore implements StateStore {
     this.#leases = new Leases(remote, this.#servers, lease_ms, clock);
   }
 
-  get cache(): RedisCache | undefined {
+  get cache(): ClosableCache | undefined {
     return this.#options.cache;
   }
 
@@ -124,7 +124,7 @@ export class ResilientStateStore implements StateStore {
         { settlements: waiting },
         'stopped with settlements that were not sent to the state store',
       );
-    await Promise.all([this.#remote.close(), this.cache?.close()]);
+    await Promise.all([this.#remote.close(), this.cache?.close?.()]);
   }
 
   async #reserveRemotely(

@@ -100,7 +100,9 @@ export class StateServers extends EventEmitter<Events> {
     breaker.closed = false;
     breaker.on('out', outage => this.emit('out', outage));
     breaker.on('closed', outage => this.emit('closed', outage));
-    const heart = { heartbeat: () => server.heartbeat().finally(() => this.#dropGone()) };
+    const heart = {
+      heartbeat: (lives_ms: number) => server.heartbeat(lives_ms).finally(() => this.#dropGone()),
+    };
     const heartbeat = new Heartbeat(heart, breaker, instances => {
       watched.instances = instances;
       this.#onHeard(Math.max(...[...this.#watched.values()].map(each => each.instances)));

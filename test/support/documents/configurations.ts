@@ -4,10 +4,10 @@ import { type ConfigIssue, issuesOf, shownIssue } from '../../../src/common/conf
 import { valueAt } from '../../../src/common/field-path.ts';
 import { asObject, isObject } from '../../../src/common/json-object.ts';
 import { expandPart } from '../../../src/config/checked-part.ts';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import { builtInAdapters } from '../../../src/config/load-adapters.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { configSchemaOf } from '../../../src/config/schema.ts';
-import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { type Block, completed } from './blocks.ts';
 
 /** What every configuration must have; a document may show a part of one. */
@@ -44,7 +44,7 @@ export function faultsOfConfiguration(block: Block): string[] {
     .map(issue => `${place}: ${shownIssue(issue)}`);
 }
 
-/** The schema, with what own plugins add: the options of their adapters, the sections of their dialects. */
+/** The schema, with what own plugins add: the options of their adapters, the sections of their dialects and extensions. */
 function schemaFor(whole: Readonly<Record<string, unknown>>) {
   const named = Object.values(asObject(whole.providers)).map(provider => asObject(provider).adapter);
   const own = named.filter(name => typeof name === 'string' && /^[./@]/.test(name)) as string[];
@@ -52,7 +52,7 @@ function schemaFor(whole: Readonly<Record<string, unknown>>) {
     new Map([...builtInAdapters, ...own.map(name => [name, undefined] as const)]),
     {},
   );
-  return whole.dialects === undefined ? schema : schema.loose();
+  return whole.dialects === undefined && whole.extensions === undefined ? schema : schema.loose();
 }
 
 /** What is wrong with the options of built-in stages; those of others are not known. */

@@ -2,10 +2,11 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { parts } from '../../../build/parts.ts';
 import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
-import { retentionSchema } from '../../../plugins/stores/records/records-options.ts';
 import { guides } from '../../../src/cli/command-guide.ts';
 import { createProgram } from '../../../src/cli/program.ts';
+import { retentionSchema } from '../../../src/config/records-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/config/sign-in-schema.ts';
 import { outagePolicySchema } from '../../../src/config/state-options.ts';
 import { tlsSchema } from '../../../src/config/tls-schema.ts';
@@ -13,7 +14,6 @@ import { type ErrorRow, errorCatalogue } from '../../../src/gateway/exchange/err
 import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
-import { parts } from '../option-types/parts.ts';
 
 /**
  * The tables of the documents, made from the schemas, the error catalogue, what clients were seen to do and the measured error of the token estimator.

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Registry } from 'prom-client';
-import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import type { Outcome } from '../../../src/plugin.ts';
 import type { LedgerEntry } from '../../fixtures/stages/ledger.ts';
 

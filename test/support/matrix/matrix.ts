@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nanoUsdOf } from '../../../src/common/money.ts';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
-import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import type { LimitName } from '../../../src/gateway/limits/limit-table.ts';
 import type { Outcome } from '../../../src/plugin.ts';
 import { clientKey, providerNames } from '../gateway-under-test.ts';

@@ -1,7 +1,8 @@
-import { type Database, rowMarks, searchable, type Value } from '../../../plugins/stores/records/database.ts';
 import { ledgerRecords } from '../../../plugins/stores/records/ledger-records.ts';
+import { searchable } from '../../../plugins/stores/records/statements.ts';
 import { keyId, timeOrderedUuid } from '../../../src/common/ids.ts';
-import { newSecret } from '../../../src/gateway/accounts/key-secret.ts';
+import { type Database, rowMarks, type Value } from '../../../src/records/database.ts';
+import { newSecret } from '../../../src/records/key-secret.ts';
 import { Dice } from '../../../src/simulator/seed.ts';
 import { madeUpRow } from '../../support/dashboard-traffic.ts';
 

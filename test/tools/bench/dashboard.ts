@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres } from '../../../plugins/stores/postgres/postgres.ts';
-import type { Database } from '../../../plugins/stores/records/database.ts';
-import { hours_ms } from '../../../plugins/stores/records/detailed-sums.ts';
 import { migrate } from '../../../plugins/stores/records/migrate.ts';
 import { pruning } from '../../../plugins/stores/records/pruning.ts';
-import { openSqlite } from '../../../plugins/stores/sqlite/sqlite.ts';
+import type { Database } from '../../../src/records/database.ts';
+import { hours_ms } from '../../../src/records/pruning.ts';
+import { openSqlite } from '../../../src/records/sqlite/sqlite.ts';
 import { startSimulator } from '../../../src/simulator/server.ts';
 import {
   DashboardVisitor,

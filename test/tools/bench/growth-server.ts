@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { serve } from '../../../src/cli/serve.ts';
 import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
-import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { growthKey, growthModel } from './conversation.ts';
 
 /** How much of everything there is; one of what is not given. */

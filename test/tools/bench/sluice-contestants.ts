@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gateway_core, load_core } from '../machine.ts';
 import { bare, root, start, startServer } from '../processes.ts';

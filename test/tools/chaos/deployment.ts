@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
-import { defaultModels } from '../../../src/gateway/catalog/default-models.ts';
 import { clientKey, upstreamKey } from '../../support/gateway-under-test.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace } from '../../support/records-place.ts';

@@ -1,4 +1,4 @@
-import type { ListedRow } from '../../../plugins/stores/records/ledger-records.ts';
+import type { ListedRow } from '../../../src/records/ledger-records.ts';
 import type { Reply } from './clients/checks.ts';
 import type { Kind, Request } from './clients/request.ts';
 import type { GatewayProcess } from './gateway-process.ts';

@@ -1,4 +1,4 @@
-import type { ListedRow } from '../../../plugins/stores/records/ledger-records.ts';
+import type { ListedRow } from '../../../src/records/ledger-records.ts';
 import { faultIn, type Reply, tokensIn } from './clients/checks.ts';
 import { idIn, type Kind, type Request } from './clients/request.ts';
 import {

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { optionTypeFiles } from '../../../build/option-types.ts';
 import { patience_ms } from '../../support/until.ts';
 import type { Mutant } from './operators.ts';
 
@@ -25,7 +26,7 @@ export class MutatedTree {
       this.#kill();
       rmSync(this.#root, { recursive: true, force: true });
     });
-    for (const file of tracked()) cpSync(file, join(this.#root, file));
+    for (const file of [...tracked(), ...optionTypeFiles().keys()]) cpSync(file, join(this.#root, file));
     symlinkSync(join(process.cwd(), 'node_modules'), join(this.#root, 'node_modules'));
     // What a bug leaves unused is no error of types.
     const compilerOptions = { incremental: true, noUnusedLocals: false, noUnusedParameters: false };

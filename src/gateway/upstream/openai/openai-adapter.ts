@@ -1,5 +1,5 @@
 import type { Json } from '../../../common/json-object.ts';
-import { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
+import type { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
 import type { ChatRequest } from '../../exchange/canonical.ts';
 import type { Adapter, Target } from '../adapter.ts';
 import type { MessageField } from '../attempt/fit-messages.ts';
@@ -21,8 +21,8 @@ export interface OpenAiServer
   usesCompletionCap?(model: string): boolean;
   /** Fields added to the body of a request. */
   fields?(request: ChatRequest, target: Target): Readonly<Json>;
-  /** Forwarded parameters of the interface that the server does not take; none without it. */
-  readonly unsupported?: readonly string[];
+  /** Which forwarded parameters of the interface the server takes; those of OpenAI's own API without it. */
+  readonly parameters?: TakenParameters;
   /** Parts of messages that the server takes beyond text and tool calls; reasoning and images without it. */
   readonly messageFields?: ReadonlySet<MessageField>;
   /** Asks for usage with every event of a stream, not only with the last. */
@@ -31,16 +31,35 @@ export interface OpenAiServer
   readonly streamFields?: Readonly<Json>;
 }
 
+/** Whether each forwarded parameter of the interface is taken, by its name: a new one reaches no server before it stands here. */
+export type TakenParameters = { readonly [Name in keyof typeof forwardedParameters]: boolean };
+
+/** What OpenAI's own API takes. */
+export const openAiParameters: TakenParameters = {
+  top_p: true,
+  presence_penalty: true,
+  frequency_penalty: true,
+  parallel_tool_calls: true,
+  user: true,
+  prompt_cache_key: true,
+  seed: true,
+  logit_bias: true,
+  logprobs: true,
+  top_logprobs: true,
+  response_format: true,
+  tool_choice: true,
+};
+
 const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
 
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
-  const { providerName, headers, errorStatus, effort, runningUsage, streamFields, unsupported } = server;
+  const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
   // Servers ignore running usage unless final usage is requested as well.
   const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
   return {
     providerName,
-    ...(unsupported && { parameters: parametersBut(unsupported) }),
+    parameters: namesOf(server.parameters ?? openAiParameters),
     messageFields: server.messageFields ?? openAiMessageFields,
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
@@ -63,6 +82,5 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
   };
 }
 
-/** The forwarded parameters without `names`. */
-const parametersBut = (names: readonly string[]): ReadonlySet<string> =>
-  new Set(Object.keys(forwardedParameters).filter(name => !names.includes(name)));
+const namesOf = (taken: TakenParameters): ReadonlySet<string> =>
+  new Set(Object.entries(taken).flatMap(([name, isTaken]) => (isTaken ? name : [])));

@@ -25,10 +25,13 @@ interface Pause {
 
 /** One upstream of a model: a provider, the model's name there, and its recent latency and pauses. */
 export class Upstream {
+  /** Name of the provider; empty for none. */
   readonly provider: Provider;
+  /** What is asked for there. */
   readonly target: Target;
   /** Lower numbers are tried first. */
   readonly priority: number;
+  /** Its share among equals. */
   readonly weight: number;
   /** For rendezvous hashing: the same in every process. */
   readonly seed: number;

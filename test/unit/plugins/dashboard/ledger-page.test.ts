@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ledgerPage } from '../../../../plugins/dashboard/ledger-page.ts';
 import type { PageRequest } from '../../../../plugins/dashboard/page-request.ts';
-import { openRecords, type RecordsStore } from '../../../../plugins/stores/records/records-store.ts';
 import { timeOrderedUuid } from '../../../../src/common/ids.ts';
+import type { RecordsStore } from '../../../../src/records/records-store.ts';
+import { openRecords } from '../../../support/open-records.ts';
 import { sampleRow } from '../../src/mount/ledger/sample-row.ts';
 
 const now_ms = Date.parse('2026-11-20T12:00:00Z');

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { hashPasswordCommand } from '../../../../src/cli/hash-password-command.ts';
 import { runCommandLine } from '../../../../src/cli/program.ts';
-import { isPassword } from '../../../../src/gateway/accounts/password.ts';
+import { isPassword } from '../../../../src/common/password.ts';
 
 async function run(text: string, args: readonly string[] = []): Promise<string> {
   const printed: string[] = [];

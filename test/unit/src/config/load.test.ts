@@ -99,14 +99,14 @@ describe('a valid configuration', () => {
       file('kept/records.yaml', JSON.stringify(sampleConfig({ stores })));
       return (await loadConfig(path)).records;
     };
-    expect((await of({})).target).toEqual({ kind: 'memory' });
+    expect((await of({})).place).toMatchObject({ name: 'memory', isMemory: true });
     expect(await of({ records: 'sqlite:./a/b.db' })).toMatchObject({
-      target: { kind: 'sqlite', path: `${directory}/a/b.db` },
+      place: { name: `sqlite:${directory}/a/b.db`, file: `${directory}/a/b.db` },
       queue_path: `${directory}/a/b.db-ledger-queue`,
       key_cache_ttl_ms: 600_000,
     });
     expect(await of({ records: 'postgres://u:p@h/d', ledger_queue: 'q' })).toMatchObject({
-      target: { kind: 'postgres', url: 'postgres://u:p@h/d' },
+      place: { name: 'postgres://h/d', isShared: true },
       queue_path: `${directory}/q`,
     });
     expect((await of({ records: 'postgresql://h/d' })).queue_path).toBe(

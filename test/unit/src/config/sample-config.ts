@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import { ConfigError, shownIssue } from '../../../../src/common/config-error.ts';
+import { defaultModels } from '../../../../src/config/example-models.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
 import type { GatewayConfig } from '../../../../src/config/schema.ts';
-import { defaultModels } from '../../../../src/gateway/catalog/default-models.ts';
 
 /** A configuration without mistakes, with `changes`. */
 export function sampleConfig(changes: object = {}): GatewayConfig {

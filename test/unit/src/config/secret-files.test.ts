@@ -31,7 +31,7 @@ describe('a secret in a file', () => {
     expect(providers[0]!.config.api_key).toBe('sk-from-a-file');
     expect(JSON.stringify(records)).toContain('kept.db');
     expect((await loadProvider(path, 'local', {})).config.api_key).toBe('sk-from-a-file');
-    expect(loadCommandSettings(path, {}).target).toMatchObject({ kind: 'sqlite' });
+    expect((await loadCommandSettings(path, {})).place.name).toMatch(/^sqlite:/);
   });
 
   it('is reported with its place when it is missing, and not needed by commands of the store', async () => {
@@ -39,7 +39,7 @@ describe('a secret in a file', () => {
     expect(await mistakesOf(path)).toEqual([
       `providers.local.api_key (line 6): the file ${dirname(path)}/secrets/none does not exist`,
     ]);
-    expect(loadCommandSettings(path, {}).models).toEqual(['example/small']);
+    expect((await loadCommandSettings(path, {})).models).toEqual(['example/small']);
   });
 
   it('that no header can carry is a mistake of the configuration, not of every request', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { stateSchema } from '../../../../src/config/state-options.ts';
+import { stateServerAt } from '../../../../src/config/state-server.ts';
 import { sampleConfig } from './sample-config.ts';
 
 describe('stores.state', () => {
@@ -11,7 +12,7 @@ describe('stores.state', () => {
     'redis://:secret@[::1]:6379',
     'rediss://cache.example.com:6380/',
   ])('accepts %s', state => {
-    expect(stateSchema.parse({ state }).state).toBe(state);
+    expect(stateServerAt(state) === undefined).toBe(state === 'memory');
   });
 
   it.each([
@@ -24,8 +25,7 @@ describe('stores.state', () => {
     'redis://host/name',
     'redis://host?db=1',
   ])('rejects %j and names what it accepts', state => {
-    const parsed = stateSchema.safeParse({ state });
-    expect(parsed.error?.issues[0]?.message).toMatch(/^must be memory, or a URL such as redis:/);
+    expect(() => stateServerAt(state)).toThrow(/^must be memory, or a URL such as redis:/);
   });
 
   it.each([
@@ -34,7 +34,7 @@ describe('stores.state', () => {
     'redis+sentinel://:secret@a,b:26380/mymaster',
     'rediss+sentinel://a:26379/my-master/3?sentinel_username=u&sentinel_password=p',
   ])('accepts %s', state => {
-    expect(stateSchema.parse({ state }).state).toBe(state);
+    expect(stateServerAt(state) === undefined).toBe(state === 'memory');
   });
 
   it.each([
@@ -49,7 +49,13 @@ describe('stores.state', () => {
     ['redis+proxy://a', 'must be memory, or a URL such as'],
     ['redis://:100%@a', "has a '%' that begins no character: write %25"],
   ])('rejects %s, and says why', (state, why) => {
-    expect(stateSchema.safeParse({ state }).error?.issues[0]?.message).toContain(why);
+    expect(() => stateServerAt(state)).toThrow(why);
+  });
+
+  it('is reported at its place when it is loaded', async () => {
+    await expect(loadConfig(sampleConfig({ stores: { state: 'http://localhost' } }), {})).rejects.toThrow(
+      /stores\.state: must be memory, or a URL such as redis:/,
+    );
   });
 
   it('rejects braces in the prefix of keys', () => {

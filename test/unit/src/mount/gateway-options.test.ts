@@ -33,7 +33,7 @@ describe('the options of createGateway', () => {
         '  clock: must be a clock; methods that it lacks: elapsed_ms',
         '  records: must be a pool of Postgres connections, such as new pg.Pool() gives; methods that it lacks: connect',
         '  operatorOf: must be a function: it gets the request, and returns the name of the operator, { name, role }, or undefined',
-        "  terminl: unknown name; did you mean 'terminal'? Accepted here: stages, dialects, adapters, terminal, log, registry, state, accountOf, clock, records, operatorOf, publicUrl",
+        "  terminl: unknown name; did you mean 'terminal'? Accepted here: stages, dialects, adapters, extensions, stores, terminal, log, registry, state, accountOf, clock, records, operatorOf, publicUrl",
       ].join('\n'),
     );
   });

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Sessions } from '../../../../../plugins/dashboard/access/sessions.ts';
-import { StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
-import { openRecords, type RecordsStore } from '../../../../../plugins/stores/records/records-store.ts';
+import { StoreUnavailable } from '../../../../../src/records/record-errors.ts';
+import type { RecordsStore } from '../../../../../src/records/records-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
+import { openRecords } from '../../../../support/open-records.ts';
 
 const limits = { idle_ms: 600_000, max_ms: 1_500_000 };
 const olga = { actor: 'olga', role: 'admin' } as const;

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { providerTable } from '../../../../../plugins/dashboard/view/provider-table.ts';
-import type { AttemptSum } from '../../../../../plugins/stores/records/traffic-records.ts';
-import { duration_bounds_ms } from '../../../../../plugins/stores/records/traffic-sums.ts';
+import type { AttemptSum } from '../../../../../src/records/traffic-records.ts';
+import { duration_bounds_ms } from '../../../../../src/records/traffic-records.ts';
 
 const provider = {
   name: 'primary',

@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { groupsOf } from '../../../../../plugins/dashboard/traffic-groups.ts';
 import { groupTable, trafficCharts } from '../../../../../plugins/dashboard/view/traffic.ts';
-import type { TrafficPoint } from '../../../../../plugins/stores/records/traffic-records.ts';
-import { first_token_bounds_ms } from '../../../../../plugins/stores/records/traffic-sums.ts';
 import { noErrors } from '../../../../../src/common/end-class.ts';
+import type { TrafficPoint } from '../../../../../src/records/traffic-records.ts';
+import { first_token_bounds_ms } from '../../../../../src/records/traffic-records.ts';
 
 const minute_ms = 60_000;
 const range = { step_ms: minute_ms, point_ms: minute_ms, from_ms: 0, until_ms: 3 * minute_ms };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { messages, messagesCount } from '../../../../../plugins/dialects/messages/index.ts';
+import { defaultModels } from '../../../../../src/config/example-models.ts';
 import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
-import { defaultModels } from '../../../../../src/gateway/catalog/default-models.ts';
 import { modelSchema } from '../../../../../src/gateway/catalog/model-schema.ts';
 import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { csvOf } from '../../../../../plugins/stores/records/csv.ts';
+import { csvOf } from '../../../../../src/records/csv.ts';
 
 describe('csvOf', () => {
   it.each([

@@ -62,7 +62,7 @@ describe('the keys in Redis', () => {
     const open = () => openRedisStore({ url: redis.url, key_prefix: 'p:' });
     const next = await open();
     opened = await open();
-    const instances = () => opened.remote.servers()[0]!.heartbeat();
+    const instances = () => opened.remote.servers()[0]!.heartbeat(15_000);
     expect(await instances()).toBe(2);
     await next.store.close();
     expect(await instances()).toBe(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { defaultModels } from '../../../../../src/config/example-models.ts';
 import { Catalog } from '../../../../../src/gateway/catalog/catalog.ts';
-import { defaultModels } from '../../../../../src/gateway/catalog/default-models.ts';
 import { modelSchema } from '../../../../../src/gateway/catalog/model-schema.ts';
 import { sampleModel } from '../../../sample-exchange.ts';
 

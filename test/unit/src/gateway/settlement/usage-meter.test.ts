@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadGptCounter } from '../../../../../src/gateway/settlement/gpt-counter.ts';
+import { loadGptCounter } from '../../../../../src/config/gpt-counter.ts';
 import { TokenEstimator } from '../../../../../src/gateway/settlement/token-estimator.ts';
 import { estimatePrompt } from '../../../../../src/gateway/settlement/usage-meter.ts';
 import { sampleRequest } from '../../../sample-exchange.ts';

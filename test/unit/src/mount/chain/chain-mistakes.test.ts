@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../../../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../../../../src/config/example-models.ts';
 import { auth, createChain, rateLimit, validation } from '../../../../../src/index.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 

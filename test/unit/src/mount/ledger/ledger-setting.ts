@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
-import { openRecords, type RecordsStore } from '../../../../../plugins/stores/records/records-store.ts';
 import { systemClock } from '../../../../../src/common/clock.ts';
 import type { LedgerEntry } from '../../../../../src/gateway/settlement/ledger-entry.ts';
 import { DiskQueue } from '../../../../../src/mount/ledger/disk-queue.ts';
 import { Ledger, type LedgerOptions } from '../../../../../src/mount/ledger/ledger.ts';
+import { StoreUnavailable } from '../../../../../src/records/record-errors.ts';
+import type { RecordsStore } from '../../../../../src/records/records-store.ts';
 import { RecordsMetrics } from '../../../../../src/telemetry/records-metrics.ts';
+import { openRecords } from '../../../../support/open-records.ts';
 
 /** A line of the log. */
 export type LogLine = { readonly level: number; readonly msg: string } & Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RecordRefused, StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
 import type { LedgerEntry, LedgerRow } from '../../../../../src/gateway/settlement/ledger-entry.ts';
 import { insertAccepted } from '../../../../../src/mount/ledger/ledger-writer.ts';
+import { RecordRefused, StoreUnavailable } from '../../../../../src/records/record-errors.ts';
 import { until } from '../../../../support/until.ts';
 import { LedgerSetting } from './ledger-setting.ts';
 import { sampleRow, sampleRows } from './sample-row.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { UsageRecords } from '../../../../../plugins/stores/records/usage-records.ts';
 import { DiskQueue } from '../../../../../src/mount/ledger/disk-queue.ts';
 import { pastUsage } from '../../../../../src/mount/ledger/past-usage.ts';
+import type { UsageRecords } from '../../../../../src/records/usage-records.ts';
 import { FakeClock, noon_ms } from '../../../../support/fake-clock.ts';
 import { limit } from '../../../../support/state-store-contract.ts';
 import { LedgerSetting } from './ledger-setting.ts';

@@ -1,10 +1,11 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { type Database, StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
-import { sqliteInMemory } from '../../../../../plugins/stores/sqlite/sqlite.ts';
 import { channelDatabase } from '../../../../../src/mount/records/channel-database.ts';
 import { serveDatabase } from '../../../../../src/mount/records/serve-database.ts';
 import { Channel } from '../../../../../src/mount/workers/channel.ts';
+import type { Database } from '../../../../../src/records/database.ts';
+import { StoreUnavailable } from '../../../../../src/records/record-errors.ts';
+import { sqliteInMemory } from '../../../../../src/records/sqlite/sqlite.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from '@jest/globals';
-import type { Changes } from '../../../../../plugins/stores/records/change-feed.ts';
 import { StoreSync } from '../../../../../src/mount/records/store-sync.ts';
+import type { Changes } from '../../../../../src/records/change-feed.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { FakeClock, noon_ms } from '../../../../support/fake-clock.ts';
 

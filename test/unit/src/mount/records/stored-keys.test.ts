@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
-import { openRecords, type RecordsStore } from '../../../../../plugins/stores/records/records-store.ts';
 import type { Account } from '../../../../../src/gateway/accounts/accounts.ts';
-import { newSecret } from '../../../../../src/gateway/accounts/key-secret.ts';
 import { StoredKeys } from '../../../../../src/mount/records/stored-keys.ts';
+import { newSecret } from '../../../../../src/records/key-secret.ts';
+import { StoreUnavailable } from '../../../../../src/records/record-errors.ts';
+import type { RecordsStore } from '../../../../../src/records/records-store.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
+import { openRecords } from '../../../../support/open-records.ts';
 
 const start_ms = Date.parse('2026-11-20T12:00:00Z');
 const operator = { actor: 'test', at_ms: start_ms };

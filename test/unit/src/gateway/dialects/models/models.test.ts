@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../../../../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../../../../../src/config/example-models.ts';
 import { modelSchema } from '../../../../../../src/gateway/catalog/model-schema.ts';
 import { models as modelsDialect } from '../../../../../../src/gateway/dialects/models/index.ts';
 

@@ -1,0 +1,40 @@
+import type { Database, RecordsStore } from '../../../src/plugin.ts';
+import { accountRecords } from './account-records.ts';
+import { auditLog } from './audit-log.ts';
+import { changeFeed } from './change-feed.ts';
+import { customerLogins } from './customer-logins.ts';
+import { keyRecords } from './key-records.ts';
+import { ledgerMonths } from './ledger-months.ts';
+import { ledgerRecords } from './ledger-records.ts';
+import { migrate } from './migrate.ts';
+import type { NewestRows } from './newest-rows.ts';
+import { pruning } from './pruning.ts';
+import { sessionRecords } from './session-records.ts';
+import { trafficRecords } from './traffic-records.ts';
+import { usageRecords } from './usage-records.ts';
+
+interface Options {
+  readonly isPostgres?: boolean;
+  /** Where new rows of the ledger go in place of their tables. */
+  readonly newest?: NewestRows;
+}
+
+/** A records store in a database that speaks the SQL of SQLite or of Postgres: one schema and one SQL for both. */
+export function sqlRecords(database: Database, { isPostgres = false, newest }: Options = {}): RecordsStore {
+  const months = isPostgres ? ledgerMonths(database) : undefined;
+  return {
+    database,
+    accounts: accountRecords(database),
+    keys: keyRecords(database),
+    ledger: ledgerRecords(database, newest),
+    usage: usageRecords(database),
+    traffic: trafficRecords(database),
+    audit: auditLog(database),
+    sessions: sessionRecords(database),
+    customers: customerLogins(database),
+    changes: changeFeed(database),
+    pruning: pruning(database, months),
+    migrate: (epoch_ms, log) => migrate(database, isPostgres, epoch_ms, { log }),
+    close: () => database.close(),
+  };
+}

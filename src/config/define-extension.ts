@@ -1,0 +1,221 @@
+import type { IncomingMessage } from 'node:http';
+import type { Registry } from 'prom-client';
+import { z } from 'zod';
+import type { Clock } from '../common/clock.ts';
+import { checkCreated, checkedBy } from '../common/config-error.ts';
+import { isObject } from '../common/json-object.ts';
+import { aFunction, isObjectSchema } from '../common/methods.ts';
+import type { AccountsConfig, ConfiguredAccounts } from '../gateway/accounts/accounts.ts';
+import type { ApplicationAccounts } from '../gateway/accounts/application-accounts.ts';
+import type { Catalog } from '../gateway/catalog/catalog.ts';
+import type { RequestHandler, StagePlan } from '../gateway/exchange/stage-plan.ts';
+import type { Plans } from '../gateway/limits/plan-limits.ts';
+import type { StateStore } from '../gateway/limits/state-store.ts';
+import type { ProviderConfig } from '../gateway/upstream/http/provider-schema.ts';
+import type { BreakerState } from '../gateway/upstream/routing/circuit-breaker.ts';
+import type { Upstream } from '../gateway/upstream/routing/upstream.ts';
+import type { RecordsStore } from '../records/records-store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { PluginMetrics } from '../telemetry/metric-factory.ts';
+import type { AdminSignIn, PortalSettings } from './sign-in-schema.ts';
+
+/** An operator whom the application has signed in. A string is the name of an admin. */
+export type OperatorAnswer =
+  | string
+  | {
+      /** The name in the audit log. */
+      readonly name: string;
+      /** `operator` sees no money and no audit log; `viewer` changes nothing. */
+      readonly role: 'admin' | 'operator' | 'viewer';
+    }
+  | undefined;
+
+/** Says which operator a request is from, by the application's own sign-in; `undefined` denies access. */
+export type OperatorOf<R extends IncomingMessage = IncomingMessage> = (
+  request: R,
+) => OperatorAnswer | PromiseLike<OperatorAnswer>;
+
+/** What attempts find at a provider now. */
+export interface ProviderStatus {
+  /** Its name. */
+  readonly name: string;
+  /** Whether its health check succeeds. */
+  readonly healthy: boolean;
+  /** Its circuit breaker. */
+  readonly breaker: { readonly state: BreakerState; readonly retry_in_ms: number; readonly share: number };
+  /** Its concurrency. */
+  readonly bulkhead: { readonly in_flight: number; readonly queued: number; readonly hasPermit: boolean };
+}
+
+/** A process as it is now, or all of a server as one. */
+export interface ProcessStatus {
+  /** Exchanges that have begun and are not settled. */
+  readonly in_flight: number;
+  /** Whether it serves requests. */
+  readonly ready: boolean;
+  /** For operators, one per line. */
+  readonly conditions: readonly string[];
+  /** The providers. */
+  readonly providers: readonly ProviderStatus[];
+}
+
+/** A provider as the configuration has it. */
+export interface ListedProvider {
+  /** Its name. */
+  readonly name: string;
+  /** Name of its adapter. */
+  readonly adapter: string;
+  /** Where it is. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** Its settings. */
+  readonly config: ProviderConfig;
+}
+
+/** What of the configuration extensions see. */
+export interface ExtensionSettings {
+  /** Sign-in of operators. */
+  readonly admin: AdminSignIn;
+  /** The customers' portal. */
+  readonly portal: PortalSettings;
+  /** Limits by plan. */
+  readonly plans: Plans;
+  /** Accounts. */
+  readonly accounts: AccountsConfig;
+  /** The chain, in order. */
+  readonly stages: readonly Pick<StagePlan, 'name' | 'options' | 'authenticates'>[];
+}
+
+/**
+ * The gateway as an extension sees it. What a reload changes is read anew from these properties: do not keep their values. Everything is
+ * read-only, but the methods of `records.store`.
+ */
+export interface ExtensionContext {
+  /** Time of day and of durations; tests replace it. */
+  readonly clock: Clock;
+  /** Log with the extension's name on every line. */
+  readonly log: Log;
+  /** Creates metrics; their names begin with `sluice_` and the extension's name. */
+  readonly metrics: PluginMetrics;
+  /** The configuration. */
+  readonly settings: ExtensionSettings;
+  /** Accounts, keys, ledger, usage, audit log and sessions. */
+  readonly records: {
+    readonly store: RecordsStore;
+    /** True if they end with the process. */
+    readonly isMemory: boolean;
+    /** Lets this instance notice at once what was changed through `store`; others notice it within seconds. */
+    refresh(): Promise<unknown>;
+  };
+  /** Accounts and keys of the configuration. */
+  readonly configured: Pick<ConfiguredAccounts, 'find' | 'findById'>;
+  /** The models. */
+  readonly catalog: Catalog;
+  /** The providers. */
+  readonly providers: readonly ListedProvider[];
+  /** The upstreams of a model, in the order of the configuration. */
+  upstreamsOf(model: string): readonly Upstream[];
+  /** Use of the limits of accounts. */
+  readonly state: Pick<StateStore, 'statuses' | 'knownStatuses' | 'outage'>;
+  /** Accounts that the application names by `accountOf`, if it does. */
+  readonly application: Pick<ApplicationAccounts, 'find' | 'given' | 'lastGiven'> | undefined;
+  /** The option `operatorOf` of the application. */
+  readonly operatorOf: OperatorOf | undefined;
+  /** All processes of the server. */
+  readonly server: { all(): Promise<ProcessStatus>; registry(): Promise<Registry> };
+  /** The gateway itself, as a client reaches it: a request passes the whole chain and needs a key. */
+  readonly handler: RequestHandler;
+  /** True in a sidecar, where no application is behind the gateway. */
+  readonly terminal: boolean;
+  /** Address at which clients reach the gateway, if it is known. */
+  publicUrl(): string | undefined;
+  /** True once the gateway closes. */
+  isClosing(): boolean;
+}
+
+/** An extension that runs. Its handlers stay the same until it is closed. */
+export interface OpenExtension<Options = unknown> {
+  /** Pages or an API for operators: below `/` and the extension's name on the admin listener. Calls `next` for what is not there. */
+  readonly admin?: RequestHandler;
+  /** The same for clients, below `publicPath` of a sidecar's public listener. Paths of the interface win. */
+  readonly public?: RequestHandler;
+  /** Where `public` is; undefined for nowhere. By default `/` and the extension's name. */
+  publicPath?(): string | undefined;
+  /** Called after another configuration has begun to serve, with the extension's options in it. */
+  configure?(options: Options): void;
+  /** Ends what is open and would hold up the end of the gateway, such as streams. */
+  drain?(): void;
+  /** Ends timers, listeners and background work. Called once, while the stores are still open. */
+  close?(): void | Promise<void>;
+}
+
+/** An extension, as `defineExtension` returns it. */
+export interface ExtensionDefinition<Schema extends z.ZodType = z.ZodType> {
+  /** In kebab-case: the path of its handlers, and in logs and metrics. */
+  readonly name: string;
+  /** The section of the configuration with its options: the name in snake_case. */
+  readonly section: string | undefined;
+  /** Schema of its options. */
+  readonly schema: Schema;
+  /** Starts it. */
+  open(
+    context: ExtensionContext,
+    options: z.output<Schema>,
+  ): OpenExtension<z.output<Schema>> | Promise<OpenExtension<z.output<Schema>>>;
+}
+
+/** A definition, whatever its options are. */
+export type AnyExtensionDefinition = Omit<ExtensionDefinition, 'open'> & {
+  /** Starts it. */
+  open(context: ExtensionContext, options: never): OpenExtension<never> | Promise<OpenExtension<never>>;
+};
+
+const noOptions = z.strictObject({});
+
+const definitionSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-extension'),
+  schema: z
+    .custom<z.ZodObject>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})')
+    .optional(),
+  open: aFunction('it gets the context and the options, and returns handlers'),
+});
+
+/**
+ * Declares an extension: pages and APIs on the admin or the public listener, and work in the background. `extensions` of a configuration, or the
+ * option of `createGateway`, lists it; its options stand in the section of its name. Throws a ConfigError for an incomplete definition.
+ */
+export function defineExtension<Schema extends z.ZodObject = typeof noOptions>(definition: {
+  readonly name: string;
+  /** Schema of its options; without one it has none. */
+  readonly schema?: Schema;
+  /** Starts it, once for each gateway. */
+  open: ExtensionDefinition<Schema>['open'];
+}): ExtensionDefinition<Schema> {
+  checkedBy('defineExtension', definitionSchema, definition);
+  const { name, schema, open } = definition;
+  const section = schema && name.replaceAll('-', '_');
+  return { name, section, schema: schema ?? (noOptions as unknown as Schema), open };
+}
+
+/** Whether a module's export was returned by `defineExtension`, of this copy of the package or another. */
+export const isExtensionDefinition = (value: unknown): value is ExtensionDefinition =>
+  isObject(value) && typeof value.open === 'function' && 'schema' in value;
+
+const openSchema = z.strictObject(
+  Object.fromEntries(
+    ['admin', 'public', 'publicPath', 'configure', 'drain', 'close'].map(name => [
+      name,
+      aFunction('it is a part of an open extension').optional(),
+    ]),
+  ),
+);
+
+/** Opens an extension. Rejects with a ConfigError if `open` returns anything unknown. */
+export async function openExtension(
+  { name, open }: ExtensionDefinition,
+  context: ExtensionContext,
+  options: unknown,
+): Promise<OpenExtension> {
+  const opened = await open(context, options);
+  checkCreated(`what open of the extension ${name} returns`, openSchema, { ...opened });
+  return opened;
+}

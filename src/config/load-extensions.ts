@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { type ExtensionDefinition, isExtensionDefinition } from './define-extension.ts';
+import {
+  importPlugin,
+  noPackage,
+  type PluginKind,
+  type PluginPlace,
+  pluginMistake,
+  reported,
+} from './import-plugin.ts';
+
+/** The extensions that every gateway has, unless their folder is gone. They load their pages when they are asked for. */
+const builtIn: readonly (() => Promise<ExtensionDefinition>)[] = [
+  async () => (await import('../../plugins/dashboard/index.ts')).dashboard,
+];
+
+const extensionKind: PluginKind<ExtensionDefinition> = {
+  what: 'an extension',
+  maker: 'defineExtension',
+  is: isExtensionDefinition,
+};
+
+/** Loads the extensions of a configuration. Mistakes are added to `issues`. */
+export class ExtensionLoader {
+  readonly #issues: ConfigIssue[];
+  readonly all: ExtensionDefinition[] = [];
+
+  constructor(issues: ConfigIssue[]) {
+    this.#issues = issues;
+  }
+
+  async loadBuiltIn(): Promise<void> {
+    for (const load of builtIn) {
+      const extension = await load().catch(thrown => {
+        if (isAbsent(thrown)) return undefined;
+        throw thrown;
+      });
+      if (extension) this.all.push(extension);
+    }
+  }
+
+  /** Loads the entries of a list at `path`: definitions, paths and packages. The schema reports what is no list. */
+  async load(entries: unknown, path: readonly PropertyKey[], place: PluginPlace): Promise<void> {
+    for (const [at, entry] of (Array.isArray(entries) ? entries : []).entries()) {
+      const extension = await reported([...path, at], this.#issues, async () =>
+        this.#usable(await found(entry, place)),
+      );
+      if (extension) this.all.push(extension);
+    }
+  }
+
+  /** The sections of the configuration with their options. */
+  get sections(): Record<string, z.ZodType> {
+    return Object.fromEntries(
+      this.all.flatMap(({ section, schema }) =>
+        section === undefined ? [] : [[section, schema.prefault({})]],
+      ),
+    );
+  }
+
+  #usable(extension: ExtensionDefinition): ExtensionDefinition {
+    if (this.all.some(({ name }) => name === extension.name))
+      throw pluginMistake(`the name ${extension.name} is taken by another extension; give it another name`);
+    return extension;
+  }
+}
+
+async function found(entry: unknown, place: PluginPlace): Promise<ExtensionDefinition> {
+  if (isExtensionDefinition(entry)) return entry;
+  if (typeof entry !== 'string')
+    throw pluginMistake('must be an extension made with defineExtension, or its path or package');
+  const extension = await importPlugin(extensionKind, entry, place);
+  if (!extension) throw pluginMistake(noPackage(entry));
+  return extension;
+}
+
+/** Whether a built-in extension is missing, rather than something that it imports. */
+const isAbsent = (thrown: unknown): boolean => {
+  const { code, url } = Object(thrown) as { code?: unknown; url?: unknown };
+  return code === 'ERR_MODULE_NOT_FOUND' && /\/plugins\/[^/]+\/index\.[jt]s$/.test(String(url));
+};

@@ -1,0 +1,95 @@
+import { builtInRecordsStores } from '../../plugins/stores/records-stores.ts';
+import { builtInStateStores } from '../../plugins/stores/state-stores.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import {
+  isStateStoreDefinition,
+  type StatePlace,
+  type StateStoreDefinition,
+} from '../gateway/limits/define-state-store.ts';
+import {
+  isRecordsStoreDefinition,
+  type RecordsPlace,
+  type RecordsStoreDefinition,
+} from '../records/define-records-store.ts';
+import {
+  importPlugin,
+  messageOf,
+  noPackage,
+  type PluginKind,
+  type PluginPlace,
+  pluginMistake,
+  reported,
+} from './import-plugin.ts';
+import { stateServerAt } from './state-server.ts';
+
+/** A store of one of the two kinds. */
+export type StoreDefinition = RecordsStoreDefinition | StateStoreDefinition;
+
+const storeKind: PluginKind<StoreDefinition> = {
+  what: 'a store',
+  maker: 'defineRecordsStore or defineStateStore',
+  is: (value): value is StoreDefinition => isRecordsStoreDefinition(value) || isStateStoreDefinition(value),
+};
+
+/** The stores that a configuration can name: the built-in ones, and those of plugins. Mistakes are added to `issues`. */
+export class Stores {
+  readonly #issues: ConfigIssue[];
+  readonly #records = [...builtInRecordsStores];
+  readonly #state = [...builtInStateStores];
+
+  constructor(issues: ConfigIssue[] = []) {
+    this.#issues = issues;
+  }
+
+  /** Loads the entries of a list at `path`: definitions, paths and packages. The schema reports what is no list. */
+  async load(entries: unknown, path: readonly PropertyKey[], place: PluginPlace): Promise<void> {
+    for (const [at, entry] of (Array.isArray(entries) ? entries : []).entries()) {
+      const store = await reported([...path, at], this.#issues, () => found(entry, place));
+      if (store && isRecordsStoreDefinition(store)) this.#records.push(store);
+      else if (store) this.#state.push(store);
+    }
+  }
+
+  /** The place that `stores.records` names; undefined for a mistake, which is reported. */
+  recordsAt(text: string, directory: string): RecordsPlace | undefined {
+    for (const store of this.#records) {
+      const place = store.placeOf(text, directory);
+      if (place) return place;
+    }
+    const forms = this.#records.map(({ form }) => form);
+    const message = `must be ${forms.slice(0, -1).join(', ')}, or ${forms.at(-1)}`;
+    this.#issues.push({ path: ['stores', 'records'], message });
+    return undefined;
+  }
+
+  /** The place that the option `records` stands for; undefined for a mistake, which is reported. */
+  recordsIn(given: object): RecordsPlace | undefined {
+    for (const store of this.#records) {
+      const place = store.placeIn?.(given);
+      if (place) return place;
+    }
+    this.#issues.push({ path: ['options', 'records'], message: 'is of no store that is known here' });
+    return undefined;
+  }
+
+  /** The server that `stores.state` names; undefined for memory, and for a mistake, which is reported. */
+  stateAt(text: string): StatePlace | undefined {
+    try {
+      return stateServerAt(text, this.#state);
+    } catch (thrown) {
+      this.#issues.push({ path: ['stores', 'state'], message: messageOf(thrown) });
+      return undefined;
+    }
+  }
+}
+
+async function found(entry: unknown, place: PluginPlace): Promise<StoreDefinition> {
+  if (storeKind.is(entry)) return entry;
+  if (typeof entry !== 'string')
+    throw pluginMistake(
+      'must be a store made with defineRecordsStore or defineStateStore, or its path or package',
+    );
+  const store = await importPlugin(storeKind, entry, place);
+  if (!store) throw pluginMistake(noPackage(entry));
+  return store;
+}

@@ -1,0 +1,56 @@
+import type { ExtensionContext, ListedProvider } from '../config/define-extension.ts';
+import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
+import { pluginMetrics } from '../telemetry/metric-factory.ts';
+import type { Parts } from './assemble.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import type { GatewayService } from './gateway-service.ts';
+
+/** What extensions see of a gateway, each under its name. `handler` is the gateway for their own requests. */
+export function extensionContexts(
+  service: GatewayService,
+  { operatorOf, publicUrl }: GatewayOptions,
+  handler: RequestHandler,
+): (name: string) => ExtensionContext {
+  const { clock, log, metrics, state, records, terminal } = service.parts;
+  return name => ({
+    clock,
+    log: log.child({ extension: name }),
+    metrics: pluginMetrics(metrics.registry, name),
+    state,
+    records: {
+      store: records.store,
+      isMemory: service.parts.settings.records.place.isMemory === true,
+      refresh: () => records.refresh(),
+    },
+    configured: records.configured,
+    operatorOf,
+    server: service.server,
+    handler,
+    terminal,
+    publicUrl: () => service.parts.settings.server.public_url ?? publicUrl?.(),
+    isClosing: () => service.isClosing,
+    upstreamsOf: model => service.parts.router.upstreamsOf(model),
+    get settings() {
+      return service.parts.settings;
+    },
+    get catalog() {
+      return service.parts.catalog;
+    },
+    get application() {
+      return service.parts.application;
+    },
+    get providers() {
+      return listed(service.parts);
+    },
+  });
+}
+
+function listed({ providers, settings }: Parts): ListedProvider[] {
+  const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
+  return providers.map(({ name, address, config }) => ({
+    name,
+    address,
+    config,
+    adapter: adapters.get(name)!,
+  }));
+}

@@ -1,0 +1,64 @@
+import type { Operator } from './audit-log.ts';
+import type { PagedRecords, PageQuery } from './page-query.ts';
+
+/** An account of the store. */
+export interface AccountRecord {
+  /** Its id. */
+  readonly id: string;
+  /** A plan of the configuration. */
+  readonly plan: string | null;
+  /** Limits in place of those of the plan, as in the configuration. */
+  readonly limits: Readonly<Record<string, unknown>>;
+  /** Unix milliseconds at which it was made. */
+  readonly created_ms: number;
+  /** Shown beside the id; empty for none. */
+  readonly display_name: string;
+  /** When it was disabled: its requests are refused since; `null` while it is enabled. */
+  readonly disabled_ms: number | null;
+}
+
+/** A new account. */
+export interface NewAccount extends Pick<AccountRecord, 'id' | 'plan' | 'limits'> {
+  /** Shown beside the id. */
+  readonly display_name?: string;
+}
+
+/** What can be changed of an account. */
+export type AccountChange = Partial<Pick<AccountRecord, 'plan' | 'limits' | 'display_name'>>;
+
+/** `search` is a part of the id or the display name. */
+export interface AccountQuery extends PageQuery {
+  /** Only those with this plan. */
+  readonly plan?: string | undefined;
+}
+
+/** Whether an account of the store may be called `id`: letters, digits and `_ . @ : + -`, at most 128 characters. */
+export const isAccountName = (id: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N}_.@:+-]{0,127}$/u.test(id);
+
+/** Whether `text` may be a display name: at most 100 characters, without control characters and space around it. */
+export const isDisplayName = (text: string): boolean =>
+  text.length <= max_display_name && text.isWellFormed() && !/\p{Cc}/u.test(text) && text.trim() === text;
+
+/** Characters of a display name. */
+export const max_display_name = 100;
+
+/** The one of `names` that differs from `id` in upper and lower case at most. */
+export const sameName = (names: readonly string[], id: string): string | undefined =>
+  names.find(name => name.toLowerCase() === id.toLowerCase());
+
+/** What is set of a record: fields, or what a function makes of the record as it is in the transaction; it may throw, and nothing is set. */
+export type ChangeOf<R, C> = C | ((now: R) => C);
+
+/** The accounts of a records store, by id. */
+export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery> {
+  /** The accounts that have these ids, in no order. */
+  lookUp(ids: readonly string[]): Promise<AccountRecord[]>;
+  /** Throws AlreadyThere, also for an id that differs from another's in upper and lower case only. */
+  create(account: NewAccount, operator: Operator): Promise<AccountRecord>;
+  /** Sets what is given, or what `set` makes of the account as it is in this transaction, and leaves the rest. Throws NotThere. */
+  change(id: string, set: ChangeOf<AccountRecord, AccountChange>, operator: Operator): Promise<AccountRecord>;
+  /** Has all requests of an account refused; one that is disabled already stays as it is. Throws NotThere. */
+  disable(id: string, operator: Operator): Promise<AccountRecord>;
+  /** Admits the requests of an account again. Throws NotThere. */
+  enable(id: string, operator: Operator): Promise<AccountRecord>;
+}

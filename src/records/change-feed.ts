@@ -1,0 +1,15 @@
+/** What has changed since a number was read. */
+export interface Changes {
+  /** The number to ask with next time. */
+  readonly change: number;
+  /** Digests of keys and ids of accounts; `all` when they are too many to name, or the store was replaced by an older one. */
+  readonly of: 'all' | { readonly digests: readonly string[]; readonly accounts: readonly string[] };
+  /** All accounts that are disabled; left out if none can have been disabled or enabled. */
+  readonly disabled?: readonly string[];
+}
+
+/** How instances notice changes by others: every change of a key or account has the next number of one counter. */
+export interface ChangeFeed {
+  /** The changes after number `since`; without it only the present number. */
+  since(since: number | undefined): Promise<Changes>;
+}

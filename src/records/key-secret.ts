@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { hashKey } from '../gateway/accounts/hash-key.ts';
+
+const prefix = 'sk-sluice-';
+const form = /^sk-sluice-([\w-]{43})([\w-]{6})$/;
+
+/**
+ * A new key: 256 random bits behind a prefix that scanners for leaked secrets can find, before a checksum that detects typing errors. `key`
+ * is shown once and not stored; `digest` is its SHA-256 in hexadecimal, and `hint` its last four characters, by which people tell keys apart.
+ */
+export function newSecret(): Readonly<Record<'key' | 'digest' | 'hint', string>> {
+  const random = randomBytes(32).toString('base64url');
+  const key = `${prefix}${random}${checksum(random)}`;
+  return { key, digest: hashKey(key), hint: key.slice(-4) };
+}
+
+/** Whether `newSecret` can have made `key`; any other need not be looked up. */
+export function isStoredKeyForm(key: string): boolean {
+  const [, random, sum] = form.exec(key) ?? [];
+  return random !== undefined && checksum(random) === sum;
+}
+
+function checksum(text: string): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc32(text));
+  return bytes.toString('base64url');
+}
