@@ -21,6 +21,8 @@ import {
   endSpan,
   epochOf,
   exceptionAttributes,
+  isRecorded,
+  markEvent,
   recordStageSpan,
   startChildSpan,
   traceHeaders,
@@ -158,9 +160,13 @@ describe('the span of an exchange', () => {
     expect(traceHeaders(span)).not.toHaveProperty('tracestate');
   });
 
-  it('passes a tracestate of an allowed size on', () => {
-    const span = startServerSpan({}, { ...caller('01'), tracestate: 'vendor=1,other=2' });
-    expect(traceHeaders(span).tracestate).toBe('vendor=1,other=2');
+  it.each([
+    'vendor=1,other=2',
+    `a=${'x'.repeat(255)},b=${'x'.repeat(252)}`,
+    Array.from({ length: 32 }, (_, at) => `k${at}=v`).join(','),
+  ])('passes a tracestate of an allowed size on: %.40s', tracestate => {
+    const span = startServerSpan({}, { ...caller('01'), tracestate });
+    expect(traceHeaders(span).tracestate).toBe(tracestate);
   });
 
   it.each(['=', ',,,,', 'no-member', 'UPPER=1', 'k=\u00e9', 'a=1,,b=2,a', `${'='.repeat(500)}`])(
@@ -246,6 +252,15 @@ describe('the span of a stage', () => {
     expect(JSON.stringify(stage!.events)).not.toContain('sk-secret');
   });
 
+  it('shows a refusal by its type alone, as no fault, and of a deep stack thirty calls', () => {
+    const time = { stage: 'own', hook: 'onRequest', start_ms: 1, end_ms: 2, own_ms: 1 };
+    recordStageSpan(startServerSpan({}, {}), time, { type: 'rate_limit_error', isFault: false });
+    expect(finished()[0]).toMatchObject({ status: { code: SpanStatusCode.UNSET }, events: [] });
+    expect(finished()[0]!.attributes['error.type']).toBe('rate_limit_error');
+    const deep = Object.assign(new Error('x'), { stack: `Error: x${'\n    at call (a.ts:1:1)'.repeat(40)}` });
+    expect(`${exceptionAttributes(deep)['exception.stacktrace']}`.split('\n')).toHaveLength(30);
+  });
+
   it('shows of a thrown value that is no error only what kind it is', () => {
     expect(exceptionAttributes('sk-secret')).toEqual({ 'exception.type': 'string' });
     const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
@@ -282,5 +297,36 @@ describe('a child span', () => {
       const child = startChildSpan(startServerSpan(request, caller(flags)), 'chat', SpanKind.CLIENT, {});
       expect(traceHeaders(child).traceparent).toBe(`00-${trace_id}-${child.spanContext().spanId}-${flags}`);
     }
+  });
+});
+
+describe('a span that is over', () => {
+  it('has the time of what happened in it, and its error as its status', () => {
+    const span = startServerSpan(request, {});
+    const at_ms = epochOf(performance.now());
+    markEvent(span, 'first_token', { choice: 1 });
+    endSpan(span, 'timeout_error', performance.now() + 5);
+    const [{ events, status, attributes, endTime } = finished()[0]!] = finished();
+    const [event] = events;
+    expect(event).toMatchObject({ name: 'first_token', attributes: { choice: 1 } });
+    expect(Math.abs(event!.time[0] * 1000 + event!.time[1] / 1e6 - at_ms)).toBeLessThan(5);
+    expect(endTime[0] * 1000 + endTime[1] / 1e6).toBeGreaterThan(at_ms + 4);
+    expect([status.code, attributes['error.type']]).toEqual([SpanStatusCode.ERROR, 'timeout_error']);
+  });
+
+  it('takes no request with it where the tracing of the application throws, which is told once', () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const broken = new Proxy(startServerSpan({}, {}), {
+      get() {
+        throw new Error('no exporter');
+      },
+    });
+    for (let times = 0; times < 2; times++) {
+      expect([traceIdOf(broken), isRecorded(broken), traceHeaders(broken)]).toEqual([undefined, false, {}]);
+      markEvent(broken, 'x');
+      endSpan(broken, undefined);
+    }
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('no exporter')]]);
+    warn.mockRestore();
   });
 });

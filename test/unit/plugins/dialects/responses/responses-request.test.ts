@@ -86,6 +86,10 @@ describe('the parser of Responses requests', () => {
       { top_k: 5, reasoning: { summary: 'auto' }, text: { verbosity: 'low' } },
       { unknown: { top_k: 5, 'reasoning.summary': 'auto', 'text.verbosity': 'low' } },
     ],
+    [
+      { stream: true, stream_options: { include_obfuscation: false, chunked: true } },
+      { stream: true, stream_options: {}, unknown: { 'stream_options.chunked': true } },
+    ],
   ])('reads %j as %j', (fields, expected) => {
     expect(parse({ input: 'Hello', ...fields })).toEqual({ ...least, ...expected });
   });

@@ -68,6 +68,22 @@ describe('coalescing small chunks', () => {
     ]);
   });
 
+  it.each<[string, Chunk]>([
+    ['the role', chunkOf({ role: 'assistant', content: 'x' })],
+    ['a refusal', chunkOf({ refusal: 'x', content: 'x' })],
+    ['a finish reason', chunkOf({ content: 'x' }, 'stop')],
+    [
+      'log probabilities',
+      { choices: [{ ...chunkOf({ content: 'x' }).choices[0]!, logprobs: { content: [] } }] },
+    ],
+    ['two choices', { choices: [0, 1].map(index => chunkOf({ content: 'x' }, null, index).choices[0]!) }],
+  ])('passes a chunk with %s on as it is', async (_, chunk) => {
+    const { chunks } = await collected(
+      coalesced(streamOf([...texts('a', 'b'), chunk, ...texts('c', 'd')]), 9, patient_ms),
+    );
+    expect(chunks).toContainEqual(chunk);
+  });
+
   it('releases a piece that has waited long enough while the upstream is silent', async () => {
     async function* silent() {
       yield* texts('a', 'b');

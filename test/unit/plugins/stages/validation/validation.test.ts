@@ -71,6 +71,13 @@ describe('validation of metadata', () => {
     expect(() => validated({ metadata })).not.toThrow();
   });
 
+  it.each([
+    ['k'.repeat(32), 'k'.repeat(32)],
+    ['k'.repeat(33), `${'k'.repeat(32)}…`],
+  ])('shows a key with a wrong value as far as 32 characters: %s', (key, shown) => {
+    expect(() => validated({ metadata: { [key]: 'v'.repeat(513) } })).toThrow(`metadata.${shown}: must have`);
+  });
+
   it.each<[string, object, string]>([
     ['17 keys', keys(17), 'metadata'],
     ['a key of 65 characters', { ['k'.repeat(65)]: 'v' }, 'metadata'],
@@ -149,6 +156,13 @@ describe('validation of unknown fields', () => {
     expect(header(unknown)).toBe('top_k, chat_template');
     expect(header(unknown, { extra_parameters: ['top_k'] })).toBe('chat_template');
     expect(header(unknown, { extra_parameters: ['top_k', 'chat_template'] })).toBeUndefined();
+  });
+
+  it('names a choice of tools that is dropped with the tools, and goes on', () => {
+    const parameters = { tool_choice: 'auto', parallel_tool_calls: true, seed: 1 };
+    const { replyHeaders, request } = validated({ parameters });
+    expect(replyHeaders['x-ignored-parameters']).toBe('tool_choice, parallel_tool_calls');
+    expect(request.parameters).toEqual({ seed: 1 });
   });
 
   it('keeps the header valid for any field name', () => {

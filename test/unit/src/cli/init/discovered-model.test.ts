@@ -62,6 +62,29 @@ describe('discoveredModels()', () => {
     expect(JSON.parse(JSON.stringify(model))).toEqual({ id: 'm', pricing: {}, ...expected });
   });
 
+  it.each([
+    [1514764800, '2018-01-01'],
+    [1514764799, undefined],
+    ['2018-01-01T00:00:00Z', '2018-01-01'],
+    ['no date', undefined],
+    [Date.now() / 1000, undefined],
+  ])('takes days from 2018 to yesterday as release dates: %p', (created, date) => {
+    const [model] = discoveredModels([{ id: 'm', created }]);
+    expect(model?.date).toBe(date);
+  });
+
+  it.each([
+    [7e-7, '0.0000007'],
+    [2, '2'],
+    [10, '10'],
+    [0, '0'],
+    ['1e-7', undefined],
+    [-1, undefined],
+  ])('reads the price %p as %p', (prompt, price) => {
+    const [model] = discoveredModels([{ id: 'm', pricing: { prompt } }]);
+    expect(model?.pricing.prompt).toBe(price);
+  });
+
   it('accepts a bare array and a list under models', () => {
     expect(discoveredModels([{ id: 'a' }, 'x', { id: '' }]).map(({ id }) => id)).toEqual(['a']);
     expect(discoveredModels({ models: [{ name: 'b' }] }).map(({ id }) => id)).toEqual(['b']);

@@ -36,4 +36,19 @@ describe('an answer that is read no further', () => {
     await new Promise(setImmediate);
     expect([closed, unhandled]).toEqual([1, []]);
   });
+
+  it('is begun once: what ends it while it is read does not begin it again', async () => {
+    let begun = 0;
+    const iterator = { next: () => new Promise<never>(() => {}), return: async () => {} };
+    const begin = () => {
+      begun++;
+      return iterator;
+    };
+    const answer = { [Symbol.asyncIterator]: begin } as unknown as AsyncIterable<Chunk>;
+    const exchange = sampleExchange({ request: {} });
+    const reply = new AnswerSource(exchange, answer, () => {}).reply();
+    exchange.abort('shutdown');
+    await expect(reply).rejects.toMatchObject({ code: 'server_error' });
+    expect(begun).toBe(1);
+  });
 });

@@ -78,6 +78,10 @@ describe('the parser of chat requests', () => {
       { role: 'assistant', content: 'a', reasoning_details: [{ type: 'x', data: 's' }] },
     ],
     [
+      { role: 'assistant', refusal: 'no', tool_calls: [call] },
+      { role: 'assistant', content: null, tool_calls: [call] },
+    ],
+    [
       { role: 'assistant', content: null, refusal: 'no' },
       { role: 'assistant', content: 'no' },
     ],
