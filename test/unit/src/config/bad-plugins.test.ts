@@ -225,6 +225,8 @@ describe('a dialect', () => {
     expect(() => mine({ name: 'My format', paths: { mine: ['POST'] }, creat: 1, errorBody: 'text' })).toThrow(
       /defineDialect: 4 mistakes[\s\S]*paths: must have paths with their methods/,
     );
+    expect(() => mine({ paths: {} })).toThrow(/1 mistake[\s\S]*paths: must have paths/);
+    expect(() => mine({ paths: { '/mine': [] } })).toThrow(/must list its methods/);
   });
 });
 

@@ -199,6 +199,25 @@ describe('the tools that OpenAI defines and the client runs', () => {
     expectSame(text, whole);
   });
 
+  it('do not grow after their end: only white space may follow', () => {
+    const stream = dialect.renderStream(identityOf(parse({ tools: defined })));
+    const piece = (index: number, name: string, text: string) => {
+      const named = {
+        index,
+        id: `call_${index}`,
+        type: 'function' as const,
+        function: { name, arguments: text },
+      };
+      return stream.chunk(chunkOf({ tool_calls: [named] }));
+    };
+    piece(0, 'shell', '{"commands":["ls"]}');
+    piece(1, 'local_shell', '{');
+    const more = (text: string) =>
+      stream.chunk(chunkOf({ tool_calls: [{ index: 0, function: { arguments: text } }] }));
+    expect(more(' \n')).toBe('');
+    expect(() => more('{}')).toThrow(expect.objectContaining({ code: 'provider_invalid' }));
+  });
+
   it('are the same calls, with their results, when the client sends them back', () => {
     const results = [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }];
     const request = parse({
