@@ -24,7 +24,7 @@ describe('the words of a reply', () => {
     const alternating = [piece(0, 'count'), piece(1, ' 1'), piece(0, 'ing'), piece(1, '2')];
     expect(tokensOf(...alternating)).toBe(tokensOf({ text: 'counting' }) + tokensOf({ text: ' 12' }));
     expect(tokensOf(...alternating)).not.toBe(tokensOf({ text: 'count 1ing2' }));
-    expect(tokensOf(piece(-1, 'a'), piece(1.5, 'b'))).toBe(tokensOf({ text: 'ab' }));
+    expect(tokensOf(piece(-1, 'one two'), piece(1.5, ' x'))).toBe(tokensOf({ text: 'one two x' }));
     expect(tokensOf(piece(2 ** 40, 'word'))).toBe(tokensOf(word));
   });
 });
