@@ -144,6 +144,7 @@ describe('the message of a log line', () => {
     ['an 8-bit control sequence', 'a\u009b2Jb', 'a\\u009b2Jb'],
     ['a change of direction', 'a\u202eb', 'a\\u202eb'],
     ['a line separator', 'a\u2028b', 'a\\u2028b'],
+    ['a paragraph separator', 'a\u2029b', 'a\\u2029b'],
     ['half a character', 'a\ud800b', 'a\\ud800b'],
   ])('has %s escaped', (_, message, expected) => {
     expect(boundedMessage(message)).toBe(expected);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
 import { BatchedLookups } from '../../../../../src/mount/records/batched-lookups.ts';
 
 let queries: { names: readonly string[]; answer(found: readonly string[]): void; fail(): void }[];
@@ -38,4 +39,14 @@ it('fails all that wait when a query fails, and asks for nothing in the second a
   const again = lookups.find('a');
   queries[1]!.answer(['A']);
   expect(await again).toBe('A');
+});
+
+it('lets 5000 names wait at most', async () => {
+  const waiting = Array.from({ length: 5001 }, (_, at) => lookups.find(`${at}`));
+  await expect(lookups.find('too much')).rejects.toThrow(StoreUnavailable);
+  void lookups.find('5000');
+  queries[0]!.fail();
+  expect((await Promise.allSettled(waiting)).filter(({ status }) => status === 'rejected')).toHaveLength(
+    5001,
+  );
 });

@@ -28,3 +28,15 @@ it('writes every use, of at most 500 keys at a time', async () => {
   expect(written.map(({ size }) => size)).toEqual([500, 500, 100]);
   expect(new Set(written.flatMap(times => [...times.keys()])).size).toBe(1100);
 });
+
+it('holds 50,000 keys at most that wait, and goes on with those', async () => {
+  const written = new Map<string, number>();
+  const used = async (times: ReadonlyMap<string, number>) => {
+    for (const [key, at] of times) written.set(key, at);
+  };
+  const uses = new KeyUses({ used }, createLog('silent'));
+  for (let at = 0; at <= 50_000; at++) uses.note(`${at}`, 1);
+  uses.note('7', 2);
+  await uses.close();
+  expect([written.size, written.get('7'), written.get('50000')]).toEqual([50_000, 2, undefined]);
+});

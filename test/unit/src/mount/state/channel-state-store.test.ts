@@ -4,6 +4,7 @@ import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state
 import type { ReservationResult, StateStore } from '../../../../../src/gateway/limits/state-store.ts';
 import { ChannelStateStore } from '../../../../../src/mount/state/channel-state-store.ts';
 import { serveState } from '../../../../../src/mount/state/serve-state.ts';
+import { stateMessages } from '../../../../../src/mount/state/state-messages.ts';
 import { Channel } from '../../../../../src/mount/workers/channel.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
@@ -139,6 +140,31 @@ describe('the state store of a worker', () => {
     decision.resolve();
     await until(() => own.size > 0);
     expect(own.statuses('a', concurrent).map(({ remaining }) => remaining)).toEqual([2, 10]);
+  });
+
+  it('sends each settlement once, those that the channel had no room for later and in their order', async () => {
+    const sent: string[] = [];
+    let room = 0;
+    const channel = {
+      isOpen: true,
+      request: async () => JSON.stringify({ statuses: [], over: [] }),
+      notify: (_: string, settlement: string) => room-- > 0 && sent.push(settlement) > 0,
+    };
+    const setup = { clock: new FakeClock(), log: capturedLog().log };
+    const store = new ChannelStateStore(channel as unknown as Channel, setup);
+    for (const tokens of [1, 2, 3]) {
+      const taken = await reserve(store);
+      if (!taken.admitted) throw new Error('refused');
+      room = tokens === 2 ? 0 : 1;
+      for (const used of [tokens, 9]) taken.reservation.settle(charge(used));
+    }
+    const tokens = () => sent.map(text => stateMessages.readSettlement(text)[1].tokens);
+    expect(tokens()).toEqual([1]);
+    for (const more of [1, 5, 5]) {
+      room = more;
+      await store.close();
+    }
+    expect(tokens()).toEqual([1, 2, 3]);
   });
 
   it('has sent every settlement when it has closed', async () => {
