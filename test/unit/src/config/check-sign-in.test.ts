@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
+import { adminProxySchema } from '../../../../src/config/sign-in-schema.ts';
 import { mistakesOf, sampleConfig } from './sample-config.ts';
 
 const issuer = 'https://login.example.com';
@@ -20,6 +21,9 @@ describe('the check of sign-in at the dashboard', () => {
       proxy: { addresses: ['::1'], role_header: 'X-Groups', header_roles: { ops: 'admin' } },
     };
     expect(await warningsOf(byRoles)).toEqual([]);
+    for (const host of ['localhost', '127.0.0.1', '[::1]:8080'])
+      expect(await warningsOf({ oidc: { ...oidc, issuer: `http://${host}` } })).toEqual([]);
+    expect(adminProxySchema.parse({ ...proxy, header: 'X-User' }).header).toBe('x-user');
   });
 
   it.each<[object, string]>([
@@ -31,6 +35,8 @@ describe('the check of sign-in at the dashboard', () => {
     ],
     [{ oidc: { ...oidc, issuer: 'http://login.example.com' } }, 'admin.oidc.issuer: must be the https'],
     [{ oidc: { ...oidc, issuer: `${issuer}/?a=b` } }, 'admin.oidc.issuer: must be the https'],
+    [{ oidc: { ...oidc, issuer: `${issuer}/#a` } }, 'admin.oidc.issuer: must be the https'],
+    [{ oidc: { ...oidc, issuer: 'ftp://localhost' } }, 'admin.oidc.issuer: must be the https'],
     [{ oidc: { ...oidc, scopes: ['email'] } }, 'admin.oidc.scopes: must include openid'],
     [{ oidc: { ...oidc, redirect_url: 'https://ops.example.com/' } }, 'admin.oidc.redirect_url: must end'],
     [{ oidc: { ...oidc, roles: { anna: 'customer' } } }, 'admin.oidc.roles.anna: '],
