@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Usage, usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
-import { decodeOpenAiReply } from '../../../../../src/gateway/upstream/openai/openai-format.ts';
+import { finishLabel } from '../../../../../src/gateway/upstream/openai/finish-reason.ts';
+import { decodeOpenAiReply, indexIn } from '../../../../../src/gateway/upstream/openai/openai-format.ts';
 import { readUsage } from '../../../../../src/gateway/upstream/openai/openai-usage.ts';
 
 /** A whole reply with one choice, as a server sends it. */
@@ -27,6 +28,9 @@ describe('the usage of a reply', () => {
     [{ prompt_tokens: 12, completion_tokens: null }, undefined],
     [{ prompt_tokens: 12, completion_tokens: -3 }, undefined],
     [{ ...both, completion_tokens_details: reasoned }, usageOf(12, 9, 0, reasoned)],
+    // SGLang counts reasoning beside the other figures.
+    [{ ...both, reasoning_tokens: 4 }, usageOf(12, 9, 0, { reasoning_tokens: 4 })],
+    [{ ...both, reasoning_tokens: 4, completion_tokens_details: reasoned }, usageOf(12, 9, 0, reasoned)],
     // DeepSeek, Moonshot, LiteLLM, servers with the names of the Responses API, and a figure that cannot be.
     [{ ...both, prompt_cache_hit_tokens: 4 }, usageOf(12, 9, 4)],
     [{ ...both, cached_tokens: 4 }, usageOf(12, 9, 4)],
@@ -82,7 +86,7 @@ describe('the usage of a reply', () => {
 describe('the finish reason of a reply', () => {
   it.each([
     ['stop end_turn eos stop_sequence STOP', 'stop'],
-    ['length max_tokens model_length MAX_TOKENS', 'length'],
+    ['length max_tokens model-context-window-exceeded MAX_TOKENS', 'length'],
     ['tool_calls tool_use function_call', 'tool_calls'],
     ['content_filter content-filter SAFETY Recitation', 'content_filter'],
   ])('turns each of %s into %s', (words, expected) => {
@@ -96,6 +100,7 @@ describe('the finish reason of a reply', () => {
   it('turns any other word into stop, and keeps the word', () => {
     const [choice] = decodeOpenAiReply(replyOf({ finish_reason: 'Repetition' })).choices;
     expect(choice).toMatchObject({ finish_reason: 'stop', native_finish_reason: 'Repetition' });
+    expect(['End-Turn', 'Repetition'].map(finishLabel)).toEqual(['end_turn', 'other']);
   });
 
   it.each(['abort', 'error', 'network_error', 'insufficient_system_resource', 'CANCELLED', 'timeout'])(
@@ -152,6 +157,16 @@ describe('the message of a reply', () => {
     ['has reasoning from `reasoning`', said, said],
     ['has reasoning from `reasoning_content`', { content, reasoning_content: 'One.' }, said],
     ['has reasoning once from both fields', { ...said, reasoning_content: 'One.' }, said],
+    [
+      'has reasoning from the older field where the newer is empty',
+      { content, reasoning: '', reasoning_content: 'One.' },
+      said,
+    ],
+    [
+      'has reasoning from details, each once',
+      { content, reasoning_details: [{ text: 'One.', summary: '1' }, { summary: ' Two.' }] },
+      both,
+    ],
     [
       'has reasoning from `reasoning_details`',
       { content, reasoning: null, reasoning_details: details },
@@ -230,4 +245,15 @@ describe('the choices of a reply', () => {
       expect.objectContaining({ name: 'UpstreamError', message, status: undefined }),
     );
   });
+});
+
+it('takes an index up to 65,535, and extra content of calls only from a server that it is sent back to', () => {
+  expect([0, 65_535, 65_536, -1, 1.5, '1'].map(indexIn)).toEqual([0, 65_535, ...Array(4).fill(undefined)]);
+  const extra_content = { signature: 'x' };
+  const message = { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' }, extra_content }] };
+  const callOf = (messageFields?: ReadonlySet<'extra_content'>) =>
+    decodeOpenAiReply(replyOf({ message }), messageFields && { messageFields }).choices[0]!.message
+      .tool_calls?.[0];
+  expect(callOf()).not.toHaveProperty('extra_content');
+  expect(callOf(new Set(['extra_content'] as const))).toMatchObject({ extra_content });
 });

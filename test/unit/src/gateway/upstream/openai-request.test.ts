@@ -83,6 +83,10 @@ describe('the messages of a request to an OpenAI server', () => {
     expect(sent([{ ...plain, reasoning_details: reasoning_details! }])).toEqual([plain]);
   });
 
+  it('have results without the mark of a failure', () => {
+    expect(sent([{ ...result('a', 'No.'), is_error: true }])).toEqual([result('a', 'No.')]);
+  });
+
   it('have the images of tool results in a message of the user after all results', () => {
     const shown: Message = { role: 'user', content: [image('https://example.com/a.png')] };
     const text = (words: string) => ({ type: 'text' as const, text: words });
