@@ -14,7 +14,9 @@ it.each([
   ['max', 3],
   ['min', 2],
 ])('makes one value of those of all processes, aggregated as %s', (aggregator, value) => {
-  const all = [3, 2].map((one, at) => of(`${at}`, 'gauge', [sample(one)], aggregator && { aggregator }));
+  const all = [3, 2].map((one, at) =>
+    of(`${at}`, 'gauge', [sample(one)], aggregator ? { aggregator } : undefined),
+  );
   expect(mergedMetrics(all)[0]!.values).toMatchObject([{ value }]);
 });
 

@@ -2,7 +2,10 @@ import { expect, it } from '@jest/globals';
 import { ReservationReader, stateMessages } from '../../../../../src/mount/state/state-messages.ts';
 import { limit } from '../../../../support/state-store-contract.ts';
 
-const limits = [limit('requests_per_minute', 10), { ...limit('tokens_per_day', 100), key: 'k', hard: true }];
+const limits = [
+  limit('requests_per_minute', 10),
+  { ...limit('tokens_per_day', 100), key: 'k', hard: true as const },
+];
 const charge = { requests: 1, tokens: 2, nano_usd: 3 };
 
 it.each([
