@@ -14,13 +14,19 @@ import {
   type WatchedPage,
   watchedPage,
 } from '../support/browser.ts';
-import { type DashboardVisitor, dashboardAdmin, operator, operatorAt } from '../support/dashboard-visitor.ts';
+import {
+  customerOf,
+  type DashboardVisitor,
+  dashboardAdmin,
+  operator,
+  operatorAt,
+  portalSection,
+} from '../support/dashboard-visitor.ts';
 import { startApp } from '../support/express-app.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { delta, finished, said, used } from '../support/hostile-setting.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 import { type OpenidProvider, startOpenidProvider } from '../support/openid-provider.ts';
-import { customerOf, portalSection } from '../support/portal-visitor.ts';
 import { pathOf } from '../support/programs.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import {
@@ -238,25 +244,6 @@ describe('the overview', () => {
   });
 });
 
-describe('the list of requests', () => {
-  it('shows new requests by itself while the switch is on, with its filters, and none when it is off', async () => {
-    await open('requests?account=nearly&since=hour');
-    const rows = page.locator('tbody tr');
-    const before = await rows.count();
-    const live = page.getByRole('button', { name: 'Live' });
-    await live.click();
-    await page.getByText('live', { exact: true }).waitFor();
-    expect(page.url()).toMatch(/account=nearly&since=hour&live=yes$/);
-    await send('seen-live', well_model, 'sk-nearly');
-    await send('of-another-account', well_model);
-    await page.locator('a[href="request?id=seen-live"]').waitFor();
-    expect(await rows.count()).toBe(before + 1);
-    await live.click();
-    expect(page.url()).toMatch(/account=nearly&since=hour$/);
-    expect(await live.getAttribute('aria-pressed')).toBe('false');
-  });
-});
-
 /** What people come to the dashboard for, from its start page. */
 describe('an operator', () => {
   beforeEach(() => open());
@@ -321,11 +308,17 @@ describe('an operator', () => {
     const link = (id: string) => page.locator(`a[href="request?id=${id}"]`);
     for (const id of ['lost-0', 'lost-1', 'lost-2', 'made-good']) await link(id).waitFor();
     expect(await link('well-0').count()).toBe(0);
+    const [address, rows] = [page.url(), await page.locator('tbody tr').count()];
     await clickButton('Live');
     await page.getByText('live', { exact: true }).waitFor();
+    expect([page.url(), clicks]).toEqual([`${address}&live=yes`, 2]);
+    await send('well-again', well_model);
     await send('made-good-again', covered_model);
     await link('made-good-again').waitFor();
-    expect(clicks).toBe(2);
+    expect(await page.locator('tbody tr').count()).toBe(rows + 1);
+    await clickButton('Live');
+    expect(page.url()).toBe(address);
+    expect(await page.getByRole('button', { name: 'Live' }).getAttribute('aria-pressed')).toBe('false');
   });
 
   /** A key of a new account that may send `requests_per_minute`, as an operator has issued it. */
@@ -1031,19 +1024,16 @@ describe('every page', () => {
     await context.close();
   });
 
-  it('shows a visible keyboard focus from the first key press', async () => {
+  it('shows a visible keyboard focus from the first key press, and is used with the keyboard alone', async () => {
     await open('account?id=tester');
-    const seen = await tabbed(page, 'Issue key');
-    expect(seen[0]).toBe('Skip to the content');
-    expect(seen).toEqual(
-      expect.arrayContaining(['Accounts', 'Keys', 'Audit log', 'Sign out', 'name', 'Issue key']),
-    );
-  });
-
-  it('of the portal is used with the keyboard alone', async () => {
     await customer.page.goto(`${portal()}keys`);
-    const seen = await tabbed(customer.page, 'Issue key');
-    expect(seen[0]).toBe('Skip to the content');
-    expect(seen).toEqual(expect.arrayContaining(['Usage', 'Requests', 'Sign out', 'name', 'Issue key']));
+    for (const [at, links] of [
+      [page, ['Accounts', 'Keys', 'Audit log', 'Sign out', 'name', 'Issue key']],
+      [customer.page, ['Usage', 'Requests', 'Sign out', 'name', 'Issue key']],
+    ] as const) {
+      const seen = await tabbed(at, 'Issue key');
+      expect(seen[0]).toBe('Skip to the content');
+      expect(seen).toEqual(expect.arrayContaining([...links]));
+    }
   });
 });

@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { portalPages } from '../../plugins/dashboard/portal/index.ts';
 import type { AccountAnswer, GatewayOptions } from '../../src/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
+  customerOf,
   DashboardVisitor,
   dashboardAdmin,
   formFields,
   operator,
   operatorAt,
+  portalSection,
   type Visited,
 } from '../support/dashboard-visitor.ts';
 import { startApp } from '../support/express-app.ts';
@@ -16,42 +19,71 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { type ForgingProvider, startForgingProvider } from '../support/forging-provider.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { closeMounted, mountable } from '../support/mounted-gateway.ts';
-import { customerOf, portalSection } from '../support/portal-visitor.ts';
+import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { until } from '../support/until.ts';
 
-/** The portal: where it is, who is let in, invitations and passwords, and keys. */
+/** The portal: where it is, who is let in, what they see of others, invitations and passwords, and keys. */
 
 const day_ms = 86_400_000;
 const unused = 'http://127.0.0.1:9/v1';
 let simulator: Simulator;
 let provider: ForgingProvider;
+let place: RecordsPlace;
 let gateway: GatewayUnderTest;
+/** Of the account acme, which must not be seen by others. */
 let customer: DashboardVisitor;
+let mallory: DashboardVisitor;
+let olga: DashboardVisitor;
+/** Key and request of acme, and what names them or is in them. */
+let key_id: string;
+const request_id = 'request-of-acme-0001';
+const secrets: string[] = [];
+const names = portalPages.map(({ name }) => name);
+
+/** Of every instance. */
+const configuration = () => ({
+  upstream: simulator,
+  config: {
+    admin: dashboardAdmin(),
+    portal: portalSection({
+      max_keys: 4,
+      trust_proxy: true,
+      oidc: {
+        issuer: provider.issuer,
+        client_id: 'portal',
+        accounts: { 'anna@example.com': 'acme' },
+        account_claim: 'tenant.id',
+      },
+    }),
+    plans: { 'plan-of-acme': { requests_per_minute: 1234 } },
+    accounts: { acme: { plan: 'plan-of-acme' }, rival: {}, unused: {} },
+    stores: place.stores,
+  },
+});
 
 beforeAll(async () => {
-  simulator = await startSimulator();
-  provider = await startForgingProvider('portal');
-  const oidc = {
-    issuer: provider.issuer,
-    client_id: 'portal',
-    accounts: { 'anna@example.com': 'acme' },
-    account_claim: 'tenant.id',
-  };
-  gateway = await startGateway({
-    upstream: simulator,
-    config: {
-      admin: dashboardAdmin(),
-      portal: portalSection({ max_keys: 2, trust_proxy: true, oidc }),
-      plans: { small: { requests_per_minute: 1000 } },
-      accounts: { acme: { plan: 'small' }, rival: {} },
-    },
-  });
+  [simulator, provider, place] = await Promise.all([
+    startSimulator(),
+    startForgingProvider('portal'),
+    recordsPlace(),
+  ]);
+  gateway = await startGateway(configuration());
   customer = await customerOf(gateway);
-});
+  const { location } = await customer.submit('keys', { name: 'name-of-acme' });
+  const key = await customer.secretAt(location);
+  key_id = /id=(key_\w+)/.exec(location!)![1]!;
+  const headers = { authorization: `Bearer ${key}`, 'x-request-id': request_id };
+  await gateway.post(ask('Hello?'), { headers });
+  await until(async () => (await customer.get(`request?id=${request_id}`)).status === 200);
+  secrets.push('acme', 'carla', 'name-of-acme', key, key.slice(-4));
+  mallory = await customerOf(gateway, 'mallory');
+  olga = await operatorAt(gateway);
+}, 60_000);
 afterAll(async () => {
   await closeMounted();
   await gateway?.close();
-  await Promise.all([simulator?.close(), provider?.close()]);
+  await Promise.all([simulator, provider].map(one => one?.close()));
+  await place?.remove();
 });
 
 const stranger = (at = gateway) => new DashboardVisitor(`${at.url}/portal/`);
@@ -110,7 +142,6 @@ describe('the portal on the public listener', () => {
   );
 
   it('holds four large forms of an account at the same time, beside those of others', async () => {
-    const other = await customerOf(gateway, 'mallory');
     const open: Socket[] = [];
     /** The status of a large prompt that does not arrive: 100 while it is waited for. */
     const post = async (visitor = customer) => {
@@ -124,7 +155,7 @@ describe('the portal on the public listener', () => {
       return Number(/^HTTP\/1\.1 (\d+)/.exec(data.toString())![1]);
     };
     expect(await Promise.all(Array.from({ length: 4 }, () => post()))).toEqual(Array(4).fill(100));
-    expect([await post(), await post(other)]).toEqual([503, 100]);
+    expect([await post(), await post(mallory)]).toEqual([503, 100]);
     expect((await customer.get('keys')).status).toBe(200);
     for (const socket of open) socket.destroy();
     await until(async () => {
@@ -184,6 +215,214 @@ describe('sign-in at the portal by OpenID', () => {
   });
 });
 
+/** All that the store has of the other account, and the audit log. */
+const stateOfVictim = () =>
+  place.look(async store => [
+    await store.keys.list({ account: 'acme', limit: 50 }),
+    await store.customers.list('acme'),
+    await store.audit.count(),
+  ]);
+
+/** Every parameter by which a page could be made to show another account. */
+const forged = (id: string): string =>
+  `${new URLSearchParams({ id, account: 'acme', key: key_id, customer: 'carla', search: 'acme', by: 'key' })}&by=account`;
+
+/** A reply without what differs with every request. */
+const comparable = ({ status, text, headers }: Visited): object => ({
+  status,
+  text: text
+    .replaceAll(/name="(?:form_token|nonce)" value="[^"]*"/g, '')
+    .replaceAll(/(?:key_\w+|request-of-\w+-\d+|unknown-\w+)/g, 'ID'),
+  headers: [...headers].filter(([name]) => !['date', 'content-length', 'set-cookie'].includes(name)),
+});
+
+describe('a customer at the portal', () => {
+  it('sees nothing of another account on any page, whatever ids the address has', async () => {
+    for (const name of names)
+      for (const id of [key_id, request_id, 'acme', 'carla']) {
+        const { text, status } = await mallory.get(`${name}?${forged(id)}`);
+        // What was asked with is said again.
+        const said = text.replaceAll(key_id, '').replaceAll(request_id, '').replaceAll('value="acme"', '');
+        const seen = secrets.filter(secret => said.includes(secret) && secret !== id);
+        expect([name, id, status < 500, seen]).toEqual([name, id, true, []]);
+      }
+  });
+
+  it('gets the same answer for the key and the request of another account as for none', async () => {
+    for (const name of names) {
+      const other = [key_id, request_id].map(id => mallory.get(`${name}?id=${id}`));
+      const unknown = ['key_unknown', 'unknown-request'].map(id => mallory.get(`${name}?id=${id}`));
+      const [one, two, three, four] = (await Promise.all([...other, ...unknown])).map(comparable);
+      expect([name, one, two]).toEqual([name, three, four]);
+    }
+  });
+
+  it('changes nothing of another account with any form, whatever ids and accounts it has', async () => {
+    await mallory.get('keys');
+    const before = await stateOfVictim();
+    const fields = {
+      id: key_id,
+      account: 'acme',
+      customer: 'carla',
+      change: 'remove',
+      overlap: 'now',
+      password: 'a long new password',
+      repeated_password: 'a long new password',
+    };
+    // A new key is one of their own account.
+    for (const name of names.filter(page => page !== 'keys')) {
+      const { text, status } = await mallory.post(`${name}?${forged(key_id)}`, fields);
+      const seen = secrets.filter(secret =>
+        text.replaceAll(key_id, '').replaceAll('value="acme"', '').includes(secret),
+      );
+      // An answer of the API, which refuses the missing key, is relayed as events.
+      const isRefused =
+        name === 'playground-run' ? text.includes('"status":4') : status >= 400 && status < 500;
+      expect([name, isRefused, seen]).toEqual([name, true, []]);
+    }
+    expect(await stateOfVictim()).toEqual(before);
+    await mallory.get('keys');
+    const issued = await mallory.post('keys?account=acme', { ...fields, name: 'of rival' });
+    expect(issued.status).toBe(303);
+    expect((await stateOfVictim())[0]).toEqual(before[0]);
+    expect((await mallory.get('keys')).text).toContain('of rival');
+  });
+
+  it('cannot send a form with the token of another customer, nor one from another site', async () => {
+    await customer.get('keys');
+    await mallory.get('keys');
+    const { nonce } = mallory;
+    for (const name of names) {
+      const stolen = await mallory.post(name, { form_token: customer.token, nonce });
+      const foreign = await mallory.post(name, {}, { origin: 'https://example.org' });
+      expect([name, stolen.status, foreign.status]).toEqual([name, 403, 403]);
+    }
+  });
+
+  it('sees the own request also while another account uses its id again and again', async () => {
+    const { location } = await mallory.submit('keys', { name: 'again' });
+    const key = await mallory.secretAt(location);
+    const headers = { authorization: `Bearer ${key}`, 'x-request-id': request_id };
+    const again = () => gateway.post(ask('Mine!'), { headers }).then(reply => reply.text());
+    for (let at = 0; at < 5; at++) await Promise.all(Array.from({ length: 21 }, again));
+    await until(() =>
+      place.look(async store => (await store.ledger.find(request_id, 'rival')).length === 100),
+    );
+    const { text } = await customer.get(`playground-record?id=${request_id}`);
+    expect(JSON.parse(text)).toMatchObject({ account: 'acme' });
+    expect((await customer.get(`request?id=${request_id}`)).status).toBe(200);
+  });
+
+  it('sees nothing that is internal of the own requests', async () => {
+    for (const page of [
+      `request?id=${request_id}`,
+      'requests',
+      `playground-record?id=${request_id}`,
+      'usage',
+      'models',
+    ]) {
+      const { status, text } = await customer.get(page);
+      expect([
+        page,
+        status,
+        /provider(?!_)|upstream(?!_)|vllm|127\.0\.0\.1|onHeaders/i.exec(text.replace('"provider":null', '')),
+      ]).toEqual([page, 200, null]);
+    }
+  });
+});
+
+describe('the areas of operators and customers', () => {
+  it('take no session of each other', async () => {
+    const asOperator = stranger();
+    const asCustomer = new DashboardVisitor(`${gateway.adminUrl}/dashboard/`);
+    for (const cookie of ['sluice_session', 'sluice_portal_session']) {
+      asOperator.cookies.set(cookie, olga.cookies.get('sluice_session')!);
+      asCustomer.cookies.set(cookie, customer.cookies.get('sluice_portal_session')!);
+    }
+    const ofDashboard = ['', 'accounts', 'keys', 'audit', 'account?id=acme', `key?id=${key_id}`];
+    for (const [visitor, pages] of [
+      [asOperator, names],
+      [asCustomer, ofDashboard],
+    ] as const)
+      for (const name of pages)
+        expect([name, (await visitor.get(name)).location]).toEqual([name, expect.stringMatching(/^sign-in/)]);
+  });
+
+  it('take no password of each other', async () => {
+    expect((await stranger().signIn()).status).toBe(401);
+    expect(
+      (await new DashboardVisitor(`${gateway.adminUrl}/dashboard/`).signIn(undefined, 'carla')).status,
+    ).toBe(401);
+  });
+
+  it('end the sessions of a removed customer at every instance', async () => {
+    const other = await startGateway(configuration());
+    await olga.get('account?id=unused');
+    const { location } = await olga.post('sign-ins?account=unused', { change: 'invite', customer: 'ute' });
+    const token = (await olga.secretAt(location)).split('token=')[1]!;
+    const ute = stranger();
+    await ute.get(`invitation?token=${token}`);
+    const password = 'a long new password';
+    await ute.post('invitation', { token, password, repeated_password: password });
+    const there = ute.movedTo(`${other.url}/portal/`);
+    expect((await there.get('keys')).status).toBe(200);
+    await olga.get('account?id=unused');
+    await olga.post('sign-ins?account=unused', { change: 'remove', customer: 'ute' });
+    expect((await there.get('keys')).location).toMatch(/^sign-in/);
+    await other.close();
+  });
+
+  it('start a session of their own at every sign-in', async () => {
+    const visitor = stranger();
+    visitor.cookies.set('sluice_portal_session', 'f'.repeat(43));
+    await visitor.signIn(undefined, 'carla');
+    expect(visitor.cookies.get('sluice_portal_session')).not.toBe('f'.repeat(43));
+  });
+});
+
+describe('every page of the portal', () => {
+  it('asks those who are not signed in to do so', async () => {
+    const visitor = stranger();
+    for (const name of names) {
+      expect([name, (await visitor.get(name)).location]).toEqual([name, expect.stringMatching(/^sign-in/)]);
+      expect([name, (await visitor.post(name, {})).status]).toEqual([name, 401]);
+    }
+  });
+
+  it('escapes names, models and ids', async () => {
+    const xss = '<script>alert("x")</script>';
+    await mallory.submit('keys', { name: xss });
+    await mallory.submit('keys', { name: xss, expires: xss });
+    for (const name of names) {
+      const asked = ['id', 'model', 'key', 'code', 'since', 'from', 'show', 'by'].map(
+        field => [field, xss] as const,
+      );
+      const query = new URLSearchParams(Object.fromEntries(asked));
+      const { text } = await mallory.get(`${name}?${query}`);
+      expect([name, text.includes('<script>')]).toEqual([name, false]);
+    }
+    expect((await mallory.get('history')).text).toContain('&lt;script&gt;');
+  });
+
+  it('shows whose key it is that is pasted into a search to nobody else, and puts it into no address', async () => {
+    const key = secrets.find(secret => secret.startsWith('sk-'))!;
+    for (const [visitor, expected] of [
+      [customer, `key?id=${key_id}`],
+      [mallory, undefined],
+    ] as const) {
+      const { text } = await visitor.get('requests');
+      expect(text).not.toContain('method="get"');
+      visitor.nonce = '';
+      const sent = await visitor.post('find', { page: 'requests', key });
+      expect([sent.location, sent.text.includes(key)]).toEqual([expected, false]);
+    }
+    const model = 'aion-labs/aion-2.0';
+    const named = await mallory.post('find', { page: 'usage', model });
+    expect(named.location).toBe(`usage?${new URLSearchParams({ model })}`);
+    expect((await mallory.post('find', { page: 'accounts', search: 'x' })).status).toBe(400);
+  });
+});
+
 describe('keys at the portal', () => {
   /** Issues a key by the form. */
   async function issued(name: string): Promise<string> {
@@ -200,7 +439,7 @@ describe('keys at the portal', () => {
     const shown = await customer.get('keys');
     expect(shown.text).toContain('billing');
     expect(shown.text).not.toContain(key);
-    await until(async () => /This month[\s\S]*<strong>1<\/strong>/.test((await customer.get('')).text));
+    await until(async () => /This month[\s\S]*<strong>2<\/strong>/.test((await customer.get('')).text));
 
     const id = await idOfNewest();
     expect((await customer.submit(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);
@@ -214,11 +453,11 @@ describe('keys at the portal', () => {
   });
 
   it('are issued up to the maximum, and rotated beyond it only at once', async () => {
-    await issued('second');
-    const refused = await customer.submit('keys', { name: 'third' });
+    for (const name of ['second', 'third']) await issued(name);
+    const refused = await customer.submit('keys', { name: 'one more' });
     expect(refused).toMatchObject({
       status: 422,
-      text: expect.stringContaining('Your account has 2 active keys, which is the most.'),
+      text: expect.stringContaining('Your account has 4 active keys, which is the most.'),
     });
     const rotate = async (overlap: string) =>
       (await customer.submit(`rotate?id=${await idOfNewest()}`, { overlap })).status;
@@ -226,7 +465,7 @@ describe('keys at the portal', () => {
   });
 
   it('are in the audit log with the name of the customer, who is told from an operator', async () => {
-    const { text } = await (await operatorAt(gateway)).get('audit');
+    const { text } = await olga.get('audit');
     expect(text).toMatch(/portal:carla[\s\S]*?issued the key/);
     expect(text).toMatch(/portal:carla[\s\S]*?signed in/);
   });
@@ -236,7 +475,7 @@ describe('an invitation to the portal', () => {
   const password = 'a long new password';
   const clock = new FakeClock();
   let own: GatewayUnderTest;
-  let olga: DashboardVisitor;
+  let admin: DashboardVisitor;
 
   beforeAll(async () => {
     own = await startGateway({
@@ -248,12 +487,12 @@ describe('an invitation to the portal', () => {
       },
       options: { clock },
     });
-    olga = await operatorAt(own);
+    admin = await operatorAt(own);
   });
   afterAll(() => own?.close());
 
-  const account = async (id = 'acme') => (await olga.get(`account?id=${id}`)).text;
-  const change = (fields: object, of = 'acme') => olga.post(`sign-ins?account=${of}`, { ...fields });
+  const account = async (id = 'acme') => (await admin.get(`account?id=${id}`)).text;
+  const change = (fields: object, of = 'acme') => admin.post(`sign-ins?account=${of}`, { ...fields });
   const signIn = async (name: string, word = password) => {
     const visitor = stranger(own);
     return { visitor, ...(await visitor.signIn(word, name)) };
@@ -263,9 +502,9 @@ describe('an invitation to the portal', () => {
   async function invited(name: string, of = 'acme'): Promise<string> {
     await account(of);
     const { location } = await change({ change: 'invite', customer: name }, of);
-    const link = await olga.secretAt(location);
+    const link = await admin.secretAt(location);
     expect(link).toMatch(new RegExp(`^${own.url}/portal/invitation\\?token=[\\w-]{43}$`));
-    expect((await olga.get(location!)).text).not.toContain(link);
+    expect((await admin.get(location!)).text).not.toContain(link);
     return link.slice(`${own.url}/portal/`.length);
   }
   const fieldsFor = (path: string, words: object = {}) => ({
@@ -291,7 +530,7 @@ describe('an invitation to the portal', () => {
     expect((await accepted(path, { password: other, repeated_password: other })).reply.status).toBe(404);
     expect((await signIn('cora@EXAMPLE.org')).location).toBe('.');
     expect(await account()).toContain('Cora@example.org');
-    const { text } = await olga.get('audit');
+    const { text } = await admin.get('audit');
     expect(text).toMatch(/portal:Cora@example.org[\s\S]*accepted an invitation/);
     expect(text).not.toContain(path.split('=')[1]);
   });
@@ -442,7 +681,7 @@ describe('an invitation to the portal', () => {
     clock.advance(1000);
     expect(await confirm('f')).toBe('The current password is wrong.');
     expect(await guess()).toBe(429);
-    expect((await olga.get('audit')).text).toMatch(/portal:greta[\s\S]*was refused/);
+    expect((await admin.get('audit')).text).toMatch(/portal:greta[\s\S]*was refused/);
     clock.advance(2000);
     expect(await confirm(password)).toBeUndefined();
     expect((await signIn('greta', next.password)).location).toBe('.');

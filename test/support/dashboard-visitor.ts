@@ -1,3 +1,5 @@
+import type { GatewayConfig } from '../../src/config/schema.ts';
+
 /** The reply of a page. */
 export interface Visited {
   readonly status: number;
@@ -122,6 +124,28 @@ export async function operatorAt(
   name: string = operator.name,
 ): Promise<DashboardVisitor> {
   const visitor = new DashboardVisitor(`${adminUrl}/dashboard/`);
+  await visitor.signIn(operator.password, name);
+  return visitor;
+}
+
+/** Two customers of different accounts, both with the operator's password. */
+export const customers = { carla: 'acme', mallory: 'rival' } as const;
+
+/** The configuration's `portal`, with these customers. */
+export const portalSection = (more: object = {}): GatewayConfig['portal'] => ({
+  enabled: true,
+  users: Object.fromEntries(
+    Object.entries(customers).map(([name, account]) => [name, { password_hash, account }]),
+  ),
+  ...more,
+});
+
+/** A customer who has signed in. */
+export async function customerOf(
+  { url }: { readonly url: string },
+  name: keyof typeof customers = 'carla',
+): Promise<DashboardVisitor> {
+  const visitor = new DashboardVisitor(`${url}/portal/`);
   await visitor.signIn(operator.password, name);
   return visitor;
 }

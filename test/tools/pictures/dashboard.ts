@@ -5,9 +5,8 @@ import type { Page } from 'playwright-core';
 import { startSimulator } from '../../../src/simulator/server.ts';
 import { signIn, startBrowser, watchedPage } from '../../support/browser.ts';
 import { pastRows, traffic } from '../../support/dashboard-traffic.ts';
-import { dashboardAdmin, operator, operatorAt } from '../../support/dashboard-visitor.ts';
+import { dashboardAdmin, operator, operatorAt, portalSection } from '../../support/dashboard-visitor.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../../support/gateway-under-test.ts';
-import { portalSection } from '../../support/portal-visitor.ts';
 import { recordsPlace } from '../../support/records-place.ts';
 import { defineTool } from '../tool.ts';
 
