@@ -25,26 +25,23 @@ export async function startBrowser(): Promise<Browser> {
 const height = 800;
 
 /** Colour schemes and widths of the window in which pages are checked. */
-const looks = {
+const looksOf = {
   light: { colorScheme: 'light', width: 1200 },
   dark: { colorScheme: 'dark', width: 1200 },
   narrow: { colorScheme: 'light', width: 400 },
 } as const;
 
-async function setLook(page: Page, look: keyof typeof looks): Promise<void> {
-  const { colorScheme, width } = looks[look];
+async function setLook(page: Page, look: keyof typeof looksOf): Promise<void> {
+  const { colorScheme, width } = looksOf[look];
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height });
   // Charts follow the width some frames later.
-  await page.evaluate(`new Promise(done => {
+  await page.evaluate(`document.querySelector('canvas') && new Promise(done => {
     let frames = 10;
     const next = () => (frames-- > 0 ? requestAnimationFrame(next) : done());
     next();
   })`);
 }
-
-/** The cookies of a browser that is signed in. */
-export type Session = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 /** A window and what has gone wrong in it. */
 export interface WatchedPage {
@@ -57,11 +54,10 @@ export interface WatchedPage {
 /** A fresh profile with one window. Errors that say an answer's status are expected where a test provokes them: they name the status. */
 export async function watchedPage(
   browser: Browser,
-  options: { readonly width?: number; readonly dark?: boolean; readonly session?: Session | undefined } = {},
+  options: { readonly width?: number; readonly dark?: boolean } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
-    ...(options.session && { storageState: options.session }),
-    viewport: { width: options.width ?? looks.light.width, height },
+    viewport: { width: options.width ?? looksOf.light.width, height },
     colorScheme: options.dark ? 'dark' : 'light',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
@@ -91,7 +87,7 @@ export async function signIn(
 }
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-const pageFaults = readFileSync(new URL('page-faults.js', import.meta.url), 'utf8');
+const ownChecks = readFileSync(new URL('page-faults.js', import.meta.url), 'utf8');
 
 /** The axe-core tags of every WCAG rule up to 2.2 AA, and of its best practices. */
 const everyRule = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice'];
@@ -99,8 +95,9 @@ const everyRule = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag2
 const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 const layoutRules = { type: 'rule', values: ['target-size', 'scrollable-region-focusable'] };
 
-const asking = (runOnly: object) =>
-  `axe.run(document, ${JSON.stringify({ runOnly, resultTypes: ['violations'] })})`;
+/** Without what no rule above needs: styles and media that are fetched again, other documents, and what names each element. */
+const less = { resultTypes: ['violations'], preload: false, iframes: false, selectors: false };
+const asking = (runOnly: object) => `axe.run(document, ${JSON.stringify({ runOnly, ...less })})`;
 
 interface AxeResults {
   readonly violations: readonly {
@@ -118,7 +115,10 @@ async function load(page: Page): Promise<void> {
   await session.detach();
 }
 
-/** Accessibility faults of the current page: what axe-core finds, and what it does not look for. */
+/** What axe-core does not look for. */
+export const pageFaults = (page: Page) => page.evaluate<string[]>(ownChecks);
+
+/** Accessibility faults of the current page. */
 async function accessibilityFaults(page: Page, rules: object): Promise<string[]> {
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await load(page);
   const { violations, passes } = await page.evaluate<AxeResults>(asking(rules));
@@ -127,23 +127,23 @@ async function accessibilityFaults(page: Page, rules: object): Promise<string[]>
   const found = violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html}: ${failureSummary}`),
   );
-  return [...found, ...(await page.evaluate<string[]>(pageFaults))];
+  return [...found, ...(await pageFaults(page))];
 }
 
 /** By every rule in the first look; in the others by those that they can break. */
 const rulesOf = { light: everyRule, dark: colourRules, narrow: layoutRules };
 
-/** The same in every look, each fault with the look's name. */
-export async function faultsInEveryLook(
-  page: Page,
-  among = Object.keys(looks) as (keyof typeof looks)[],
-): Promise<string[]> {
+type Looks = readonly (keyof typeof looksOf)[];
+export const everyLook: Looks = ['light', 'dark', 'narrow'];
+
+/** The same in each of these looks, each fault with the look's name. */
+export async function faultsOf(page: Page, looks: Looks = ['light']): Promise<string[]> {
   const all: string[] = [];
-  for (const look of among) {
+  for (const look of looks) {
     await setLook(page, look);
     const faults = await accessibilityFaults(page, rulesOf[look]);
     all.push(...faults.map(fault => `${look}: ${fault}`));
   }
-  await setLook(page, 'light');
+  if (looks.at(-1) !== 'light') await setLook(page, 'light');
   return all;
 }
