@@ -1,14 +1,24 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
 import { annotations } from '../../grafana/src/annotations.ts';
 import { boards } from '../../grafana/src/boards.ts';
 import { type Expr, of, perSecond, promql, rate } from '../../grafana/src/promql.ts';
 import { defaultModels } from '../../src/config/example-models.ts';
 import { type FaultyService, startFaultyService } from '../support/faulty-load.ts';
+import { startGateway } from '../support/gateway-under-test.ts';
 import { allSelected, filled, type Variables } from '../support/grafana-variables.ts';
-import { PrometheusServer } from '../support/prometheus.ts';
+import { PrometheusServer, promtool } from '../support/prometheus.ts';
+import { type CaseResult, runCases } from '../tools/alerts/alert-run.ts';
+import { allCases, worstCases } from '../tools/alerts/all-cases.ts';
+
+/** The rules of the alerts and the queries of the dashboards, in a real Prometheus. Everything runs at the same time: it waits more than it computes. */
 
 const panels = boards.flatMap(({ title, rows }) =>
   rows.flatMap(row => row.panels.map(panel => [`${title}, ${panel.title}`, panel] as const)),
@@ -22,6 +32,9 @@ let foreign: ChildProcess | undefined;
 let variables: Variables = {};
 /** The end of the load: a slow machine asks the last query long after it. */
 let end_s = 0;
+const cases = allCases.filter(({ job }) => worstCases.includes(job));
+let results: readonly CaseResult[] = [];
+let ruleTests = { code: -1, output: '' };
 
 /** A process of somebody else, in the same Prometheus. */
 async function startForeignExporter(): Promise<string> {
@@ -37,14 +50,72 @@ const valuesOf = async (expr: Expr, values = variables) =>
     value: Number(value?.[1]),
   }));
 
-beforeAll(async () => {
+interface RuleTest {
+  readonly name: string;
+  readonly input_series?: readonly { readonly series: string; readonly values: string }[];
+  readonly promql_expr_test: readonly {
+    readonly expr: string;
+    readonly eval_time: string;
+    readonly exp_samples: readonly { readonly labels: string; readonly value: number }[];
+  }[];
+}
+
+/**
+ * The shipped cases with jobs of their own and in one, so that promtool evaluates the rules once at each time, and not once for each case.
+ * Those stay alone that are of no series at all, or take a day.
+ */
+function allAtOnce(): string {
+  const folder = new URL('../../grafana/alerts/', import.meta.url);
+  const { tests, ...rest } = parse(readFileSync(new URL('sluice.rules.test.yaml', folder), 'utf8')) as {
+    tests: RuleTest[];
+  };
+  const [alone, together] = [true, false].map(isAlone =>
+    tests.filter(({ name }) => name.includes('SluiceAbsent') === isAlone),
+  );
+  const moved = together!.map(({ name, input_series = [], promql_expr_test }) => {
+    const job = name.replaceAll(/\W+/g, '-');
+    const ofJob = (text: string) => text.replaceAll('job="', `job="${job}/`);
+    return {
+      input_series: input_series.map(one => ({ ...one, series: ofJob(one.series) })),
+      promql_expr_test: promql_expr_test.map(({ expr, exp_samples, ...one }) => ({
+        ...one,
+        expr: expr.replace('ALERTS{', `ALERTS{job=~"${job}/.+",`),
+        exp_samples: exp_samples.map(sample => ({ ...sample, labels: ofJob(sample.labels) })),
+      })),
+    };
+  });
+  const merged = {
+    interval: '1m',
+    input_series: moved.flatMap(({ input_series }) => input_series),
+    promql_expr_test: moved.flatMap(({ promql_expr_test }) => promql_expr_test),
+  };
+  const rule_files = [fileURLToPath(new URL('sluice.rules.yaml', folder))];
+  return stringify({ ...rest, rule_files, tests: [...alone!, merged] });
+}
+
+async function testRules(): Promise<typeof ruleTests> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-rules-'));
+  const file = join(folder, 'rules.test.yaml');
+  await writeFile(file, allAtOnce());
+  const result = await promtool(['test', 'rules', file]);
+  await rm(folder, { recursive: true });
+  return result;
+}
+
+/** A gateway under load with faults, until Prometheus has seen all of it. */
+async function loadService(): Promise<void> {
   const [started, other] = await Promise.all([startFaultyService(), startForeignExporter()]);
   service = started;
   prometheus = await PrometheusServer.start([service.gateway.adminUrl], [other]);
   await service.load(14);
   end_s = Date.now() / 1000;
   variables = await allSelected(prometheus);
-}, 60_000);
+}
+
+beforeAll(async () => {
+  [ruleTests] = await Promise.all([testRules(), loadService()]);
+  results = await runCases(cases);
+}, 300_000);
 afterAll(async () => {
   foreign?.disconnect();
   await prometheus?.close();
@@ -98,5 +169,35 @@ describe('Grafana variables', () => {
     for (const [name, expr] of [...queries, ...annotations.map(({ name, expr }) => [name, expr] as const)])
       if ((await valuesOf(expr, of_none)).some(({ value }) => value > 0)) seen.push(name);
     expect(seen).toEqual([]);
+  });
+});
+
+describe('promtool', () => {
+  it('accepts the alert rules', async () => {
+    const { code, output } = await promtool(['check', 'rules', 'grafana/alerts/sluice.rules.yaml']);
+    expect([code, output]).toEqual([0, expect.stringMatching(/SUCCESS: \d\d rules found/)]);
+  });
+
+  it('passes the unit tests of every alert', () => {
+    expect(ruleTests).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') });
+  });
+
+  it('accepts the metric names', async () => {
+    const gateway = await startGateway({
+      upstream: 'http://127.0.0.1:9/v1',
+      config: { metrics: { account_label: true } },
+    });
+    const text = await gateway.metrics();
+    await gateway.close();
+    // Of prom-client's own metrics it has things to say.
+    const own = text.split('\n\n').filter(family => /^# HELP (?:sluice|gen_ai)_/.test(family));
+    expect(own.length).toBeGreaterThan(30);
+    expect(await promtool(['check', 'metrics'], `${own.join('\n')}\n`)).toEqual({ code: 0, output: '' });
+  });
+});
+
+describe('the alerts, in a real Prometheus with short times', () => {
+  it.each(cases)('are quiet, fire and are resolved as they must: $what', ({ job }) => {
+    expect(results.find(result => result.job === job)?.faults).toEqual([]);
   });
 });
