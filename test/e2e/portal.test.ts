@@ -371,13 +371,6 @@ describe('the areas of operators and customers', () => {
     expect((await there.get('keys')).location).toMatch(/^sign-in/);
     await other.close();
   });
-
-  it('start a session of their own at every sign-in', async () => {
-    const visitor = stranger();
-    visitor.cookies.set('sluice_portal_session', 'f'.repeat(43));
-    await visitor.signIn(undefined, 'carla');
-    expect(visitor.cookies.get('sluice_portal_session')).not.toBe('f'.repeat(43));
-  });
 });
 
 describe('every page of the portal', () => {

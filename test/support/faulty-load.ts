@@ -54,7 +54,7 @@ function configOf(flaky: string, sound: string): Partial<GatewayConfig> {
       sound: { adapter: 'openai', base_url: sound },
     },
     models: defaultModels('flaky').map(model => ({ ...model, upstreams })),
-    plans: { small: { requests_per_minute: 60, tokens_per_day: 1_000_000 } },
+    plans: { small: { requests_per_minute: 20, tokens_per_day: 1_000_000 } },
     accounts: {
       tester: { keys: [{ value: 'sk-client-key-0123456789' }] },
       limited: { plan: 'small', keys: [{ value: 'sk-limited-key-0123456789' }] },
