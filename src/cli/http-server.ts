@@ -116,13 +116,17 @@ const continue_bytes = 'HTTP/1.1 100 Continue\r\n\r\n'.length;
 
 const refused = new WeakSet<Duplex>();
 
-/** Refuses malformed HTTP; only closes a connection that has carried a reply, because this may be in the middle of one. */
+/**
+ * Refuses malformed HTTP; only closes a connection that has carried a reply, because this may be in the middle of one, and one on which
+ * nothing came: a browser opens some in advance, and takes what it finds there for the reply to a request that it sends later.
+ */
 function refuseMalformed({ code = '' }: NodeJS.ErrnoException, socket: Duplex, format: RefusalFormat): void {
   // Further data of a refused request.
   if (refused.has(socket) && code !== 'ECONNRESET') return;
   // Without a handshake there is nothing to write on, as after plain HTTP to a TLS port.
   const isUnsafe = code === 'ECONNRESET' || /^ERR_(SSL|TLS)_/.test(code);
-  if (!socket.writable || isUnsafe || (socket as Socket).bytesWritten > continue_bytes) {
+  const { bytesRead, bytesWritten } = socket as Socket;
+  if (!socket.writable || isUnsafe || bytesRead === 0 || bytesWritten > continue_bytes) {
     socket.destroy();
     return;
   }

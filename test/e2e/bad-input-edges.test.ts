@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PageError } from '../../plugins/dashboard/page-response.ts';
 import { readForm } from '../../plugins/dashboard/read-form.ts';
@@ -163,12 +163,24 @@ describe('a refused connection', () => {
     },
   );
 
-  it('is answered 400, not 408, when its headers time out, because clients retry a 408', async () => {
+  /** All that a client reads which has sent this much when the time for its headers is over. */
+  async function timedOut(sent: string): Promise<string> {
+    const accepted = once(server, 'connection');
+    const connection = open(sent, url());
+    const [socket] = (await accepted) as [Socket];
+    await until(() => socket.bytesRead === sent.length);
     const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-    server.once('connection', socket => server.emit('clientError', late, socket));
-    const connection = open('', url());
+    server.emit('clientError', late, socket);
     await connection.closed;
-    expect(connection.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
+    return connection.text;
+  }
+
+  it('is answered 400, not 408, when its headers time out, because clients retry a 408', async () => {
+    expect(await timedOut('GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
+  });
+
+  it('is answered nothing when none of it has come: a browser opens connections in advance', async () => {
+    expect(await timedOut('')).toBe('');
   });
 });
 
