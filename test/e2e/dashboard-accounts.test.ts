@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { KeyRecord } from '../../plugins/stores/records/key-record.ts';
+import type { KeyRecord } from '../../src/records/key-records.ts';
 import {
   DashboardVisitor,
   dashboardAdmin,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { roles } from '../../plugins/dashboard/access/roles.ts';
 import { pages } from '../../plugins/dashboard/pages/index.ts';
-import { defaultModels } from '../../src/gateway/catalog/default-models.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   DashboardVisitor,

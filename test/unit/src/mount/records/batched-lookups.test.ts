@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { StoreUnavailable } from '../../../../../plugins/stores/records/database.ts';
 import { BatchedLookups } from '../../../../../src/mount/records/batched-lookups.ts';
+import { StoreUnavailable } from '../../../../../src/records/record-errors.ts';
 
 let queries: { names: readonly string[]; answer(found: readonly string[]): void; fail(): void }[];
 let lookups: BatchedLookups<string>;
