@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Locator, Request } from 'playwright-core';
 import { portalPages } from '../../plugins/dashboard/portal/index.ts';
@@ -23,12 +21,9 @@ import {
   operatorAt,
   portalSection,
 } from '../support/dashboard-visitor.ts';
-import { startApp } from '../support/express-app.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
 import { delta, finished, said, used } from '../support/hostile-setting.ts';
-import { closeMounted, mountable } from '../support/mounted-gateway.ts';
 import { type OpenidProvider, startOpenidProvider } from '../support/openid-provider.ts';
-import { pathOf } from '../support/programs.ts';
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import {
   chunk,
@@ -66,10 +61,8 @@ let expected: RegExp | undefined;
 /** Served by a provider that is down, without another; and by another where that one fails. */
 const [lost_model, covered_model] = ['aion-labs/aion-3.0', 'aion-labs/aion-3.5'];
 const well_model = 'aion-labs/aion-2.0';
-/** Of the script: one that takes images, and one that does not. */
+/** Of the script. */
 const [seeing, blind] = ['scripted/seeing', 'scripted/blind'];
-const dot =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const request_id = 'a-request-of-acme';
 
 const upstreamsOf = ({ id, upstreams }: ReturnType<typeof defaultModels>[number]) => {
@@ -533,19 +526,18 @@ describe('the playground', () => {
     await prompt('Hello?');
     await page.getByRole('alert').getByText('Invalid API key. (401 · authentication_error').waitFor();
     await page.getByLabel('API key').fill(` ${clientKey} `);
-    await page.getByText('Tools', { exact: true }).click();
-    await page.getByLabel('Tools, as JSON').fill('[{ "type": "other" }]');
+    await page.getByLabel('Max tokens').fill('99999999');
     await button('Retry').click();
-    await page.getByText(/ \(400 · invalid_request_error · invalid_request · param: tools.*\)$/).waitFor();
+    await page.getByText(/ \(400 · invalid_request_error · \w+ · param: max_tokens\)$/).waitFor();
     await state('Not answered.');
     expect(await answer().locator('.request-id').textContent()).toMatch(/^Request req_/);
-    await page.getByLabel('Tools, as JSON').fill('');
+    await page.getByLabel('Max tokens').fill('');
     await button('Retry').click();
     await state('Complete.');
     expect(await answer().getByRole('alert').isVisible()).toBe(false);
   });
 
-  it('shows paragraphs, lists and code of an answer, no HTML, and its request and events as they were', async () => {
+  it('shows paragraphs, lists and code of an answer, and no HTML', async () => {
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>&amp;`;
     const text = `Two **ways**:\n\n1. \`one\`\n2. ${hostile}\n\n\`\`\`js\nlet a = "<b>";\n\nlet b;\n\`\`\`\n\nDone.`;
     script.reply(
@@ -564,12 +556,6 @@ describe('the playground', () => {
       0,
       'Playground · sluice',
     ]);
-    await button('Raw').click();
-    const raw = (await answer().locator('.raw').textContent())!;
-    expect(await shown.isVisible()).toBe(false);
-    for (const part of ['"messages":[{"role":"user","content":"How?"}]', 'HTTP 200', '\ndata: [DONE]'])
-      expect(raw).toContain(part);
-    expect(raw).not.toContain(clientKey);
   });
 
   it('keeps the key in the tab until signing out, and out of the page, its address and other storage', async () => {
@@ -616,7 +602,7 @@ describe('the playground', () => {
     expect(faults).toEqual([expect.stringContaining('401'), expect.stringContaining('403')]);
   });
 
-  it('offers the efforts of the model, and generates code that sends the same request as the form', async () => {
+  it('offers the efforts of the model', async () => {
     await openPlayground(well_model);
     const effort = page.getByLabel('Reasoning effort');
     const model = page.getByLabel('Model', { exact: true });
@@ -626,41 +612,6 @@ describe('the playground', () => {
     await model.selectOption(covered_model);
     const offered = ['default (high)', 'low', 'high', 'max'];
     expect(await effort.locator('option').allTextContents()).toEqual(offered);
-    await effort.selectOption('low');
-    await promptOf().fill(`It's "quoted",\nwith $HOME and \`id\` and \\ 日本語.`);
-    await page.getByLabel('Temperature').fill('0.5');
-    await page.getByLabel('Max tokens').fill('300');
-    const codes: string[] = [];
-    for (const name of ['curl', 'openai for JavaScript', 'openai for Python']) {
-      await button(name).click();
-      await page.getByRole('button', { name: /^Cop(y|ied)$/ }).click();
-      const code = await page.evaluate<string>('navigator.clipboard.readText()');
-      expect([code.includes(gateway.url), code.includes(clientKey)]).toEqual([true, false]);
-      codes.push(code);
-    }
-    await button('Send').click();
-    await state('Complete.');
-    /** Throws if the program fails. */
-    const run = async (program: string, args: readonly string[]) => {
-      const env = { PATH: process.env.PATH, SLUICE_API_KEY: clientKey };
-      return (await promisify(execFile)(program, args, { env, timeout: 20_000 })).stdout;
-    };
-    const [byCurl, bySdk] = await Promise.all([
-      run('sh', ['-c', codes[0]!.replace('curl', `${pathOf('curl')} -sS`)]),
-      run(process.execPath, ['--input-type=module', '-e', codes[1]!]),
-    ]);
-    expect(byCurl).toContain(`"prompt_tokens":${await figure('prompt')},`);
-    expect(byCurl).toContain(`"completion_tokens":${await figure('completion')}`);
-    expect(bySdk.endsWith((await textOf())!)).toBe(true);
-  });
-
-  it('asks the application at its own address where it is mounted in one', async () => {
-    const mounted = await mountable(simulator, { admin: dashboardAdmin() } as object);
-    const { url } = await startApp(app => void app.use('/ops', mounted.dashboard));
-    await customer.page.goto(`${url}/ops/playground`);
-    await signIn(customer.page);
-    await customer.page.locator('#code', { hasText: `'${url}/v1/chat/completions'` }).waitFor();
-    await closeMounted();
   });
 
   it('has conversations of turns that can be edited, asked again and deleted', async () => {
@@ -701,68 +652,6 @@ describe('the playground', () => {
     expect(await page.getByRole('article').count()).toBe(2);
     await button('Start anew').click();
     expect(await page.getByRole('article').count()).toBe(0);
-  });
-
-  it('sends the results of tool calls back as messages', async () => {
-    const called = { name: 'get_weather', arguments: '{"place":"Oslo"}' };
-    const call = delta({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: called }] });
-    script.replyOnce(streamed(events(call, finished('tool_calls'), used(7, 3), '[DONE]')));
-    script.reply(scripted('It is cold.'));
-    await openPlayground(seeing);
-    await page.getByText('Tools', { exact: true }).click();
-    await page.getByLabel('Tools, as JSON').fill('[{');
-    await page.getByText('This is no list in JSON: it is not sent.').waitFor();
-    await button('Insert an example').click();
-    await prompt('Is it cold in Oslo?');
-    await state('Ended with a tool call.');
-    expect(script.last.body.tools).toMatchObject([{ type: 'function', function: { name: 'get_weather' } }]);
-    expect(await faultsOf(page)).toEqual([]);
-    // The keyboard is there already.
-    await page.keyboard.type('{"celsius": -3}');
-    await button('Send results').click();
-    await answer().getByText('It is cold.').waitFor();
-    const [, asked, result] = script.last.body.messages as Record<string, unknown>[];
-    const [{ id }] = asked!.tool_calls as [{ id: string }];
-    expect(asked).toMatchObject({ role: 'assistant', tool_calls: [{ id: expect.any(String) }] });
-    expect(result).toEqual({ role: 'tool', tool_call_id: id, content: '{"celsius": -3}' });
-  });
-
-  it('takes images from files and addresses where the model takes them', async () => {
-    script.reply(scripted('A dot.'));
-    await openPlayground(seeing);
-    const file = page.getByLabel('Image from a file');
-    const pick = (name: string, mimeType: string, buffer: Buffer) =>
-      file.setInputFiles({ name, mimeType, buffer });
-    await pick('big.png', 'image/png', Buffer.alloc(4_000_000));
-    await page.getByText('big.png is larger than the 3 MiB accepted of an image.').waitFor();
-    await pick('page.html', 'text/html', Buffer.from('<b>'));
-    await page.getByText('page.html is no PNG, JPEG, GIF or WebP image.').waitFor();
-    await pick('dot.png', 'image/png', Buffer.from(dot, 'base64'));
-    await page.getByRole('img', { name: 'Picked image' }).waitFor();
-    const address = page.getByLabel('Image at an address');
-    await address.fill('http://example.com/a.png');
-    await address.press('Enter');
-    await page.getByText('must begin with https://').waitFor();
-    await address.fill('https://example.com/a.png');
-    await button('Add').click();
-    await prompt('What is this?');
-    await state('Complete.');
-    const images = [`data:image/png;base64,${dot}`, 'https://example.com/a.png'];
-    expect(sent()).toEqual([
-      [
-        'user',
-        [
-          { type: 'text', text: 'What is this?' },
-          ...images.map(url => ({ type: 'image_url', image_url: { url } })),
-        ],
-      ],
-    ]);
-    expect(await faultsOf(page)).toEqual([]);
-    await page.getByLabel('Model', { exact: true }).selectOption(blind);
-    expect(await file.isVisible()).toBe(false);
-    await prompt('And now?');
-    await answer().getByText('without the images, which this model does not take').waitFor();
-    expect(sent()[0]).toEqual(['user', 'What is this?']);
   });
 
   /** Chooses two models of the script, of which the second has a temperature of its own. */

@@ -65,6 +65,14 @@ function isAllowed({ from, to }: Import): boolean {
 }
 
 describe('import rules', () => {
+  it('give the sources nine rooms, and the gateway at most 16,000 lines', () => {
+    const rooms = new Set(files.filter(file => file.startsWith('src/')).map(roomOf));
+    expect(rooms.size).toBeLessThanOrEqual(9 + ['src/index.ts', 'src/plugin.ts'].length);
+    const gateway = files.filter(file => file.startsWith('src/gateway/'));
+    const lines = gateway.map(file => textOf(file).split('\n').length - 1);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(16_000);
+  });
+
   it('let rooms import those below them, and plugins the public API', () => {
     expect(inside.length).toBeGreaterThan(100);
     expect(inside.filter(one => !isAllowed(one)).map(({ from, to }) => `${from} → ${to}`)).toEqual([]);

@@ -10,10 +10,6 @@ const ends = {
 export class Answer {
   text = '';
   reasoning = '';
-  /** Calls of tools, each with the `result` that is sent back. */
-  calls = [];
-  /** The events as they came. */
-  raw = [];
   /** What went wrong, as the gateway or the dashboard says it. */
   fault;
   /** What is going on, in words. */
@@ -33,8 +29,7 @@ export class Answer {
   take(event, data) {
     if (event === 'cost') this.cost_usd = JSON.parse(data).cost_usd;
     else if (event === 'reply') this.#reply(JSON.parse(data));
-    else this.raw.push(`data: ${data}`);
-    if (event === 'chunk') this.#chunk(JSON.parse(data));
+    else if (event === 'chunk') this.#chunk(JSON.parse(data));
     else if (event === 'fault') this.#fault(JSON.parse(data).error);
     else if (event === 'done') this.#isDone = true;
   }
@@ -64,22 +59,9 @@ export class Answer {
     });
   }
 
-  /** What it says and calls, as messages of the conversation; none if there is nothing to go on with. */
+  /** What it says, as messages of the conversation; none if there is nothing to go on with. */
   messages() {
-    const { text, reasoning } = this;
-    // Arguments may have been cut off.
-    const calls = this.#end === 'tool_calls' ? this.calls : [];
-    if (text === '' && calls.length === 0) return [];
-    const message = { role: 'assistant', content: text === '' ? null : text };
-    if (calls.length === 0) return [message];
-    // Within a loop of tools some models go on with their own reasoning.
-    if (reasoning !== '') message.reasoning = reasoning;
-    message.tool_calls = calls.map(({ id, name, args }) => ({
-      id,
-      type: 'function',
-      function: { name, arguments: args },
-    }));
-    return [message, ...calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result }))];
+    return this.text === '' ? [] : [{ role: 'assistant', content: this.text }];
   }
 
   /** How it went: `good` or `bad`; empty while it is not decided. */
@@ -101,11 +83,9 @@ export class Answer {
 
   #reply({ status, request_id, retry_after_s, ignored_parameters, body }) {
     this.request_id = request_id;
-    this.raw.push(`HTTP ${status}`, '');
     if (ignored_parameters) this.notes.push(`ignored: ${ignored_parameters}`);
     if (retry_after_s) this.notes.push(`to be tried again after ${retry_after_s} s`);
     if (body === undefined) return;
-    this.raw.push(body);
     this.#isDone = true;
     this.#whole(status, body);
   }
@@ -121,18 +101,14 @@ export class Answer {
     }
     const { error, choices, usage } = parsed;
     if (error || !choices) return this.#fault({ ...(error ?? { message: body.slice(0, 500) }), status });
-    const calls = choices.map(({ message: { tool_calls, ...message }, finish_reason }) => ({
-      delta: { ...message, tool_calls: tool_calls?.map((call, index) => ({ ...call, index })) },
-      finish_reason,
-    }));
-    this.#chunk({ choices: calls, usage });
+    const whole = choices.map(({ message, finish_reason }) => ({ delta: message, finish_reason }));
+    this.#chunk({ choices: whole, usage });
   }
 
   #chunk({ choices, usage }) {
     for (const { delta = {}, finish_reason } of choices) {
       this.#add('reasoning', delta.reasoning ?? delta.reasoning_content);
       this.#add('text', delta.content ?? delta.refusal);
-      for (const piece of delta.tool_calls ?? []) this.#call(piece);
       this.#end = finish_reason ?? this.#end;
     }
     if (usage) this.usage = usage;
@@ -143,19 +119,6 @@ export class Answer {
     this.first_ms ??= this.#passed_ms();
     this.state = name === 'text' ? 'Answering…' : 'Reasoning…';
     this[name] += text;
-  }
-
-  #call({ index, id, function: { name = '', arguments: args = '' } = {} }) {
-    this.first_ms ??= this.#passed_ms();
-    this.state = 'Calling a tool…';
-    let call = this.calls.find(one => one.index === index);
-    if (!call) {
-      call = { index, id: '', name: '', args: '', result: '' };
-      this.calls.push(call);
-    }
-    if (id) call.id = id;
-    call.name += name;
-    call.args += args;
   }
 
   #fault(error) {

@@ -2,9 +2,7 @@ import { Answer } from './playground-answer.js';
 import { recordOf, run } from './playground-events.js';
 import { Figures } from './playground-figures.js';
 import { button, editInPlace, node } from './playground-nodes.js';
-import { RawView } from './playground-raw.js';
 import { RichText } from './playground-rich-text.js';
-import { ToolCalls } from './playground-tool-calls.js';
 
 /** An answer of one model, as it comes and after that. */
 export class AnswerCard {
@@ -22,8 +20,6 @@ export class AnswerCard {
   #textPlace = node('div', { className: 'said text' });
   #text = new RichText(this.#textPlace);
   #fault = node('p', { className: 'notice bad', role: 'alert', hidden: true });
-  #calls;
-  #raw;
   #figures;
   #request = node('p', { className: 'hint request-id' });
   #record = node('p', { className: 'hint record' });
@@ -37,10 +33,7 @@ export class AnswerCard {
     this.slot = slot;
     this.#options = options;
     this.#host = host;
-    this.#calls = new ToolCalls(() => host.changed());
     this.#figures = new Figures(options.seesMoney);
-    const rendered = node('div', {}, this.#reasoning, this.#textPlace, this.#calls.element);
-    this.#raw = new RawView(rendered);
     this.#buttons = {
       keep: button('Continue with this', () => host.taken(this), 'small primary'),
       stop: button('Stop', () => this.stop()),
@@ -52,11 +45,11 @@ export class AnswerCard {
       'article',
       { className: 'turn answer' },
       node('div', { className: 'turn-head' }, this.#model, this.#state),
-      rendered,
-      this.#raw.element,
+      this.#reasoning,
+      this.#textPlace,
       this.#fault,
       this.#figures.element,
-      node('div', { className: 'row' }, ...Object.values(this.#buttons), this.#raw.button),
+      node('div', { className: 'row' }, ...Object.values(this.#buttons)),
       this.#request,
       this.#record,
     );
@@ -67,10 +60,9 @@ export class AnswerCard {
   }
 
   /** Sends `request` with the fields of `form`, and shows what comes. Resolves when nothing more does. */
-  async start(request, { action, form_token, key, notes }) {
+  async start(request, { action, form_token, key }) {
     const sent = JSON.stringify(request);
-    const answer = this.#begin(request.model, sent);
-    answer.notes.push(...notes);
+    const answer = this.#begin(request.model);
     const fields = new URLSearchParams({ form_token, key, request: sent });
     const { length } = fields.toString();
     const { max_form_bytes } = this.#options;
@@ -102,12 +94,7 @@ export class AnswerCard {
     this.#buttons.keep.hidden = !isOffered || this.answer.messages().length === 0;
   }
 
-  /** Gives the result of the first tool call the keyboard; false if there is none. */
-  focusResult() {
-    return this.#calls.focus();
-  }
-
-  #begin(model, sent) {
+  #begin(model) {
     this.stop();
     this.#settling?.abort();
     this.answer = new Answer();
@@ -116,8 +103,6 @@ export class AnswerCard {
     this.#text.replace('');
     for (const place of [this.#reasoningText, this.#request, this.#record, this.#fault])
       place.replaceChildren();
-    this.#calls.clear();
-    this.#raw.begin(sent);
     this.#model.textContent = model;
     this.element.ariaLabel = `Answer of ${model}`;
     this.#reasoning.open = true;
@@ -139,18 +124,16 @@ export class AnswerCard {
   }
 
   #show() {
-    const { text, reasoning, state, fault, request_id, notes, calls, raw } = this.answer;
+    const { text, reasoning, state, fault, request_id, notes } = this.answer;
     this.#state.textContent = state;
     this.#state.className = `state ${this.answer.tone}`;
     this.#reasoning.hidden = reasoning === '';
-    const folds = !this.#shown.folds && (text !== '' || calls.length > 0);
+    const folds = !this.#shown.folds && text !== '';
     if (folds) this.#reasoning.open = false;
     if (text.length > this.#shown.text) this.#text.append(text.slice(this.#shown.text));
     if (reasoning.length > this.#shown.reasoning) this.#reason(reasoning.slice(this.#shown.reasoning));
     this.#shown = { reasoning: reasoning.length, text: text.length, folded: folds || this.#shown.folded };
-    this.#calls.show(calls);
     this.#figures.show(this.answer);
-    this.#raw.show(raw);
     this.#request.textContent = [request_id && `Request ${request_id}`, ...notes].filter(Boolean).join(', ');
     this.#fault.hidden = fault === undefined;
     if (fault && this.#fault.textContent === '') this.#fault.textContent = wordsOf(fault);

@@ -45,21 +45,15 @@ export class Conversation {
     return cards.length > 1 && cards.some(({ answer }) => answer.messages().length > 0);
   }
 
-  /** Whether the last answer calls tools: their results can be sent without a prompt. */
-  get hasResults() {
-    const [card, other] = this.#turns.at(-1)?.cards ?? [];
-    return !other && card?.answer.messages().at(-1)?.role === 'tool';
-  }
-
   messages() {
     return this.#turns.flatMap(turn => turn.messages());
   }
 
-  addPrompt(text, images) {
+  addPrompt(text) {
     // A failed answer has nothing to go on with.
     const last = this.#turns.at(-1);
     if (last?.cards && last.messages().length === 0) this.#cut(this.#turns.length - 1);
-    this.#add(new UserTurn(text, images, this));
+    this.#add(new UserTurn(text, this));
   }
 
   /** Asks `slots` models at once. */
@@ -97,7 +91,7 @@ export class Conversation {
     round.cards = [card];
     card.offer(false);
     this.#asker.changed();
-    this.#asker.proceed(card);
+    this.#asker.proceed();
   }
 
   /** Asks once more: what comes after a prompt or an answer gives way to the new answer. */

@@ -1,19 +1,3 @@
-/** An example of a tool whose result anybody can make up. */
-const example = [
-  {
-    type: 'function',
-    function: {
-      name: 'get_weather',
-      description: 'The weather of a place, now.',
-      parameters: {
-        type: 'object',
-        properties: { place: { type: 'string', description: 'City and country' } },
-        required: ['place'],
-      },
-    },
-  },
-];
-
 const parameters = ['reasoning_effort', 'max_tokens', 'temperature', 'top_p', 'stop', 'seed'];
 
 const element = id => document.getElementById(id);
@@ -30,10 +14,6 @@ export class Settings {
     this.#fields = fields;
     this.#onChange = onChange;
     this.#compare.addEventListener('click', () => this.#turnCompare());
-    element('example-tools').addEventListener('click', () => {
-      fields.tools.value = JSON.stringify(example, undefined, 2);
-      onChange();
-    });
     this.offer();
   }
 
@@ -47,13 +27,12 @@ export class Settings {
     return JSON.parse(this.#of(slot).model.selectedOptions[0].dataset.model);
   }
 
-  /** The parts of the request for one of the models; without tools where their text is no list. */
+  /** The parts of the request for one of the models. */
   request(slot = 0) {
     const fields = this.#of(slot);
     return {
       model: fields.model.value,
       facts: this.facts(slot),
-      tools: this.tools() ?? [],
       parameters: Object.fromEntries(parameters.map(name => [name, fields[name].value])),
     };
   }
@@ -64,27 +43,10 @@ export class Settings {
     return content.trim() === '' ? [] : [{ role: 'system', content }];
   }
 
-  /** The definitions of tools; undefined if their text is no list in JSON. */
-  tools() {
-    const text = this.#fields.tools.value;
-    if (text.trim() === '') return [];
-    try {
-      const tools = JSON.parse(text);
-      return Array.isArray(tools) ? tools : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
   /** Shows what the chosen models take. */
   offer() {
     const all = Array.from({ length: this.slots }, (_, slot) => this.facts(slot));
     for (const [slot, facts] of all.entries()) offerParameters(this.#of(slot), facts);
-    element('tools').hidden = all.every(({ tools }) => !tools);
-    const isFaulty = this.tools() === undefined;
-    this.#fields.tools.ariaInvalid = String(isFaulty);
-    const fault = isFaulty ? 'This is no list in JSON: it is not sent.' : '';
-    if (element('tools-fault').textContent !== fault) element('tools-fault').textContent = fault;
   }
 
   #of(slot) {

@@ -40,7 +40,7 @@ export const playgroundPage: Page = {
  * whether costs are shown. It needs `playgroundRunPage` and `playgroundRecordPage` among the same pages.
  */
 export function playgroundParts(request: PageRequest, place: PlaygroundPlace): PageParts {
-  const { context, query, session, form_token, incoming } = request;
+  const { context, query, session, form_token } = request;
   const { settings } = context;
   const { models = context.catalog.models } = place;
   const page = { title: 'Playground', section: 'playground' };
@@ -56,7 +56,6 @@ export function playgroundParts(request: PageRequest, place: PlaygroundPlace): P
       tokenInput: tokenInput(form_token),
       key_hint: needsKey ? place.key_hint : undefined,
       notice: needsKey && place.notice,
-      public_url: publicUrlOf(context, incoming),
       seesMoney: seesMoney(session.role),
       request_page: place.request_page,
     }),

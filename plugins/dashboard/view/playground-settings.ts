@@ -1,4 +1,4 @@
-import { type Model, takesImages } from '../../../src/plugin.ts';
+import type { Model } from '../../../src/plugin.ts';
 import { type Html, html } from './html.ts';
 import { panel } from './shell.ts';
 
@@ -14,7 +14,7 @@ export interface PlaygroundSettings {
   readonly notice?: Html | false | undefined;
 }
 
-/** Panel with the key, the model and its parameters, the system prompt and the tools. */
+/** Panel with the key, the model and its parameters, and the system prompt. */
 export const settingsPanel = ({ models, chosen, key_hint, notice }: PlaygroundSettings): Html =>
   panel(
     'settings',
@@ -25,11 +25,6 @@ ${key_hint && keyField(key_hint)}
 ${modelFields(models, chosen)}
 <button type="button" id="compare" aria-pressed="false">Compare two models</button>
 <details><summary>System prompt</summary><textarea name="system" class="wide" rows="4" aria-label="System prompt" placeholder="Instructions before the conversation"></textarea></details>
-<details id="tools"><summary>Tools</summary>
-<textarea name="tools" class="wide mono" rows="8" spellcheck="false" aria-label="Tools, as JSON" aria-describedby="tools-fault tools-hint" placeholder="[{&quot;type&quot;: &quot;function&quot;, …}]"></textarea>
-<p class="fault" id="tools-fault" role="alert"></p>
-<p class="hint" id="tools-hint">Definitions in OpenAI's format. You answer the calls: nothing is run.</p>
-<button type="button" id="example-tools">Insert an example</button></details>
 </div>`,
   );
 
@@ -61,6 +56,4 @@ const factsOf = (model: Model) => ({
   levels: model.reasoning_effort.levels,
   usual: model.reasoning_effort.default,
   max_tokens: model.max_completion_tokens,
-  tools: model.tool_calls,
-  images: takesImages(model),
 });

@@ -5,8 +5,6 @@ interface Answer {
   readonly text: string;
   readonly state: string;
   readonly fault: Readonly<Record<string, unknown>> | undefined;
-  readonly raw: readonly string[];
-  readonly calls: { result: string }[];
   take(event: string, data: string): void;
   end(): void;
   stopped(): void;
@@ -26,14 +24,6 @@ function answered(...chunks: readonly string[]): Answer {
   return answer;
 }
 
-const call = {
-  index: 0,
-  id: 'call_1',
-  type: 'function',
-  function: { name: 'get_weather', arguments: '{"pl' },
-};
-const rest = { index: 0, function: { arguments: 'ace":"Oslo"}' } };
-
 describe('an answer in the playground', () => {
   it('becomes a message without its reasoning', () => {
     const answer = answered(
@@ -47,42 +37,13 @@ describe('an answer in the playground', () => {
     expect(answer.messages()).toEqual([{ role: 'assistant', content: 'Yes.' }]);
   });
 
-  it('with tool calls becomes a message with them and its reasoning, and one for each result', () => {
-    const answer = answered(
-      chunk({ reasoning: 'Hm.' }),
-      chunk({ tool_calls: [call] }),
-      chunk({ tool_calls: [rest] }, 'tool_calls'),
-    );
-    answer.calls[0]!.result = '{"celsius":12}';
-    expect(answer.messages()).toEqual([
-      {
-        role: 'assistant',
-        content: null,
-        reasoning: 'Hm.',
-        tool_calls: [
-          {
-            id: 'call_1',
-            type: 'function',
-            function: { name: 'get_weather', arguments: '{"place":"Oslo"}' },
-          },
-        ],
-      },
-      { role: 'tool', tool_call_id: 'call_1', content: '{"celsius":12}' },
-    ]);
-  });
-
-  it('that was stopped keeps its text and no half of a tool call', () => {
-    const answer = answered(chunk({ content: 'I look.' }), chunk({ tool_calls: [call] }));
+  it('that was stopped keeps its text', () => {
+    const answer = answered(chunk({ content: 'I look.' }));
     answer.stopped();
-    expect(answer.messages()).toEqual([{ role: 'assistant', content: 'I look.' }]);
-  });
-
-  it('keeps the events as they came', () => {
-    const data = '{ "choices" : [],  "usage":{"completion_tokens":1}}';
-    const answer = answered(data);
-    answer.take('cost', '{"cost_usd":"0.1"}');
-    answer.take('done', '[DONE]');
-    expect(answer.raw).toEqual(['HTTP 200', '', `data: ${data}`, 'data: [DONE]']);
+    expect([answer.state, answer.messages()]).toEqual([
+      'Stopped.',
+      [{ role: 'assistant', content: 'I look.' }],
+    ]);
   });
 
   it('keeps the error of a reply with its code and parameter, and has no message', () => {

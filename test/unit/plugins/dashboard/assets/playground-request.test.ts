@@ -7,11 +7,10 @@ interface Asset {
 const file = '../../../../../plugins/dashboard/assets/playground-request.js';
 const { requestOf } = (await import(file)) as Asset;
 
-const facts = { reasoning: true, levels: ['low', 'high'], usual: 'high', max_tokens: 100, tools: true };
+const facts = { reasoning: true, levels: ['low', 'high'], usual: 'high', max_tokens: 100 };
 const messages = [{ role: 'user', content: 'Why?' }];
 const empty = { reasoning_effort: '', temperature: '', max_tokens: '', top_p: '', stop: '', seed: '' };
 const form = { model: 'aion-labs/aion-3.5', facts, messages, parameters: empty };
-const tools = [{ type: 'function', function: { name: 'get_weather' } }];
 
 describe('the request of the playground form', () => {
   it('omits empty fields', () => {
@@ -33,7 +32,7 @@ describe('the request of the playground form', () => {
       stop: '2',
       seed: '7',
     };
-    expect(requestOf({ ...form, parameters, tools })).toMatchObject({
+    expect(requestOf({ ...form, parameters })).toMatchObject({
       messages,
       reasoning_effort: 'low',
       temperature: 0,
@@ -41,15 +40,13 @@ describe('the request of the playground form', () => {
       top_p: 0.5,
       stop: ['2'],
       seed: 7,
-      tools,
     });
   });
 
   it('leaves out what the model does not take', () => {
     const parameters = { ...empty, reasoning_effort: 'low' };
-    const plain = { ...facts, reasoning: false, levels: [], tools: false };
-    const request = requestOf({ ...form, facts: plain, parameters, tools });
-    for (const name of ['reasoning_split', 'reasoning_effort', 'tools'])
-      expect(request).not.toHaveProperty(name);
+    const plain = { ...facts, reasoning: false, levels: [] };
+    const request = requestOf({ ...form, facts: plain, parameters });
+    for (const name of ['reasoning_split', 'reasoning_effort']) expect(request).not.toHaveProperty(name);
   });
 });
