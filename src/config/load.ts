@@ -45,6 +45,8 @@ export interface Settings
   readonly records: RecordsSettings;
   /** The server of state; undefined for memory. */
   readonly stateServer: StatePlace | undefined;
+  /** Both, as other options of the stores would have them. */
+  placesOf(stores: CheckedConfig['stores']): Pick<Settings, 'records' | 'stateServer'>;
   readonly stages: readonly StagePlan[];
   /** Whether the address of the public listener is in the configuration, rather than the default. */
   readonly isWritten: { readonly host: boolean; readonly port: boolean };
@@ -175,6 +177,14 @@ export async function loadWritten(
   const settings: Settings = {
     ...settingsOf(data, directory, { adapters, stages, given, recordsPlace }),
     stateServer,
+    placesOf: options => ({
+      records: recordsSettings(
+        options,
+        directory,
+        given.records ? recordsPlace : (stores.recordsAt(options.records, directory) ?? recordsPlace),
+      ),
+      stateServer: stores.stateAt(options.state),
+    }),
     stages: plans,
     dialects: dialects.all,
     extensions: extensions.all,
@@ -263,6 +273,7 @@ function settingsOf(
   | 'mistake'
   | 'newCounter'
   | 'stateServer'
+  | 'placesOf'
 > {
   const providers = Object.entries(config.providers).map(([name, given]) =>
     providerOf(name, given, directory, adapters),

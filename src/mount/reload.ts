@@ -45,19 +45,19 @@ const fixedIn = {
 export type ProcessKind = keyof typeof fixedIn;
 
 /** Values of options that a process keeps until its restart, as they stand in the settings. */
-export type FixedValues = Json & Pick<Settings, 'records'>;
+export type FixedValues = Json;
 
 const optionOf = (settings: Json, [section, option]: Option): unknown => asObject(settings[section])[option];
 
 /** The values that a worker begins with, whatever its configuration says. They can be sent to another process. */
 export function fixedValues(settings: Settings): FixedValues {
-  const { stores, records } = settings;
+  const { stores } = settings;
   const values: Record<string, Json> = { stores };
   for (const place of fixedIn.worker) {
     const [section, option] = place;
     values[section] = { ...values[section], [option]: optionOf(jsonOf(settings), place) };
   }
-  return { ...values, records };
+  return values;
 }
 
 const jsonOf = (settings: Settings): Json => settings as unknown as Json;
@@ -79,12 +79,24 @@ export function withFixed(
     const { [option]: _, ...others } = sections[section] ?? asObject(jsonOf(next)[section]);
     sections[section] = value === undefined ? others : { ...others, [option]: value };
   }
-  const settings = { ...next, ...sections, records: former.records } as unknown as Settings;
+  const settings = { ...next, ...sections } as unknown as Settings;
+  Object.assign(settings, settings.placesOf(settings.stores));
   return { settings, needsRestart };
 }
 
 /** Parts of the settings that are no sections. */
-const derived = new Set(['records', 'isWritten', 'source', 'made', 'mistake', 'newCounter', 'warnings']);
+const derived = new Set([
+  'records',
+  'stateServer',
+  'placesOf',
+  'extensions',
+  'isWritten',
+  'source',
+  'made',
+  'mistake',
+  'newCounter',
+  'warnings',
+]);
 
 /** Names of the sections that differ. */
 export function changedSections(one: Settings, other: Settings): string[] {

@@ -19,6 +19,7 @@ const settingsOf = (value: string): Settings =>
     stores: { records: value, state: value, [`only_${value}`]: value },
     models: [value],
     records: value,
+    placesOf: ({ records }: { records: string }) => ({ records }),
   }) as unknown as Settings;
 
 const always = [
@@ -65,10 +66,11 @@ it.each<[ProcessKind, Partial<Record<keyof OtherProcesses, object>>]>([
 it('a worker begins with the values that it keeps until its restart, and with no others', () => {
   const former = settingsOf('former');
   const fixed = fixedValues(former);
-  expect(withFixed(settingsOf('next'), fixed, 'worker')).toEqual(
-    withFixed(settingsOf('next'), former as unknown as FixedValues, 'worker'),
+  const next = settingsOf('next');
+  expect(withFixed(next, fixed, 'worker')).toEqual(
+    withFixed(next, former as unknown as FixedValues, 'worker'),
   );
-  expect(fixed).toMatchObject({ stores: former.stores, records: 'former' });
+  expect(structuredClone(fixed)).toMatchObject({ stores: former.stores });
   expect([Object.keys(fixed.log as object), fixed.models]).toEqual([['format'], undefined]);
 });
 
