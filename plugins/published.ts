@@ -1,4 +1,8 @@
-/** What `sluice/plugin` exports: the plugin API, with what built-in plugins offer to others. */
+/**
+ * What `sluice/plugin` exports: the plugin API, with what built-in plugins offer to others.
+ *
+ * @module sluice/plugin
+ */
 import '../src/mount/chain/create-chain.ts';
 
 export * from '../src/plugin.ts';

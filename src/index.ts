@@ -1,4 +1,8 @@
-/** The public API: `import { createGateway } from 'sluice'`. Plugins use `sluice/plugin` as well. */
+/**
+ * The public API: `import { createGateway } from 'sluice'`. Plugins use `sluice/plugin` as well.
+ *
+ * @module sluice
+ */
 export {
   auth,
   errorEnvelope,

@@ -1,4 +1,8 @@
-/** For tests of stages and adapters, with any test runner: `import { checkAdapter, checkStage } from 'sluice/testing'`. */
+/**
+ * For tests of stages and adapters, with any test runner: `import { checkAdapter, checkStage } from 'sluice/testing'`.
+ *
+ * @module sluice/testing
+ */
 export type {
   AdapterContract,
   AdapterErrorFixture,

@@ -10,7 +10,7 @@ import { missingPackage } from '../../src/common/missing-package.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startTracing } from '../../src/telemetry/sdk.ts';
 import { read } from '../support/documents/blocks.ts';
-import { openRecords } from '../support/open-records.ts';
+import { placeOf } from '../support/open-records.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
 
 const section = read('docs/troubleshooting.md').split('\n## By start-up error\n')[1]!.split('\n## ')[0]!;
@@ -59,7 +59,7 @@ async function faultOf(
 /** A SQLite store that a newer version has migrated. */
 async function newerStore(): Promise<string> {
   const records = `sqlite:${join(directory, 'newer.db')}`;
-  const store = await openRecords(records);
+  const store = await placeOf(records, directory).open();
   await store.migrate(0);
   await store.close();
   const database = new DatabaseSync(join(directory, 'newer.db'));

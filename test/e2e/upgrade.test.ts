@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/common/clock.ts';
 import type { RecordsStore } from '../../src/records/records-store.ts';
 import { blocksOf, read } from '../support/documents/blocks.ts';
-import { openRecords } from '../support/open-records.ts';
+import { placeOf } from '../support/open-records.ts';
 import { pathOf } from '../support/programs.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 
@@ -32,7 +32,7 @@ async function run(start: string, environment: Readonly<Record<string, string>> 
 
 /** Opens a store and brings it up to date. */
 async function opened(address: string): Promise<RecordsStore> {
-  const store = await openRecords(address);
+  const store = await placeOf(address, directory).open();
   await store.migrate(systemClock.epoch_ms());
   return store;
 }

@@ -16,8 +16,9 @@ export type RecordsTarget =
   | { readonly kind: 'worker'; readonly database: Database }
   | { readonly kind: 'pool'; readonly pool: PostgresPool };
 
-export function placeOf(target: RecordsTarget | string): RecordsPlace {
-  if (typeof target === 'string') return new Stores().recordsAt(target, '.')!;
+/** The place, or that which `stores.records` names; relative paths begin at `directory`. */
+export function placeOf(target: RecordsTarget | string, directory = '.'): RecordsPlace {
+  if (typeof target === 'string') return new Stores().recordsAt(target, directory)!;
   if (target.kind === 'memory') return memoryPlace;
   if (target.kind === 'worker')
     return { ...memoryPlace, open: async () => memoryPlace.over!(target.database) };

