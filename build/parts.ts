@@ -10,7 +10,6 @@ import {
   tracingSchema,
   usageSchema,
 } from '../src/config/schema.ts';
-import { portalSchema } from '../src/config/sign-in-schema.ts';
 import { accountSchema } from '../src/gateway/accounts/accounts.ts';
 import { modelSchema, upstreamSchema } from '../src/gateway/catalog/model-schema.ts';
 import { routingSchema } from '../src/gateway/catalog/routing-schema.ts';
@@ -19,6 +18,7 @@ import { providerBaseSchema } from '../src/gateway/upstream/http/provider-schema
 import { breakerSchema } from '../src/gateway/upstream/routing/circuit-breaker.ts';
 import { healthCheckSchema } from '../src/gateway/upstream/routing/health-check.ts';
 import { chainOptionsSchema } from '../src/mount/chain/chain-options.ts';
+import { portalSchema } from '../src/records/sign-in-schema.ts';
 import { type Definition, definitionOf, docstring, membersText, type NamedType } from './type-text.ts';
 
 /** A type of options, and the schema that it is written from. */

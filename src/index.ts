@@ -17,7 +17,6 @@ export {
 } from '../plugins/index.ts';
 export { ConfigError, type ConfigIssue } from './common/config-error.ts';
 export type { AccountOptions, ModelOptions, PlanOptions, ProviderOptions } from './common/options.ts';
-export type { OperatorOf } from './config/define-extension.ts';
 export type { ConfiguredProvider, ConfiguredStage, GatewayConfig } from './config/gateway-config.ts';
 export type { StageEntry } from './config/given-plugins.ts';
 export type {
@@ -37,6 +36,7 @@ export type { GatewayOptions } from './mount/gateway-options.ts';
 export { createGateway } from './mount/lazy-gateway.ts';
 export type { Reloaded } from './mount/reload.ts';
 export { openStateStore } from './mount/state/open-state-store.ts';
+export type { OperatorOf } from './records/define-extension.ts';
 export type { PostgresPool } from './records/postgres-pool.ts';
 export type { Log } from './telemetry/log.ts';
 export type { Logger } from './telemetry/logger.ts';

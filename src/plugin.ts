@@ -31,19 +31,6 @@ export { hashPassword, isPassword } from './common/password.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { within } from './common/within.ts';
 export {
-  type AnyExtensionDefinition,
-  defineExtension,
-  type ExtensionContext,
-  type ExtensionDefinition,
-  type ExtensionSettings,
-  type ListedProvider,
-  type OpenExtension,
-  type OperatorAnswer,
-  type OperatorOf,
-  type ProcessStatus,
-  type ProviderStatus,
-} from './config/define-extension.ts';
-export {
   type Account,
   type AccountDirectory,
   accountsSchema,
@@ -273,6 +260,19 @@ export {
   max_customers,
 } from './records/customer-logins.ts';
 export { type Connection, type Database, type Row, rowMarks, type Value } from './records/database.ts';
+export {
+  type AnyExtensionDefinition,
+  defineExtension,
+  type ExtensionContext,
+  type ExtensionDefinition,
+  type ExtensionSettings,
+  type ListedProvider,
+  type OpenExtension,
+  type OperatorAnswer,
+  type OperatorOf,
+  type ProcessStatus,
+  type ProviderStatus,
+} from './records/define-extension.ts';
 export {
   defineRecordsStore,
   type RecordsPlace,

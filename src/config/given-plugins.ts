@@ -1,8 +1,8 @@
 import type { AnyDialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import type { StageHandler } from '../gateway/exchange/stage-plan.ts';
 import type { AnyProviderDefinition } from '../gateway/upstream/adapter.ts';
+import type { AnyExtensionDefinition } from '../records/define-extension.ts';
 import type { PostgresPool } from '../records/postgres-pool.ts';
-import type { AnyExtensionDefinition } from './define-extension.ts';
 import type { ConfiguredStage } from './gateway-config.ts';
 import type { StoreDefinition } from './load-stores.ts';
 

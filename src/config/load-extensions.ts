@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ConfigIssue } from '../common/config-error.ts';
-import { type ExtensionDefinition, isExtensionDefinition } from './define-extension.ts';
+import { type ExtensionDefinition, isExtensionDefinition } from '../records/define-extension.ts';
 import {
   importPlugin,
   noPackage,

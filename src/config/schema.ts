@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notOneOf } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
+import { ms, off } from '../common/option-schemas.ts';
 import { accountsSchema } from '../gateway/accounts/accounts.ts';
 import { modelSchema } from '../gateway/catalog/model-schema.ts';
 import { routingSchema } from '../gateway/catalog/routing-schema.ts';
@@ -9,12 +10,11 @@ import { plansSchema } from '../gateway/limits/plan-limits.ts';
 import { replyLimits, streamLimits } from '../gateway/outbound/reply-limits.ts';
 import { logSample } from '../gateway/settlement/log-sample.ts';
 import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
+import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
 import { passthroughRuleSchema } from './passthrough-rule.ts';
 import { recordsOptions } from './records-options.ts';
-import { ms, off } from './shared-options.ts';
-import { adminSignIn, portalSchema } from './sign-in-schema.ts';
 import { stateOptions } from './state-options.ts';
 import { tlsSchema } from './tls-schema.ts';
 

@@ -1,5 +1,5 @@
-import type { ExtensionContext, ListedProvider } from '../config/define-extension.ts';
 import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
+import type { ExtensionContext, ListedProvider } from '../records/define-extension.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
 import type { Parts } from './assemble.ts';
 import type { GatewayOptions } from './gateway-options.ts';

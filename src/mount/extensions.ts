@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
+import { discardBody } from '../gateway/inbound/discard-body.ts';
 import {
   type ExtensionContext,
   type ExtensionDefinition,
   type OpenExtension,
   openExtension,
-} from '../config/define-extension.ts';
-import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
-import { discardBody } from '../gateway/inbound/discard-body.ts';
+} from '../records/define-extension.ts';
 import { mountAt } from './mount-at.ts';
 
 /** Bounds for the rest of a body that no extension reads. */

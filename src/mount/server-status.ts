@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { ProcessStatus, ProviderStatus } from '../config/define-extension.ts';
+import type { ProcessStatus, ProviderStatus } from '../records/define-extension.ts';
 import type { Channel } from './workers/channel.ts';
 import type { Workers } from './workers/workers.ts';
 import { MergedMetrics, WorkerMetrics } from './workers/workers-metrics.ts';

@@ -13,7 +13,7 @@ import {
   type StreamController,
   type StreamTransformer,
   usageOf,
-} from '../../plugins/published.ts';
+} from '../../src/published.ts';
 
 type Read = (chunks: AsyncIterable<Chunk>) => AsyncIterable<Chunk>;
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { defineExtension, defineRecordsStore, openSqlite, sqlRecords } from '../../plugins/published.ts';
+import { defineExtension, defineRecordsStore, openSqlite, sqlRecords } from '../../src/published.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { startApp } from '../support/express-app.ts';
 import { ask, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';

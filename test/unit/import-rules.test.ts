@@ -49,7 +49,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/mount': ['src/common', 'src/telemetry', 'src/gateway', 'src/records', 'src/config'],
   'src/testing': ['src/common', 'src/telemetry', 'src/gateway', 'src/config', 'src/mount'],
 };
-const entries = ['src/index.ts', 'src/plugin.ts', 'src/cli', ...lists];
+const entries = ['src/index.ts', 'src/plugin.ts', 'src/published.ts', 'src/cli', ...lists];
 
 /** What stores in a database share: their schema and their SQL. */
 const sql = 'plugins/stores/records';
@@ -67,7 +67,7 @@ function isAllowed({ from, to }: Import): boolean {
 describe('import rules', () => {
   it('give the sources nine rooms, and the gateway at most 16,000 lines', () => {
     const rooms = new Set(files.filter(file => file.startsWith('src/')).map(roomOf));
-    expect(rooms.size).toBeLessThanOrEqual(9 + ['src/index.ts', 'src/plugin.ts'].length);
+    expect(rooms.size).toBeLessThanOrEqual(9 + ['src/index.ts', 'src/plugin.ts', 'src/published.ts'].length);
     const gateway = files.filter(file => file.startsWith('src/gateway/'));
     const lines = gateway.map(file => textOf(file).split('\n').length - 1);
     expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(16_000);

@@ -7,11 +7,11 @@ import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
 import { guides } from '../../../src/cli/command-guide.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { retentionSchema } from '../../../src/config/records-options.ts';
-import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/config/sign-in-schema.ts';
 import { outagePolicySchema } from '../../../src/config/state-options.ts';
 import { tlsSchema } from '../../../src/config/tls-schema.ts';
 import { type ErrorRow, errorCatalogue } from '../../../src/gateway/exchange/errors.ts';
 import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
+import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { adminProxySchema } from '../../../../src/config/sign-in-schema.ts';
+import { adminProxySchema } from '../../../../src/records/sign-in-schema.ts';
 import { mistakesOf, sampleConfig } from './sample-config.ts';
 
 const issuer = 'https://login.example.com';

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { defineStage } from '../../../../../plugins/published.ts';
 import { ConfigError } from '../../../../../src/common/config-error.ts';
 import { invalidField } from '../../../../../src/gateway/exchange/errors.ts';
 import { isStageFactory } from '../../../../../src/gateway/exchange/stage-plan.ts';
+import { defineStage } from '../../../../../src/published.ts';
 import { sampleSetup } from '../../../sample-setup.ts';
 
 const schema = z.strictObject({ word: z.string().default('please'), times: z.int().min(1).default(1) });

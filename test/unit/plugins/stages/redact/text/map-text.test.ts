@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { mapText, type Replacement } from '../../../../../../plugins/published.ts';
 import { ReplyAssembler } from '../../../../../../src/gateway/exchange/assemble-reply.ts';
 import type {
   Chunk,
@@ -8,6 +7,7 @@ import type {
   Delta,
   ReplyMessage,
 } from '../../../../../../src/gateway/exchange/canonical.ts';
+import { mapText, type Replacement } from '../../../../../../src/published.ts';
 import { chunkOf, collected, cutAt, cuts, streamOf, transformed } from '../../../../chunk-stream.ts';
 import { sampleRequest } from '../../../../sample-exchange.ts';
 

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { ms, off } from '../common/option-schemas.ts';
 import { isPasswordHash } from '../common/password.ts';
-import { ms, off } from './shared-options.ts';
 
 /** What an operator may do. */
 export const roleSchema = z.enum(['admin', 'operator', 'viewer']);

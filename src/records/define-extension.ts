@@ -14,9 +14,9 @@ import type { StateStore } from '../gateway/limits/state-store.ts';
 import type { ProviderConfig } from '../gateway/upstream/http/provider-schema.ts';
 import type { BreakerState } from '../gateway/upstream/routing/circuit-breaker.ts';
 import type { Upstream } from '../gateway/upstream/routing/upstream.ts';
-import type { RecordsStore } from '../records/records-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
+import type { RecordsStore } from './records-store.ts';
 import type { AdminSignIn, PortalSettings } from './sign-in-schema.ts';
 
 /** An operator whom the application has signed in. A string is the name of an admin. */
