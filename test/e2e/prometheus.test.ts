@@ -107,7 +107,7 @@ async function loadService(): Promise<void> {
   const [started, other] = await Promise.all([startFaultyService(), startForeignExporter()]);
   service = started;
   prometheus = await PrometheusServer.start([service.gateway.adminUrl], [other]);
-  await service.load(9);
+  await service.load(14);
   end_s = Date.now() / 1000;
   variables = await allSelected(prometheus);
 }
