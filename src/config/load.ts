@@ -22,13 +22,10 @@ import { checkReferences } from './checks/check-references.ts';
 import type { Environment, ExpandedValue } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import { loadGptCounter } from './gpt-counter.ts';
-import { default_load_ms } from './import-plugin.ts';
-import { type Adapters, loadGivenAdapters, loadNamedAdapters } from './load-adapters.ts';
-import { DialectLoader } from './load-dialects.ts';
-import { ExtensionLoader } from './load-extensions.ts';
+import type { Adapters } from './load-adapters.ts';
+import { type LoadedPlugins, loadPlugins } from './load-plugins.ts';
 import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
-import { type ListedStage, loadStages } from './load-stages.ts';
-import { Stores } from './load-stores.ts';
+import type { ListedStage } from './load-stages.ts';
 import { type ConfigText, readConfig } from './read-config.ts';
 import { type RecordsSettings, recordsSettings } from './records-options.ts';
 import type { CheckedConfig, GatewayConfig } from './schema.ts';
@@ -99,83 +96,28 @@ export async function loadWritten(
 ): Promise<LoadedConfig> {
   const written = readConfig(source);
   const { directory } = written;
-  const { load_ms = default_load_ms } = given;
-  const [beside, inCode] = [directory, process.cwd()].map(start => ({ directory: start, load_ms }));
   const part = expandPart(written, environment);
-  const { issues, report } = part;
+  const { issues } = part;
   const value = asObject(part.value);
-  const adapters = await loadNamedAdapters(
-    await loadGivenAdapters(given.adapters ?? [], inCode!, issues),
-    value.providers,
-    beside!,
-    issues,
-  );
-  const dialects = new DialectLoader(issues);
-  await dialects.load(value.dialects, ['dialects'], beside!);
-  await dialects.load(given.dialects, ['options', 'dialects'], inCode!);
-  const extensions = new ExtensionLoader(issues);
-  await extensions.loadBuiltIn();
-  await extensions.load(value.extensions, ['extensions'], beside!);
-  await extensions.load(given.extensions, ['options', 'extensions'], inCode!);
-  const data = part.check(dialects.configSchema(adapters, extensions.sections));
-  const ofStores: ConfigIssue[] = [];
-  const stores = new Stores(ofStores);
-  await stores.load(asObject(value.stores).plugins, ['stores', 'plugins'], beside!);
-  await stores.load(given.stores, ['options', 'stores'], inCode!);
+  const plugins = await loadPlugins(value, given, directory, issues);
+  const { adapters, dialects, extensions, stores, stages } = plugins;
+  const config = part.check(dialects.configSchema(adapters, extensions.sections));
   const recordsPlace = given.records
     ? stores.recordsIn(given.records)
-    : data && stores.recordsAt(data.stores.records, directory);
-  const stateServer = data && stores.stateAt(data.stores.state);
-  report(ofStores);
-  const ofStages: ConfigIssue[] = [];
-  const stages = given.stages
-    ? await loadStages(given.stages, inCode!, ofStages)
-    : await loadStages(value.stages, beside!, ofStages);
-  // Stages that are given as objects have their options inside.
-  const listed = stages.map(({ name, options }) => ({ [name]: options }));
-  report(
-    checkReferences(
-      { ...value, stages: listed },
-      {
-        adapters: namedEfforts(adapters),
-        paths: dialects.all.filter(one => isOffered(one, value)).flatMap(({ paths }) => Object.keys(paths)),
-      },
-    ),
-  );
-  report(checkRouting(value));
-  report(checkProviderKeys(value, directory));
-  report(ofStages);
-  if (given.stages && value.stages !== undefined)
-    report([
-      { path: ['stages'], message: 'cannot be given here and in the configuration; remove one of the two' },
-    ]);
-  if (given.records && asObject(value.stores).records !== undefined)
-    report([
-      {
-        path: ['stores', 'records'],
-        message: 'cannot be given here and as the option records; remove one of the two',
-      },
-    ]);
-  // An unknown stage may have been meant to be auth.
-  const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
-  if (data && areStages) issues.push(...checkStageAccess(data, stages, given));
-  if (data) {
-    issues.push(...checkListeners(data), ...checkBodyBounds(data.server, ['server']), ...checkSignIn(data));
-    issues.push(...checkTls(data, directory));
-    issues.push(...(await checkPackages(neededPackages(data, given, { recordsPlace, stateServer }))));
+    : config && stores.recordsAt(config.stores.records, directory);
+  const stateServer = config && stores.stateAt(config.stores.state);
+  for (const found of [plugins.ofStores, ...mistakesTogether(value, given, directory, plugins)])
+    part.report(found);
+  if (config) {
+    issues.push(...mistakesIn({ config, stages, given, directory }, issues));
+    issues.push(...(await checkPackages(neededPackages(config, given, { recordsPlace, stateServer }))));
   }
-  const newCounter = await loadCounter(data?.usage.estimator, issues);
-  if (issues.length > 0 || !data || !recordsPlace)
+  const newCounter = await loadCounter(config?.usage.estimator, issues);
+  if (issues.length > 0 || !config || !recordsPlace)
     throw part.error(given.stages ? issues.map(inOptions) : issues);
-  const plans = stages.flatMap(({ plan }) => plan ?? []);
   const stagePath = given.stages ? ['options', 'stages'] : ['stages'];
-  const made: Settings['made'] = {
-    stage: (at, make) => madeAt(part.error, [...stagePath, at], make),
-    dialect: (at, make) => madeAt(part.error, dialects.pathOf(at), make),
-    adapter: (provider, make) => madeAt(part.error, ['providers', provider, 'adapter'], make),
-  };
   const settings: Settings = {
-    ...settingsOf(data, directory, { adapters, stages, given, recordsPlace }),
+    ...settingsOf(config, directory, { adapters, stages, given, recordsPlace }),
     stateServer,
     placesOf: options => ({
       records: recordsSettings(
@@ -185,16 +127,68 @@ export async function loadWritten(
       ),
       stateServer: stores.stateAt(options.state),
     }),
-    stages: plans,
+    stages: stages.flatMap(({ plan }) => plan ?? []),
     dialects: dialects.all,
     extensions: extensions.all,
     isWritten: writtenAddress(value),
     source: written.source,
-    made,
+    made: {
+      stage: (at, make) => madeAt(part.error, [...stagePath, at], make),
+      dialect: (at, make) => madeAt(part.error, dialects.pathOf(at), make),
+      adapter: (provider, make) => madeAt(part.error, ['providers', provider, 'adapter'], make),
+    },
     mistake: part.error,
     newCounter,
   };
-  return { settings, config: data, stages, written: written.value, expanded: part.expanded };
+  return { settings, config, stages, written: written.value, expanded: part.expanded };
+}
+
+/** What does not fit together in a configuration with its plugins, valid or not, in the order in which it is told. */
+function* mistakesTogether(
+  value: Json,
+  given: GivenPlugins,
+  directory: string,
+  { adapters, dialects, stages, ofStages }: LoadedPlugins,
+): Generator<Iterable<ConfigIssue>> {
+  // Stages that are given as objects have their options inside.
+  const listed = stages.map(({ name, options }) => ({ [name]: options }));
+  const offered = dialects.all.filter(one => isOffered(one, value));
+  const known = {
+    adapters: namedEfforts(adapters),
+    paths: offered.flatMap(({ paths }) => Object.keys(paths)),
+  };
+  yield checkReferences({ ...value, stages: listed }, known);
+  yield checkRouting(value);
+  yield checkProviderKeys(value, directory);
+  yield ofStages;
+  if (given.stages && value.stages !== undefined)
+    yield [
+      { path: ['stages'], message: 'cannot be given here and in the configuration; remove one of the two' },
+    ];
+  const message = 'cannot be given here and as the option records; remove one of the two';
+  if (given.records && asObject(value.stores).records !== undefined)
+    yield [{ path: ['stores', 'records'], message }];
+}
+
+interface Checked {
+  readonly config: CheckedConfig;
+  readonly stages: readonly ListedStage[];
+  readonly given: GivenPlugins;
+  readonly directory: string;
+}
+
+/** What is wrong with a configuration of the right form, of which `issues` are known. */
+function* mistakesIn(
+  { config, stages, given, directory }: Checked,
+  issues: readonly ConfigIssue[],
+): Generator<ConfigIssue> {
+  // An unknown stage may have been meant to be auth.
+  const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
+  if (areStages) yield* checkStageAccess(config, stages, given);
+  yield* checkListeners(config);
+  yield* checkBodyBounds(config.server, ['server']);
+  yield* checkSignIn(config);
+  yield* checkTls(config, directory);
 }
 
 /** What the stores and the sign-ins of a configuration need. */
