@@ -32,8 +32,22 @@ export type AdapterRule =
   | 'requests' // every request is encoded, refused by field, or names what it leaves out
   | 'credentials'; // the key is in valid headers and nowhere else
 
-/** The rules that `checkStage` and `checkAdapter` check. */
-export type Rule = StageRule | AdapterRule;
+/** The rules that `checkRecordsStore`, `checkStateStore` and `checkExtension` check. */
+export type StoreRule =
+  | 'records' // what is written is read as it was written
+  | 'refusals' // what must not be done is refused with its error
+  | 'changes' // other instances notice changes
+  | 'pages' // lists go on where the page before ended
+  | 'ledger' // rows count once, and sums are exact
+  | 'people' // sessions and invitations begin and end
+  | 'pruning' // old rows go, sums stay
+  | 'limits' // no limit is exceeded, over all instances
+  | 'settlement' // what was used counts once, and permits come back
+  | 'answers' // every request is answered, or passed on
+  | 'ending'; // nothing goes on after the end
+
+/** The rules that are checked. */
+export type Rule = StageRule | AdapterRule | StoreRule;
 
 /** Where a rule was broken. */
 export interface Place {
@@ -47,7 +61,7 @@ export interface Place {
 export interface Breach extends Place {
   /** The rule that was broken. */
   readonly rule: Rule;
-  /** The name of the stage or adapter, or the names of a chain. */
+  /** The name of what was checked, or the names of a chain. */
   readonly subject: string;
   /** What is wrong, in one sentence. */
   readonly problem: string;
@@ -57,13 +71,13 @@ export interface Breach extends Place {
   readonly got: unknown;
 }
 
-/** Thrown by `checkStage` and `checkAdapter` at the first breach. The message contains all that is known; `cause` is what was thrown. */
+/** Thrown at the first breach. The message contains all that is known; `cause` is what was thrown. */
 export class ContractError extends Error implements Breach {
   /** Always `ContractError`. */
   override readonly name = 'ContractError';
   /** The rule that was broken. */
   declare readonly rule: Rule;
-  /** The name of the stage or adapter, or the names of a chain. */
+  /** The name of what was checked, or the names of a chain. */
   declare readonly subject: string;
   /** The fixture; undefined outside of one. */
   declare readonly fixture: string | undefined;

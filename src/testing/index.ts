@@ -1,5 +1,5 @@
 /**
- * For tests of stages and adapters, with any test runner: `import { checkAdapter, checkStage } from 'sluice/testing'`.
+ * For tests of plugins, with any test runner: `import { checkAdapter, checkStage } from 'sluice/testing'`.
  *
  * @module sluice/testing
  */
@@ -13,7 +13,17 @@ export type {
 } from './adapter/adapter-contract.ts';
 export { checkAdapter } from './adapter/check-adapter.ts';
 export { checkStage } from './check-stage.ts';
-export { type AdapterRule, type Breach, ContractError, type Rule, type StageRule } from './contract-error.ts';
+export {
+  type AdapterRule,
+  type Breach,
+  ContractError,
+  type Rule,
+  type StageRule,
+  type StoreRule,
+} from './contract-error.ts';
 export type { Change, ContractOptions, StageUnderTest } from './contract-options.ts';
+export { checkExtension } from './stores/check-extension.ts';
+export { checkRecordsStore } from './stores/check-records-store.ts';
+export { checkStateStore } from './stores/check-state-store.ts';
 export { streamFixtures } from './stream-fixtures.ts';
 export type { StreamFixture } from './wire.ts';

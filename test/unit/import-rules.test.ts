@@ -42,7 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/records': ['src/common', 'src/telemetry', 'src/gateway'],
   'src/config': ['src/common', 'src/telemetry', 'src/gateway', 'src/records', 'plugins'],
   'src/mount': ['src/common', 'src/telemetry', 'src/gateway', 'src/records', 'src/config'],
-  'src/testing': ['src/common', 'src/telemetry', 'src/gateway', 'src/config', 'src/mount'],
+  'src/testing': ['src/common', 'src/telemetry', 'src/gateway', 'src/records', 'src/config', 'src/mount'],
 };
 const entries = ['src/index.ts', 'src/plugin.ts', 'src/published.ts', 'src/cli', ...lists];
 

@@ -15,6 +15,9 @@ const refusals = new Set([18, 19, 20, 25]);
 /** SQLite's result code for a database that another process is writing to: BUSY. */
 const busy = 5;
 
+/** SQLite's result code for a connection that is closed: MISUSE. */
+const misuse = 21;
+
 /** Why a statement failed. */
 export interface SqliteFault {
   /** SQLite's result code; undefined for a value that Node cannot pass to SQLite. */
@@ -44,6 +47,7 @@ export class SqliteConnection {
 
   /** Runs a statement once for each of `times` equal parts of the values. One that fails may have done some of them. */
   run(sql: string, values: readonly Value[] = [], times = 1): SqliteAnswer {
+    if (!this.#database.isOpen) return { fault: { code: misuse, message: 'it has been closed' } };
     try {
       const statement = this.#prepared(sql);
       const values_each = values.length / times;
