@@ -56,7 +56,9 @@ it.each(givingUp)(
     await running(2);
     const third = await giveUp();
     expect(await upstream.last.closed).toBe('gateway');
-    expect(await third.settled()).toMatchObject({ end_reason: 'background_aborted', status });
+    const aborted = await third.settled();
+    expect(aborted).toMatchObject({ end_reason: 'background_aborted', status });
+    expectBilled(aborted.usage, kind!, 'prompt');
     waiting.pop();
     await running(2);
     await expectRead(first);
