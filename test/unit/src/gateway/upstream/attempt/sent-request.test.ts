@@ -137,6 +137,12 @@ describe('an error status of an upstream', () => {
     expect((error.cause as Error).message).not.toContain(first);
   });
 
+  it('hides a configured header that the body repeats', async () => {
+    server.reply(whole(400, { error: { message: 'The gateway pass-for-us is not known.' } }));
+    const { error } = await failureOf(setting({ headers: { 'x-gateway': 'pass-for-us' } }).send());
+    expect(error.message).toBe('The gateway [secret] is not known.');
+  });
+
   it('is reported even when its body breaks off or cannot be decompressed', async () => {
     server.replyOnce(socket => {
       socket.write(`${head(400, { 'content-length': 100 })}{"error`);
