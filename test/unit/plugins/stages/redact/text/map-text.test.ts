@@ -298,6 +298,18 @@ describe('mapText of log probabilities', () => {
     ])
       expect(reply(unread)).toEqual(said([]));
   });
+
+  it('finds matches behind tokens that were too many to be held', async () => {
+    const empty = Array.from({ length: 1000 }, () => tokenOf(''));
+    const chunks = [said([tokenOf('unfinished'), ...empty]), said([tokenOf(' a@b.co')])].map(logprobs => {
+      const [choice] = chunkOf({ content: '.' }).choices;
+      return { choices: [{ ...choice!, logprobs }] };
+    });
+    const { chunks: got } = await collected(
+      transformed(streamOf([...chunks, chunkOf({}, 'stop')]), all.stream()),
+    );
+    expect(JSON.stringify(got)).not.toContain('a@b.co');
+  });
 });
 
 describe('mapText of a request', () => {
