@@ -237,6 +237,11 @@ describe('a Messages stream', () => {
       [use('call_1', 'roll', {}), use('call_2', 'toss', {}), thinking('Hm.')],
     ],
     [
+      'has the id and the name of a call that its first piece lacks',
+      [piece(0, ''), piece(0, '{}', 'call_1', 'roll')],
+      [use('call_1', 'roll', {})],
+    ],
+    [
       'has no input where arguments are white space',
       [piece(0, ' ', 'a', 'roll'), piece(0, '\n')],
       [use('a', 'roll', {})],
