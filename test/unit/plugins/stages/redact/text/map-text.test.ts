@@ -313,11 +313,11 @@ describe('mapText of log probabilities', () => {
 });
 
 describe('mapText of a request', () => {
-  it('maps strings, parts, across parts, and arguments, of every role', () => {
+  it('maps strings, parts, across parts, reasoning and arguments, of every role', () => {
     const conversation = (system: string, [one, two]: [string, string], json: string, result: string) => [
       { role: 'system' as const, content: system },
       { role: 'user' as const, content: [one, two].map(text => ({ type: 'text' as const, text })) },
-      { role: 'assistant' as const, content: null, ...called('a@b.co', json) },
+      { role: 'assistant' as const, content: null, reasoning: system, ...called('a@b.co', json) },
       { role: 'tool' as const, tool_call_id: 'c', content: result },
     ];
     const messages = conversation('I am a@b.co', ['to a@', 'b.co'], '{"to":"a@b.co"}', '123');
