@@ -27,6 +27,7 @@ describe('redact', () => {
     ['müller@firma-süd.de', '[email]'],
     ['Card 4111 1111 1111 1111, thanks', 'Card [credit_card], thanks'],
     ['4111-1111-1111-1111 123', '[credit_card] 123'],
+    ['4111 1111 1111 1111-123', '[credit_card]-123'],
     ['5500005555555559', '[credit_card]'],
     ['12 4111111111111111', '12 [credit_card]'],
     ['Pay to DE89 3704 0044 0532 0130 00 NOW', 'Pay to [iban] NOW'],
