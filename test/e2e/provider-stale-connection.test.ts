@@ -167,4 +167,12 @@ describe('an upstream that closes a kept connection as the next request arrives'
     expect(await gateway.metric(errors, { kind: 'stale_connection' })).toBe(1);
     expect(await gateway.metric(errors, { kind: 'unreachable' })).toBe(1);
   });
+
+  it('is not asked again on the first use of a connection in the place of one that has ended', async () => {
+    await start(socket => uses.length > 1 && Boolean(socket.resetAndDestroy()));
+    server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
+    expect(await statusesOf(2, false)).toEqual([200, 502]);
+    expect(uses).toEqual([1, 1]);
+    expect(await gateway.metric(errors, { kind: 'stale_connection' })).toBe(0);
+  });
 });
