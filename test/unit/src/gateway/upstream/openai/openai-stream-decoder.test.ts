@@ -60,6 +60,17 @@ describe('the finish reasons of a stream', () => {
     ]);
     expect(end!.choices[0]!.finish_reason).toBe('tool_calls');
   });
+
+  it('are tool_calls of the choice that has them, and of no other', () => {
+    const tool_calls = [{ index: 0, id: 'a', function: { name: 'roll' } }];
+    const choices = [{ tool_calls }, { content: 'Hi' }].map((delta, index) => ({
+      index,
+      delta,
+      finish_reason: 'stop',
+    }));
+    const [end] = decoded([event({ choices })]);
+    expect(end!.choices.map(({ finish_reason }) => finish_reason)).toEqual(['tool_calls', 'stop']);
+  });
 });
 
 describe('the tool calls of a stream', () => {
