@@ -388,6 +388,15 @@ describe('a dry run of rate limits', () => {
     ]);
     expect(await limited.remaining()).toEqual({ requests: 0, tokens: 0 });
   });
+
+  it('names a limit of all models and of one only once', async () => {
+    const limits = { requests_per_minute: 1 };
+    const plan = { ...limits, models: { 'aion-labs/aion-3.5': limits } };
+    const limited = new LimitedStage(plan, { options: { dry_run: true } });
+    await limited.admitted();
+    const { replyHeaders } = await limited.admitted();
+    expect(replyHeaders['x-ratelimit-dry-run']).toBe('requests_per_minute');
+  });
 });
 
 describe('rate limit metrics', () => {
