@@ -7,6 +7,7 @@ import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 import { charge } from '../../../../support/state-store-contract.ts';
+import { until } from '../../../../support/until.ts';
 
 let remote: RemoteStandIn;
 let circuit: StoreCircuitBreaker;
@@ -56,6 +57,8 @@ describe('the queue of settlements', () => {
     expect(settlements.waiting).toBe(300);
     expect(await metric('sluice_state_settlements_waiting')).toBe(300);
     await comeBack();
+    // By themselves: nothing else has to be settled.
+    await until(() => arrived().length === 300);
     await settlements.settled();
     expect(arrived()).toEqual(Array.from({ length: 300 }, (_, id) => id));
     expect(await metric('sluice_state_settlements_waiting')).toBe(0);
