@@ -128,6 +128,14 @@ describe('a connection to Redis', () => {
     }
   });
 
+  it('is renewed when the server says that it is not the primary, whose name may lead elsewhere by now', async () => {
+    const connection = await connect((await redis()).url, patient);
+    const replica = script('return redis.error_reply("READONLY You can not write against a replica.")');
+    expect(await reasonOf(connection.run(replica, [], []))).toContain('READONLY');
+    await until(() => connection.ready && connection.lives === 2);
+    expect(await connection.run(one, [], [])).toBe(1);
+  });
+
   it('ends at once, also while it connects and while it waits to reconnect', async () => {
     const nobody = `redis://127.0.0.1:${await freePort()}`;
     const silent = (await impostor(() => {})).replace('//', '//:secret@');
