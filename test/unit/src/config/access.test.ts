@@ -128,6 +128,8 @@ describe('the check for options without effect', () => {
     expect(await warningsOf({ accounts, providers: ofFile, routing: { retry_ratio: 1 } })).toEqual([]);
     const routing = { retries_per_upstream: 1, backoff_ms: 5 };
     expect(await warningsOf({ accounts, routing })).toEqual([]);
+    const passthrough = [{ path: '/v1/rerank', provider: 'spare' }];
+    expect(await warningsOf({ accounts, providers: { local, spare: local }, passthrough })).toEqual([]);
     const users = { ann: { password: 'twelve letters' } };
     expect(await warningsOf({ accounts, plans: { free: {} }, admin: { users, session_idle_ms: 5 } })).toEqual(
       [],
