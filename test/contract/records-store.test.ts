@@ -180,8 +180,11 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       created_ms: now_ms,
       invited_until_ms: null,
     });
+    await invite('Cora', 'acme', 'third');
     expect(await customers.changePassword(cora, 'next', alice)).toBe(true);
     expect(await customers.changePassword(cora, 'lost', alice)).toBe(false);
+    // An invitation that was open has ended with the old password.
+    expect(await customers.invited('third', now_ms)).toBeUndefined();
     await customers.remove({ name: 'Cora', account: 'other' }, alice);
     expect((await customers.list('acme')).map(({ password_hash }) => password_hash)).toEqual(['next']);
     const session = {
@@ -200,6 +203,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     const actions = entries.map(({ action }) => action).filter(action => action.startsWith('customer.'));
     expect(actions.sort()).toEqual([
       'customer.accept',
+      'customer.invite',
       'customer.invite',
       'customer.invite',
       'customer.password',

@@ -97,6 +97,11 @@ describe('keys created by command', () => {
     const last = await rotate(next.id, '--overlap', '0');
     await answering(sidecars, next.key, 401);
     expect(await statusOf(sidecars[0]!, last.key)).toBe(200);
+    // For a day, if nothing else is said.
+    const rotated_ms = Date.now();
+    await rotate(last.id);
+    const { expires_ms } = (await place.look(store => store.keys.find(last.id)))!;
+    expect(expires_ms! - rotated_ms).toBeGreaterThanOrEqual(86_400_000);
     const again = await runCommand(config, 'keys', 'rotate', next.id);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('has expired or is revoked')]);
   });
