@@ -413,8 +413,12 @@ describe('the spend of an account', () => {
     const page = await created('spender');
     expect((await visitor.get(page)).text).toContain('No requests in the last 30 days.');
     const row = { account: 'spender', started_ms: Date.now(), cost_usd: '5' };
-    await place.look(store => store.ledger.insert([sampleRow(row), sampleRow({ ...row, model: 'v/two' })]));
+    const daysAgo = (days: number) =>
+      sampleRow({ ...row, started_ms: row.started_ms - days * 86_400_000, cost_usd: '0' });
+    const rows = [sampleRow(row), sampleRow({ ...row, model: 'v/two' }), daysAgo(29), daysAgo(30)];
+    await place.look(store => store.ledger.insert(rows));
     const { text } = await visitor.get(page);
+    expect(text).toContain('<dt>Requests in 30 days</dt><dd><strong>3</strong>');
     expect(text).toMatch(/\$10\.00<\/data><\/strong> <span class="muted">of \$50\.00, 20\.0 %/);
     const today = new Date().toISOString().slice(0, 10);
     for (const part of [
