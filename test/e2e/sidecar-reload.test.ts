@@ -19,6 +19,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
 import { runHere } from '../support/command-here.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
+import { send } from '../support/raw-client.ts';
 import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
@@ -105,6 +106,18 @@ describe('sluice reload', () => {
     await sidecar.stop();
     expect(existsSync(socket)).toBe(false);
     expect((await reload(sidecar)).code).toBe(1);
+  });
+
+  it('changes the host names that the admin listener answers for', async () => {
+    const named = (host: string) => configOf({ admin: { ...withSocket.admin, hosts: [host] } });
+    const sidecar = await serveHere(named('old.internal'));
+    const statusFor = async (host: string) =>
+      (await send(`${sidecar.adminUrl}/metrics`, { headers: { host } })).status;
+    const statuses = async () => [await statusFor('old.internal'), await statusFor('new.internal')];
+    expect(await statuses()).toEqual([200, 421]);
+    await sidecar.rewrite(named('new.internal'));
+    expect((await reload(sidecar)).stdout).toContain('accepted; changed: admin\n');
+    expect(await statuses()).toEqual([421, 200]);
   });
 
   it('says how else to reload without a socket, and that no process listens at one', async () => {
