@@ -123,6 +123,7 @@ describe('checkAdapter', () => {
     [broken.sharesItsDecoder, 'isolation', 'mixes streams that are read at the same time: content', 'answer'],
     [broken.throwsAtErrors, 'errors', 'throws at the body of an error reply'],
     [broken.hasNoErrorStatus, 'errors', 'gives an error a status that is no', 'overload', 'status 503'],
+    [broken.forgivesThrottling, 'errors', 'gives an error a status that is no', 'an error reply'],
     [broken.blamesTheRequest, 'errors', 'shows clients another error', 'overload'],
     [broken.hidesErrors, 'errors', 'does not report an error of the upstream', 'an error in the stream'],
     [broken.trustsReplies, 'nonsense', 'throws what the gateway does not know', 'a whole reply', '"null"'],

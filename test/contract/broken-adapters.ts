@@ -138,6 +138,9 @@ export const throwsAtErrors = adapterThat('throws-at-errors', () => ({
   errorStatus: (_, body) => (body as { error: { code: number } }).error.code,
 }));
 export const hasNoErrorStatus = adapterThat('has-no-error-status', () => ({ errorStatus: () => 200 }));
+export const forgivesThrottling = adapterThat('forgives-throttling', () => ({
+  errorStatus: status => (status === 429 ? 200 : status),
+}));
 export const blamesTheRequest = adapterThat('blames-the-request', () => ({ errorStatus: () => 400 }));
 export const hidesErrors = adapterThat('hides-errors', () => ({
   openStream: () => {
