@@ -1,10 +1,10 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import type { ProcessStatus, ProviderStatus } from '../../../../src/config/define-extension.ts';
 import { ServerStatus } from '../../../../src/mount/server-status.ts';
 import { Channel } from '../../../../src/mount/workers/channel.ts';
 import { Workers } from '../../../../src/mount/workers/workers.ts';
+import type { ProcessStatus, ProviderStatus } from '../../../../src/records/define-extension.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
