@@ -34,8 +34,8 @@ export default {
   testMatch: ['<rootDir>/test/{unit,contract,e2e}/**/*.test.ts'],
   // Some start browsers and servers, on machines that may be busy with other things.
   testTimeout: 90_000,
-  // One more than the two cores of a small machine: many tests wait for processes, sockets and time limits.
-  maxWorkers: 3,
+  // Twice the two cores of a small machine: many tests wait for processes, sockets and time limits.
+  maxWorkers: 4,
   // Modules of finished files are not all freed, and collections of a large heap would slow the files that follow.
   workerIdleMemoryLimit: '1GB',
 };
