@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { within } from '../common/within.ts';
 import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
 import { discardBody } from '../gateway/inbound/discard-body.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type OpenExtension,
   openExtension,
 } from '../records/define-extension.ts';
+import type { Log } from '../telemetry/log.ts';
 import { mountAt } from './mount-at.ts';
 
 /** Bounds for the rest of a body that no extension reads. */
@@ -14,9 +16,71 @@ const linger = { max_body_bytes: 1024 * 1024, body_idle_ms: 1000, body_timeout_m
 
 const absent: RequestHandler = (_request, _response, next) => next();
 
-interface Running extends OpenExtension {
-  readonly definition: ExtensionDefinition;
-  options: unknown;
+/** Time for an extension to open, and to close. */
+const patience_ms = 10_000;
+
+/** An extension whose faults are its own: they are in the log, and concern no request but its own. */
+class Running {
+  readonly name: string;
+  readonly section: string | undefined;
+  readonly admin: RequestHandler | undefined;
+  readonly public: RequestHandler | undefined;
+  readonly #opened: OpenExtension;
+  readonly #log: Log;
+
+  constructor({ name, section }: ExtensionDefinition, opened: OpenExtension, log: Log) {
+    this.name = name;
+    this.section = section;
+    this.#opened = opened;
+    this.#log = log;
+    this.admin = opened.admin && this.#guarded((...given) => opened.admin!(...given));
+    this.public = opened.public && this.#guarded((...given) => opened.public!(...given));
+  }
+
+  /** Where `public` is. */
+  get publicPath(): string | undefined {
+    const own = () => (this.#opened.publicPath ? this.#opened.publicPath() : `/${this.name}`);
+    return this.public && this.#tried('publicPath', own);
+  }
+
+  configure(options: unknown): void {
+    this.#tried('configure', () => this.#opened.configure?.(options));
+  }
+
+  drain(): void {
+    this.#tried('drain', () => this.#opened.drain?.());
+  }
+
+  /** Rejects if it fails, or takes too long. */
+  async close(): Promise<void> {
+    const late = () => new Error(`the extension ${this.name} did not close within ${patience_ms} ms`);
+    await within(Promise.resolve(this.#opened.close?.()), patience_ms, late);
+  }
+
+  #tried<T>(what: string, act: () => T): T | undefined {
+    try {
+      return act();
+    } catch (err) {
+      this.#log.error({ err, part: what }, 'an extension failed');
+      return undefined;
+    }
+  }
+
+  /** The handler, which may throw or reject as well: its request is answered 500, or cut off where a reply has begun. */
+  #guarded(handler: RequestHandler): RequestHandler {
+    return (request, response, next) => {
+      const failed = (err: unknown) => {
+        this.#log.error({ err, part: 'handler' }, 'an extension failed');
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500, { 'content-type': 'text/plain' }).end('internal error\n');
+      };
+      try {
+        Promise.resolve(handler(request, response, next) as unknown).catch(failed);
+      } catch (thrown) {
+        failed(thrown);
+      }
+    };
+  }
 }
 
 /** The extensions of a gateway, in their order. */
@@ -36,9 +100,11 @@ export class Extensions {
     const running: Running[] = [];
     try {
       for (const definition of definitions) {
-        const options = optionsOf(definition.section);
-        const opened = await openExtension(definition, contextOf(definition.name), options);
-        running.push({ ...opened, definition, options });
+        const { name, section } = definition;
+        const context = contextOf(name);
+        const late = () => new Error(`the extension ${name} did not open within ${patience_ms} ms`);
+        const opening = openExtension(definition, context, optionsOf(section));
+        running.push(new Running(definition, await within(opening, patience_ms, late), context.log));
       }
     } catch (thrown) {
       await new Extensions(running).close();
@@ -49,13 +115,13 @@ export class Extensions {
 
   /** Handler of the extension `name` for one listener; calls `next` where there is none. */
   handlerOf(name: string, listener: 'admin' | 'public'): RequestHandler {
-    return this.#running.find(({ definition }) => definition.name === name)?.[listener] ?? absent;
+    return this.#running.find(one => one.name === name)?.[listener] ?? absent;
   }
 
   /** Serves a request to the admin listener; false if it is below no extension. */
   serveAdmin(request: IncomingMessage, response: ServerResponse, next: () => void): boolean {
-    return this.#running.some(({ definition, admin }) => {
-      if (!admin || !mountAt(`/${definition.name}`, request)) return false;
+    return this.#running.some(({ name, admin }) => {
+      if (!admin || !mountAt(`/${name}`, request)) return false;
       admin(request, response, next);
       return true;
     });
@@ -63,30 +129,26 @@ export class Extensions {
 
   /** The same of a listener for clients. */
   servePublic(request: IncomingMessage, response: ServerResponse, next: () => void): boolean {
-    return this.#running.some(({ definition, public: serve, publicPath }) => {
-      const path = publicPath ? publicPath() : `/${definition.name}`;
-      if (!serve || path === undefined || !mountAt(path, request)) return false;
+    return this.#running.some(one => {
+      const path = one.publicPath;
+      if (path === undefined || !mountAt(path, request)) return false;
       response.once('finish', () => discardBody(request, linger));
-      serve(request, response, next);
+      one.public!(request, response, next);
       return true;
     });
   }
 
   /** Follows a configuration. */
   configure(optionsOf: (section: string | undefined) => unknown): void {
-    for (const one of this.#running) {
-      const options = optionsOf(one.definition.section);
-      one.configure?.(options);
-      one.options = options;
-    }
+    for (const one of this.#running) one.configure(optionsOf(one.section));
   }
 
   drain(): void {
-    for (const { drain } of this.#running) drain?.();
+    for (const one of this.#running) one.drain();
   }
 
   async close(): Promise<void> {
-    const ends = await Promise.allSettled(this.#running.map(async ({ close }) => close?.()));
+    const ends = await Promise.allSettled(this.#running.map(one => one.close()));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 }

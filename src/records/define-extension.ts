@@ -200,14 +200,13 @@ export function defineExtension<Schema extends z.ZodObject = typeof noOptions>(d
 export const isExtensionDefinition = (value: unknown): value is ExtensionDefinition =>
   isObject(value) && typeof value.open === 'function' && 'schema' in value;
 
+const parts = ['admin', 'public', 'publicPath', 'configure', 'drain', 'close'] as const;
+
 const openSchema = z.strictObject(
-  Object.fromEntries(
-    ['admin', 'public', 'publicPath', 'configure', 'drain', 'close'].map(name => [
-      name,
-      aFunction('it is a part of an open extension').optional(),
-    ]),
-  ),
+  Object.fromEntries(parts.map(name => [name, aFunction('it is a part of an open extension').optional()])),
 );
+
+const pick = (opened: OpenExtension): object => Object.fromEntries(parts.map(name => [name, opened?.[name]]));
 
 /** Opens an extension. Rejects with a ConfigError if `open` returns anything unknown. */
 export async function openExtension(
@@ -216,6 +215,9 @@ export async function openExtension(
   options: unknown,
 ): Promise<OpenExtension> {
   const opened = await open(context, options);
-  checkCreated(`what open of the extension ${name} returns`, openSchema, { ...opened });
+  // Fields of an object of a class are its own business.
+  const isPlain = Object.getPrototypeOf(Object(opened)) === Object.prototype;
+  const given = isPlain ? opened : pick(opened);
+  checkCreated(`what open of the extension ${name} returns`, openSchema, given);
   return opened;
 }

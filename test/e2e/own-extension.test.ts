@@ -96,6 +96,52 @@ describe("an extension of one's own", () => {
   });
 });
 
+describe('an extension that fails', () => {
+  it('takes no other request with it, whatever of it throws or rejects', async () => {
+    class Failing {
+      admin = async () => {
+        throw new Error('admin');
+      };
+      public(): never {
+        throw new Error('public');
+      }
+      configure(): never {
+        throw new Error('configure');
+      }
+      drain(): never {
+        throw new Error('drain');
+      }
+    }
+    const failing = defineExtension({ name: 'failing', open: () => new Failing() });
+    const lines: string[] = [];
+    const log = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (...given: unknown[]) => void lines.push(String(given.at(-1))),
+    };
+    const { adminUrl, url, post, gateway: running } = await start({}, { extensions: [failing], log });
+    for (const at of [adminUrl, url]) expect((await fetch(`${at}/failing`)).status).toBe(500);
+    await running.reload();
+    running.markUnready();
+    expect((await post(ask('[[sim:say=Yes]]', { stream: false }))).status).toBe(200);
+    expect(lines.filter(line => line === 'an extension failed')).toHaveLength(4);
+  });
+
+  it('keeps the gateway from starting where it does not open, or is none', async () => {
+    const open = (opened: () => object) =>
+      start({}, { extensions: [defineExtension({ name: 'broken', open: opened as never })] }).then(
+        () => 'started',
+        ({ message }: Error) => message,
+      );
+    expect(await open(() => Promise.reject(new Error('no disk')))).toContain('no disk');
+    await simulator.close();
+    expect(await open(() => ({ admn: () => {} }))).toMatch(
+      /what open of the extension broken returns[\s\S]*admn: unknown name/,
+    );
+  });
+});
+
 describe("a records store of one's own", () => {
   it('is named by stores.records, and keeps what any other keeps', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-shelf-'));
