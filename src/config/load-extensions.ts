@@ -9,11 +9,15 @@ import {
   pluginMistake,
   reported,
 } from './import-plugin.ts';
+import { configSchema } from './schema.ts';
 
 /** The extensions that every gateway has, unless their folder is gone. They load their pages when they are asked for. */
 const builtIn: readonly (() => Promise<ExtensionDefinition>)[] = [
   async () => (await import('../../plugins/dashboard/index.ts')).dashboard,
 ];
+
+/** What the admin listener has by itself. */
+const ownPaths: readonly string[] = ['metrics', 'healthz', 'readyz', 'reload'];
 
 const extensionKind: PluginKind<ExtensionDefinition> = {
   what: 'an extension',
@@ -59,9 +63,14 @@ export class ExtensionLoader {
     );
   }
 
+  /** `extension`, unless its name or its section is taken; then throws a ConfigError. */
   #usable(extension: ExtensionDefinition): ExtensionDefinition {
-    if (this.all.some(({ name }) => name === extension.name))
-      throw pluginMistake(`the name ${extension.name} is taken by another extension; give it another name`);
+    const { name, section } = extension;
+    const taken = (by: string) => pluginMistake(`the name ${name} is taken by ${by}; give it another name`);
+    if (ownPaths.includes(name)) throw taken('the admin listener itself');
+    if (this.all.some(other => other.name === name)) throw taken('another extension');
+    if (section !== undefined && Object.hasOwn(configSchema.shape, section))
+      throw pluginMistake(`its section ${section} is taken in the configuration; give it another name`);
     return extension;
   }
 }

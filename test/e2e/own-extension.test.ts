@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { defineExtension, defineRecordsStore, openSqlite, sqlRecords } from '../../src/published.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { startApp } from '../support/express-app.ts';
@@ -67,10 +68,15 @@ describe("an extension of one's own", () => {
       /extensions\[1\]: cannot be loaded: there is no file/,
     );
     await simulator.close();
-    const dashboard = defineExtension({ name: 'dashboard', open: () => ({}) });
-    expect(await start({}, { extensions: [dashboard] }).catch(({ message }) => message)).toContain(
-      'the name dashboard is taken by another extension',
-    );
+    for (const [name, why] of [
+      ['dashboard', 'the name dashboard is taken by another extension'],
+      ['metrics', 'the name metrics is taken by the admin listener itself'],
+      ['server', 'its section server is taken in the configuration'],
+    ] as const) {
+      const taken = defineExtension({ name, schema: z.strictObject({}), open: () => ({}) });
+      expect(await start({}, { extensions: [taken] }).catch(({ message }) => message)).toContain(why);
+      await simulator.close();
+    }
   });
 
   it('is mounted by an application where it wants, calls the gateway as a client, and ends with it', async () => {
