@@ -34,8 +34,9 @@ export default {
   testMatch: ['<rootDir>/test/{unit,contract,e2e}/**/*.test.ts'],
   // Some start browsers and servers, on machines that may be busy with other things.
   testTimeout: 90_000,
-  // Twice the two cores of a small machine: many tests wait for processes, sockets and time limits.
-  maxWorkers: 4,
+  // One more than the two cores of a small machine: many tests wait for processes, sockets and time limits. With four a quiet machine takes a
+  // fifth less, and a busy one fails tests whose times are real.
+  maxWorkers: 3,
   // Modules of finished files are not all freed, and collections of a large heap would slow the files that follow.
   workerIdleMemoryLimit: '1GB',
 };

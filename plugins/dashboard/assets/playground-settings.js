@@ -14,6 +14,7 @@ export class Settings {
     this.#fields = fields;
     this.#onChange = onChange;
     this.#compare.addEventListener('click', () => this.#turnCompare());
+    this.#compare.disabled = false;
     this.offer();
   }
 

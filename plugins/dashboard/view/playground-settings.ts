@@ -23,7 +23,7 @@ export const settingsPanel = ({ models, chosen, key_hint, notice }: PlaygroundSe
 ${notice}
 ${key_hint && keyField(key_hint)}
 ${modelFields(models, chosen)}
-<button type="button" id="compare" aria-pressed="false">Compare two models</button>
+<button type="button" id="compare" aria-pressed="false" disabled>Compare two models</button>
 <details><summary>System prompt</summary><textarea name="system" class="wide" rows="4" aria-label="System prompt" placeholder="Instructions before the conversation"></textarea></details>
 </div>`,
   );
