@@ -32,10 +32,10 @@ describe('a text', () => {
   });
 
   it('may be a secret if it is random, in whatever alphabet', () => {
-    for (let made = 0; made < 200; made++) {
-      const bytes = randomBytes(32);
-      for (const text of [bytes.toString('hex'), bytes.toString('base64'), bytes.toString('base64url')])
-        expect([text, mayBeSecret(text)]).toEqual([text, true]);
-    }
+    // Of hexadecimal ones about one in 70,000 changes too seldom.
+    const missed = Array.from({ length: 200 }, () => randomBytes(32))
+      .flatMap(bytes => (['hex', 'base64', 'base64url'] as const).map(form => bytes.toString(form)))
+      .filter(text => !mayBeSecret(text));
+    expect(missed.length).toBeLessThanOrEqual(1);
   });
 });
