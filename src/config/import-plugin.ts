@@ -49,6 +49,16 @@ export async function importPlugin<T>(
   return exportOf(kind, module);
 }
 
+/** An entry of a list of plugins: its definition, or what its path or package exports. Rejects with a ConfigError, as `importPlugin` does. */
+export async function listedPlugin<T>(kind: PluginKind<T>, entry: unknown, place: PluginPlace): Promise<T> {
+  if (kind.is(entry)) return entry;
+  if (typeof entry !== 'string')
+    throw pluginMistake(`must be ${kind.what} made with ${kind.maker}, or its path or package`);
+  const plugin = await importPlugin(kind, entry, place);
+  if (!plugin) throw pluginMistake(noPackage(entry));
+  return plugin;
+}
+
 /** What is wrong with the plugin `name`, whose module is `file`: its definition has mistakes, it is not there, or it throws. */
 function loadMistakes(name: string, file: string | undefined, cause: unknown): ConfigError {
   const thrown = Object(cause) as Partial<ConfigError> & { code?: unknown; url?: unknown };

@@ -2,14 +2,7 @@ import type { z } from 'zod';
 import type { ConfigIssue } from '../common/config-error.ts';
 import { type DialectDefinition, isDialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import { builtInDialects, sectionsOf } from './built-in-dialects.ts';
-import {
-  importPlugin,
-  noPackage,
-  type PluginKind,
-  type PluginPlace,
-  pluginMistake,
-  reported,
-} from './import-plugin.ts';
+import { listedPlugin, type PluginKind, type PluginPlace, pluginMistake, reported } from './import-plugin.ts';
 import type { Adapters } from './load-adapters.ts';
 import { configSchema, configSchemaOf } from './schema.ts';
 
@@ -47,7 +40,7 @@ export class DialectLoader {
   async load(entries: unknown, path: readonly PropertyKey[], place: PluginPlace): Promise<void> {
     for (const [at, entry] of (Array.isArray(entries) ? entries : []).entries()) {
       const dialect = await reported([...path, at], this.#issues, async () =>
-        this.#usable(await found(entry, place)),
+        this.#usable(await listedPlugin(dialectKind, entry, place)),
       );
       if (!dialect) this.#isComplete = false;
       else if (!this.#own.includes(dialect)) {
@@ -84,13 +77,4 @@ export class DialectLoader {
       throw pluginMistake(`its section ${section} is taken in the configuration; give it another name`);
     return dialect;
   }
-}
-
-async function found(entry: unknown, place: PluginPlace): Promise<DialectDefinition> {
-  if (isDialectDefinition(entry)) return entry;
-  if (typeof entry !== 'string')
-    throw pluginMistake('must be a dialect made with defineDialect, or its path or package');
-  const dialect = await importPlugin(dialectKind, entry, place);
-  if (!dialect) throw pluginMistake(noPackage(entry));
-  return dialect;
 }

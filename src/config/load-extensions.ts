@@ -1,14 +1,7 @@
 import type { z } from 'zod';
 import type { ConfigIssue } from '../common/config-error.ts';
 import { type ExtensionDefinition, isExtensionDefinition } from '../records/define-extension.ts';
-import {
-  importPlugin,
-  noPackage,
-  type PluginKind,
-  type PluginPlace,
-  pluginMistake,
-  reported,
-} from './import-plugin.ts';
+import { listedPlugin, type PluginKind, type PluginPlace, pluginMistake, reported } from './import-plugin.ts';
 import { configSchema } from './schema.ts';
 
 /** The extensions that every gateway has, unless their folder is gone. They load their pages when they are asked for. */
@@ -48,7 +41,7 @@ export class ExtensionLoader {
   async load(entries: unknown, path: readonly PropertyKey[], place: PluginPlace): Promise<void> {
     for (const [at, entry] of (Array.isArray(entries) ? entries : []).entries()) {
       const extension = await reported([...path, at], this.#issues, async () =>
-        this.#usable(await found(entry, place)),
+        this.#usable(await listedPlugin(extensionKind, entry, place)),
       );
       if (extension) this.all.push(extension);
     }
@@ -73,15 +66,6 @@ export class ExtensionLoader {
       throw pluginMistake(`its section ${section} is taken in the configuration; give it another name`);
     return extension;
   }
-}
-
-async function found(entry: unknown, place: PluginPlace): Promise<ExtensionDefinition> {
-  if (isExtensionDefinition(entry)) return entry;
-  if (typeof entry !== 'string')
-    throw pluginMistake('must be an extension made with defineExtension, or its path or package');
-  const extension = await importPlugin(extensionKind, entry, place);
-  if (!extension) throw pluginMistake(noPackage(entry));
-  return extension;
 }
 
 /** Whether a built-in extension is missing, rather than something that it imports. */

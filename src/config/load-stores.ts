@@ -11,15 +11,7 @@ import {
   type RecordsPlace,
   type RecordsStoreDefinition,
 } from '../records/define-records-store.ts';
-import {
-  importPlugin,
-  messageOf,
-  noPackage,
-  type PluginKind,
-  type PluginPlace,
-  pluginMistake,
-  reported,
-} from './import-plugin.ts';
+import { listedPlugin, messageOf, type PluginKind, type PluginPlace, reported } from './import-plugin.ts';
 import { stateServerAt } from './state-server.ts';
 
 /** A store of one of the two kinds. */
@@ -44,7 +36,7 @@ export class Stores {
   /** Loads the entries of a list at `path`: definitions, paths and packages. The schema reports what is no list. */
   async load(entries: unknown, path: readonly PropertyKey[], place: PluginPlace): Promise<void> {
     for (const [at, entry] of (Array.isArray(entries) ? entries : []).entries()) {
-      const store = await reported([...path, at], this.#issues, () => found(entry, place));
+      const store = await reported([...path, at], this.#issues, () => listedPlugin(storeKind, entry, place));
       if (store && isRecordsStoreDefinition(store)) this.#records.push(store);
       else if (store) this.#state.push(store);
     }
@@ -81,15 +73,4 @@ export class Stores {
       return undefined;
     }
   }
-}
-
-async function found(entry: unknown, place: PluginPlace): Promise<StoreDefinition> {
-  if (storeKind.is(entry)) return entry;
-  if (typeof entry !== 'string')
-    throw pluginMistake(
-      'must be a store made with defineRecordsStore or defineStateStore, or its path or package',
-    );
-  const store = await importPlugin(storeKind, entry, place);
-  if (!store) throw pluginMistake(noPackage(entry));
-  return store;
 }

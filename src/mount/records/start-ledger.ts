@@ -36,7 +36,7 @@ export async function startLedger(
   const inMemory = place.isMemory === true;
   if (inMemory)
     log.info(
-      `records are in memory and are lost on exit: issued keys, and the ledger of the last exchanges; set stores.records to keep them`,
+      'records are in memory and are lost on exit: issued keys, and the ledger of the last exchanges; set stores.records to keep them',
     );
   else {
     await checkQueueFile(queue_path, log);
