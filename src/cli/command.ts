@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
+import { openPlace } from '../records/define-records-store.ts';
 import { StoreUnavailable } from '../records/record-errors.ts';
 import type { RecordsStore } from '../records/records-store.ts';
 
@@ -59,7 +60,7 @@ export const inStore =
     const at_ms = Date.now();
     let store: RecordsStore | undefined;
     try {
-      store = await settings.place.open();
+      store = await openPlace(settings.place);
       await store.migrate(at_ms);
       const operator = { actor: `cli:${userName()}`, at_ms };
       await work({ ...voice, store, settings, operator }, ...(given as unknown as A));

@@ -1,4 +1,6 @@
-import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { missingPackage } from '../common/missing-package.ts';
+import { type TokenCounter, TokenEstimator } from '../gateway/settlement/token-estimator.ts';
 
 /** Text that looks like a control token, such as `<|endoftext|>`, counts as text; by default it would throw. */
 const asText = { disallowedSpecial: new Set<string>() };
@@ -6,6 +8,19 @@ const asText = { disallowedSpecial: new Set<string>() };
 const part_characters = 64;
 /** Up to the last end of a word, which no token crosses. Before an apostrophe a word may go on. */
 const wholeWords = /^.*[\p{L}\p{N}](?=[^\p{L}\p{M}\p{N}'])/su;
+
+/** Creates counters of the estimator that is configured; its package is loaded only then. Adds to `issues` if it cannot be. */
+export async function loadCounter(
+  name: string | undefined,
+  issues: ConfigIssue[],
+): Promise<() => TokenCounter> {
+  try {
+    if (name === 'gpt-tokenizer') return await loadGptCounter();
+  } catch (cause) {
+    issues.push({ path: ['usage', 'estimator'], message: missingPackage('gpt-tokenizer', cause) });
+  }
+  return () => new TokenEstimator();
+}
 
 /**
  * Loads a counter from the package `gpt-tokenizer`, o200k. Its count does not depend on how the text is cut into pieces, and is exact but for

@@ -50,7 +50,7 @@ export async function importPlugin<T>(
 }
 
 /** An entry of a list of plugins: its definition, or what its path or package exports. Rejects with a ConfigError, as `importPlugin` does. */
-export async function listedPlugin<T>(kind: PluginKind<T>, entry: unknown, place: PluginPlace): Promise<T> {
+async function listedPlugin<T>(kind: PluginKind<T>, entry: unknown, place: PluginPlace): Promise<T> {
   if (kind.is(entry)) return entry;
   if (typeof entry !== 'string')
     throw pluginMistake(`must be ${kind.what} made with ${kind.maker}, or its path or package`);
@@ -58,6 +58,47 @@ export async function listedPlugin<T>(kind: PluginKind<T>, entry: unknown, place
   if (!plugin) throw pluginMistake(noPackage(entry));
   return plugin;
 }
+
+/** A list of plugins, with its path in the configuration or the options, and where paths in it begin. */
+export interface PluginList {
+  readonly entries: unknown;
+  readonly path: readonly PropertyKey[];
+  readonly place: PluginPlace;
+}
+
+/** An entry of such a list; without a plugin it was refused. */
+export interface PluginEntry<T> {
+  readonly path: readonly PropertyKey[];
+  readonly plugin: T | undefined;
+}
+
+/**
+ * Loads the entries of `lists`; the schema reports what is no list. `check` throws a ConfigError for one that cannot stand beside those
+ * `before` it. Mistakes are added to `issues`.
+ */
+export async function loadLists<T>(
+  kind: PluginKind<T>,
+  lists: readonly PluginList[],
+  issues: ConfigIssue[],
+  check: (plugin: T, before: readonly T[]) => void = () => {},
+): Promise<PluginEntry<T>[]> {
+  const entries: PluginEntry<T>[] = [];
+  for (const { entries: written, path: list, place } of lists)
+    for (const [at, entry] of (Array.isArray(written) ? written : []).entries()) {
+      const path = [...list, at];
+      const plugin = await reported(path, issues, async () => {
+        const found = await listedPlugin(kind, entry, place);
+        check(found, pluginsIn(entries));
+        return found;
+      });
+      entries.push({ path, plugin });
+    }
+  return entries;
+}
+
+/** The plugins that were not refused. */
+export const pluginsIn = <T>(entries: readonly PluginEntry<T>[]): T[] =>
+  entries.flatMap(({ plugin }) => plugin ?? []);
 
 /** What is wrong with the plugin `name`, whose module is `file`: its definition has mistakes, it is not there, or it throws. */
 function loadMistakes(name: string, file: string | undefined, cause: unknown): ConfigError {

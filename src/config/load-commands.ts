@@ -6,7 +6,7 @@ import { limitOverridesSchema, plansSchema } from '../gateway/limits/plan-limits
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { default_load_ms } from './import-plugin.ts';
-import { Stores } from './load-stores.ts';
+import { loadStores } from './load-stores.ts';
 import { readConfig } from './read-config.ts';
 
 /** The parts of a configuration for commands about keys, accounts and usage. */
@@ -32,9 +32,9 @@ export async function loadCommandSettings(file: string, environment: Environment
   const { stores: storesWritten = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
   const part = expandPart(written, environment, { stores: storesWritten, plans, accounts, models });
   const data = part.check(schema);
-  const stores = new Stores(part.issues);
   const place = { directory: written.directory, load_ms: default_load_ms };
-  await stores.load(data?.stores.plugins, ['stores', 'plugins'], place);
+  const plugins = { entries: data?.stores.plugins, path: ['stores', 'plugins'], place };
+  const stores = await loadStores([plugins], part.issues);
   const records = data && stores.recordsAt(data.stores.records, written.directory);
   const issues = part.issues.filter(isNeeded);
   if (issues.length > 0 || !data || !records) throw part.error(issues);

@@ -11,8 +11,7 @@ import {
   type RecordsPlace,
   type RecordsStoreDefinition,
 } from '../records/define-records-store.ts';
-import { listedPlugin, messageOf, type PluginKind, type PluginPlace, reported } from './import-plugin.ts';
-import { stateServerAt } from './state-server.ts';
+import { loadLists, messageOf, type PluginKind, type PluginList, pluginsIn } from './import-plugin.ts';
 
 /** A store of one of the two kinds. */
 export type StoreDefinition = RecordsStoreDefinition | StateStoreDefinition;
@@ -23,23 +22,20 @@ const storeKind: PluginKind<StoreDefinition> = {
   is: (value): value is StoreDefinition => isRecordsStoreDefinition(value) || isStateStoreDefinition(value),
 };
 
+/** Loads the stores of `lists` beside the built-in ones. Mistakes are added to `issues`. */
+export const loadStores = async (lists: readonly PluginList[], issues: ConfigIssue[]): Promise<Stores> =>
+  new Stores(pluginsIn(await loadLists(storeKind, lists, issues)), issues);
+
 /** The stores that a configuration can name: the built-in ones, and those of plugins. Mistakes are added to `issues`. */
 export class Stores {
   readonly #issues: ConfigIssue[];
-  readonly #records = [...builtInRecordsStores];
-  readonly #state = [...builtInStateStores];
+  readonly #records: readonly RecordsStoreDefinition[];
+  readonly #state: readonly StateStoreDefinition[];
 
-  constructor(issues: ConfigIssue[] = []) {
+  constructor(own: readonly StoreDefinition[] = [], issues: ConfigIssue[] = []) {
     this.#issues = issues;
-  }
-
-  /** Loads the entries of a list at `path`: definitions, paths and packages. The schema reports what is no list. */
-  async load(entries: unknown, path: readonly PropertyKey[], place: PluginPlace): Promise<void> {
-    for (const [at, entry] of (Array.isArray(entries) ? entries : []).entries()) {
-      const store = await reported([...path, at], this.#issues, () => listedPlugin(storeKind, entry, place));
-      if (store && isRecordsStoreDefinition(store)) this.#records.push(store);
-      else if (store) this.#state.push(store);
-    }
+    this.#records = [...builtInRecordsStores, ...own.filter(isRecordsStoreDefinition)];
+    this.#state = [...builtInStateStores, ...own.filter(isStateStoreDefinition)];
   }
 
   /** The place that `stores.records` names; undefined for a mistake, which is reported. */
@@ -73,4 +69,17 @@ export class Stores {
       return undefined;
     }
   }
+}
+
+/** The server that `stores.state` names; undefined for memory. Throws an Error that says what is accepted. */
+export function stateServerAt(
+  text: string,
+  stores: readonly StateStoreDefinition[] = builtInStateStores,
+): StatePlace | undefined {
+  if (text === 'memory') return undefined;
+  for (const store of stores) {
+    const server = store.serverAt(text);
+    if (server) return server;
+  }
+  throw new Error(`must be memory, or ${stores.map(({ form }) => form).join(', or ')}`);
 }

@@ -1,28 +1,26 @@
 import { resolve } from 'node:path';
 import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../common/config-error.ts';
 import { asObject, type Json } from '../common/json-object.ts';
-import { missingPackage } from '../common/missing-package.ts';
 import type { Model } from '../gateway/catalog/catalog.ts';
 import type { DialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
 import type { StatePlace } from '../gateway/limits/define-state-store.ts';
-import { type TokenCounter, TokenEstimator } from '../gateway/settlement/token-estimator.ts';
+import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
 import type { ExtensionDefinition } from '../records/define-extension.ts';
-import type { RecordsPlace } from '../records/define-records-store.ts';
-import { isOffered } from './built-in-dialects.ts';
+import { builtInDialects, isOffered } from './built-in-dialects.ts';
 import { checkListeners } from './check-listeners.ts';
-import { checkPackages, type NeededPackage } from './check-packages.ts';
+import { checkPackages } from './check-packages.ts';
 import { checkRouting } from './check-routing.ts';
 import { checkSignIn } from './check-sign-in.ts';
 import { checkTls, tlsWarnings, withTlsPaths } from './check-tls.ts';
-import { expandPart } from './checked-part.ts';
+import { type ExpandedPart, expandPart } from './checked-part.ts';
 import { checkAccess } from './checks/check-access.ts';
 import { checkBodyBounds } from './checks/check-body-bounds.ts';
 import { checkReferences } from './checks/check-references.ts';
 import type { Environment, ExpandedValue } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
-import { loadGptCounter } from './gpt-counter.ts';
-import type { Adapters } from './load-adapters.ts';
+import { loadCounter } from './gpt-counter.ts';
+import { pluginsIn } from './import-plugin.ts';
 import { type LoadedPlugins, loadPlugins } from './load-plugins.ts';
 import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
 import type { ListedStage } from './load-stages.ts';
@@ -39,6 +37,7 @@ export interface Settings
   extends Omit<CheckedConfig, 'models' | 'providers' | 'stages' | 'dialects' | 'extensions'> {
   readonly models: readonly Model[];
   readonly providers: readonly ProviderSettings[];
+  /** Where and how records are kept. */
   readonly records: RecordsSettings;
   /** The server of state; undefined for memory. */
   readonly stateServer: StatePlace | undefined;
@@ -100,43 +99,40 @@ export async function loadWritten(
   const { issues } = part;
   const value = asObject(part.value);
   const plugins = await loadPlugins(value, given, directory, issues);
-  const { adapters, dialects, extensions, stores, stages } = plugins;
-  const config = part.check(dialects.configSchema(adapters, extensions.sections));
-  const recordsPlace = given.records
+  const { stages, stores } = plugins;
+  const config = part.check(plugins.schema);
+  const place = given.records
     ? stores.recordsIn(given.records)
     : config && stores.recordsAt(config.stores.records, directory);
-  const stateServer = config && stores.stateAt(config.stores.state);
+  const server = config && stores.stateAt(config.stores.state);
   for (const found of [plugins.ofStores, ...mistakesTogether(value, given, directory, plugins)])
     part.report(found);
   if (config) {
-    issues.push(...mistakesIn({ config, stages, given, directory }, issues));
-    issues.push(...(await checkPackages(neededPackages(config, given, { recordsPlace, stateServer }))));
+    issues.push(...mistakesIn(config, stages, given, directory, issues));
+    const needed = { records: place, state: given.state ? undefined : server };
+    issues.push(...(await checkPackages(config, needed)));
   }
   const newCounter = await loadCounter(config?.usage.estimator, issues);
-  if (issues.length > 0 || !config || !recordsPlace)
-    throw part.error(given.stages ? issues.map(inOptions) : issues);
-  const stagePath = given.stages ? ['options', 'stages'] : ['stages'];
-  const settings: Settings = {
-    ...settingsOf(config, directory, { adapters, stages, given, recordsPlace }),
-    stateServer,
-    placesOf: options => ({
-      records: recordsSettings(
-        options,
-        directory,
-        given.records ? recordsPlace : (stores.recordsAt(options.records, directory) ?? recordsPlace),
-      ),
+  if (issues.length > 0 || !config || !place) throw part.error(given.stages ? issues.map(inOptions) : issues);
+  const placesOf: Settings['placesOf'] = options => {
+    // A store is asked for its place once.
+    const isSame = given.records || options.records === config.stores.records;
+    const own = isSame ? place : (stores.recordsAt(options.records, directory) ?? place);
+    return {
+      records: recordsSettings(options, directory, own),
       stateServer: stores.stateAt(options.state),
-    }),
+    };
+  };
+  const settings: Settings = {
+    ...sectionsOf(config, directory, plugins, given),
+    ...placesOf(config.stores),
+    placesOf,
     stages: stages.flatMap(({ plan }) => plan ?? []),
-    dialects: dialects.all,
-    extensions: extensions.all,
+    dialects: [...builtInDialects, ...pluginsIn(plugins.dialects)],
+    extensions: plugins.extensions,
     isWritten: writtenAddress(value),
     source: written.source,
-    made: {
-      stage: (at, make) => madeAt(part.error, [...stagePath, at], make),
-      dialect: (at, make) => madeAt(part.error, dialects.pathOf(at), make),
-      adapter: (provider, make) => madeAt(part.error, ['providers', provider, 'adapter'], make),
-    },
+    made: makersOf(part.error, plugins, given),
     mistake: part.error,
     newCounter,
   };
@@ -152,9 +148,9 @@ function* mistakesTogether(
 ): Generator<Iterable<ConfigIssue>> {
   // Stages that are given as objects have their options inside.
   const listed = stages.map(({ name, options }) => ({ [name]: options }));
-  const offered = dialects.all.filter(one => isOffered(one, value));
+  const offered = [...builtInDialects, ...pluginsIn(dialects)].filter(one => isOffered(one, value));
   const known = {
-    adapters: namedEfforts(adapters),
+    adapters: [...adapters].map(([name, adapter]) => ({ ...adapter, name })),
     paths: offered.flatMap(({ paths }) => Object.keys(paths)),
   };
   yield checkReferences({ ...value, stages: listed }, known);
@@ -170,16 +166,12 @@ function* mistakesTogether(
     yield [{ path: ['stores', 'records'], message }];
 }
 
-interface Checked {
-  readonly config: CheckedConfig;
-  readonly stages: readonly ListedStage[];
-  readonly given: GivenPlugins;
-  readonly directory: string;
-}
-
 /** What is wrong with a configuration of the right form, of which `issues` are known. */
 function* mistakesIn(
-  { config, stages, given, directory }: Checked,
+  config: CheckedConfig,
+  stages: readonly ListedStage[],
+  given: GivenPlugins,
+  directory: string,
   issues: readonly ConfigIssue[],
 ): Generator<ConfigIssue> {
   // An unknown stage may have been meant to be auth.
@@ -191,43 +183,12 @@ function* mistakesIn(
   yield* checkTls(config, directory);
 }
 
-/** What the stores and the sign-ins of a configuration need. */
-function neededPackages(
-  { admin, portal }: CheckedConfig,
-  { state }: GivenPlugins,
-  {
-    recordsPlace,
-    stateServer,
-  }: { recordsPlace: RecordsPlace | undefined; stateServer: StatePlace | undefined },
-): NeededPackage[] {
-  const openid = [admin, portal].findIndex(({ oidc }) => oidc !== undefined);
-  return [
-    { name: recordsPlace?.needs, path: ['stores', 'records'] },
-    { name: state ? undefined : stateServer?.needs, path: ['stores', 'state'] },
-    { name: openid === -1 ? undefined : 'openid-client', path: [openid === 0 ? 'admin' : 'portal', 'oidc'] },
-  ];
-}
-
-function writtenAddress(value: Json): Settings['isWritten'] {
-  const { host, port } = asObject(value.server);
-  return { host: host !== undefined, port: port !== undefined };
-}
-
-/** An issue of the stages at the place of the option `stages`. */
-const inOptions = (issue: ConfigIssue): ConfigIssue =>
-  issue.path[0] === 'stages' ? { ...issue, path: ['options', ...issue.path] } : issue;
-
-/** What each adapter supports, under the name that the configuration has for it. */
-const namedEfforts = (adapters: Adapters) =>
-  [...adapters].map(([name, adapter]) => ({ name, ...(adapter?.efforts && { efforts: adapter.efforts }) }));
-
 /** Checks that the stages enforce keys and limits, and in which order. */
 function* checkStageAccess(
   { accounts, plans, server }: CheckedConfig,
   stages: readonly ListedStage[],
   given: GivenPlugins,
 ): Generator<ConfigIssue> {
-  const names = stages.map(({ name }) => name);
   // Of a stage with wrong options it is not known whether it authenticates; nothing is reported for that.
   const access = stages.map(({ name, plan }) => ({
     name,
@@ -238,69 +199,59 @@ function* checkStageAccess(
     { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
   );
   for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' })) {
-    const at = names.indexOf(stage);
+    const at = stages.findIndex(({ name }) => name === stage);
     if (stages[at]?.options[own] !== undefined)
       yield { path: ['stages', at, stage, own], message: `belongs to ${own}, at the top level` };
   }
 }
 
-/** What was loaded for a configuration, and what came with it in code. */
-interface Loaded {
-  readonly adapters: Adapters;
-  readonly stages: readonly ListedStage[];
-  readonly given: GivenPlugins;
-  readonly recordsPlace: RecordsPlace;
+/** An issue of the stages at the place of the option `stages`. */
+const inOptions = (issue: ConfigIssue): ConfigIssue =>
+  issue.path[0] === 'stages' ? { ...issue, path: ['options', ...issue.path] } : issue;
+
+function writtenAddress(value: Json): Settings['isWritten'] {
+  const { host, port } = asObject(value.server);
+  return { host: host !== undefined, port: port !== undefined };
 }
 
-function settingsOf(
+/** The sections of a checked configuration as a gateway needs them, with absolute paths, and the warnings about them. */
+function sectionsOf(
   config: CheckedConfig,
   directory: string,
-  { adapters, stages, given, recordsPlace }: Loaded,
-): Omit<
-  Settings,
-  | 'stages'
-  | 'dialects'
-  | 'extensions'
-  | 'isWritten'
-  | 'source'
-  | 'made'
-  | 'mistake'
-  | 'newCounter'
-  | 'stateServer'
-  | 'placesOf'
-> {
-  const providers = Object.entries(config.providers).map(([name, given]) =>
-    providerOf(name, given, directory, adapters),
+  { adapters, stages }: LoadedPlugins,
+  given: GivenPlugins,
+) {
+  const providers = Object.entries(config.providers).map(([name, written]) =>
+    providerOf(name, written, directory, adapters),
   );
   const extra = new Map(providers.map(({ name, config: { extra_parameters } }) => [name, extra_parameters]));
   const models = config.models.map(model => ({
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
   }));
-  const { stages: _, dialects: __, extensions: ___, ...rest } = config;
-  const records = recordsSettings(config.stores, directory, recordsPlace);
-  // Not memory, whatever the configuration has by default.
-  const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
   const { socket } = config.admin;
   const server = withTlsPaths(config.server, directory);
   const admin = withTlsPaths(
     socket === undefined ? config.admin : { ...config.admin, socket: resolve(directory, socket) },
     directory,
   );
+  // Not memory, whatever the configuration has by default.
+  const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
   const warnings = [...warningsOf({ ...config, stores }, stages, given), ...tlsWarnings({ server, admin })];
-  return { ...rest, server, admin, models, providers, records, warnings };
+  return { ...config, server, admin, models, providers, warnings };
 }
 
-/** The estimator that is configured; the package is loaded only then. */
-async function loadCounter(name: string | undefined, issues: ConfigIssue[]): Promise<() => TokenCounter> {
-  if (name !== 'gpt-tokenizer') return () => new TokenEstimator();
-  try {
-    return await loadGptCounter();
-  } catch (cause) {
-    issues.push({
-      path: ['usage', 'estimator'],
-      message: missingPackage('gpt-tokenizer', cause),
-    });
-    return () => new TokenEstimator();
-  }
+/** What makes the plugins; a mistake of one has the place where it is named. */
+function makersOf(
+  error: ExpandedPart['error'],
+  { dialects }: LoadedPlugins,
+  given: GivenPlugins,
+): Settings['made'] {
+  const stages = given.stages ? ['options', 'stages'] : ['stages'];
+  const dialectPath = (at: number) => dialects[at - builtInDialects.length]?.path ?? [];
+  return {
+    stage: (at, make) => madeAt(error, [...stages, at], make),
+    dialect: (at, make) => madeAt(error, dialectPath(at), make),
+    adapter: (provider, make) => madeAt(error, ['providers', provider, 'adapter'], make),
+  };
 }

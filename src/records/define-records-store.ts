@@ -3,7 +3,9 @@ import { checkedBy } from '../common/config-error.ts';
 import type { Finding } from '../common/finding.ts';
 import { isObject } from '../common/json-object.ts';
 import { aFunction } from '../common/methods.ts';
+import { within } from '../common/within.ts';
 import type { Database } from './database.ts';
+import { StoreUnavailable } from './record-errors.ts';
 import type { RecordsStore } from './records-store.ts';
 
 /** A place for records, which is not open yet. */
@@ -62,3 +64,19 @@ export function defineRecordsStore(definition: RecordsStoreDefinition): RecordsS
 /** Whether a module's export was returned by `defineRecordsStore`, of this copy of the package or another. */
 export const isRecordsStoreDefinition = (value: unknown): value is RecordsStoreDefinition =>
   isObject(value) && typeof value.placeOf === 'function' && typeof value.form === 'string';
+
+/** Time for a store to open: that of a plugin may never settle. */
+const patience_ms = 10_000;
+
+/** Opens a store. Rejects with StoreUnavailable if that takes longer than `limit_ms`; one that opens later is closed. */
+export async function openPlace(
+  place: RecordsPlace,
+  onLost?: (error: Error) => void,
+  limit_ms = patience_ms,
+): Promise<RecordsStore> {
+  const opening = place.open(onLost);
+  return within(opening, limit_ms, () => {
+    opening.then(store => store.close()).catch(() => {});
+    return new StoreUnavailable(`it did not open within ${limit_ms} ms`);
+  });
+}

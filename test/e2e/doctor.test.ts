@@ -15,7 +15,7 @@ import { checkRecords } from '../../src/cli/doctor/records-check.ts';
 import { checkState } from '../../src/cli/doctor/state-check.ts';
 import { serve } from '../../src/cli/serve.ts';
 import type { Finding } from '../../src/common/finding.ts';
-import { stateServerAt } from '../../src/config/state-server.ts';
+import { stateServerAt } from '../../src/config/load-stores.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
 import { openRecords, placeOf } from '../support/open-records.ts';

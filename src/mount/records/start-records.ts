@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../common/clock.ts';
-import type { RecordsPlace } from '../../records/define-records-store.ts';
+import { openPlace, type RecordsPlace } from '../../records/define-records-store.ts';
 import { databaseCode, isOutage } from '../../records/record-errors.ts';
 import type { RecordsStore } from '../../records/records-store.ts';
 import { warnOfSharedFiles } from '../../records/sqlite/private-file.ts';
@@ -19,7 +19,7 @@ const mistakes = new Set(['28P01', '28000', '3D000', '42501', 'ENOTFOUND', 'ERR_
  */
 export async function startRecords(place: RecordsPlace, clock: Clock, log: Log): Promise<RecordsStore> {
   const onLost = (fault: Error) => log.warn({ err: fault }, 'a connection to the records store was lost');
-  const store = await place.open(onLost).catch(thrown => fail(place, thrown));
+  const store = await openPlace(place, onLost).catch(thrown => fail(place, thrown));
   // A database that begins and ends with the process is always new.
   const migrationLog = place.isMemory ? undefined : log;
   const migrate = () => store.migrate(clock.epoch_ms(), migrationLog);

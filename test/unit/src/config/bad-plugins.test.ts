@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ConfigError, shownIssue } from '../../../../src/common/config-error.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { createGateway } from '../../../../src/mount/gateway.ts';
-import { defineDialect, defineProvider, defineStage } from '../../../../src/plugin.ts';
+import { defineDialect, defineExtension, defineProvider, defineStage } from '../../../../src/plugin.ts';
 import { sampleConfig, temporaryFiles } from './sample-config.ts';
 
 const file = temporaryFiles();
@@ -227,6 +227,20 @@ describe('a dialect', () => {
     );
     expect(() => mine({ paths: {} })).toThrow(/1 mistake[\s\S]*paths: must have paths/);
     expect(() => mine({ paths: { '/mine': [] } })).toThrow(/must list its methods/);
+  });
+});
+
+describe('an extension', () => {
+  it('whose section is that of a dialect of the same configuration is one sentence', async () => {
+    const schema = z.strictObject({});
+    const given = {
+      stages: [],
+      dialects: [mine({ options: { section: 'my_pages', schema } })],
+      extensions: [defineExtension({ name: 'my-pages', schema, open: () => ({}) })],
+    };
+    expect(await mistakesIn(() => loadConfig(sampleConfig(open), {}, given))).toEqual([
+      'options.extensions[0]: its section my_pages is taken in the configuration; give it another name',
+    ]);
   });
 });
 
