@@ -44,12 +44,20 @@ export const direct: Contestant = {
   start: async ({ upstream: { port } }) => ({ port }),
 };
 
-export const proxy: Contestant = {
-  name: 'http-proxy-middleware',
-  title: 'http-proxy-middleware in Express',
+const served = (server: string, name: string, title: string): Contestant => ({
+  name,
+  title,
   streamed: proxied,
-  start: ({ upstream }) => startServer(servers, ['proxy', upstream.url], { core: gateway_core, env: bare() }),
-};
+  start: ({ upstream }) => startServer(servers, [server, upstream.url], { core: gateway_core, env: bare() }),
+});
+
+export const proxy = served('proxy', 'http-proxy-middleware', 'http-proxy-middleware in Express');
+export const keepAliveProxy = served(
+  'proxy-keep-alive',
+  'http-proxy-middleware-keep-alive',
+  'http-proxy-middleware with a keep-alive agent',
+);
+export const handWritten = served('hand-written', 'hand-written', 'a gateway of 80 lines');
 
 /** `proxy_pass`: what a proxy costs that is written in C and looks at nothing. */
 export const nginx: Contestant = {
@@ -105,5 +113,5 @@ export const portkey: Contestant = {
   },
 };
 
-export const install = (cwd: string, ...options: string[]) =>
+const install = (cwd: string, ...options: string[]) =>
   execFileSync('npm', ['install', '--no-audit', '--no-fund', ...options], { cwd, stdio: 'ignore' });

@@ -16,13 +16,16 @@ const margin_ms = 300;
 /** V8 goes on compiling for some seconds of load. */
 const usual_rehearsal_s = { requests: 6, streams: 2 };
 
-/** Puts this process on the load's core, and the upstream beside it. What it makes is removed when this process ends. */
-export async function benchPlace(): Promise<Place> {
+/** Puts this process on the load's core, and the upstream beside it, whose streams send an event in each period. What it makes is removed when this process ends. */
+export async function benchPlace(period_ms = 1000 / events_per_second): Promise<Place> {
   moveTo(load_core, process.pid);
   const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const upstream = join(root, 'test/tools/bench/upstream.ts');
-  return { directory, upstream: await startServer(upstream, [], { core: load_core, env: bare() }) };
+  return {
+    directory,
+    upstream: await startServer(upstream, [`${period_ms}`], { core: load_core, env: bare() }),
+  };
 }
 
 /** How long and how often to measure, at how many connections and streams. */

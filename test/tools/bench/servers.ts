@@ -1,22 +1,29 @@
-/** Servers of the benchmark, each a process: `proxy UPSTREAM` is the baseline, `gateway CONFIG` is sluice mounted in Express, `spans` takes spans and forgets them. */
-import { Agent, createServer, type RequestListener } from 'node:http';
+/**
+ * Servers of the benchmark, each a process: `proxy UPSTREAM` is the baseline, `proxy-keep-alive UPSTREAM` the same with an agent, `hand-written
+ * UPSTREAM` a gateway of 80 lines, `gateway CONFIG` is sluice mounted in Express, `spans` takes spans and forgets them.
+ */
+import { Agent, createServer, type Server } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { createGateway } from '../../../src/index.ts';
 import { listen } from '../processes.ts';
+import { handWrittenGateway } from './hand-written-gateway.ts';
 
-const servers: Readonly<Record<string, (argument: string) => RequestListener | Promise<RequestListener>>> = {
-  proxy: target => {
+const servers: Readonly<Record<string, (argument: string) => Server | Promise<Server>>> = {
+  proxy: target => createServer(express().use(createProxyMiddleware({ target }))),
+  'proxy-keep-alive': target => {
     const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 1024 });
-    return express().use(createProxyMiddleware({ target, agent }));
+    return createServer(express().use(createProxyMiddleware({ target, agent })));
   },
-  gateway: async config => express().use(await createGateway(config)),
+  'hand-written': handWrittenGateway,
+  gateway: async config => createServer(express().use(await createGateway(config))),
   // OTLP over HTTP.
-  spans: () => (request, response) => {
-    const end = () => response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
-    request.resume().on('end', end);
-  },
+  spans: () =>
+    createServer((request, response) => {
+      const end = () => response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+      request.resume().on('end', end);
+    }),
 };
 
 const [, , name = '', argument = ''] = process.argv;
-listen(createServer(await servers[name]!(argument)));
+listen(await servers[name]!(argument));

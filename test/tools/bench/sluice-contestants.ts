@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultModels } from '../../../src/config/example-models.ts';
 import { freePort } from '../../support/free-port.ts';
-import { gateway_core, load_core } from '../machine.ts';
+import { gateway_core } from '../machine.ts';
 import { bare, root, start, startServer } from '../processes.ts';
-import { type Contestant, install, type Place, servers } from './contestants.ts';
+import { type Contestant, type Place, servers } from './contestants.ts';
 import { api_key } from './conversation.ts';
 
 /** What differs from the usual sidecar. */
@@ -13,9 +12,9 @@ interface Difference {
   /** Put over the usual configuration. */
   readonly config?: object;
   readonly variables?: Readonly<Record<string, string>>;
-  /** Another checkout of the repository. */
-  readonly tree?: string;
 }
+
+const command = join(root, 'bin/sluice.cjs');
 
 /** sluice on its own with the whole default chain. */
 const sidecar = (
@@ -27,9 +26,9 @@ const sidecar = (
   title,
   streamed: { frame_events: 2 },
   async start(place) {
-    const { config, variables, tree = root } = await differing(place);
+    const { config, variables } = await differing(place);
     const args = ['--config', configFile(place, name, config)];
-    return startServer(join(tree, 'bin/sluice.cjs'), args, { core: gateway_core, env: bare(variables) });
+    return startServer(command, args, { core: gateway_core, env: bare(variables) });
   },
 });
 
@@ -54,6 +53,10 @@ function configFile({ directory, upstream }: Place, name: string, changes: objec
 }
 
 export const sluice = sidecar('sluice', 'sluice sidecar');
+/** What is left with every other stage taken out. */
+export const envelope = sidecar('sluice-envelope', 'sluice sidecar, `error-envelope` alone', place =>
+  parts.envelope!(place),
+);
 export const continuous = {
   ...sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`'),
   streamed: { stream_options: { continuous_usage_stats: true }, frame_events: 2 },
@@ -67,51 +70,39 @@ export const mounted: Contestant = {
     }),
 };
 
-/** With a Redis that keeps nothing, beside the load generator: what it costs itself is not the gateway's. */
-export const redis = sidecar('redis', 'limits in Redis', async ({ directory }) => {
+/** The sidecar by what is left out of it, or added: what each part costs. */
+export const parts: Readonly<Record<string, (place: Place) => Difference | Promise<Difference>>> = {
+  whole: () => ({}),
+  'no-limits': () => ({ config: { plans: { bench: {} } } }),
+  envelope: () => ({
+    config: { stages: ['error-envelope'], plans: {}, accounts: {}, server: { port: 0, open: true } },
+  }),
+  sqlite: ({ directory }) => ({ config: { stores: { records: `sqlite:${join(directory, 'parts.db')}` } } }),
+  redis: async place => ({ config: { stores: { state: await startRedis(place) } } }),
+  'traced-0': () => tracing(0),
+  'traced-10': () => tracing(0.1),
+  traced: () => tracing(1),
+};
+
+/** Starts the sidecar with one of its parts changed, under options of Node. */
+export async function startPart(name: string, place: Place, flags: readonly string[]) {
+  const { config, variables } = await parts[name]!(place);
+  const args = ['--config', configFile(place, name, config)];
+  return startServer(command, args, { env: bare(variables), flags });
+}
+
+/** A Redis that keeps nothing. */
+async function startRedis({ directory }: Place): Promise<string> {
   const port = await freePort();
   const options = { port, bind: '127.0.0.1', dir: directory, save: '', appendonly: 'no' };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  await start('redis-server', args, { core: load_core }).printed(/Ready to accept connections/);
-  return { config: { stores: { state: `redis://127.0.0.1:${port}` } } };
-});
+  await start('redis-server', args).printed(/Ready to accept connections/);
+  return `redis://127.0.0.1:${port}`;
+}
 
-/** Spans go to a process beside the load generator. */
-export const traced = (name: string, title: string, ratio: number): Contestant =>
-  sidecar(name, title, async () => {
-    const { url } = await startServer(servers, ['spans'], { core: load_core });
-    const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: `${ratio}` };
-    return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...sampler } };
-  });
-
-/** The sidecar with less and less of its chain, by what is left out: where something has grown, all that have it have grown. */
-export const shortened: Readonly<Record<string, { readonly title: string; readonly config: object }>> = {
-  whole: { title: 'the whole chain', config: {} },
-  'no-limits': { title: 'no limits', config: { plans: { bench: {} } } },
-  frame: {
-    title: 'only the error envelope',
-    config: { stages: ['error-envelope'], plans: {}, accounts: {}, server: { port: 0, open: true } },
-  },
-};
-
-/** One of them; as it is in `commit`, if one is given. */
-export const shortenedSidecar = (name: string, commit?: string): Contestant => {
-  const { title, config } = shortened[name]!;
-  return sidecar(commit ? `${name}-${commit.slice(0, 8)}` : name, title, place => ({
-    config,
-    ...(commit && { tree: checkOut(commit, place.directory) }),
-  }));
-};
-
-/** Checks out another commit of this repository in `directory`, with its own dependencies if they differ. Returns where. */
-function checkOut(commit: string, directory: string): string {
-  const tree = join(directory, 'against');
-  if (existsSync(tree)) return tree;
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
-  git('worktree', 'add', '--detach', '--force', tree, commit);
-  process.once('exit', () => git('worktree', 'remove', '--force', tree));
-  const lock = (from: string) => readFileSync(join(from, 'package-lock.json'), 'utf8');
-  if (lock(tree) === lock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
-  else install(tree, '--no-save');
-  return tree;
+/** Spans of a share of the exchanges go to a process that forgets them. */
+async function tracing(ratio: number): Promise<Difference> {
+  const { url } = await startServer(servers, ['spans']);
+  const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: `${ratio}` };
+  return { variables: { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...sampler } };
 }

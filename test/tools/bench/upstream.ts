@@ -6,8 +6,8 @@ import { createServer, type Socket } from 'node:net';
 import { listen } from '../processes.ts';
 import { chunkText, completion, streamEnd } from './conversation.ts';
 
-/** Every stream sends one event in this time. */
-const period_ms = 50;
+/** Every stream sends one event in this time: the first argument, or 50. */
+const period_ms = Number(process.argv[2] ?? 50);
 /** Streams take turns within the period, as on a real server, where they do not all move in the same instant. */
 const slots = 10;
 
