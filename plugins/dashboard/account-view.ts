@@ -2,13 +2,13 @@ import {
   type Account,
   AccountLimits,
   type AccountRecord,
+  type ExtensionContext,
   type Limit,
   type LimitStatus,
   limitOverridesSchema,
   type Plan,
 } from '../../src/plugin.ts';
 import { samplesOf } from './live-figures.ts';
-import type { DashboardContext } from './page-request.ts';
 
 /** An account as shown in the dashboard. */
 export interface AccountView {
@@ -28,7 +28,7 @@ export interface AccountView {
 const elsewhere = { created_ms: undefined, display_name: '', disabled_ms: null };
 
 /** Finds an account by name. The configuration takes precedence over the store, as for requests; what the application gave last is known to this instance only. */
-export async function findAccount(context: DashboardContext, id: string): Promise<AccountView | undefined> {
+export async function findAccount(context: ExtensionContext, id: string): Promise<AccountView | undefined> {
   const configured = configuredAccount(context, id);
   if (configured) return configured;
   const stored = await context.records.store.accounts.find(id);
@@ -53,7 +53,7 @@ export const givenAccount = ({ id, plan, limits = {} }: Account): AccountView =>
 });
 
 /** Finds an account of the configuration by name. */
-export function configuredAccount({ settings }: DashboardContext, id: string): AccountView | undefined {
+export function configuredAccount({ settings }: ExtensionContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
   const { plan, limits = {} } = settings.accounts[id]!;
   return { id, plan, limits, source: 'configuration', ...elsewhere };
@@ -72,21 +72,21 @@ interface RateLimits {
 }
 
 /** Its options, if the chain has it. */
-export const rateLimitsOf = ({ settings }: DashboardContext): RateLimits | undefined =>
+export const rateLimitsOf = ({ settings }: ExtensionContext): RateLimits | undefined =>
   settings.stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
 
 /** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
-export function planLimitsOf(context: DashboardContext, plan: string | undefined): Plan | undefined {
+export function planLimitsOf(context: ExtensionContext, plan: string | undefined): Plan | undefined {
   const { plans = context.settings.plans } = rateLimitsOf(context) ?? {};
   return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined;
 }
 
 /** Whether accounts without a plan and overrides have limits, which the first override of an account replaces. */
-export const hasLimitsWithoutPlan = (context: DashboardContext): boolean =>
+export const hasLimitsWithoutPlan = (context: ExtensionContext): boolean =>
   Object.keys(rateLimitsOf(context)?.limits ?? {}).length > 0;
 
 /** Current usage of each limit, as counted by all instances together. */
-export async function usesOf(context: DashboardContext, { id, plan, limits }: AccountView): Promise<Uses> {
+export async function usesOf(context: ExtensionContext, { id, plan, limits }: AccountView): Promise<Uses> {
   const stage = rateLimitsOf(context);
   if (!stage) return 'no stage';
   const planLimits = planLimitsOf(context, plan);
@@ -102,7 +102,7 @@ export async function usesOf(context: DashboardContext, { id, plan, limits }: Ac
 
 /** Current usage of some limits of an account. */
 export async function readUses(
-  context: DashboardContext,
+  context: ExtensionContext,
   account: string,
   limits: readonly Limit[],
 ): Promise<Uses> {
@@ -128,7 +128,7 @@ export interface NearLimit {
  * Limits of which at least 80 % are used, fullest first; or why they are unknown, if the state store is unavailable. The stage `rate-limit`
  * knows the fullest accounts that this instance has served; what they have used of them at all instances the state store says.
  */
-export async function nearLimits(context: DashboardContext): Promise<readonly NearLimit[] | 'out'> {
+export async function nearLimits(context: ExtensionContext): Promise<readonly NearLimit[] | 'out'> {
   if (context.state.outage) return 'out';
   const fullest = await samplesOf(await context.server.registry(), 'sluice_limit_used_ratio');
   const accounts = new Set(fullest.filter(({ value }) => value >= near).map(({ labels }) => labels.account));
@@ -141,7 +141,7 @@ export async function nearLimits(context: DashboardContext): Promise<readonly Ne
 
 const shareOf = ({ use }: NearLimit): number => use.used / use.limit.max;
 
-async function limitsOf(context: DashboardContext, id: string): Promise<NearLimit[]> {
+async function limitsOf(context: ExtensionContext, id: string): Promise<NearLimit[]> {
   const account = await findAccount(context, id);
   const uses = account ? await usesOf(context, account) : 'unknown';
   return typeof uses === 'string' ? [] : uses.map(use => ({ account: id, use }));

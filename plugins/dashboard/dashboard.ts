@@ -1,16 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import {
+  type ExtensionContext,
   isStoredKeyForm,
   NotThere,
   RecordRefused,
   type RequestHandler,
   StoreUnavailable,
 } from '../../src/plugin.ts';
-import { callerOf, mayChange } from './access/roles.ts';
+import { callerOf, type Role } from './access/roles.ts';
 import { loadAssets } from './assets.ts';
-import type { DashboardContext, DashboardRequest, Page, SignedIn, Site } from './page-request.ts';
+import type { DashboardRequest, Page, Services, SignedIn, Site } from './page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { PageTurns } from './page-turns.ts';
+import { type Scope, scopeOf } from './scope.ts';
 import { type Area, SessionGuard } from './session-guard.ts';
 import { errorDocument } from './view/document.ts';
 import { linkOf } from './view/format.ts';
@@ -24,10 +26,10 @@ export interface SiteParts extends Site {
 }
 
 /** Creates the handler of a set of pages, to be mounted at a path. Without a way to sign in it calls `next`. */
-export function createSite(context: DashboardContext, parts: SiteParts): RequestHandler {
+export function createSite(context: ExtensionContext, parts: SiteParts, services: Services): RequestHandler {
   const { named, proxy, findLogin, oidc } = parts.area;
   if (!(named ?? proxy ?? findLogin ?? oidc)) return (_, __, next) => next();
-  const dashboard = new Dashboard(context, parts);
+  const dashboard = new Dashboard(context, parts, services);
   return (incoming, response, next) => {
     const { path, query } = placeOf(incoming);
     if (path === undefined) return writeResponse(response, redirect(withSlash(incoming)));
@@ -46,17 +48,19 @@ export function createSite(context: DashboardContext, parts: SiteParts): Request
 }
 
 class Dashboard {
-  readonly #context: DashboardContext;
+  readonly #context: ExtensionContext;
+  readonly #services: Services;
   readonly #site: Site;
   readonly #guard: SessionGuard;
   readonly #turns = new PageTurns();
   readonly #assets = loadAssets();
   readonly #pages: ReadonlyMap<string, Page>;
 
-  constructor(context: DashboardContext, { area, pages, ...site }: SiteParts) {
+  constructor(context: ExtensionContext, { area, pages, ...site }: SiteParts, services: Services) {
+    this.#services = services;
     this.#context = context;
     this.#site = site;
-    this.#guard = new SessionGuard(context, area);
+    this.#guard = new SessionGuard(context, area, services.signIns);
     this.#pages = new Map(pages.map(page => [page.name, page]));
   }
 
@@ -85,8 +89,11 @@ class Dashboard {
     if ('status' in signedIn) return signedIn;
     const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
     if (!handler) throw new PageError(405, `This page does not take ${method}.`);
-    checkRole(page, method, signedIn);
-    const asked = { ...request, ...signedIn, context: this.#context, site: this.#site };
+    checkRole(page.readers ?? this.#site.readers, signedIn);
+    const scope = await scopeOf(this.#context, signedIn.session);
+    if (page.asksForChange || (method === 'POST' && !page.changesNothing)) checkMayChange(scope, signedIn);
+    const [context, services, site] = [this.#context, this.#services, this.#site];
+    const asked = { ...request, ...signedIn, context, services, scope, site };
     if (page.streams) return handler(asked);
     return this.#turns.make(callerOf(signedIn.session), () => handler(asked));
   }
@@ -112,13 +119,17 @@ function withoutKeys({ path, query, incoming }: DashboardRequest): string | unde
   return linkOf(path, Object.fromEntries(kept)) || '.';
 }
 
-function checkRole({ readers, changesNothing }: Page, method: string, { session }: SignedIn): void {
-  const { role } = session;
-  const advice = 'Ask an administrator of this gateway.';
-  if (readers && !readers.includes(role))
-    throw new PageError(403, `This page is not for the role ${role}.`, advice);
-  if (method === 'POST' && !changesNothing && !mayChange(role))
-    throw new PageError(403, `The role ${role} may not change anything.`, advice);
+const advice = 'Ask an administrator of this gateway.';
+
+function checkRole(readers: readonly Role[], { session: { role } }: SignedIn): void {
+  if (!readers.includes(role)) throw new PageError(403, `This page is not for the role ${role}.`, advice);
+}
+
+function checkMayChange({ account, may }: Scope, { session: { role } }: SignedIn): void {
+  if (may.change) return;
+  if (account)
+    throw new PageError(403, 'Your account is disabled.', 'You can look at it, and change nothing.');
+  throw new PageError(403, `The role ${role} may not change anything.`, advice);
 }
 
 /** Says that there is no page at this path, of any depth. */

@@ -1,10 +1,9 @@
-import { AccountLimits, type KeyRecord, keyLimitsSchema } from '../../src/plugin.ts';
+import { AccountLimits, type ExtensionContext, type KeyRecord, keyLimitsSchema } from '../../src/plugin.ts';
 import { rateLimitsOf, readUses, type Uses } from './account-view.ts';
-import type { DashboardContext } from './page-request.ts';
 
 /** Current usage of each of a key's own limits, as counted by all instances together. */
 export async function usesOfKey(
-  context: DashboardContext,
+  context: ExtensionContext,
   { id, account, limits }: KeyRecord,
 ): Promise<Uses> {
   if (!rateLimitsOf(context)) return 'no stage';

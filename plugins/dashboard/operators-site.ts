@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { type OperatorOf, within } from '../../src/plugin.ts';
+import { type ExtensionContext, type OperatorOf, within } from '../../src/plugin.ts';
 import { operatorsByClaims } from './access/claims.ts';
 import { configuredLogins } from './access/passwords.ts';
 import { type Person, roles } from './access/roles.ts';
 import type { SiteParts } from './dashboard.ts';
-import type { DashboardContext } from './page-request.ts';
 import { PageError } from './page-response.ts';
 import { pages } from './pages/index.ts';
 import type { Area } from './session-guard.ts';
@@ -16,8 +15,9 @@ const operator_ms = 10_000;
 export function operatorsSite({
   settings: { admin },
   operatorOf,
-}: Pick<DashboardContext, 'settings' | 'operatorOf'>): SiteParts {
+}: Pick<ExtensionContext, 'settings' | 'operatorOf'>): SiteParts {
   return {
+    readers: roles,
     sections: [
       { page: '', label: 'Overview' },
       { page: 'accounts', label: 'Accounts' },
@@ -43,7 +43,7 @@ function configuredWays({
   users,
   oidc,
   proxy,
-}: DashboardContext['settings']['admin']): Pick<Area, 'proxy' | 'findLogin' | 'oidc'> {
+}: ExtensionContext['settings']['admin']): Pick<Area, 'proxy' | 'findLogin' | 'oidc'> {
   const hasUsers = Object.keys(users).length > 0;
   return {
     proxy,

@@ -1,6 +1,5 @@
-import { dayOf, rowOf } from '../../src/plugin.ts';
+import { dayOf, type ExtensionContext, rowOf } from '../../src/plugin.ts';
 import { type NearLimit, nearLimits } from './account-view.ts';
-import type { DashboardContext } from './page-request.ts';
 import { groupsOf } from './traffic-groups.ts';
 import { rangeAt, ranges, type TrafficQuestion } from './traffic-range.ts';
 import { failureTable } from './view/failure-table.ts';
@@ -27,11 +26,11 @@ interface Shared {
 }
 
 /** Parts by what was asked, for each gateway of this process; as many as there are questions. */
-const sharedByContext = new WeakMap<DashboardContext, Map<string, Shared>>();
+const sharedByContext = new WeakMap<ExtensionContext, Map<string, Shared>>();
 
 /** The parts of the overview, of this moment or of some seconds ago: many readers cost as much as one. */
 export function overviewParts(
-  context: DashboardContext,
+  context: ExtensionContext,
   question: TrafficQuestion,
   withMoney: boolean,
 ): Promise<OverviewParts> {
@@ -49,7 +48,7 @@ export function overviewParts(
 }
 
 async function readParts(
-  context: DashboardContext,
+  context: ExtensionContext,
   { since, by, isTable }: TrafficQuestion,
   withMoney: boolean,
 ): Promise<OverviewParts> {
@@ -80,7 +79,7 @@ async function readParts(
   };
 }
 
-async function costToday({ records, clock }: DashboardContext): Promise<Html> {
+async function costToday({ records, clock }: ExtensionContext): Promise<Html> {
   const day = dayOf(clock.epoch_ms());
   const [sum] = await records.store.usage.sum({ from_day: day, to_day: day, by: [] });
   return dollars(sum?.cost_usd ?? '0');

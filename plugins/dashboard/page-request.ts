@@ -7,15 +7,16 @@ import type { SignInMemory } from './access/sign-in-memory.ts';
 import type { GatewayCalls } from './gateway-calls.ts';
 import type { LiveStreams } from './live-streams.ts';
 import { type PageResponse, redirect } from './page-response.ts';
+import type { Scope } from './scope.ts';
 
-/** Data and actions for the pages. */
-export interface DashboardContext extends ExtensionContext {
+/** What a set of pages has beside the gateway. */
+export interface Services {
+  /** What it remembers of its people. */
+  readonly signIns: SignInMemory;
   /** Calls the gateway as a client. */
   readonly calls: GatewayCalls;
   /** Streams of open pages. */
   readonly live: LiveStreams;
-  /** What each set of pages remembers of its people. */
-  readonly signIns: Readonly<Record<'dashboard' | 'portal', SignInMemory>>;
 }
 
 /** One request to the dashboard. */
@@ -51,7 +52,9 @@ export interface SignedIn {
 
 /** One request of a signed-in person. */
 export interface PageRequest extends DashboardRequest, SignedIn {
-  readonly context: DashboardContext;
+  readonly context: ExtensionContext;
+  readonly services: Services;
+  readonly scope: Scope;
   /** What the pages that it belongs to have in common. */
   readonly site: Site;
 }
@@ -62,6 +65,8 @@ export interface Site {
   readonly title?: string;
   /** The page about the own sign-in, which the reader's name leads to. */
   readonly profile?: string;
+  /** Who may use its pages. */
+  readonly readers: readonly Role[];
   /** Pages in the navigation. */
   readonly sections: readonly Section[];
 }
@@ -81,8 +86,10 @@ export interface Page {
   readonly get?: Handler;
   /** Called for forms of this dashboard only, and only for people who may change something. */
   readonly post?: Handler;
-  /** Who may use it; the default is everybody who is signed in. */
+  /** Who may use it; the default is everybody who may use pages of its site. */
   readonly readers?: readonly Role[];
+  /** True if it only asks for a change, so that it is shown to those alone who may make one. */
+  readonly asksForChange?: boolean;
   /** True if its form changes nothing, so that viewers may send it as well. */
   readonly changesNothing?: boolean;
   /** True if its answer goes on for a while: it is bounded by itself. */

@@ -1,22 +1,27 @@
 import type { IncomingMessage } from 'node:http';
-import { type AccountDirectory, GatewayError, isCustomerName } from '../../src/plugin.ts';
+import {
+  type AccountDirectory,
+  type ExtensionContext,
+  GatewayError,
+  isCustomerName,
+} from '../../src/plugin.ts';
 import { customersByClaims } from './access/claims.ts';
 import { configuredLogins, type FindLogin } from './access/passwords.ts';
 import type { Person } from './access/roles.ts';
 import { findAccount } from './account-view.ts';
 import type { SiteParts } from './dashboard.ts';
-import type { DashboardContext } from './page-request.ts';
 import { PageError } from './page-response.ts';
 import { portalPages } from './portal/index.ts';
 import { InvitationEntrance } from './portal/invitation.ts';
 
 /** The customers' portal: for those whom the application names with `accountOf`, those of `portal.users`, and those who were invited. */
-export function portalSite(context: DashboardContext): SiteParts {
+export function portalSite(context: ExtensionContext): SiteParts {
   const { enabled, oidc, session_idle_ms, session_max_ms, trust_proxy } = context.settings.portal;
   const { application } = context;
   return {
     title: 'Portal',
     profile: 'password',
+    readers: ['customer'],
     sections: [
       { page: '', label: 'Overview' },
       { page: 'keys', label: 'Keys' },
@@ -42,7 +47,7 @@ export function portalSite(context: DashboardContext): SiteParts {
 }
 
 /** Finds customers of the configuration, then those who have accepted an invitation. */
-function customerLogins({ settings, records }: DashboardContext): FindLogin {
+function customerLogins({ settings, records }: ExtensionContext): FindLogin {
   const configured = configuredLogins(settings.portal.users, (actor, { account }) => ({
     actor,
     role: 'customer',
@@ -60,7 +65,7 @@ function customerLogins({ settings, records }: DashboardContext): FindLogin {
 
 /** The customer whose account the application names; undefined if it names none. Rejects with a PageError for an account that is not there. */
 async function customerNamedBy(
-  context: DashboardContext,
+  context: ExtensionContext,
   incoming: IncomingMessage,
 ): Promise<Person | undefined> {
   const { application, log } = context;
@@ -74,7 +79,7 @@ async function customerNamedBy(
 }
 
 /** Finds accounts as requests do, and those that are disabled as well: their customers may look at them. */
-const directoryOf = (context: DashboardContext): AccountDirectory => ({
+const directoryOf = (context: ExtensionContext): AccountDirectory => ({
   find: () => undefined,
   async findById(id) {
     const { source = 'application' } = (await findAccount(context, id)) ?? {};

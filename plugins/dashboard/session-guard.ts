@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { addressOf } from '../../src/plugin.ts';
+import { addressOf, type ExtensionContext } from '../../src/plugin.ts';
 import type { OidcPeople } from './access/claims.ts';
 import { isSecure } from './access/connection.ts';
 import {
@@ -21,9 +21,10 @@ import { SealedCookies } from './access/sealed-cookies.ts';
 import { SessionKeeper } from './access/session-keeper.ts';
 import { Sessions } from './access/sessions.ts';
 import { type Refusal, SignInLog } from './access/sign-in-log.ts';
+import type { SignInMemory } from './access/sign-in-memory.ts';
 import type { AdminProxySettings, OidcSettings } from './access/sign-in-settings.ts';
 import { resumed, typedIn } from './access/typed-form.ts';
-import type { DashboardContext, DashboardRequest, SignedIn } from './page-request.ts';
+import type { DashboardRequest, SignedIn } from './page-request.ts';
 import { htmlResponse, localPage, PageError, type PageResponse, redirect } from './page-response.ts';
 import { readForm } from './read-form.ts';
 import { reloadDocument, signInDocument } from './view/document.ts';
@@ -58,12 +59,11 @@ export class SessionGuard implements Door {
   readonly #entrances: ReadonlyMap<string, Entrance>;
   readonly #log: SignInLog;
 
-  constructor(context: DashboardContext, area: Area) {
+  constructor(context: ExtensionContext, area: Area, { sessions: known, throttle }: SignInMemory) {
     const { clock, records } = context;
     const { name, limits, findLogin, oidc, proxy, trust_proxy, entrances = [] } = area;
     this.#area = area;
     this.#entrances = new Map(entrances.map(entrance => [entrance.name, entrance]));
-    const { sessions: known, throttle } = context.signIns[name];
     this.#sessions = new Sessions({ records: records.store.sessions, clock, limits, area: name, known });
     const ofRequest = {
       cookies: this.#cookies,

@@ -1,4 +1,5 @@
 import { day_ms, dayOf, isDay, no_model as none } from '../../src/plugin.ts';
+import type { PageRequest } from './page-request.ts';
 import { PageError } from './page-response.ts';
 
 /** A query of the ledger. Days are in UTC and both inclusive, as for `sluice usage`. */
@@ -14,15 +15,20 @@ export interface UsageQuestion {
   readonly key?: string | undefined;
 }
 
-/** Parses a page's query; without days, the current month. If it is invalid, `fault` says why, and the current month is used. */
-export function usageQuestion(
-  query: URLSearchParams,
-  now_ms: number,
-): { readonly question: UsageQuestion; readonly fault?: string } {
+/**
+ * Parses a page's query, of customers about their own account whatever it names; without days, the current month. If it is invalid, `fault`
+ * says why, and the current month is used.
+ */
+export function usageQuestion({ context, query, scope }: PageRequest): {
+  readonly question: UsageQuestion;
+  readonly fault?: string;
+} {
+  const now_ms = context.clock.epoch_ms();
   const today = dayOf(now_ms);
-  const account = textOf(query, 'account');
+  const account = scope.account?.id ?? textOf(query, 'account');
   const named = (name: string) => (textOf(query, name) === none ? '' : textOf(query, name));
-  const filters = { account, model: named('model'), provider: named('provider'), key: named('key') };
+  const provider = scope.sees.internals ? named('provider') : undefined;
+  const filters = { account, model: named('model'), provider, key: named('key') };
   const preset = presetOf(query);
   const [first, last] = presets[preset ?? 'month'].days(now_ms);
   const from_day = (preset === undefined && query.get('from')) || first;
@@ -77,16 +83,6 @@ export function groupsIn<G extends string>(query: URLSearchParams, groups: reado
     throw new PageError(422, `“${text}” is not a group of usage; there are: ${groups.join(', ')}.`);
   });
 }
-
-/** The same query for a link. */
-export const queryOf = ({ from_day, to_day, account, model, provider, key }: UsageQuestion) => ({
-  from: from_day,
-  to: to_day,
-  account,
-  model: model === '' ? none : model,
-  provider: provider === '' ? none : provider,
-  key: key === '' ? none : key,
-});
 
 /** How many days it asks for. */
 export const daysOf = ({ from_day, to_day }: Pick<UsageQuestion, 'from_day' | 'to_day'>): number =>

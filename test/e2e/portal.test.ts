@@ -319,7 +319,11 @@ describe('a customer at the portal', () => {
       'requests',
       `playground-record?id=${request_id}`,
       'usage',
+      'usage?by=provider&provider=upstream',
+      'usage?by=account&account=rival',
+      'usage?by=key',
       'models',
+      '',
     ]) {
       const { status, text } = await customer.get(page);
       expect([
@@ -328,6 +332,10 @@ describe('a customer at the portal', () => {
         /provider(?!_)|upstream(?!_)|vllm|127\.0\.0\.1|onHeaders/i.exec(text.replace('"provider":null', '')),
       ]).toEqual([page, 200, null]);
     }
+    const exported = async (query: string) => (await customer.get(`usage-csv?${query}`)).status;
+    expect(await Promise.all(['by=key&by=day', 'by=provider', 'by=account'].map(exported))).toEqual([
+      200, 422, 422,
+    ]);
   });
 });
 
@@ -432,7 +440,9 @@ describe('keys at the portal', () => {
     const shown = await customer.get('keys');
     expect(shown.text).toContain('billing');
     expect(shown.text).not.toContain(key);
-    await until(async () => /This month[\s\S]*<strong>2<\/strong>/.test((await customer.get('')).text));
+    await until(async () =>
+      /Requests in 30 days[\s\S]*?<strong>2<\/strong>/.test((await customer.get('')).text),
+    );
 
     const id = await idOfNewest();
     expect((await customer.submit(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);

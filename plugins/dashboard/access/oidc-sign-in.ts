@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { DashboardContext, DashboardRequest } from '../page-request.ts';
+import type { ExtensionContext } from '../../../src/plugin.ts';
+import type { DashboardRequest } from '../page-request.ts';
 import { localPage, PageError, type PageResponse, redirect } from '../page-response.ts';
 import { type ClaimSources, normalizedName, type OidcPeople, textsIn } from './claims.ts';
 import { cookieOf, setCookie } from './cookies.ts';
@@ -13,7 +14,7 @@ import type { SignInLog } from './sign-in-log.ts';
 import type { OidcSettings } from './sign-in-settings.ts';
 
 interface OidcSignInSetup {
-  readonly context: DashboardContext;
+  readonly context: ExtensionContext;
   readonly settings: OidcSettings;
   readonly people: OidcPeople;
   readonly area: 'dashboard' | 'portal';

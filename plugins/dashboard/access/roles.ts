@@ -19,17 +19,42 @@ export interface Person {
 /** Whose load is counted together: the customers of an account, or one operator. */
 export const callerOf = ({ role, account, actor }: Person): string => `${role} ${account ?? actor}`;
 
-/** Whether people with this role see costs and limits in US dollars. */
-export const seesMoney = (role: Role): boolean => role !== 'operator';
+/** What people with a role see beyond counts, and may do. */
+export interface Rights {
+  readonly sees: {
+    /** Costs and limits in US dollars. */
+    readonly money: boolean;
+    /** What requests are served by: providers, stages, traces, and who of operators did what from where. */
+    readonly internals: boolean;
+    /** What providers said of failed attempts. */
+    readonly providerTexts: boolean;
+  };
+  readonly may: {
+    /** Change accounts and keys. */
+    readonly change: boolean;
+    /** Invite customers, who see the money of their account. */
+    readonly invite: boolean;
+  };
+}
 
-/** Whether people with this role see what providers said of failed attempts. */
-export const seesProviderTexts = (role: Role): boolean => role === 'admin';
-
-/** Whether people with this role may change accounts and keys. */
-export const mayChange = (role: Role): boolean => role !== 'viewer';
-
-/** Whether people with this role may invite customers, who see the money of their account. */
-export const mayInvite = (role: Role): boolean => role === 'admin';
+export const rights: Readonly<Record<Role, Rights>> = {
+  admin: {
+    sees: { money: true, internals: true, providerTexts: true },
+    may: { change: true, invite: true },
+  },
+  operator: {
+    sees: { money: false, internals: true, providerTexts: false },
+    may: { change: true, invite: false },
+  },
+  viewer: {
+    sees: { money: true, internals: true, providerTexts: false },
+    may: { change: false, invite: false },
+  },
+  customer: {
+    sees: { money: true, internals: false, providerTexts: false },
+    may: { change: true, invite: false },
+  },
+};
 
 /** The name in the audit log of a person who uses the portal, by which customers are told from operators. */
 export const customerName = (name: string): string => `${of_portal}${name}`;
@@ -39,6 +64,3 @@ export const customerOf = (actor: string): string | undefined =>
   actor.startsWith(of_portal) ? actor.slice(of_portal.length) : undefined;
 
 const of_portal = 'portal:';
-
-/** The roles among `roles` that may. */
-export const changers: readonly Role[] = roles.filter(mayChange);

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isOutage } from '../../../src/plugin.ts';
-import type { DashboardContext } from '../page-request.ts';
+import { type ExtensionContext, isOutage } from '../../../src/plugin.ts';
 import { customerName } from './roles.ts';
 
 /** A sign-in that was refused. */
@@ -13,7 +12,7 @@ export interface Refusal {
 }
 
 interface SignInLogSetup {
-  readonly context: DashboardContext;
+  readonly context: ExtensionContext;
   readonly area: 'dashboard' | 'portal';
   readonly addressOf: (request: IncomingMessage) => string;
 }

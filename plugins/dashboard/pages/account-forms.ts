@@ -4,7 +4,6 @@ import {
   isDisplayName,
   max_display_name,
 } from '../../../src/plugin.ts';
-import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, hasLimitsWithoutPlan, planLimitsOf } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { conflict_fault, editedFields, seenInput } from '../view/edited-fields.ts';
@@ -80,9 +79,9 @@ ${fault && html`<span class="fault" id="display-name-fault">${fault}</span>`}`;
 /** The overrides: in a form for an account of the store, otherwise as a list. */
 export function overridesPanel(request: PageRequest, account: AccountView, refused?: Refused): Part {
   const { id, plan, source } = account;
-  const isMoneySeen = seesMoney(request.session.role);
+  const isMoneySeen = request.scope.sees.money;
   const limits = isMoneySeen ? account.limits : withoutMoney(account.limits);
-  const isFixed = source !== 'store' || !mayChange(request.session.role);
+  const isFixed = source !== 'store' || !request.scope.may.change;
   const list = overridesList(limits, isFixed);
   if (isFixed) return list && panel('overrides', 'Overrides', list);
   const { context } = request;
@@ -161,7 +160,7 @@ function newPlan(request: PageRequest, now: AccountRecord): AccountChange | Refu
 }
 
 function newLimits(request: PageRequest, { limits }: AccountRecord): AccountChange | Refused {
-  const isMoneySeen = seesMoney(request.session.role);
+  const isMoneySeen = request.scope.sees.money;
   const { form, conflicts } = editedFields(request.form, limitTexts(limits, isMoneySeen));
   const read = overridesFrom(form, limits, isMoneySeen);
   const faults = new Map([...('faults' in read ? read.faults : []), ...conflicts]);

@@ -1,10 +1,19 @@
-import { amountOfRule, day_ms, dayOf, type LimitRule, type UsageSum } from '../../../src/plugin.ts';
+import {
+  amountOfRule,
+  day_ms,
+  dayOf,
+  type ExtensionContext,
+  type LimitRule,
+  type UsageSum,
+} from '../../../src/plugin.ts';
 import { type AccountView, planLimitsOf } from '../account-view.ts';
-import type { DashboardContext } from '../page-request.ts';
+import type { PageRequest } from '../page-request.ts';
+import type { Scope } from '../scope.ts';
 import { toMonthEnd } from '../usage-question.ts';
 import { errorsText } from '../view/error-counts.ts';
+import { figure } from '../view/figure.ts';
 import { linkOf, numberOf } from '../view/format.ts';
-import { type Html, html, type Part } from '../view/html.ts';
+import { type Html, html } from '../view/html.ts';
 import { dollars, dollarText } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
@@ -14,12 +23,8 @@ import { type MeasureName, measures, usageChart } from './usage-chart.ts';
 /** Days that are shown, with today. */
 const days = 30;
 
-/** Requests of an account in the last 30 days; where `seesMoney` also its cost, and that of the month against its limit in dollars. */
-export async function spendPanel(
-  context: DashboardContext,
-  account: AccountView,
-  seesMoney: boolean,
-): Promise<Html> {
+/** Requests of an account in the last 30 days, its cost, and that of the month against its limit in dollars. */
+export async function spendPanel({ context, scope }: PageRequest, account: AccountView): Promise<Html> {
   const now_ms = context.clock.epoch_ms();
   const to_day = dayOf(now_ms);
   const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day };
@@ -30,26 +35,29 @@ export async function spendPanel(
     usage.sum({ account: account.id, ...span, by: ['day', 'model'] }),
     usage.sum({ ...month, by: [] }),
   ]);
-  const { id } = account;
+  const total = totalOf(sums);
+  const named = scope.account ? {} : { account: account.id };
+  const whoseName = scope.account ? '' : ' of this account';
   return panel(
     'spend',
     'Last 30 days',
-    html`${figures(totalOf(sums), seesMoney && costFigures(totalOf(sums), totalOf(ofMonth), usdLimitOf(context, account)))}
-${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, sums, { ...span, account: id }, seesMoney)}
-<p class="pager"><a class="button" href="${linkOf('requests', { account: id })}">Requests of this account</a>
-<a class="button" href="${linkOf('usage', { account: id, time: '30d' })}">Usage of this account</a></p>`,
+    html`<dl class="figures">
+${scope.sees.money && costFigures(total, totalOf(ofMonth), usdLimitOf(context, account))}
+${figure('Requests in 30 days', numberOf(total.requests), errorsText(total, scope))}
+${figure('Tokens in 30 days', numberOf(total.prompt_tokens + total.completion_tokens), `${numberOf(total.completion_tokens)} of completions`)}
+</dl>
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(context, scope, sums, { ...span, ...named })}
+<p class="pager"><a class="button" href="${linkOf('requests', named)}">Requests${whoseName}</a>
+<a class="button" href="${linkOf('usage', { ...named, time: '30d' })}">Usage${whoseName}</a></p>`,
   );
 }
 
 /** Dollars per month; undefined for no limit. */
-function usdLimitOf(context: DashboardContext, { plan, limits }: AccountView): number | undefined {
+function usdLimitOf(context: ExtensionContext, { plan, limits }: AccountView): number | undefined {
   const { usd_per_month: ofPlan } = planLimitsOf(context, plan) ?? {};
   const { usd_per_month: own = ofPlan } = limits;
   return own === undefined || own === null ? undefined : Number(amountOfRule(own as LimitRule));
 }
-
-const figure = (title: string, value: Part, more: Part): Html =>
-  html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
 
 function costFigures(total: Totals, month: Totals, limit: number | undefined): Html {
   const share =
@@ -60,20 +68,11 @@ function costFigures(total: Totals, month: Totals, limit: number | undefined): H
 ${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}`;
 }
 
-function figures(total: Totals, ofCost: Part): Html {
-  const { prompt_tokens, completion_tokens } = total;
-  return html`<dl class="figures">
-${ofCost}
-${!ofCost && figure('Tokens in 30 days', numberOf(prompt_tokens + completion_tokens), `${numberOf(completion_tokens)} of completions`)}
-${figure('Requests in 30 days', numberOf(total.requests), errorsText(total))}
-</dl>`;
-}
-
 function charts(
-  { catalog }: DashboardContext,
+  { catalog }: ExtensionContext,
+  scope: Scope,
   sums: readonly UsageSum[],
-  { account, ...span }: { from_day: string; to_day: string; account: string },
-  seesMoney: boolean,
+  { account, ...span }: { from_day: string; to_day: string; account?: string },
 ): Html {
   const models = catalog.models.map(({ id }) => id);
   const chart = (name: MeasureName) => {
@@ -81,6 +80,6 @@ function charts(
     return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models, day => linkOf('usage', { account, from: day, to: day, show: name }))}</div>`;
   };
   const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
-  return html`<div class="columns">${chart(seesMoney ? 'cost' : 'tokens')}${chart('requests')}</div>
-<details><summary>Table by day</summary>${usageTable('Usage by day', 'Day', lines.reverse(), seesMoney)}</details>`;
+  return html`<div class="columns">${chart(scope.sees.money ? 'cost' : 'tokens')}${chart('requests')}</div>
+<details><summary>Table by day</summary>${usageTable(scope, 'Usage by day', 'Day', lines.reverse())}</details>`;
 }

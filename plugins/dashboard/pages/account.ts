@@ -1,5 +1,4 @@
 import { digestOfKey } from '../../../src/plugin.ts';
-import { mayChange, seesMoney } from '../access/roles.ts';
 import { type AccountView, findAccount, storedAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
@@ -42,16 +41,16 @@ async function accountOf({ context, query }: PageRequest): Promise<AccountView> 
 }
 
 async function shown(request: PageRequest, account: AccountView, refused?: Refused): Promise<PageResponse> {
-  const { context, session } = request;
+  const { context, scope } = request;
   const { id } = account;
-  const isMoneySeen = seesMoney(session.role);
-  const canChange = mayChange(session.role);
+  const isMoneySeen = scope.sees.money;
+  const canChange = scope.may.change;
   const usable_at_ms = context.clock.epoch_ms();
   const { keys: keyRecords, audit } = context.records.store;
   const [uses, keys, spend, changes, signIns] = await Promise.all([
     usesOf(context, account),
     keyRecords.list({ account: id, usable_at_ms, limit: page_rows }),
-    spendPanel(context, account, isMoneySeen),
+    spendPanel(request, account),
     audit.list({ target: id, limit: max_changes }),
     portalSignIns(request, account),
   ]);
@@ -92,7 +91,7 @@ ${
 ${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
 ${signIns}
-${account.source === 'store' && historyPanel({ what: 'account', id, changes, role: session.role })}
+${account.source === 'store' && historyPanel({ what: 'account', id, changes, scope })}
 ${canChange && stateForm(request, account)}`,
   });
 }

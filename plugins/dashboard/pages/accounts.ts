@@ -6,7 +6,6 @@ import {
   max_display_name,
   sameName,
 } from '../../../src/plugin.ts';
-import { mayChange } from '../access/roles.ts';
 import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
@@ -48,7 +47,7 @@ async function listed(request: PageRequest, typed: Given = {}): Promise<PageResp
     section: 'accounts',
     fault: typed.fault,
     body: html`${inMemoryNotice(context)}
-${mayChange(request.session.role) && createForm(request, typed)}
+${request.scope.may.change && createForm(request, typed)}
 ${accountSearch(request, search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
 ${tableOf('Accounts of the records store', storedColumns, rows, nothing(search))}

@@ -1,7 +1,7 @@
-import { hashKey } from '../../../src/plugin.ts';
+import { type ExtensionContext, hashKey } from '../../../src/plugin.ts';
 import { token_field } from '../access/cookies.ts';
 import { configuredAccount } from '../account-view.ts';
-import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
 import { mayBeSecret } from '../secret-shape.ts';
 import { linkOf } from '../view/format.ts';
@@ -58,7 +58,7 @@ export async function find(
 }
 
 async function placeOf(
-  { records, configured: accounts }: DashboardContext,
+  { records, configured: accounts }: ExtensionContext,
   digest: string,
 ): Promise<string | undefined> {
   const configured = accounts.find('', digest);
@@ -67,7 +67,7 @@ async function placeOf(
   return key && linkOf('key', { id: key.id });
 }
 
-async function isName(context: DashboardContext, text: string): Promise<boolean> {
+async function isName(context: ExtensionContext, text: string): Promise<boolean> {
   const { catalog, providers, application } = context;
   if (configuredAccount(context, text) ?? application?.lastGiven(text)) return true;
   if ([...catalog.models.map(({ id }) => id), ...providers.map(({ name }) => name)].includes(text))

@@ -1,4 +1,3 @@
-import { changers, seesMoney } from '../access/roles.ts';
 import { findAccount } from '../account-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
@@ -10,7 +9,7 @@ import { issueOnce, nonceInput } from './issued.ts';
 
 /** The form that issues a key for an account. */
 export function issueForm(request: PageRequest, account: string, refused?: RefusedKey): Html {
-  const fields = html`${keyFields({ seesMoney: seesMoney(request.session.role), refused })}
+  const fields = html`${keyFields({ seesMoney: request.scope.sees.money, refused })}
 ${nonceInput()}
 <button class="primary">Issue key</button>`;
   return panel('issue', 'Issue a key', postForm(request, linkOf('issue', { account }), fields, 'stack'));
@@ -21,11 +20,11 @@ export const issuePage: Page = {
   name: 'issue',
   get: ({ query }) => redirect(linkOf('account', { id: query.get('account') ?? '' })),
   post: issue,
-  readers: changers,
+  asksForChange: true,
 };
 
 async function issue(request: PageRequest): Promise<PageResponse> {
-  const { context, form, query, session } = request;
+  const { context, form, query } = request;
   const account = query.get('account') ?? '';
   const { source = 'application' } = (await findAccount(context, account)) ?? {};
   // A key of an account that only the application knows would be refused.
@@ -37,7 +36,7 @@ async function issue(request: PageRequest): Promise<PageResponse> {
       fault: refused.fault,
       body: issueForm(request, account, refused),
     });
-  const read = readKeyFields(form, context.clock.epoch_ms(), seesMoney(session.role));
+  const read = readKeyFields(form, context.clock.epoch_ms(), request.scope.sees.money);
   if ('refused' in read) return again(read.refused);
   const issued = await issueOnce(request, (operator, nonce) =>
     context.records.store.keys.create({ account, ...read.set, nonce }, operator),

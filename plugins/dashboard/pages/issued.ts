@@ -1,6 +1,5 @@
 import { KeyExists, type KeyRecord, type Operator } from '../../../src/plugin.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
-import { mayChange } from '../access/roles.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
@@ -75,7 +74,7 @@ async function issued(request: PageRequest): Promise<PageResponse> {
     return pageResponse(request, {
       title: name || id,
       section: 'keys',
-      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been.${mayChange(request.session.role) && html` If it was lost, <a href="${linkOf('rotate', { id })}">rotate it</a>.`}</p>${back}`,
+      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been.${request.scope.may.change && html` If it was lost, <a href="${linkOf('rotate', { id })}">rotate it</a>.`}</p>${back}`,
     });
   return pageResponse(request, {
     title: 'The new key',

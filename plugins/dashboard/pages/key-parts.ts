@@ -1,5 +1,4 @@
 import { type KeyChange, KeyEnded, type KeyRecord } from '../../../src/plugin.ts';
-import { seesMoney } from '../access/roles.ts';
 import { changed, operatorOf, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
@@ -33,7 +32,7 @@ ${account && html`<dt>Account</dt><dd>${account}</dd>`}
 
 /** The form that changes a key. */
 export function changeKeyPanel(request: PageRequest, key: KeyRecord, refused: RefusedKey | undefined): Html {
-  const fields = html`${keyFields({ key, seesMoney: seesMoney(request.session.role), refused })}
+  const fields = html`${keyFields({ key, seesMoney: request.scope.sees.money, refused })}
 <button>Save changes</button>`;
   return panel(
     'change',
@@ -48,11 +47,11 @@ export async function changeKey(
   { id }: KeyRecord,
   shown: (key: KeyRecord, refused: RefusedKey) => Promise<PageResponse>,
 ): Promise<PageResponse> {
-  const { context, form, session } = request;
+  const { context, form, scope } = request;
   const operator = operatorOf(request);
   let refused: RefusedKey | undefined;
   const wanted = (now: KeyRecord): KeyChange => {
-    const read = readEditedKey(form, operator.at_ms, seesMoney(session.role), now);
+    const read = readEditedKey(form, operator.at_ms, scope.sees.money, now);
     refused = 'refused' in read ? read.refused : undefined;
     return 'set' in read ? read.set : {};
   };

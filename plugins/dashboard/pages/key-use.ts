@@ -8,11 +8,13 @@ import {
   picoUsd,
   usdOf,
 } from '../../../src/plugin.ts';
-import type { DashboardContext } from '../page-request.ts';
+import type { PageRequest } from '../page-request.ts';
+import type { Scope } from '../scope.ts';
 import { barChart } from '../view/bar-chart.ts';
 import { errorColumns, errorsText } from '../view/error-counts.ts';
+import { figure } from '../view/figure.ts';
 import { linkOf, numberOf } from '../view/format.ts';
-import { type Html, html, type Part } from '../view/html.ts';
+import { type Html, html } from '../view/html.ts';
 import { dollars, dollarText } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
@@ -26,12 +28,9 @@ interface Day extends KeyUse {
 
 const unused: KeyUse = { requests: 0, failed_requests: 0, ...noErrors, tokens: 0, cost_usd: '0' };
 
-/** What a key was used for in the last 30 days, and what it cost where `seesMoney`. */
-export async function keyUsePanel(
-  { clock, records }: DashboardContext,
-  { id }: KeyRecord,
-  seesMoney: boolean,
-): Promise<Html> {
+/** What a key was used for in the last 30 days, and what it cost. */
+export async function keyUsePanel({ context, scope }: PageRequest, { id }: KeyRecord): Promise<Html> {
+  const { clock, records } = context;
   const now_ms = clock.epoch_ms();
   const names = Array.from({ length: days }, (_, at) => dayOf(now_ms - (days - 1 - at) * day_ms));
   const used = await records.store.usage.ofKeyByDay(id, names[0]!);
@@ -39,15 +38,13 @@ export async function keyUsePanel(
   return panel(
     'use',
     'Last 30 days',
-    html`${figures(all, seesMoney)}
-${used.size === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(all, seesMoney)}
+    html`${figures(all, scope)}
+${used.size === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(all, scope)}
 <p class="pager"><a class="button" href="${linkOf('requests', { key: id })}">Requests with this key</a></p>`,
   );
 }
 
-function figures(all: readonly Day[], seesMoney: boolean): Html {
-  const figure = (title: string, value: Part, more: Part) =>
-    html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> <span class="muted">${more}</span></dd></div>`;
+function figures(all: readonly Day[], scope: Scope): Html {
   const count = (name: Exclude<keyof KeyUse, 'cost_usd'>) => all.reduce((sum, day) => sum + day[name], 0);
   const cost = usdOf(all.reduce((sum, { cost_usd }) => sum + picoUsd(cost_usd), 0n));
   const today = all.at(-1)!;
@@ -57,13 +54,13 @@ function figures(all: readonly Day[], seesMoney: boolean): Html {
     ...Object.fromEntries(errorClasses.map(name => [name, count(name)])),
   };
   return html`<dl class="figures">
-${seesMoney && figure('Cost', dollars(cost), html`${dollars(today.cost_usd)} today`)}
-${figure('Requests', numberOf(count('requests')), errorsText(errors))}
+${scope.sees.money && figure('Cost', dollars(cost), html`${dollars(today.cost_usd)} today`)}
+${figure('Requests', numberOf(count('requests')), errorsText(errors, scope))}
 ${figure('Tokens', numberOf(count('tokens')), `${numberOf(today.tokens)} today`)}
 </dl>`;
 }
 
-function charts(all: readonly Day[], seesMoney: boolean): Html {
+function charts(all: readonly Day[], scope: Scope): Html {
   const chart = (title: string, axis: string, of: (day: Day) => number, isMoney = false) =>
     html`<div><h3>${title} by day</h3>${barChart({
       label: `${title} by day; the table by day has the figures`,
@@ -74,13 +71,18 @@ function charts(all: readonly Day[], seesMoney: boolean): Html {
     })}</div>`;
   const shown = all.filter(({ requests }) => requests > 0).reverse();
   return html`<div class="columns">
-${seesMoney && chart('Cost', 'US dollars', ({ cost_usd }) => Number(cost_usd), true)}
+${scope.sees.money && chart('Cost', 'US dollars', ({ cost_usd }) => Number(cost_usd), true)}
 ${chart('Requests', 'Requests', ({ requests }) => requests)}
-${!seesMoney && chart('Tokens', 'Tokens', ({ tokens }) => tokens)}
+${!scope.sees.money && chart('Tokens', 'Tokens', ({ tokens }) => tokens)}
 </div>
 <details><summary>Table by day</summary>${tableOf(
     'Use of this key by day',
-    [...columns, ...errorColumns<Day>(day => day, shown), tokenColumn, ...(seesMoney ? [costColumn] : [])],
+    [
+      ...columns,
+      ...errorColumns<Day>(day => day, shown, scope),
+      tokenColumn,
+      ...(scope.sees.money ? [costColumn] : []),
+    ],
     shown,
   )}</details>`;
 }

@@ -1,5 +1,4 @@
 import type { KeyRecord } from '../../../src/plugin.ts';
-import { mayChange, seesMoney } from '../access/roles.ts';
 import { usesOfKey } from '../key-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
@@ -28,14 +27,14 @@ export const keyPage: Page = {
 const max_changes = 10;
 
 async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey): Promise<PageResponse> {
-  const { context, session } = request;
+  const { context, scope } = request;
   const { id, name } = key;
-  const isMoneySeen = seesMoney(session.role);
+  const isMoneySeen = scope.sees.money;
   const now_ms = context.clock.epoch_ms();
-  const canChange = isUsable(key, now_ms) && mayChange(session.role);
+  const canChange = isUsable(key, now_ms) && scope.may.change;
   const [uses, use, changes] = await Promise.all([
     usesOfKey(context, key),
-    keyUsePanel(context, key, isMoneySeen),
+    keyUsePanel(request, key),
     // Entries have amounts of money.
     context.records.store.audit.list({ target: id, limit: max_changes }),
   ]);
@@ -53,7 +52,7 @@ ${keyFacts(key, now_ms, accountLink(key))}
 </div>
 ${canChange && changeKeyPanel(request, key, refused)}
 ${use}
-${historyPanel({ what: 'key', id, changes, role: session.role })}`,
+${historyPanel({ what: 'key', id, changes, scope })}`,
   });
 }
 

@@ -1,4 +1,3 @@
-import { mayChange, seesMoney } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { countOf } from '../view/format.ts';
@@ -32,13 +31,13 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     keys.count(asked),
   ]);
   const uses = await usesOfKeys(request, rows);
-  const { role } = request.session;
+  const { sees, may } = request.scope;
   const table = keyTable('Keys', rows, {
     now_ms,
     columns: 'all',
     uses,
-    seesMoney: seesMoney(role),
-    mayChange: mayChange(role),
+    seesMoney: sees.money,
+    mayChange: may.change,
     hasPages: true,
   });
   return pageResponse(request, {
@@ -47,7 +46,7 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     body: html`${inMemoryNotice(context)}
 ${keySearch(request, search, account, all, sort)}
 <section class="panel" aria-label="List of keys">
-${rows.length === 0 ? nothing(Boolean(search || account), all) : mayChange(role) ? chooseForm(table) : table}
+${rows.length === 0 ? nothing(Boolean(search || account), all) : may.change ? chooseForm(table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
 <p class="muted">Keys of the configuration file are listed with their accounts.</p>`,

@@ -1,6 +1,5 @@
-import { catalogEntry, type Model, type Upstream } from '../../../src/plugin.ts';
-import { seesMoney } from '../access/roles.ts';
-import type { DashboardContext, Page } from '../page-request.ts';
+import { catalogEntry, type ExtensionContext, type Model, type Upstream } from '../../../src/plugin.ts';
+import type { Page } from '../page-request.ts';
 import { durationOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import {
@@ -19,7 +18,7 @@ export const modelsPage: Page = {
   get: async request => {
     const { context } = request;
     const { models } = context.catalog;
-    const money = seesMoney(request.session.role);
+    const money = request.scope.sees.money;
     return pageResponse(request, {
       title: 'Models and providers',
       section: 'models',
@@ -30,14 +29,14 @@ ${models.length === 0 ? noModels : models.map((model, at) => modelPanel(context,
   },
 };
 
-const providers = async (context: DashboardContext): Promise<Html> =>
+const providers = async (context: ExtensionContext): Promise<Html> =>
   context.providers.length === 0
     ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
     : providerTable(context, await shownProviders(context));
 
 const noModels = html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`;
 
-function modelPanel(context: DashboardContext, model: Model, at: number, money: boolean): Html {
+function modelPanel(context: ExtensionContext, model: Model, at: number, money: boolean): Html {
   const { id, name, description } = model;
   return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>

@@ -1,5 +1,4 @@
 import { trafficSplits } from '../../../src/plugin.ts';
-import { seesMoney } from '../access/roles.ts';
 import { liveFigures } from '../live-figures.ts';
 import { type OverviewParts, overviewParts } from '../overview-parts.ts';
 import type { Page, PageRequest } from '../page-request.ts';
@@ -41,7 +40,7 @@ ${panel('limits', 'Limits near exhaustion', part('limits'))}`,
 };
 
 const partsFor = (request: PageRequest, question: TrafficQuestion): Promise<OverviewParts> =>
-  overviewParts(request.context, question, seesMoney(request.session.role));
+  overviewParts(request.context, question, request.scope.sees.money);
 
 /** Pause between the figures of this instance; what needs the stores comes every third time. */
 const every_ms = 2000;
@@ -52,7 +51,7 @@ export const overviewLivePage: Page = {
   name: 'overview-live',
   streams: true,
   get: request => {
-    const { context, query } = request;
+    const { context, query, services } = request;
     const question = trafficQuestionOf(query);
     const sent = new Map<string, { readonly text: string; readonly at_ms: number }>();
     const isNew = (name: string, text: string): boolean => {
@@ -65,7 +64,7 @@ export const overviewLivePage: Page = {
       return true;
     };
     let asked = 0;
-    return context.live.serve(request, {
+    return services.live.serve(request, {
       every_ms,
       async next() {
         const { server } = context;

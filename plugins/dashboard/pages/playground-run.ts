@@ -1,4 +1,4 @@
-import { callerOf, seesMoney } from '../access/roles.ts';
+import { callerOf } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { beginEvents, jsonResponse, PageError } from '../page-response.ts';
 import { relayReply } from '../playground-relay.ts';
@@ -24,7 +24,7 @@ export const playgroundRecordPage: Page = {
   get: async request => jsonResponse(await recordOf(request)),
 };
 
-async function run({ context, form, response, session }: PageRequest): Promise<undefined> {
+async function run({ context, form, response, scope, services, session }: PageRequest): Promise<undefined> {
   const [body, key] = [form.get('request') ?? '', (form.get('key') ?? '').trim()];
   if (key.length > max_key_characters || /[^\x21-\x7e]/.test(key))
     throw new PageError(422, 'This is not an API key.', 'Copy it once more, without anything around it.');
@@ -33,14 +33,14 @@ async function run({ context, form, response, session }: PageRequest): Promise<u
   const left = new AbortController();
   response.once('close', () => left.abort());
   try {
-    const reply = await context.calls.chat({ body, key, caller: callerOf(session), signal: left.signal });
+    const reply = await services.calls.chat({ body, key, caller: callerOf(session), signal: left.signal });
     // A write would not reveal this while the page does not read.
     reply.once('close', () => reply.complete || left.abort());
     const request_id = reply.headers['x-request-id'];
     const who = session.role === 'customer' ? 'customer' : 'operator';
     context.log.info({ [who]: session.actor, request_id }, 'a request of the playground');
     beginEvents(response);
-    const catalog = seesMoney(session.role) ? context.catalog : undefined;
+    const catalog = scope.sees.money ? context.catalog : undefined;
     await relayReply({ reply, response, catalog, signal: left.signal });
   } catch (thrown) {
     if (!response.headersSent) throw thrown;
@@ -52,7 +52,7 @@ async function run({ context, form, response, session }: PageRequest): Promise<u
   }
 }
 
-async function recordOf({ context, query, session }: PageRequest): Promise<object | null> {
+async function recordOf({ context, query, scope, session }: PageRequest): Promise<object | null> {
   const { account, role } = session;
   // Of customers the newest of their own: others may have chosen the same id, however often.
   const [row] = await context.records.store.ledger.find(
@@ -66,6 +66,6 @@ async function recordOf({ context, query, session }: PageRequest): Promise<objec
     provider: role === 'customer' ? null : row.provider,
     end_reason: row.end_reason,
     tokens: { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens },
-    ...(seesMoney(role) && { cost_usd: row.cost_usd }),
+    ...(scope.sees.money && { cost_usd: row.cost_usd }),
   };
 }

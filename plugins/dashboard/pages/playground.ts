@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Model } from '../../../src/plugin.ts';
-import { seesMoney } from '../access/roles.ts';
-import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
+import type { ExtensionContext, Model } from '../../../src/plugin.ts';
+import type { Page, PageRequest } from '../page-request.ts';
 import { tokenInput } from '../view/document.ts';
 import { muted } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
@@ -40,7 +39,7 @@ export const playgroundPage: Page = {
  * whether costs are shown. It needs `playgroundRunPage` and `playgroundRecordPage` among the same pages.
  */
 export function playgroundParts(request: PageRequest, place: PlaygroundPlace): PageParts {
-  const { context, query, session, form_token } = request;
+  const { context, query, scope, form_token } = request;
   const { settings } = context;
   const { models = context.catalog.models } = place;
   const page = { title: 'Playground', section: 'playground' };
@@ -56,7 +55,7 @@ export function playgroundParts(request: PageRequest, place: PlaygroundPlace): P
       tokenInput: tokenInput(form_token),
       key_hint: needsKey ? place.key_hint : undefined,
       notice: needsKey && place.notice,
-      seesMoney: seesMoney(session.role),
+      seesMoney: scope.sees.money,
       request_page: place.request_page,
     }),
   };
@@ -66,13 +65,13 @@ const noModels = html`<section class="panel" aria-label="Playground">${emptyStat
 
 const noKeyYet = html`<p class="notice warn">No key has been issued yet: <a href="accounts">create an account</a> and issue one.</p>`;
 
-async function hasKeys({ settings, records }: DashboardContext): Promise<boolean> {
+async function hasKeys({ settings, records }: ExtensionContext): Promise<boolean> {
   const configured = Object.values(settings.accounts).some(({ keys }) => keys.length > 0);
   return configured || (await records.store.keys.list({ limit: 1 })).length > 0;
 }
 
 /** URL for clients. If the gateway listens on all addresses, the dashboard's host; if it is unknown, empty: the script decides. */
-export function publicUrlOf(context: DashboardContext, { headers }: IncomingMessage): string {
+export function publicUrlOf(context: ExtensionContext, { headers }: IncomingMessage): string {
   const known = context.publicUrl();
   if (known === undefined || !URL.canParse(known)) return '';
   const url = new URL(known);

@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import {
   type CustomerLogin,
   day_ms,
+  type ExtensionContext,
   hashKey,
   isCustomerName,
   max_customers,
   NameTaken,
 } from '../../../src/plugin.ts';
-import { mayInvite } from '../access/roles.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
-import { changed, type DashboardContext, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
 import { type FieldTexts, isOutdated, seenInput } from '../view/edited-fields.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
@@ -33,7 +33,7 @@ export async function portalSignIns(request: PageRequest, { id, source }: Accoun
     'Portal sign-ins',
     html`${configured.length > 0 && html`<p class="muted">Of the configuration: ${configured.map(([name]) => name).join(', ')}</p>`}
 ${table(request, id, customers)}
-${mayInvite(request.session.role) && inviteForm(request, id)}`,
+${request.scope.may.invite && inviteForm(request, id)}`,
   );
 }
 
@@ -57,7 +57,7 @@ function table(request: PageRequest, account: string, customers: readonly Custom
       { title: 'Name', cell: ({ name }) => name, isName: true },
       { title: 'Since', cell: ({ created_ms }) => timeOf(created_ms) },
       { title: 'State', cell: login => stateOf(login, now_ms) },
-      ...(mayInvite(request.session.role) ? [actions] : []),
+      ...(request.scope.may.invite ? [actions] : []),
     ],
     customers,
     emptyState('Nobody has been invited.', 'Whoever is invited sees this account only, and issues its keys.'),
@@ -207,7 +207,7 @@ ${back}
 };
 
 /** Where the customer accepts: at the public address, or if that is not known at the operator's. */
-function invitationLink(context: DashboardContext, { headers }: IncomingMessage, token: string): string {
+function invitationLink(context: ExtensionContext, { headers }: IncomingMessage, token: string): string {
   const { path } = context.settings.portal;
   const here = headers.origin ?? `http://${headers.host}`;
   const url = new URL(context.publicUrl() ?? here);

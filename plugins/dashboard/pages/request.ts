@@ -1,7 +1,7 @@
 import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
-import { type Person, seesMoney, seesProviderTexts } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
+import type { Scope } from '../scope.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { dollars } from '../view/money.ts';
@@ -17,7 +17,7 @@ async function shown(request: PageRequest): Promise<PageResponse> {
   const id = idOf(request);
   const found = await request.context.records.store.ledger.find(id);
   const several = `${found.length} requests came with this id: clients choose it.`;
-  const exchanges = found.map((row, at) => exchange(row, at, request.session));
+  const exchanges = found.map((row, at) => exchange(row, at, request.scope));
   return pageResponse(request, requestParts(id, exchanges, { nothing, several }));
 }
 
@@ -48,12 +48,12 @@ const nothing = emptyState(
   html`Look for the id in the log: of requests that were refused before a provider was called, only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
 );
 
-function exchange(row: LedgerRow, at: number, { role }: Pick<Person, 'role'>): Html {
+function exchange(row: LedgerRow, at: number, { sees }: Scope): Html {
   const { attempts_made } = row;
-  const isRead = seesProviderTexts(role) && attempts_made.some(({ error_message }) => error_message !== null);
+  const isRead = sees.providerTexts && attempts_made.some(({ error_message }) => error_message !== null);
   return html`<section class="panel" aria-labelledby="request-${at}">
 <h2 id="request-${at}">${secondOf(row.started_ms)}</h2>
-<div class="columns">${facts(row)}${requestUse(row, seesMoney(role))}</div>
+<div class="columns">${facts(row)}${requestUse(row, sees.money)}</div>
 <h3>Attempts</h3>
 ${tableOf('Attempts, in order', isRead ? [...attemptColumns, said] : attemptColumns, attempts_made, html`<p class="muted">${row.end_reason === 'completed' ? 'No provider was called: a stage answered.' : 'It ended before a provider was called.'}</p>`)}
 <h3>Timeline</h3>

@@ -1,5 +1,4 @@
 import { errorCatalogue, type ListedRow, no_model as none } from '../../../src/plugin.ts';
-import { seesMoney } from '../access/roles.ts';
 import { ledgerPage } from '../ledger-page.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
@@ -33,7 +32,7 @@ export const requestsLivePage: Page = {
   streams: true,
   get: request => {
     let sent: string | undefined;
-    return request.context.live.serve(request, {
+    return request.services.live.serve(request, {
       every_ms,
       async next() {
         const { text } = (await listOf({ ...request, path: requestsPage.name })).list;
@@ -50,7 +49,7 @@ async function listOf(request: PageRequest): Promise<{ readonly list: Html; read
   const filters = filtersOf(request.query);
   const asked = queryOf(filters, request.context.clock.epoch_ms());
   const { rows, pager, isFirst, isPart } = await ledgerPage(request, asked);
-  const shown = seesMoney(request.session.role) ? [...columns, cost] : columns;
+  const shown = request.scope.sees.money ? [...columns, cost] : columns;
   const empty = isPart ? noneYet : nothing(filters);
   return { list: html`${tableOf('Requests, newest first', shown, rows, empty)}${pager}`, isFirst };
 }

@@ -1,5 +1,4 @@
 import type { KeyRecord } from '../../../src/plugin.ts';
-import { changers } from '../access/roles.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { countOf, linkOf, timeOf } from '../view/format.ts';
@@ -14,7 +13,7 @@ export const revokePage: Page = {
   name: 'revoke',
   get: confirm,
   post: revoke,
-  readers: changers,
+  asksForChange: true,
 };
 
 async function confirm(request: PageRequest): Promise<PageResponse> {

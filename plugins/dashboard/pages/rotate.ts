@@ -1,5 +1,4 @@
 import type { KeyRecord } from '../../../src/plugin.ts';
-import { changers } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { pageResponse } from '../view/shell.ts';
@@ -14,7 +13,7 @@ export const rotatePage: Page = {
     const key = await keyOf(request);
     return rotateKey(request, key, (fault, chosen) => confirm(request, key, fault, chosen));
   },
-  readers: changers,
+  asksForChange: true,
 };
 
 const about =

@@ -1,18 +1,18 @@
 import type { PageRequest } from '../page-request.ts';
-import { type PresetName, presets, queryOf } from '../usage-question.ts';
+import { type PresetName, presets } from '../usage-question.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { searchForm } from '../view/search-form.ts';
 import { measures } from './usage-chart.ts';
-import { chartGroups, isOffered, measuresFor, type UsageView, viewLink } from './usage-view.ts';
+import { chartGroups, fieldsOf, isOffered, measuresFor, type UsageView, viewLink } from './usage-view.ts';
 
-/** What is shown: times by name, days, account and model; a provider and a key as what can be taken off again. */
+/** What is shown: times by name, days, model and, unless it is the reader's own, account; a provider and a key as what can be taken off again. */
 export function usageFilters(
   request: PageRequest,
   view: UsageView,
   names: ReadonlyMap<string, string>,
 ): Html {
   const { catalog, clock } = request.context;
-  const { from, to, account, model, provider, key } = queryOf(view.question);
+  const { from, to, account, model, provider, key } = fieldsOf(view);
   const times = Object.entries(presets).map(([name, { title, days }]) => {
     const [from_day, to_day] = days(clock.epoch_ms());
     const question = { ...view.question, from_day, to_day };
@@ -25,7 +25,7 @@ ${searchForm(
   'usage',
   html`<label>From <input type="date" name="from" value="${from}"></label>
 <label>To <input type="date" name="to" value="${to}"></label>
-<label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>
+${!view.scope.account && html`<label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>`}
 <label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
 <datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
 ${[
@@ -48,12 +48,12 @@ const taken = (view: UsageView, name: 'provider' | 'key', value: string | undefi
 
 /** What the chart measures, and by what. */
 export function chartTabs(view: UsageView): Html {
-  const { question, group, measure, hasCost } = view;
-  const shown = measuresFor(hasCost).map(name =>
+  const { question, group, measure, scope } = view;
+  const shown = measuresFor(scope).map(name =>
     choice(viewLink(view, { measure: name }), measures.get(name)!.title, name === measure),
   );
   const groups = chartGroups
-    .filter(name => isOffered(name, question))
+    .filter(name => isOffered(name, question, scope))
     .map(name => choice(viewLink(view, { group: name }), `By ${name}`, name === group));
   return html`<div class="tabs"><nav class="choices" aria-label="Measure">${shown}</nav><nav class="choices" aria-label="Group">${groups}</nav></div>`;
 }

@@ -1,5 +1,4 @@
-import { dayOf, type UsageSum } from '../../../src/plugin.ts';
-import type { DashboardContext } from '../page-request.ts';
+import { dayOf, type ExtensionContext, type UsageSum } from '../../../src/plugin.ts';
 import { daysOf, timeBefore, toMonthEnd, type UsageQuestion } from '../usage-question.ts';
 import { max_series } from '../view/bar-chart.ts';
 import { type Totals, totalOf } from '../view/usage-table.ts';
@@ -30,7 +29,7 @@ export interface UsageFigures {
 }
 
 /** Sums up what the view shows, from kept sums alone. */
-export async function usageFigures(context: DashboardContext, view: UsageView): Promise<UsageFigures> {
+export async function usageFigures(context: ExtensionContext, view: UsageView): Promise<UsageFigures> {
   const { usage } = context.records.store;
   const now_ms = context.clock.epoch_ms();
   const since = await usage.detailedSince();

@@ -1,7 +1,7 @@
-import type { UsageGroup } from '../../../src/plugin.ts';
-import { seesMoney } from '../access/roles.ts';
+import { no_model as none, type UsageGroup, usageGroups } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
-import { type PresetName, presetOf, queryOf, type UsageQuestion, usageQuestion } from '../usage-question.ts';
+import type { Scope } from '../scope.ts';
+import { type PresetName, presetOf, type UsageQuestion, usageQuestion } from '../usage-question.ts';
 import { linkOf } from '../view/format.ts';
 import { type MeasureName, measureNames, measures } from './usage-chart.ts';
 
@@ -16,32 +16,36 @@ export interface UsageView {
   readonly preset: PresetName | undefined;
   readonly group: ChartGroup;
   readonly measure: MeasureName;
-  /** Whether the reader sees amounts of money. */
-  readonly hasCost: boolean;
+  /** That of its reader. */
+  readonly scope: Scope;
 }
 
 /** Reads the address of the usage page. What it does not have, or what cannot be shown, is as if it were left out. */
-export function usageView({ context, query, session }: PageRequest): { view: UsageView; fault?: string } {
-  const { question, fault } = usageQuestion(query, context.clock.epoch_ms());
-  const hasCost = seesMoney(session.role);
-  const chosen = query.get('show') ?? '';
+export function usageView(request: PageRequest): { view: UsageView; fault?: string } {
+  const { query, scope } = request;
+  const { question, fault } = usageQuestion(request);
   const group = chartGroups.find(name => name === query.get('by'));
   const view = {
     question,
     preset: fault === undefined ? presetOf(query) : undefined,
-    group: group && isOffered(group, question) ? group : 'model',
-    measure: measuresFor(hasCost).find(name => name === chosen) ?? 'tokens',
-    hasCost,
+    group: group && isOffered(group, question, scope) ? group : 'model',
+    measure: measuresFor(scope).find(name => name === query.get('show')) ?? 'tokens',
+    scope,
   } as const;
   return { view, ...(fault !== undefined && { fault }) };
 }
 
 /** The measures of a reader. */
-export const measuresFor = (hasCost: boolean): readonly MeasureName[] =>
-  measureNames.filter(name => hasCost || !measures.get(name)!.isMoney);
+export const measuresFor = ({ sees }: Scope): readonly MeasureName[] =>
+  measureNames.filter(name => sees.money || !measures.get(name)!.isMoney);
 
-/** Whether there are sums for a group: by key of one account only, and not by account of one provider. */
-export function isOffered(group: ChartGroup, { account, provider }: UsageQuestion): boolean {
+/** The groups by which a reader may ask for usage. */
+export const groupsFor = ({ account, sees }: Scope): readonly UsageGroup[] =>
+  usageGroups.filter(group => (group !== 'account' || !account) && (group !== 'provider' || sees.internals));
+
+/** Whether there are sums for a group that its reader may see: by key of one account only, and not by account of one provider. */
+export function isOffered(group: ChartGroup, { account, provider }: UsageQuestion, scope: Scope): boolean {
+  if (!groupsFor(scope).includes(group)) return false;
   if (group === 'key') return account !== undefined;
   return group !== 'account' || account !== undefined || provider === undefined;
 }
@@ -50,12 +54,24 @@ export function isOffered(group: ChartGroup, { account, provider }: UsageQuestio
 export const isDetailed = ({ group, question }: UsageView): boolean =>
   group === 'provider' || group === 'key' || question.provider !== undefined || question.key !== undefined;
 
+const orNone = (name: string | undefined) => (name === '' ? none : name);
+
+/** The question as the fields of an address, without the reader's own account. */
+export const fieldsOf = ({ question, scope }: UsageView) => ({
+  from: question.from_day,
+  to: question.to_day,
+  account: scope.account ? undefined : question.account,
+  model: orNone(question.model),
+  provider: orNone(question.provider),
+  key: orNone(question.key),
+});
+
 /** The page with something else chosen and all the rest as it is. */
-export function viewLink(view: UsageView, change: Partial<UsageView>): string {
-  const { question, preset, group, measure } = { ...view, ...change };
-  const { from, to, ...filters } = queryOf(question);
-  const time = preset === undefined ? { from, to } : { time: preset };
-  return linkOf('usage', { ...time, ...filters, by: group, show: measure });
+export function viewLink(before: UsageView, change: Partial<UsageView>): string {
+  const view = { ...before, ...change };
+  const { from, to, ...filters } = fieldsOf(view);
+  const time = view.preset === undefined ? { from, to } : { time: view.preset };
+  return linkOf('usage', { ...time, ...filters, by: view.group, show: view.measure });
 }
 
 /** The page for other days. */
@@ -67,5 +83,5 @@ export const nameLink = (view: UsageView, name: string): string =>
   viewLink(view, { question: { ...view.question, [view.group]: name } });
 
 /** Usage as a file. */
-export const exportLink = ({ question }: UsageView, by: readonly UsageGroup[]): string =>
-  linkOf('usage-csv', queryOf(question)) + by.map(group => `&by=${group}`).join('');
+export const exportLink = (view: UsageView, by: readonly UsageGroup[]): string =>
+  linkOf('usage-csv', fieldsOf(view)) + by.map(group => `&by=${group}`).join('');

@@ -1,7 +1,6 @@
-import { dayOf, no_model as none, type UsageGroup } from '../../../src/plugin.ts';
-import type { DashboardContext, Page, PageRequest } from '../page-request.ts';
+import { dayOf, type ExtensionContext, no_model as none, type UsageGroup } from '../../../src/plugin.ts';
+import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { queryOf } from '../usage-question.ts';
 import { linkOf, muted } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageResponse, panel } from '../view/shell.ts';
@@ -11,7 +10,15 @@ import { usageTiles } from '../view/usage-tiles.ts';
 import { chartOf, measures, rangeText } from './usage-chart.ts';
 import { chartTabs, usageFilters } from './usage-controls.ts';
 import { max_lines, seriesOf, type UsageFigures, usageFigures } from './usage-figures.ts';
-import { type ChartGroup, daysLink, exportLink, nameLink, type UsageView, usageView } from './usage-view.ts';
+import {
+  type ChartGroup,
+  daysLink,
+  exportLink,
+  fieldsOf,
+  nameLink,
+  type UsageView,
+  usageView,
+} from './usage-view.ts';
 
 /** Totals of the ledger over time, by model, account, provider or key. */
 export const usagePage: Page = { name: 'usage', get: shown };
@@ -25,7 +32,7 @@ async function shown(request: PageRequest): Promise<PageResponse> {
   const isEmpty = periods.length === 0;
   const body = isEmpty
     ? html`<section class="panel" aria-label="Usage">${nothing(view)}</section>`
-    : html`${usageTiles(figures.total, before && totalOf(before.periods), view.hasCost, comparedWith(context, figures))}
+    : html`${usageTiles(view.scope, figures.total, before && totalOf(before.periods), comparedWith(context, figures))}
 ${chartPanel(context, view, figures, names)}
 ${groupPanel(view, figures, names)}
 ${periodPanel(view, figures)}`;
@@ -34,45 +41,56 @@ ${periodPanel(view, figures)}`;
     section: 'usage',
     fault,
     scripts: ['charts.js'],
-    beside: !isEmpty && csvButton(view, ['day', 'account', 'model'], 'Export all as CSV'),
-    body: html`${keptNotice(context)}${usageFilters(request, view, names)}${leftOut(view, figures)}${body}`,
+    beside:
+      !isEmpty &&
+      csvButton(
+        view,
+        view.scope.account ? ['day', 'model', 'key'] : ['day', 'account', 'model'],
+        'Export all as CSV',
+      ),
+    body: html`${keptNotice(request)}${usageFilters(request, view, names)}${leftOut(view, figures)}${body}`,
   });
 }
 
 /** With what the changes compare. */
-function comparedWith({ clock }: DashboardContext, { question, before }: UsageFigures): Part {
+function comparedWith({ clock }: ExtensionContext, { question, before }: UsageFigures): Part {
   if (!before) return '';
   const { from_day, to_day } = before.question;
   const isOver = question.to_day < dayOf(clock.epoch_ms());
   return muted(`Compared with ${rangeText(from_day, to_day)}${isOver ? '.' : '; today is not over.'}`);
 }
 
-const keptNotice = ({ records }: DashboardContext): Part =>
-  records.isMemory &&
+const keptNotice = ({ context, scope }: PageRequest): Part =>
+  scope.sees.internals &&
+  context.records.isMemory &&
   html`<p class="notice warn">The ledger is in memory and is lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep it.</p>`;
 
-const leftOut = ({ question: asked }: UsageView, { question }: UsageFigures): Part =>
+const leftOut = ({ question: asked, scope }: UsageView, { question }: UsageFigures): Part =>
   question.from_day !== asked.from_day &&
-  html`<p class="notice warn">Usage by provider and key is known from ${question.from_day} on; earlier days are left out.</p>`;
+  html`<p class="notice warn">Usage by ${scope.sees.internals && 'provider and '}key is known from ${question.from_day} on; earlier days are left out.</p>`;
 
 /** Names of the group as people know them, by the names in the sums. */
 type Names = ReadonlyMap<string, string>;
 
 async function namesOf(
-  { records }: DashboardContext,
-  { group, question }: UsageView,
+  { records }: ExtensionContext,
+  { group, question, scope }: UsageView,
   { lines }: UsageFigures,
 ): Promise<Names> {
   const ids = group === 'key' ? lines.map(({ key }) => key!) : [];
-  if (question.key !== undefined) ids.push(question.key);
-  const keys = await records.store.keys.named([...new Set(ids.filter(Boolean))]);
+  const [keys, asked] = await Promise.all([
+    records.store.keys.named(ids.filter(Boolean)),
+    question.key ? records.store.keys.find(question.key) : undefined,
+  ]);
+  // That of another account has no usage here, and is not named either.
+  const named = asked && asked.account === question.account ? [asked, ...keys] : keys;
   return new Map([
-    ...keys.map(({ id, name, hint }): [string, string] => [id, `${name || id} …${hint}`]),
-    ['', group === 'key' ? 'keys of the configuration' : none],
+    ...named.map(({ id, name, hint }): [string, string] => [id, `${name || id} …${hint}`]),
+    ['', group !== 'key' ? none : scope.account ? '(none of the portal)' : 'keys of the configuration'],
   ]);
 }
 
-function chartPanel(context: DashboardContext, view: UsageView, figures: UsageFigures, names: Names): Html {
+function chartPanel(context: ExtensionContext, view: UsageView, figures: UsageFigures, names: Names): Html {
   const { group } = view;
   const { question, unit, lines, before } = figures;
   const series = seriesOf(lines).map(line => ({
@@ -104,7 +122,7 @@ function chartPanel(context: DashboardContext, view: UsageView, figures: UsageFi
 }
 
 /** Names in the order of the configuration, which gives them their looks. */
-function listedOf({ catalog, providers }: DashboardContext, group: ChartGroup): string[] {
+function listedOf({ catalog, providers }: ExtensionContext, group: ChartGroup): string[] {
   if (group === 'provider') return providers.map(({ name }) => name);
   return group === 'model' ? catalog.models.map(({ id }) => id) : [];
 }
@@ -116,7 +134,7 @@ function periodLink(view: UsageView, { unit }: UsageFigures, label: string): str
     const [year, month] = label.split('-').map(Number) as [number, number];
     return daysLink(view, `${label}-01`, dayOf(Date.UTC(year, month, 0)));
   }
-  const { account, model, provider, key } = queryOf(view.question);
+  const { account, model, provider, key } = fieldsOf(view);
   const time = (epoch_ms: number) => `${new Date(epoch_ms).toISOString().slice(0, 16)}Z`;
   const from_ms = Date.parse(`${label.replace(' ', 'T')}Z`);
   return linkOf('requests', {
@@ -156,7 +174,7 @@ function periodPanel(view: UsageView, figures: UsageFigures): Html {
 /** A table of usage by `group`, with a link to export it. */
 function usagePanel(view: UsageView, group: UsageGroup, lines: readonly UsageLine[], note: Part = ''): Html {
   const title = `${group[0]!.toUpperCase()}${group.slice(1)}`;
-  const table = usageTable(`Usage by ${group}`, title, lines, view.hasCost);
+  const table = usageTable(view.scope, `Usage by ${group}`, title, lines);
   const button = csvButton(view, [group], `CSV by ${group}`);
   return panel(group, `By ${group}`, html`${table}<div class="pager">${note}${button}</div>`);
 }
@@ -164,8 +182,8 @@ function usagePanel(view: UsageView, group: UsageGroup, lines: readonly UsageLin
 const csvButton = (view: UsageView, by: readonly UsageGroup[], label: string): Html =>
   html`<a class="button" href="${exportLink(view, by)}" download>${label}</a>`;
 
-function nothing({ question }: UsageView): Html {
-  const { from, to, account, model, provider, key } = queryOf(question);
+function nothing(view: UsageView): Html {
+  const { from, to, account, model, provider, key } = fieldsOf(view);
   const whose = account === undefined ? '' : ` of the account “${account}”`;
   const which = model === undefined ? '' : ` with the model “${model}”`;
   const where = provider === undefined ? '' : ` at the provider “${provider}”`;
@@ -173,6 +191,6 @@ function nothing({ question }: UsageView): Html {
     `The ledger has nothing${whose}${which}${where} from ${from} to ${to}.`,
     [account, model, provider, key].every(name => name === undefined)
       ? html`Choose other days above. Exchanges appear here seconds after they end; <a href="keys">issue a key</a> to make the first.`
-      : html`<a href="${linkOf('usage', { from, to })}">Show all accounts and models</a>`,
+      : html`<a href="${linkOf('usage', { from, to })}">Show all usage of this time</a>`,
   );
 }

@@ -1,4 +1,6 @@
 import type { Page } from '../page-request.ts';
+import { usagePage } from '../pages/usage.ts';
+import { usageExportPage } from '../pages/usage-export.ts';
 import { examplesPage } from './examples.ts';
 import { findPage } from './find.ts';
 import { historyPage } from './history.ts';
@@ -14,8 +16,6 @@ import { requestPage } from './request.ts';
 import { requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
 import { rotatePage } from './rotate.ts';
-import { usagePage } from './usage.ts';
-import { usageExportPage } from './usage-export.ts';
 
 /** All pages for customers; the one with an empty name is the start page. */
 export const portalPages: readonly Page[] = [

@@ -1,8 +1,8 @@
-import { type CustomerLogin, hashKey, hashPassword } from '../../../src/plugin.ts';
+import { type CustomerLogin, type ExtensionContext, hashKey, hashPassword } from '../../../src/plugin.ts';
 import type { Door, Entrance } from '../access/entrance.ts';
 import { LoginThrottle } from '../access/login-throttle.ts';
 import { customerName } from '../access/roles.ts';
-import type { DashboardContext, DashboardRequest } from '../page-request.ts';
+import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect } from '../page-response.ts';
 import { aloneDocument, tokenInput } from '../view/document.ts';
 import { html } from '../view/html.ts';
@@ -11,10 +11,10 @@ import { inTurn, newPassword, newPasswordFields } from './new-password.ts';
 /** Takes an invitation: its customer chooses a password and is signed in. Whether an invitation was used, has ended or never was is not told. */
 export class InvitationEntrance implements Entrance {
   readonly name = 'invitation';
-  readonly #context: DashboardContext;
+  readonly #context: ExtensionContext;
   readonly #throttle: LoginThrottle;
 
-  constructor(context: DashboardContext) {
+  constructor(context: ExtensionContext) {
     this.#context = context;
     this.#throttle = new LoginThrottle(context.clock);
   }

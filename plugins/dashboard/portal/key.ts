@@ -26,7 +26,7 @@ async function shown(request: PortalRequest, key: KeyRecord, refused?: RefusedKe
   const { id, name } = key;
   const now_ms = context.clock.epoch_ms();
   const canChange = isUsable(key, now_ms) && account.disabled_ms === null;
-  const [uses, use] = await Promise.all([usesOfKey(context, key), keyUsePanel(context, key, true)]);
+  const [uses, use] = await Promise.all([usesOfKey(context, key), keyUsePanel(request, key)]);
   const limits =
     uses === 'no limits'
       ? html`<p class="muted">This key has no limits of its own. Those of your account hold.</p>`

@@ -1,10 +1,7 @@
 import type { KeyRecord } from '../../../src/plugin.ts';
-import { type AccountView, findAccount } from '../account-view.ts';
+import type { AccountView } from '../account-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { timeOf } from '../view/format.ts';
-import { html } from '../view/html.ts';
-import { type PageParts, pageResponse } from '../view/shell.ts';
 
 /** One request of a customer. */
 export interface PortalRequest extends PageRequest {
@@ -16,41 +13,19 @@ type Handler = (request: PortalRequest) => PageResponse | undefined | Promise<Pa
 
 interface PortalPage extends Omit<Page, 'get' | 'post' | 'readers'> {
   readonly get?: Handler;
-  /** Called for customers of accounts that are not disabled only, unless it changes nothing. */
   readonly post?: Handler;
 }
 
 /** A page for customers, with the account of the session. */
-export function portalPage({ get, post, changesNothing, ...page }: PortalPage): Page {
-  return {
-    ...page,
-    readers: ['customer'],
-    ...(get && { get: async request => get(await ofCustomer(request)) }),
-    ...(post && {
-      post: async request => {
-        const asked = await ofCustomer(request);
-        if (asked.account.disabled_ms !== null && !changesNothing)
-          throw new PageError(403, 'Your account is disabled.', 'You can look at it, and change nothing.');
-        return post(asked);
-      },
-    }),
-  };
-}
+export const portalPage = ({ get, post, ...page }: PortalPage): Page => ({
+  ...page,
+  ...(get && { get: request => get(ofCustomer(request)) }),
+  ...(post && { post: request => post(ofCustomer(request)) }),
+});
 
-async function ofCustomer(request: PageRequest): Promise<PortalRequest> {
-  const { account: id = '' } = request.session;
-  const account = id && (await findAccount(request.context, id));
-  if (account) return { ...request, account };
-  throw new PageError(403, 'Your account no longer exists.', 'Ask the operator of this service.');
-}
+const ofCustomer = (request: PageRequest): PortalRequest => ({ ...request, account: request.scope.account! });
 
-/** A page of the portal, which says on top if the account is disabled. */
-export function portalResponse(request: PortalRequest, parts: PageParts): PageResponse {
-  const { disabled_ms } = request.account;
-  if (disabled_ms === null) return pageResponse(request, parts);
-  const notice = html`<p class="notice bad">Your account is disabled since ${timeOf(disabled_ms)}: its requests are answered 403, and nothing can be changed.</p>`;
-  return pageResponse(request, { ...parts, body: html`${notice}${parts.body}` });
-}
+export { pageResponse as portalResponse } from '../view/shell.ts';
 
 /** Whether customers may change the keys of their account. An application that keeps accounts itself would not find them by a key. */
 export const mayHoldKeys = ({ source }: AccountView): boolean => source !== 'application';

@@ -1,5 +1,5 @@
 import { type AuditEntry, limitTable } from '../../../src/plugin.ts';
-import { type Role, seesMoney } from '../access/roles.ts';
+import type { Scope } from '../scope.ts';
 import { linkOf, minuteOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { panel } from './shell.ts';
@@ -13,12 +13,12 @@ interface HistoryParts {
   readonly what: 'account' | 'key';
   readonly id: string;
   readonly changes: readonly AuditEntry[];
-  readonly role: Role;
+  readonly scope: Scope;
 }
 
 /** The changes of one account or key, without amounts of money and the audit log for those who do not see them. */
-export function historyPanel({ what, id, changes, role }: HistoryParts): Html {
-  const money = seesMoney(role);
+export function historyPanel({ what, id, changes, scope }: HistoryParts): Html {
+  const { money } = scope.sees;
   const rows = money ? changes : changes.map(withoutMoney);
   const empty = emptyState(
     `No change of this ${what} is recorded.`,

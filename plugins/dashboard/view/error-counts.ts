@@ -1,9 +1,10 @@
 import { type ErrorClass, type ErrorCounts, errorClasses } from '../../../src/plugin.ts';
+import type { Scope } from '../scope.ts';
 import { numberOf } from './format.ts';
 import type { Column } from './table.ts';
 
 /** The names of classes of errors for a kind of reader; classes of one name are counted together. */
-export type ClassTitles = Readonly<Record<ErrorClass, string>>;
+type ClassTitles = Readonly<Record<ErrorClass, string>>;
 
 export const classTitles: ClassTitles = {
   provider_failed: 'Provider failed',
@@ -12,12 +13,10 @@ export const classTitles: ClassTitles = {
   client_error: 'Client errors',
 };
 
-/** For customers, who are not told by what they are served. */
-export const customerTitles: ClassTitles = {
-  ...classTitles,
-  provider_failed: 'Failed',
-  gateway_failed: 'Failed',
-};
+/** For readers who are not told by what they are served. */
+const outerTitles: ClassTitles = { ...classTitles, provider_failed: 'Failed', gateway_failed: 'Failed' };
+
+const titlesFor = ({ sees }: Scope): ClassTitles => (sees.internals ? classTitles : outerTitles);
 
 /** What is counted of the errors of some requests; `failed_requests` are all, of which some may be from before classes were told apart. */
 type Errors = ErrorCounts & { readonly failed_requests: number };
@@ -29,9 +28,9 @@ function countsOf(errors: ErrorCounts, titles: ClassTitles): Map<string, number>
   return counts;
 }
 
-/** `3 provider failed, 12 refused`, or that there were none. */
-export function errorsText(errors: Errors, titles = classTitles): string {
-  const counts = [...countsOf(errors, titles), ['Unknown errors', unknownOf(errors)] as const];
+/** `3 provider failed, 12 refused`, or that there were none, as its reader may know it. */
+export function errorsText(errors: Errors, scope: Scope): string {
+  const counts = [...countsOf(errors, titlesFor(scope)), ['Unknown errors', unknownOf(errors)] as const];
   const named = counts.filter(([, count]) => count > 0);
   const phrase = ([title, count]: (typeof named)[number]) =>
     `${numberOf(count)} ${count === 1 ? title.replace(/s$/, '') : title}`.toLowerCase();
@@ -43,11 +42,8 @@ const unknownOf = ({ failed_requests, ...errors }: Errors): number =>
   errorClasses.reduce((rest, name) => rest - errors[name], failed_requests);
 
 /** A column for the errors of each class; one more where some are not told apart. */
-export function errorColumns<R>(
-  of: (row: R) => Errors,
-  rows: readonly R[],
-  titles = classTitles,
-): Column<R>[] {
+export function errorColumns<R>(of: (row: R) => Errors, rows: readonly R[], scope: Scope): Column<R>[] {
+  const titles = titlesFor(scope);
   const column = (title: string, count: (row: R) => number): Column<R> => ({
     title,
     cell: row => numberOf(count(row)),

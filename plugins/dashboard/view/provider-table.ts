@@ -1,5 +1,4 @@
-import type { AttemptSum, ListedProvider, ProviderStatus } from '../../../src/plugin.ts';
-import type { DashboardContext } from '../page-request.ts';
+import type { AttemptSum, ExtensionContext, ListedProvider, ProviderStatus } from '../../../src/plugin.ts';
 import { durationWithin } from '../traffic-groups.ts';
 import { durationOf, linkOf, muted, numberOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
@@ -16,7 +15,7 @@ export interface State {
 type ShownProvider = Pick<ListedProvider, 'address' | 'config' | 'adapter'> & ProviderStatus;
 
 /** Every provider as all processes of the server together see it. */
-export async function shownProviders({ providers, server }: DashboardContext): Promise<ShownProvider[]> {
+export async function shownProviders({ providers, server }: ExtensionContext): Promise<ShownProvider[]> {
   const seen = new Map((await server.all()).providers.map(provider => [provider.name, provider]));
   return providers.flatMap(({ name, address, config, adapter }) => {
     const status = seen.get(name);
@@ -47,7 +46,7 @@ export interface AttemptsInRange {
 
 /** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
 export function providerTable(
-  { catalog }: DashboardContext,
+  { catalog }: ExtensionContext,
   providers: readonly ShownProvider[],
   attempts?: AttemptsInRange,
 ): Html {

@@ -1,6 +1,8 @@
-import { type DashboardContext, type PageRequest, takeNotice } from '../page-request.ts';
+import type { ExtensionContext } from '../../../src/plugin.ts';
+import { type PageRequest, takeNotice } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf, tokenInput } from './document.ts';
+import { timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** What a page has beside the shell. */
@@ -49,6 +51,7 @@ ${
 <div class="title"><h1>${title}</h1>${beside}</div>
 ${notice && html`<p class="notice good" role="status">${notice}</p>`}
 ${fault && html`<p class="notice bad" role="alert">${fault}</p>`}
+${disabledNotice(request)}
 ${body}
 </main>
 <footer class="muted">All times are in UTC.</footer>
@@ -57,6 +60,10 @@ ${body}
   );
   return htmlResponse(status ?? (fault ? 422 : 200), document);
 }
+
+const disabledNotice = ({ scope: { account } }: PageRequest): Part =>
+  typeof account?.disabled_ms === 'number' &&
+  html`<p class="notice bad">Your account is disabled since ${timeOf(account.disabled_ms)}: its requests are answered 403, and nothing can be changed.</p>`;
 
 /** Who is signed in, and as what. */
 function whoOf({ session, site }: PageRequest): Html {
@@ -79,6 +86,6 @@ export const panel = (name: string, title: string, body: Part): Html =>
   html`<section class="panel" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>${body}</section>`;
 
 /** Warning on pages that create records, if records are in memory only. */
-export const inMemoryNotice = ({ records }: DashboardContext): Part =>
+export const inMemoryNotice = ({ records }: ExtensionContext): Part =>
   records.isMemory &&
   html`<p class="notice warn">Records are in memory: changes made here are lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;

@@ -1,5 +1,6 @@
 import { picoUsd, type UsageGroup, type UsageSum, usdOf } from '../../../src/plugin.ts';
-import { classTitles, errorColumns } from './error-counts.ts';
+import type { Scope } from '../scope.ts';
+import { errorColumns } from './error-counts.ts';
 import { numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { dollars } from './money.ts';
@@ -51,26 +52,20 @@ const count = (title: string, of: (total: Totals) => number): Column<UsageLine> 
   isNumber: true,
 });
 
-/** Usage with a line for each group, called `title` in its first column; its cost where `seesMoney`; errors by the `titles` of their classes. */
-export const usageTable = (
-  label: string,
-  title: string,
-  lines: readonly UsageLine[],
-  seesMoney = true,
-  titles = classTitles,
-): Html =>
+/** Usage with a line for each group, called `title` in its first column. */
+export const usageTable = (scope: Scope, label: string, title: string, lines: readonly UsageLine[]): Html =>
   tableOf<UsageLine>(
     label,
     [
       { title, cell: nameOf, isName: true },
       count('Requests', ({ requests }) => requests),
-      ...errorColumns<UsageLine>(({ total }) => total, lines, titles),
+      ...errorColumns<UsageLine>(({ total }) => total, lines, scope),
       count('Prompt', ({ prompt_tokens }) => prompt_tokens),
       count('Cached', ({ cached_tokens }) => cached_tokens),
       count('Completion', ({ completion_tokens }) => completion_tokens),
       count('Reasoning', ({ reasoning_tokens }) => reasoning_tokens),
       count('Tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
-      ...(seesMoney ? [costColumn] : []),
+      ...(scope.sees.money ? [costColumn] : []),
     ],
     lines,
   );
