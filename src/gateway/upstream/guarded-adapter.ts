@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { ConfigError } from '../../common/config-error.ts';
 import { isObject } from '../../common/json-object.ts';
 import { isPromise } from '../../common/refused-promise.ts';
-import type { Choice, Chunk, ChunkChoice } from '../exchange/canonical.ts';
+import type { Choice, Chunk, ChunkChoice, Completion } from '../exchange/canonical.ts';
 import { chunkFault, replyFault } from '../exchange/canonical-faults.ts';
 import { GatewayError, refusal } from '../exchange/errors.ts';
 import type { SseEvent } from '../sse/parse.ts';
@@ -43,11 +43,12 @@ const promised = {
   errorMessage: {
     must: 'a text or undefined',
     code: 'provider_invalid',
-    is: value => value === undefined || typeof value === 'string',
+    is: value => value == null || typeof value === 'string',
   },
 } satisfies Record<string, Promised>;
 
 type Method = keyof typeof promised;
+type Methods = Record<Method, (one?: unknown, other?: unknown) => unknown>;
 
 /** Characters that are kept of a finish reason. */
 const max_word_characters = 64;
@@ -64,7 +65,7 @@ export function guarded(
   adapter: Adapter,
   onUnknownFinish: OnUnknownFinish = () => {},
 ): Adapter {
-  const guard = new Guard(name, onUnknownFinish);
+  const guard = new Guard(name, adapter, onUnknownFinish);
   const { parameters, messageFields, headers } = adapter;
   return {
     providerName: adapter.providerName,
@@ -74,45 +75,44 @@ export function guarded(
     ...(adapter.credential && {
       credential: key => checkedHeaders(`credential of the adapter ${name}`, adapter.credential?.(key)),
     }),
-    encode: (request, target) => guard.call('encode', () => adapter.encode(request, target)),
+    encode: (request, target) => guard.call('encode', request, target),
     decodeReply(body) {
-      const reply = guard.call('decodeReply', () => adapter.decodeReply(body));
+      const reply: Completion = guard.call('decodeReply', body);
       const fault = replyFault(reply);
       if (fault !== undefined) throw guard.faulty('decodeReply', `a reply with ${fault}`);
       guard.finished(reply.choices);
       return reply;
     },
-    openStream: () =>
-      new GuardedDecoder(
-        guard,
-        guard.call('openStream', () => adapter.openStream()),
-      ),
+    openStream: () => new GuardedDecoder(guard, guard.call('openStream')),
     ...(adapter.errorStatus && {
-      errorStatus: (status, body) => guard.call('errorStatus', () => adapter.errorStatus!(status, body)),
+      errorStatus: (status, body) => guard.call('errorStatus', status, body),
     }),
     ...(adapter.errorMessage && {
-      errorMessage: body => guard.call('errorMessage', () => adapter.errorMessage!(body) ?? undefined),
+      errorMessage: body => guard.call('errorMessage', body) ?? undefined,
     }),
   };
 }
 
 class Guard {
   readonly #name: string;
+  readonly #adapter: Adapter;
   readonly #onUnknownFinish: OnUnknownFinish;
 
-  constructor(name: string, onUnknownFinish: OnUnknownFinish) {
+  constructor(name: string, adapter: Adapter, onUnknownFinish: OnUnknownFinish) {
     this.#name = name;
+    this.#adapter = adapter;
     this.#onUnknownFinish = onUnknownFinish;
   }
 
-  call<T>(method: Method, run: () => T): T {
-    let returned: T;
+  /** What the adapter's `method` returns. Throws for anything but what is promised of it. */
+  call<T>(method: Exclude<Method, 'decode'>, one?: unknown, other?: unknown): T {
+    let returned: unknown;
     try {
-      returned = run();
+      returned = (this.#adapter as unknown as Methods)[method](one, other);
     } catch (thrown) {
       throw this.known(method, thrown);
     }
-    if (promised[method].is(returned)) return returned;
+    if (promised[method].is(returned)) return returned as T;
     throw this.wrong(method, returned);
   }
 

@@ -28,14 +28,22 @@ export interface AcceptedMessages {
  * if nothing was. Throws `invalid_request` for an image that it does not accept: without it the question would be another.
  */
 export function withFitMessages(request: ChatRequest, accepted: AcceptedMessages) {
+  const keepsMarks = accepted.fields.has('cache_control');
+  const isPlain = request.messages.every(isPlainText) && (keepsMarks || !request.tools?.some(isMarked));
+  if (isPlain) return { request, ignored: [] as string[] };
   const ignored = new Set<string>();
   const messages = eachFitted(request.messages, message => fittedMessage(message, accepted, ignored));
-  const keepsMarks = accepted.fields.has('cache_control');
   const tools =
     request.tools && !keepsMarks ? eachFitted(request.tools, tool => unmarked(tool, ignored)) : request.tools;
   if (messages === request.messages && tools === request.tools) return { request, ignored: [] as string[] };
   return { request: { ...request, messages, ...(tools && { tools }) }, ignored: [...ignored] };
 }
+
+/** Whether a message is what every upstream takes, as most are. */
+const isPlainText = ({ content, tool_calls, reasoning, reasoning_details, is_error }: Message): boolean =>
+  !Array.isArray(content) && !tool_calls && reasoning === undefined && !reasoning_details && !is_error;
+
+const isMarked = ({ cache_control }: Tool): boolean => cache_control !== undefined;
 
 function fittedMessage(message: Message, accepted: AcceptedMessages, ignored: Set<string>): Message {
   let fit = message;
@@ -105,12 +113,6 @@ function unmarked<T extends ContentPart | Tool | ToolCall>(given: T, ignored: Se
 
 /** `given` with each element fitted; the same array if no element has changed. */
 function eachFitted<T>(given: T[], fitOne: (one: T) => T): T[] {
-  let fitted = given;
-  for (const [at, one] of given.entries()) {
-    const changed = fitOne(one);
-    if (changed === one) continue;
-    if (fitted === given) fitted = given.slice();
-    fitted[at] = changed;
-  }
-  return fitted;
+  const fitted = given.map(one => fitOne(one));
+  return fitted.every((one, at) => one === given[at]) ? given : fitted;
 }

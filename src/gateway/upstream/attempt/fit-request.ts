@@ -26,18 +26,22 @@ const ownFields = ['temperature', 'stop'] as const;
 /** A copy of `request` without fields that its upstream does not accept, and their names; the next attempt may need the original. */
 export function fitted(given: ChatRequest, { parameters, drop, extra, messages }: AcceptedParameters) {
   const { request, ignored } = withFitMessages(given, messages);
-  ignored.push(...Object.keys(request.unknown).filter(name => !extra.includes(name)));
-  // Fast path: most servers accept every parameter.
-  if (!parameters && drop.length === 0) return { request, ignored };
+  for (const name in request.unknown) if (!extra.includes(name)) ignored.push(name);
   const isLost = (name: string) =>
     drop.includes(name) ||
     // A parameter outside the interface was added by the operator.
     (parameters !== undefined && !parameters.has(name) && Object.hasOwn(forwardedParameters, name));
-  const own = ownFields.filter(name => request[name] !== undefined && drop.includes(name));
-  const lost = Object.keys(request.parameters).filter(isLost);
-  if (own.length === 0 && lost.length === 0) return { request, ignored };
-  const fit: ChatRequest = { ...request, parameters: { ...request.parameters } };
-  for (const name of own) delete fit[name];
-  for (const name of lost) delete fit.parameters[name];
-  return { request: fit, ignored: [...ignored, ...own, ...lost] };
+  let fit = request;
+  const copy = () => (fit === request ? (fit = { ...request, parameters: { ...request.parameters } }) : fit);
+  for (const name of ownFields)
+    if (request[name] !== undefined && drop.includes(name)) {
+      delete copy()[name];
+      ignored.push(name);
+    }
+  for (const name in request.parameters)
+    if (isLost(name)) {
+      delete copy().parameters[name];
+      ignored.push(name);
+    }
+  return { request: fit, ignored };
 }

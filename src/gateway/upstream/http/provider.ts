@@ -15,7 +15,7 @@ import {
   type UpstreamRequest,
 } from '../adapter.ts';
 import type { ContentLimits } from '../attempt/content-capture.ts';
-import { fitted } from '../attempt/fit-request.ts';
+import { type AcceptedParameters, fitted } from '../attempt/fit-request.ts';
 import { checkedHeaders, guarded } from '../guarded-adapter.ts';
 import { finishLabel } from '../openai/finish-reason.ts';
 import { Bulkhead } from '../routing/bulkhead.ts';
@@ -72,6 +72,7 @@ export class Provider {
   readonly #unkept: Pool;
   readonly #basePath: string;
   readonly #headers: Headers;
+  readonly #accepted: AcceptedParameters;
   readonly #unwatchKeys: (() => void) | undefined;
   readonly #given: readonly [definition: ProviderDefinition<unknown>, options: unknown];
   readonly #unknownFinishes = new Set<string>();
@@ -102,6 +103,12 @@ export class Provider {
     this.adapter = guarded(definition.name, created, word => this.#finishedUnknown(word));
     if (created.headers) checkedHeaders(`headers of the adapter ${definition.name}`, created.headers);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
+    this.#accepted = {
+      parameters: created.parameters,
+      drop: config.drop_parameters,
+      extra: config.extra_parameters,
+      messages: { fields: created.messageFields ?? noFields, send_reasoning: config.send_reasoning },
+    };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
     this.keys = new KeyPool(keysOf(config), key => lowerCased(headersOfKey(this.adapter, key)), clock);
@@ -197,15 +204,7 @@ export class Provider {
 
   /** Encodes `request` in this server's format; `ignored` names what the format cannot express. */
   encode(request: ChatRequest, target: Target): UpstreamRequest {
-    const fit = fitted(request, {
-      parameters: this.adapter.parameters,
-      drop: this.config.drop_parameters,
-      extra: target.extraParameters,
-      messages: {
-        fields: this.adapter.messageFields ?? noFields,
-        send_reasoning: this.config.send_reasoning,
-      },
-    });
+    const fit = fitted(request, this.#accepted);
     const encoded = this.adapter.encode(fit.request, target);
     if (fit.ignored.length === 0) return encoded;
     return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };

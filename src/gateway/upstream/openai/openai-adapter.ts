@@ -57,6 +57,7 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
   const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
   // Servers ignore running usage unless final usage is requested as well.
   const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
+  const streamed = { stream_options, ...streamFields };
   return {
     providerName,
     parameters: namesOf(server.parameters ?? openAiParameters),
@@ -64,12 +65,12 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
     encode(request, target) {
-      const body: Json = {
-        ...encodeOpenAi(request, target, server),
-        ...(effort && effortFields(request, target, effort)),
-        ...server.fields?.(request, target),
-        ...(request.stream && { stream_options, ...streamFields }),
-      };
+      const body: Json = Object.assign(
+        encodeOpenAi(request, target, server),
+        effort && effortFields(request, target, effort),
+        server.fields?.(request, target),
+        request.stream && streamed,
+      );
       // Here, because a stage may have set the cap as a parameter of its own.
       if (body.max_tokens !== undefined && server.usesCompletionCap?.(target.model)) {
         body.max_completion_tokens = body.max_tokens;

@@ -11,7 +11,12 @@ export interface OpenAiMessageForm {
 const most_read_names: readonly string[] = ['reasoning_content'];
 
 /** Messages in this format: reasoning under the names that the server reads, images of tool results in a message of their own. */
-export function openAiMessages(given: readonly Message[], model: string, form: OpenAiMessageForm): object[] {
+export function openAiMessages(
+  given: readonly Message[],
+  model: string,
+  form: OpenAiMessageForm,
+): readonly object[] {
+  if (given.every(isPlain)) return given;
   const messages: object[] = [];
   let shown: object[] = [];
   for (const message of given) {
@@ -27,6 +32,9 @@ export function openAiMessages(given: readonly Message[], model: string, form: O
   if (shown.length > 0) messages.push({ role: 'user', content: shown });
   return messages;
 }
+
+/** Whether a message is sent as it is, whatever the form. */
+const isPlain = ({ role }: Message): boolean => role === 'user' || role === 'system';
 
 function withReasoning(message: Message, model: string, form: OpenAiMessageForm): object {
   if (message.role !== 'assistant') return message;
