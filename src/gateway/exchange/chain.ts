@@ -1,6 +1,5 @@
 import { within } from '../../common/within.ts';
-import type { HistogramSeries } from '../../telemetry/metric-series.ts';
-import { type Metrics, type TimedHook, timedHooks } from '../../telemetry/metrics.ts';
+import { type Metrics, timedHooks } from '../../telemetry/metrics.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import type { RequestFormat } from '../dialects/define-dialect.ts';
@@ -14,41 +13,44 @@ import {
   discardAnswer,
   HookResultError,
   isAnswer,
-  isGatewayError,
-  isNothing,
   isReply,
   isTransformer,
 } from './hook-result.ts';
-import { type StageFault, StageTimes } from './instrument.ts';
+import { noTimes, type StageFault, StageTimes } from './instrument.ts';
 import type { Answer, Stage } from './stage.ts';
 import { errorFacts, faultFacts } from './stage-fault.ts';
 import { cancelTransformer, type StageTransformer } from './stage-link.ts';
-import type { ChunkSource, StreamTransformer } from './stream.ts';
+import { type HookStep, type StageSteps, stepsOf } from './stage-steps.ts';
+import type { ChunkSource } from './stream.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
 
 /** Time for a stage to release its resources. */
 const close_limit_ms = 5000;
 const default_hook_limit_ms = 120_000;
 
-/** Stages in order for requests, reversed for replies. */
+/** Stages in order for requests, reversed for replies. Their hooks are compiled once, into one list for each phase. */
 export class Chain {
   readonly stages: readonly Stage[];
   readonly metrics: Metrics | undefined;
-  /** Series of the stages' times, by stage and hook, created on first use. */
-  readonly stageSeries: (HistogramSeries | undefined)[] = [];
+  readonly steps: StageSteps;
+  /** The steps of all phases, by their place. */
+  readonly allSteps: readonly HookStep[];
+  readonly noTimes: readonly number[];
   /** Stages that an exchange has entered before the first hook runs. */
   readonly enteredAtStart: number;
 
   constructor(stages: readonly Stage[], metrics?: Metrics) {
     this.stages = stages;
     this.metrics = metrics;
-    const first = stages.findIndex(stage => stage.onHeaders);
-    this.enteredAtStart = first === -1 ? stages.length : first;
     for (const stage of stages)
       metrics?.prepareStage(
         stage.name,
         timedHooks.filter(hook => stage[hook]),
       );
+    this.steps = stepsOf(stages, metrics);
+    this.allSteps = timedHooks.flatMap(hook => this.steps[hook]);
+    this.noTimes = noTimes(this.allSteps.length);
+    this.enteredAtStart = this.steps.onHeaders[0]?.index ?? stages.length;
   }
 
   /** Begins the run of `exchange` through these stages. Each hook that returns a promise has `hook_limit_ms`. */
@@ -73,13 +75,16 @@ export class Chain {
 
 /** The run of one exchange through a chain: which stages it has entered, and how long each took. */
 export class ChainRun {
-  readonly #chain: Chain;
+  readonly #steps: StageSteps;
   readonly #exchange: Exchange;
   readonly #times: StageTimes;
   readonly #hook_limit_ms: number;
+  readonly #length: number;
   #entered: number;
   /** Stages that the reply passes: fewer than all if a stage has answered. */
   #replied: number;
+  /** The step that has answered. */
+  #answering: HookStep | undefined;
   #settled = false;
   /** Fails the pending hook. */
   #giveUp: (() => void) | undefined;
@@ -90,28 +95,31 @@ export class ChainRun {
   #named: string | undefined;
 
   constructor(chain: Chain, exchange: Exchange, hook_limit_ms: number) {
-    this.#chain = chain;
+    this.#steps = chain.steps;
     this.#exchange = exchange;
     this.#hook_limit_ms = hook_limit_ms;
-    this.#times = new StageTimes(chain.stages, exchange, chain.metrics, chain.stageSeries);
+    this.#times = new StageTimes(chain.allSteps, chain.noTimes, exchange, chain.metrics);
+    this.#length = chain.stages.length;
     this.#entered = chain.enteredAtStart;
-    this.#replied = chain.stages.length;
+    this.#replied = this.#length;
   }
 
   /** Runs `onHeaders`, first to last, before the body is read. A promise only if a hook returns one. */
   onHeaders(from = 0): void | Promise<void> {
-    const { stages } = this.#chain;
-    for (let index = from; index < stages.length; index++) {
-      this.#entered = Math.max(this.#entered, index + 1);
-      if (!stages[index]!.onHeaders) continue;
-      const pending = this.#times.run(index, 'onHeaders');
-      if (pending instanceof Promise)
-        return this.#settling(index, 'onHeaders', pending).then(settled => {
-          this.#expect(isNothing, index, 'onHeaders', settled);
-          return this.onHeaders(index + 1);
+    this.#times.begin();
+    const { onHeaders: steps } = this.#steps;
+    for (let at = from; at < steps.length; at++) {
+      const step = steps[at]!;
+      this.#entered = step.index + 1;
+      const result = this.#times.run(step);
+      if (result instanceof Promise)
+        return this.#settling(step, result).then(settled => {
+          if (settled != null) throw this.#mistake(step, settled);
+          return this.onHeaders(at + 1);
         });
-      this.#expect(isNothing, index, 'onHeaders', pending);
+      if (result != null) throw this.#mistake(step, result);
     }
+    this.#entered = this.#length;
   }
 
   /**
@@ -130,27 +138,29 @@ export class ChainRun {
   }
 
   #requestFrom(from: number): Answer | undefined | Promise<Answer | undefined> {
-    const { stages } = this.#chain;
-    for (let index = from; index < stages.length; index++) {
-      if (!stages[index]!.onRequest) continue;
-      const result = this.#times.run(index, 'onRequest');
+    this.#times.begin();
+    const { onRequest: steps } = this.#steps;
+    for (let at = from; at < steps.length; at++) {
+      const step = steps[at]!;
+      const result = this.#times.run(step);
       if (result instanceof Promise)
-        return this.#settling(index, 'onRequest', result).then(
-          settled => this.#answerOf(index, settled) ?? this.#requestFrom(index + 1),
+        return this.#settling(step, result).then(
+          settled => this.#answerOf(step, settled) ?? this.#requestFrom(at + 1),
         );
-      const answer = this.#answerOf(index, result);
+      const answer = this.#answerOf(step, result);
       if (answer) return answer;
     }
     return undefined;
   }
 
-  #answerOf(index: number, result: unknown): Answer | undefined {
+  #answerOf(step: HookStep, result: unknown): Answer | undefined {
     const { model } = this.#exchange.request;
     if (model !== this.#named) this.#rename(model);
-    if (isNothing(result)) return undefined;
-    this.#expect(isAnswer, index, 'onRequest', result);
-    this.#replied = index + 1;
-    return result as Answer;
+    if (result === undefined || result === null) return undefined;
+    if (!isAnswer(result)) throw this.#mistake(step, result);
+    this.#answering = step;
+    this.#replied = step.index + 1;
+    return result;
   }
 
   #rename(model: string): void {
@@ -161,43 +171,46 @@ export class ChainRun {
     this.#format?.renamed?.(this.#exchange.request, found);
   }
 
-  /** Throws for a result that cannot be meant: without it, a stage that answers where none can would be passed over. */
-  #expect(isMeant: (result: unknown) => boolean, index: number, hook: TimedHook, result: unknown): void {
-    if (isMeant(result)) return;
-    const mistake = new HookResultError(this.#chain.stages[index]!.name, hook, result);
-    this.#times.failed(index, hook, mistake);
-    throw mistake;
+  /** The error for a result that cannot be meant: without it, a stage that answers where none can would be passed over. */
+  #mistake(step: HookStep, result: unknown): HookResultError {
+    const mistake = new HookResultError(step.stage, step.hook, result);
+    this.#times.failed(step, mistake);
+    return mistake;
   }
 
   /** Throws for what an answering stage streams and is no chunk. */
   expectChunk(chunk: unknown): void {
     const fault = chunkFault(chunk);
     if (fault === undefined) return;
-    const index = this.#replied - 1;
-    const mistake = new ChunkError(this.#chain.stages[index]!.name, 'answered with', fault);
-    this.#times.failed(index, 'onRequest', mistake);
+    const step = this.#answering!;
+    const mistake = new ChunkError(step.stage, 'answered with', fault);
+    this.#times.failed(step, mistake);
     throw mistake;
   }
 
   /** Runs `onReply` over a whole reply, last to first. */
-  onReply(reply: Completion, from = this.#replied - 1): Completion | Promise<Completion> {
-    const { stages } = this.#chain;
+  onReply(reply: Completion, from = 0): Completion | Promise<Completion> {
+    this.#times.begin();
+    const { onReply: steps } = this.#steps;
     let current = reply;
-    for (let index = from; index >= 0; index--) {
-      if (!stages[index]!.onReply) continue;
-      const shaped = this.#times.run(index, 'onReply', current);
-      if (shaped instanceof Promise)
-        return this.#settling(index, 'onReply', shaped).then(settled =>
-          this.onReply(this.#replyOf(index, settled ?? current), index - 1),
+    for (let at = from; at < steps.length; at++) {
+      const step = steps[at]!;
+      if (step.index >= this.#replied) continue;
+      const result = this.#times.run(step, current);
+      if (result instanceof Promise)
+        return this.#settling(step, result).then(settled =>
+          this.onReply(this.#replyOf(step, settled, current), at + 1),
         );
-      current = this.#replyOf(index, shaped ?? current);
+      current = this.#replyOf(step, result, current);
     }
     return current;
   }
 
-  #replyOf(index: number, result: unknown): Completion {
-    this.#expect(isReply, index, 'onReply', result);
-    return result as Completion;
+  /** The reply that a hook has made of `given`, which itself was checked before. */
+  #replyOf(step: HookStep, result: unknown, given: Completion): Completion {
+    if (result === given || result === undefined || result === null) return given;
+    if (!isReply(result)) throw this.#mistake(step, result);
+    return result;
   }
 
   /** Fails the hook that has not settled, and every later one that does not settle at once. */
@@ -210,18 +223,17 @@ export class ChainRun {
    * `pending`, or a `server_error` if the hook does not settle in time, or the run is abandoned before. The exchange's signal then aborts, to
    * stop the hook; an answer that it returns all the same is discarded.
    */
-  #settling(index: number, hook: TimedHook, pending: Promise<unknown>): Promise<unknown> {
+  #settling(step: HookStep, pending: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const start_ms = performance.now();
       this.#giveUp = () => {
         const waited = `${((performance.now() - start_ms) / 1000).toFixed(1)} s`;
-        const stage = this.#chain.stages[index]!.name;
-        const cause = new Error(`the stage ${stage} did not settle ${hook} within ${waited}`);
+        const cause = new Error(`the stage ${step.stage} did not settle ${step.hook} within ${waited}`);
         const error = refusal('server_error', { cause });
-        this.#times.failed(index, hook, error, start_ms);
-        this.#logFault(index, hook, cause);
+        this.#times.failed(step, error, start_ms);
+        this.#logFault(step, cause);
         reject(error);
-        if (hook === 'onRequest') pending.then(discardAnswer, () => {});
+        if (step.hook === 'onRequest') pending.then(discardAnswer, () => {});
         this.#exchange.abort('internal_error');
       };
       const timer = setTimeout(this.#giveUp, this.#hook_limit_ms);
@@ -240,7 +252,7 @@ export class ChainRun {
     try {
       this.#addTransformers(transformers);
     } catch (thrown) {
-      for (const { index, transformer } of transformers) this.#cancel(index, transformer);
+      for (const { step, transformer } of transformers) cancelTransformer(transformer, step, this.#times);
       throw thrown;
     }
     if (transformers.length === 0) return source;
@@ -248,44 +260,39 @@ export class ChainRun {
   }
 
   #addTransformers(transformers: StageTransformer[]): void {
-    const { stages } = this.#chain;
-    for (let index = this.#replied - 1; index >= 0; index--) {
-      if (!stages[index]!.onStream) continue;
-      const result = this.#times.run(index, 'onStream');
-      if (isNothing(result)) continue;
-      if (result instanceof Promise)
-        result.then(
-          late => this.#cancel(index, late),
-          () => {},
-        );
-      this.#expect(isTransformer, index, 'onStream', result);
-      transformers.push({ index, transformer: result as StreamTransformer });
+    this.#times.begin();
+    for (const step of this.#steps.onStream) {
+      if (step.index >= this.#replied) continue;
+      const result = this.#times.run(step);
+      if (result === undefined || result === null) continue;
+      if (result instanceof Promise) this.#cancelLate(step, result);
+      if (!isTransformer(result)) throw this.#mistake(step, result);
+      transformers.push({ step, transformer: result });
     }
   }
 
-  /** Releases a transformer that gets no stream. */
-  #cancel(index: number, transformer: unknown): void {
-    if (isTransformer(transformer)) cancelTransformer(transformer, index, this.#times);
+  /** Releases a transformer that comes too late to get a stream. */
+  #cancelLate(step: HookStep, late: Promise<unknown>): void {
+    const cancel = (transformer: unknown) => {
+      if (isTransformer(transformer)) cancelTransformer(transformer, step, this.#times);
+    };
+    late.then(cancel, () => {});
   }
 
   /** The error that the client will see, after `onError` of the stages that were entered, last to first. */
   onError(thrown: unknown): GatewayError {
     let error = GatewayError.from(thrown);
     if (this.#exchange.hasRequest) error = withClientFieldName(error, this.#exchange.request);
-    for (let index = this.#entered - 1; index >= 0; index--) {
-      const { name: stageName, onError } = this.#chain.stages[index]!;
-      if (!onError) continue;
+    this.#times.begin();
+    for (const step of this.#steps.onError) {
+      if (step.index >= this.#entered) continue;
       try {
-        const shown = this.#times.run(index, 'onError', error) ?? error;
+        const shown = this.#times.run(step, error) ?? error;
         if (shown instanceof Promise) shown.catch(() => {});
-        if (isGatewayError(shown)) error = shown;
-        else {
-          const mistake = new HookResultError(stageName, 'onError', shown);
-          this.#times.failed(index, 'onError', mistake);
-          this.#logFault(index, 'onError', mistake, error);
-        }
+        if (GatewayError.is(shown)) error = shown;
+        else this.#logFault(step, this.#mistake(step, shown), error);
       } catch (fault) {
-        this.#logFault(index, 'onError', fault, error);
+        this.#logFault(step, fault, error);
         error = GatewayError.from(fault);
       }
     }
@@ -302,22 +309,22 @@ export class ChainRun {
   onSettled(outcome: Outcome): void {
     if (this.#settled) return;
     this.#settled = true;
-    for (let index = this.#entered - 1; index >= 0; index--) {
-      if (!this.#chain.stages[index]!.onSettled) continue;
+    this.#times.begin();
+    for (const step of this.#steps.onSettled) {
+      if (step.index >= this.#entered) continue;
       try {
-        const pending = this.#times.run(index, 'onSettled', outcome);
+        const pending = this.#times.run(step, outcome);
         // Not waited for; a rejection without a handler would end the process.
-        if (pending instanceof Promise) pending.catch(fault => this.#logFault(index, 'onSettled', fault));
+        if (pending instanceof Promise) pending.catch(fault => this.#logFault(step, fault));
       } catch (fault) {
-        this.#logFault(index, 'onSettled', fault);
+        this.#logFault(step, fault);
       }
     }
     this.#times.report();
   }
 
   /** Logs an error thrown by a stage's hook, and the error that the hook was handling. */
-  #logFault(index: number, hook: string, thrown: unknown, handled?: GatewayError): void {
-    const { name: stage } = this.#chain.stages[index]!;
+  #logFault({ stage, hook }: HookStep, thrown: unknown, handled?: GatewayError): void {
     const error = handled && errorFacts(this.#exchange, handled);
     const fields = { err: faultFacts(this.#exchange, thrown, handled), stage, hook };
     this.#exchange.log.error({ ...fields, ...(error && { error }) }, `a stage threw in ${hook}`);

@@ -26,6 +26,8 @@ export interface ExchangeStart {
   readonly span: Span;
 }
 
+const none: readonly never[] = [];
+
 /** One request and its reply, from the first header to settlement. Stages see only its `ExchangeView`. */
 export class Exchange implements ExchangeView {
   readonly id: string;
@@ -63,7 +65,7 @@ export class Exchange implements ExchangeView {
   };
   readonly attempts: RunningAttempt[] = [];
   /** Times of the stages, one for each chain that it has entered. */
-  readonly stageTimelines: StageTimeline[] = [];
+  stageTimelines: readonly StageTimeline[] = none;
   /** Time spent waiting for upstreams, over all attempts: for a first event or whole reply, for a permit, before a retry. */
   upstream_wait_ms = 0;
   /** Time of the first chunk with text or a tool call, on `clock.elapsed_ms`. */

@@ -1,7 +1,6 @@
 import type { TimedHook } from '../../telemetry/metrics.ts';
 import type { Completion } from './canonical.ts';
 import { chunk_rule, reply_rule, replyFault } from './canonical-faults.ts';
-import { GatewayError } from './errors.ts';
 import type { Answer } from './stage.ts';
 import type { StreamTransformer } from './stream.ts';
 
@@ -68,8 +67,6 @@ export const isReply = (result: unknown): result is Completion => replyFault(res
 
 export const isTransformer = (result: unknown): result is StreamTransformer =>
   typeof (result as StreamTransformer | null | undefined)?.transform === 'function';
-
-export const isGatewayError = (result: unknown): result is GatewayError => GatewayError.is(result);
 
 const isIterable = (value: object): boolean => Symbol.asyncIterator in value || Symbol.iterator in value;
 

@@ -1,20 +1,13 @@
-import type { HistogramSeries } from '../../telemetry/metric-series.ts';
-import { type Metrics, type TimedHook, timedHooks } from '../../telemetry/metrics.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { exceptionAttributes, recordStageSpan, type StageError } from '../../telemetry/tracing.ts';
 import { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { Stage } from './stage.ts';
 import type { StageRecord, StageTimeline } from './stage-record.ts';
-
-const hookAt = Object.fromEntries(timedHooks.map((hook, at) => [hook, at])) as Record<TimedHook, number>;
-
-type CalledStage = Record<TimedHook, (exchange: Exchange, argument: unknown) => unknown>;
+import type { HookStep } from './stage-steps.ts';
 
 /** What a hook threw, which is no GatewayError, and where. */
-export interface StageFault {
+export interface StageFault extends Pick<HookStep, 'stage' | 'hook'> {
   readonly thrown: unknown;
-  readonly stage: string;
-  readonly hook: TimedHook;
 }
 
 /** What a hook threw, whatever it is. */
@@ -29,160 +22,145 @@ function stageErrorOf(thrown: unknown): StageError {
   return { type, isFault: true, exception: exceptionAttributes(cause ?? thrown) };
 }
 
-/** Own time of every stage and hook in one exchange, reported together at its end; of what ends later, then. */
+/** Value of a time that has not been taken. A fraction, so that V8 keeps the lists of times as lists of doubles. */
+const not_yet = -0.5;
+
+/** A list of `length` times that have not been taken, to be copied for each exchange. */
+export const noTimes = (length: number): readonly number[] => new Array<number>(length).fill(not_yet);
+
+/** Own time of every hook in one exchange, reported together at its end; of what ends later, then. */
 export class StageTimes implements StageTimeline {
-  readonly #stages: readonly Stage[];
+  readonly #steps: readonly HookStep[];
   readonly #exchange: Exchange;
   readonly #metrics: Metrics | undefined;
-  /** Series of the times, resolved once per chain. */
-  readonly #series: (HistogramSeries | undefined)[];
-  /** Milliseconds by stage and hook; negative if a hook has not run. */
+  /** Milliseconds by place of the hook; negative if it has not ended. */
   readonly #own_ms: number[];
-  /** When the exchange began, on the clock of `performance.now`. */
+  /** When each hook first ran, by its place, on the clock of `performance.now`. */
+  readonly #starts_ms: number[];
+  /** When the exchange began, on the same clock. */
   readonly #began_ms: number;
-  /** Places of the hooks in the order in which they first ran, each followed by when it did. */
-  readonly #starts: number[] = [];
+  /** When the last hook ended or the phase began: the start of the next hook. */
+  #now_ms: number;
   #isReported = false;
-  /** Places of hooks that have failed without settling: when they settle after all, it counts no more. */
-  #givenUp: Set<number> | undefined;
+  /** Hooks that have failed without settling: when they settle after all, it counts no more. */
+  #givenUp: Set<HookStep> | undefined;
   /** The first thing thrown by a stage that is no GatewayError. */
   fault: StageFault | undefined;
 
+  /** `steps` in the order of their places; `none` is `noTimes` of as many. */
   constructor(
-    stages: readonly Stage[],
+    steps: readonly HookStep[],
+    none: readonly number[],
     exchange: Exchange,
     metrics: Metrics | undefined,
-    series: (HistogramSeries | undefined)[],
   ) {
-    this.#stages = stages;
+    this.#steps = steps;
     this.#exchange = exchange;
     this.#metrics = metrics;
-    this.#series = series;
-    this.#own_ms = new Array<number>(stages.length * timedHooks.length).fill(-1);
-    this.#began_ms = performance.now() - exchange.elapsed_ms;
-    exchange.stageTimelines.push(this);
+    this.#own_ms = none.slice();
+    this.#starts_ms = none.slice();
+    this.#now_ms = performance.now();
+    this.#began_ms = this.#now_ms - exchange.elapsed_ms;
+    exchange.stageTimelines = [...exchange.stageTimelines, this];
   }
 
-  nameOf(index: number): string {
-    return this.#stages[index]!.name;
+  /** Begins a phase, after other work than that of stages. */
+  begin(): void {
+    this.#now_ms = performance.now();
   }
 
   /** Runs and times a hook, awaits it only if it returned a promise, and counts what it throws. */
-  run(index: number, hook: TimedHook, argument?: unknown): unknown {
-    const start_ms = performance.now();
-    const at = placeOf(index, hook);
-    if (this.#own_ms[at]! < 0) this.#starts.push(at, start_ms);
+  run(step: HookStep, argument?: unknown): unknown {
+    const start_ms = this.#now_ms;
+    if (this.#starts_ms[step.place]! < 0) this.#starts_ms[step.place] = start_ms;
     let result: unknown;
     try {
-      result = (this.#stages[index] as unknown as CalledStage)[hook](this.#exchange, argument);
+      result = step.call(this.#exchange, argument);
     } catch (thrown) {
-      this.#done(index, hook, start_ms, undefined, { thrown });
-      this.refused(index, hook, thrown);
+      this.#ended(step, start_ms, { thrown });
       throw thrown;
     }
-    if (isPending(result)) return this.#settled(index, hook, start_ms, result);
-    this.#done(index, hook, start_ms, result);
+    if (result !== undefined && isPending(result)) return this.#settled(step, start_ms, result);
+    const end_ms = performance.now();
+    this.#now_ms = end_ms;
+    this.add(step, end_ms - start_ms);
+    // A transformer gets its span when the stream has ended.
+    if (this.#exchange.trace_id !== undefined && (step.hook !== 'onStream' || !result))
+      this.span(step, start_ms, end_ms, end_ms - start_ms);
     return result;
   }
 
-  async #settled<T>(index: number, hook: TimedHook, start_ms: number, pending: PromiseLike<T>): Promise<T> {
+  async #settled<T>(step: HookStep, start_ms: number, pending: PromiseLike<T>): Promise<T> {
     try {
       const result = await pending;
-      if (!this.#isGivenUp(index, hook)) this.#done(index, hook, start_ms);
+      if (!this.#givenUp?.has(step)) this.#ended(step, start_ms);
       return result;
     } catch (thrown) {
-      if (this.#isGivenUp(index, hook)) throw thrown;
-      this.#done(index, hook, start_ms, undefined, { thrown });
-      this.refused(index, hook, thrown);
+      if (!this.#givenUp?.has(step)) this.#ended(step, start_ms, { thrown });
       throw thrown;
     }
   }
 
-  #done(index: number, hook: TimedHook, start_ms: number, result?: unknown, failure?: HookFailure): void {
+  #ended(step: HookStep, start_ms: number, failure?: HookFailure): void {
     const end_ms = performance.now();
-    this.add(index, hook, end_ms - start_ms);
-    // A transformer gets its span when the stream has ended.
-    if (hook !== 'onStream' || !result) {
-      this.span(index, hook, start_ms, end_ms, end_ms - start_ms, failure);
-    }
+    this.#now_ms = end_ms;
+    this.add(step, end_ms - start_ms);
+    this.span(step, start_ms, end_ms, end_ms - start_ms, failure);
+    if (failure) this.refused(step, failure.thrown);
   }
 
-  add(index: number, hook: TimedHook, own_ms: number): void {
-    const at = placeOf(index, hook);
-    if (this.#isReported) return this.#observe(at, own_ms);
-    const so_far = this.#own_ms[at]!;
-    this.#own_ms[at] = so_far < 0 ? own_ms : so_far + own_ms;
+  add({ place, series }: HookStep, own_ms: number): void {
+    if (this.#isReported) return series?.observe(own_ms / 1000);
+    const so_far = this.#own_ms[place]!;
+    this.#own_ms[place] = so_far < 0 ? own_ms : so_far + own_ms;
   }
 
   /** Records the span of a hook that has ended, below that of the exchange, which may have ended before. */
-  span(
-    index: number,
-    hook: TimedHook,
-    start_ms: number,
-    end_ms: number,
-    own_ms: number,
-    failure?: HookFailure,
-  ): void {
+  span(step: HookStep, start_ms: number, end_ms: number, own_ms: number, failure?: HookFailure): void {
     const { span, trace_id } = this.#exchange;
     if (trace_id === undefined) return;
-    const time = { stage: this.#stages[index]!.name, hook, start_ms, end_ms, own_ms };
+    const time = { stage: step.stage, hook: step.hook, start_ms, end_ms, own_ms };
     recordStageSpan(span, time, failure && stageErrorOf(failure.thrown));
   }
 
   /** Counts and shows a failure of a hook that did not throw: it has not settled since `start_ms`, or has returned what it may not. */
-  failed(index: number, hook: TimedHook, thrown: unknown, start_ms?: number): void {
+  failed(step: HookStep, thrown: unknown, start_ms?: number): void {
     const end_ms = performance.now();
     this.#givenUp ??= new Set();
-    this.#givenUp.add(placeOf(index, hook));
-    if (start_ms !== undefined) this.add(index, hook, end_ms - start_ms);
-    this.span(index, hook, start_ms ?? end_ms, end_ms, 0, { thrown });
-    this.refused(index, hook, thrown);
+    this.#givenUp.add(step);
+    if (start_ms !== undefined) this.add(step, end_ms - start_ms);
+    this.span(step, start_ms ?? end_ms, end_ms, 0, { thrown });
+    this.refused(step, thrown);
   }
 
-  refused(index: number, hook: TimedHook, thrown: unknown): void {
-    if (!GatewayError.is(thrown)) this.fault ??= { thrown, stage: this.#stages[index]!.name, hook };
-    this.#metrics?.stageRefused(this.#stages[index]!.name, hook, GatewayError.from(thrown).type);
+  refused({ stage, hook }: HookStep, thrown: unknown): void {
+    if (!GatewayError.is(thrown)) this.fault ??= { thrown, stage, hook };
+    this.#metrics?.stageRefused(stage, hook, GatewayError.from(thrown).type);
   }
 
   /** Reports the times so far. A hook that is still running reports its own when it settles. */
   report(): void {
     this.#isReported = true;
-    for (let at = 0; at < this.#own_ms.length; at++) {
-      const own_ms = this.#own_ms[at]!;
-      if (own_ms >= 0) this.#observe(at, own_ms);
+    for (const { place, series } of this.#steps) {
+      const own_ms = this.#own_ms[place]!;
+      if (own_ms >= 0) series?.observe(own_ms / 1000);
     }
   }
 
   records(limit: number): StageRecord[] {
     const records: StageRecord[] = [];
-    for (let next = 0; next < this.#starts.length && records.length < limit; next += 2) {
-      const at = this.#starts[next]!;
-      const own_ms = this.#own_ms[at]!;
-      const hook = timedHooks[at % timedHooks.length]!;
-      if (own_ms < 0 || hook === 'onSettled') continue;
-      const offset_ms = Math.max(0, hundredths(this.#starts[next + 1]! - this.#began_ms));
-      const { name: stage } = this.#stages[Math.floor(at / timedHooks.length)]!;
+    // One phase follows another, so that the order of places is that of the starts.
+    for (const { stage, hook, place } of this.#steps) {
+      const own_ms = this.#own_ms[place]!;
+      if (own_ms < 0 || hook === 'onSettled' || records.length >= limit) continue;
+      const offset_ms = Math.max(0, hundredths(this.#starts_ms[place]! - this.#began_ms));
       records.push({ stage, hook, offset_ms, own_ms: hundredths(own_ms) });
     }
     return records;
   }
-
-  #isGivenUp(index: number, hook: TimedHook): boolean {
-    return this.#givenUp?.has(placeOf(index, hook)) === true;
-  }
-
-  #observe(at: number, own_ms: number): void {
-    if (!this.#metrics) return;
-    const stage = this.#stages[Math.floor(at / timedHooks.length)]!;
-    this.#series[at] ??= this.#metrics.stageTime(stage.name, timedHooks[at % timedHooks.length]!);
-    this.#series[at].observe(own_ms / 1000);
-  }
 }
-
-/** Place of a stage's hook among the times. */
-const placeOf = (index: number, hook: TimedHook): number => index * timedHooks.length + hookAt[hook];
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100;
 
 const isPending = (result: unknown): result is PromiseLike<unknown> =>
-  typeof (result as { then?: unknown } | null | undefined)?.then === 'function';
+  typeof (result as { then?: unknown } | null)?.then === 'function';

@@ -2,11 +2,12 @@ import type { Chunk } from './canonical.ts';
 import { chunkFault } from './canonical-faults.ts';
 import { ChunkError } from './hook-result.ts';
 import type { StageTimes } from './instrument.ts';
+import type { HookStep } from './stage-steps.ts';
 import type { ChunkSink, StreamController, StreamTransformer } from './stream.ts';
 
-/** A stage's transformer, and the stage's place in the chain. */
+/** A stage's transformer, and the step of the chain that has made it. */
 export interface StageTransformer {
-  readonly index: number;
+  readonly step: HookStep;
   readonly transformer: StreamTransformer;
 }
 
@@ -35,7 +36,7 @@ const stopped = -1;
 /** One stage in a stream: runs its transformer, measures its own time, and passes the end on. */
 export class StageLink implements ChunkSink, StreamController {
   readonly #transformer: StreamTransformer;
-  readonly #index: number;
+  readonly #step: HookStep;
   readonly #next: ChunkSink;
   readonly #isLast: boolean;
   readonly #control: LinkControl;
@@ -55,13 +56,13 @@ export class StageLink implements ChunkSink, StreamController {
   #failure: { readonly thrown: unknown } | undefined;
 
   constructor(
-    { index, transformer }: StageTransformer,
+    { step, transformer }: StageTransformer,
     next: ChunkSink,
     isLast: boolean,
     control: LinkControl,
     times: StageTimes,
   ) {
-    this.#index = index;
+    this.#step = step;
     this.#transformer = transformer;
     this.#next = next;
     this.#isLast = isLast;
@@ -98,8 +99,7 @@ export class StageLink implements ChunkSink, StreamController {
     if (this.#over) return;
     const fault = chunkFault(chunk);
     // Not thrown: a stage may be called by a timer, whose errors end the process.
-    if (fault !== undefined)
-      return this.#broke(new ChunkError(this.#times.nameOf(this.#index), 'enqueued', fault));
+    if (fault !== undefined) return this.#broke(new ChunkError(this.#step.stage, 'enqueued', fault));
     const control = this.#control;
     const isRunning = this.#since_ms !== stopped;
     control.now_ms = performance.now();
@@ -130,7 +130,7 @@ export class StageLink implements ChunkSink, StreamController {
   cancel(): void {
     if (this.#over) return;
     this.#finish();
-    cancelTransformer(this.#transformer, this.#index, this.#times);
+    cancelTransformer(this.#transformer, this.#step, this.#times);
   }
 
   #call(method: 'start' | 'transform' | 'flush', chunk?: Chunk): void {
@@ -187,7 +187,7 @@ export class StageLink implements ChunkSink, StreamController {
     this.#pause();
     if (this.#over) return;
     this.#failure = { thrown };
-    this.#times.refused(this.#index, 'onStream', thrown);
+    this.#times.refused(this.#step, thrown);
     this.#control.stopBelow(this);
     const next = this.#next;
     this.cancel();
@@ -214,15 +214,15 @@ export class StageLink implements ChunkSink, StreamController {
     this.#pause();
     this.#over = true;
     this.#waiting = [];
-    this.#times.add(this.#index, 'onStream', this.#own_ms);
+    this.#times.add(this.#step, this.#own_ms);
     const end_ms = performance.now();
-    this.#times.span(this.#index, 'onStream', this.#start_ms, end_ms, this.#own_ms, this.#failure);
+    this.#times.span(this.#step, this.#start_ms, end_ms, this.#own_ms, this.#failure);
   }
 }
 
-/** Calls `cancel` of the transformer of the stage at `index`. What it throws is counted. */
-export function cancelTransformer(transformer: StreamTransformer, index: number, times: StageTimes): void {
-  const refused = (thrown: unknown) => times.refused(index, 'onStream', thrown);
+/** Calls `cancel` of the transformer that `step` has made. What it throws is counted. */
+export function cancelTransformer(transformer: StreamTransformer, step: HookStep, times: StageTimes): void {
+  const refused = (thrown: unknown) => times.refused(step, thrown);
   try {
     const pending: unknown = transformer.cancel?.();
     // Not waited for; a rejection without a handler would end the process.

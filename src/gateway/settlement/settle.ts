@@ -114,7 +114,9 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
     cost_usd,
     provider: exchange.provider,
     attempts: exchange.attempts,
-    stages: stageRecords(exchange.stageTimelines),
+    get stages() {
+      return stageRecords(exchange.stageTimelines);
+    },
     timings: {
       started_epoch_ms: exchange.started_epoch_ms,
       duration_ms: exchange.clock.elapsed_ms() - started_ms,
