@@ -78,8 +78,7 @@ export class RunningConfigurations {
   #endIfOver(running: RunningConfiguration): void {
     if (running === this.#current || running.exchanges.size > 0 || !this.#running.delete(running)) return;
     const { metrics, log } = running.parts;
-    for (const [label, value] of running.labels.forget())
-      if (label === 'sluice_provider') metrics.client.forget(value);
+    metrics.forget(running.labels.forget());
     const failed = (err: unknown) => log.error({ err }, 'failed to close a part of the former configuration');
     const closing = this.#close(running)
       .catch(failed)

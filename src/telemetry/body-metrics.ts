@@ -5,10 +5,12 @@ export type BufferBound = 'account' | 'total';
 
 /** Metrics of request bodies held in memory. */
 export class BodyMetrics extends MetricSet {
-  readonly #buffered = this.metrics.gauge({
-    name: 'sluice_buffered_request_bytes',
-    help: 'Memory that request bodies take, in bytes: as they arrived, parsed, and encoded for their upstream.',
-  });
+  readonly #buffered = this.metrics
+    .gauge({
+      name: 'sluice_buffered_request_bytes',
+      help: 'Memory that request bodies take, in bytes: as they arrived, parsed, and encoded for their upstream.',
+    })
+    .labels();
   readonly refused = this.counting({
     name: 'sluice_buffer_refusals_total',
     help: 'Request bodies refused because max_buffered_bytes or max_buffered_bytes_per_account was reached.',
@@ -17,6 +19,6 @@ export class BodyMetrics extends MetricSet {
   });
 
   buffered(change_bytes: number): void {
-    this.#buffered.labels().inc(change_bytes);
+    this.#buffered.inc(change_bytes);
   }
 }

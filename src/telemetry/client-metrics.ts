@@ -1,6 +1,6 @@
-import { type Measured, modelLabel } from './measured.ts';
+import { type Measured, other_model } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
-import type { HistogramSeries } from './metric-series.ts';
+import type { CounterSeries, HistogramSeries } from './metric-series.ts';
 
 /** OpenTelemetry's buckets for the duration of an operation, and three more for answers that take minutes. */
 export const operationBuckets_s = [
@@ -26,6 +26,27 @@ const preparedStatuses = ['', '200', '400', '401', '403', '404', '429', '500', '
 /** A provider may answer with any number. */
 const statusLabel = (status: number | undefined): string =>
   status === undefined ? '' : status >= 100 && status <= 599 ? String(status) : 'other';
+
+/** How attempts ended, and the series that count them. */
+interface AttemptEnd {
+  readonly kind: string | undefined;
+  readonly status: number | undefined;
+  readonly duration: HistogramSeries;
+  readonly attempts: CounterSeries;
+  readonly errors: CounterSeries | undefined;
+}
+
+/** The series of what has operation, provider and model in common, each looked up when it first counts. */
+interface ClientSeries {
+  readonly operation: string | undefined;
+  readonly provider: string;
+  /** Values of `labels`. */
+  readonly labels: readonly [operation: string, kind: string, provider: string, model: string];
+  /** Of the last attempt: most end as the one before. */
+  last?: AttemptEnd;
+  input?: HistogramSeries;
+  output?: HistogramSeries;
+}
 
 /** Metrics of the gateway as the client of its providers, under the names of the GenAI conventions. */
 export class ClientMetrics extends MetricSet {
@@ -65,6 +86,8 @@ export class ClientMetrics extends MetricSet {
   });
   /** `gen_ai.provider.name` by configured name. */
   readonly #kinds = new Map<string, string>();
+  /** By model. */
+  readonly #series = new Map<string, ClientSeries[]>();
 
   /** Learns the kind of a provider, and creates the series of its attempts and failures, so that the first one is seen as an increase. */
   prepare(provider: string, providerName: string, failures: readonly string[]): void {
@@ -76,6 +99,11 @@ export class ClientMetrics extends MetricSet {
   /** Forgets the kind of a provider that is gone. */
   forget(provider: string): void {
     this.#kinds.delete(provider);
+  }
+
+  /** Looks series up again, some of which may be gone. */
+  unbind(): void {
+    this.#series.clear();
   }
 
   /** `gen_ai.provider.name` of the provider with this configured name; empty without one. */
@@ -91,29 +119,49 @@ export class ClientMetrics extends MetricSet {
     kind: string | undefined,
     status: number | undefined,
   ): void {
-    const series = this.#duration.labels(...this.#labelsOf(exchange, provider), kind ?? '');
-    series.observe(duration_ms / 1000, exchange.trace_id);
-    this.#attempts.labels(provider, statusLabel(status)).inc();
-    if (kind !== undefined) this.#errors.labels(provider, kind).inc();
+    const series = this.#seriesOf(exchange, provider);
+    let { last } = series;
+    if (!last || last.kind !== kind || last.status !== status)
+      series.last = last = {
+        kind,
+        status,
+        duration: this.#duration.labels(...series.labels, kind ?? ''),
+        attempts: this.#attempts.labels(provider, statusLabel(status)),
+        errors: kind === undefined ? undefined : this.#errors.labels(provider, kind),
+      };
+    last.duration.observe(duration_ms / 1000, exchange.trace_id);
+    last.attempts.inc();
+    last.errors?.inc();
   }
 
   firstChunk(exchange: Measured, provider: string, wait_ms: number): void {
-    this.#firstChunk.labels(...this.#labelsOf(exchange, provider)).observe(wait_ms / 1000, exchange.trace_id);
+    const { labels } = this.#seriesOf(exchange, provider);
+    this.#firstChunk.labels(...labels).observe(wait_ms / 1000, exchange.trace_id);
   }
 
   /** The series of the time between the chunks of one attempt, in seconds, for the attempt to hold. */
   chunkTime(exchange: Measured, provider: string): HistogramSeries {
-    return this.#perChunk.labels(...this.#labelsOf(exchange, provider));
+    return this.#perChunk.labels(...this.#seriesOf(exchange, provider).labels);
   }
 
   /** Counts the tokens of a settled exchange. */
   used(exchange: Measured, provider: string, input: number, output: number): void {
-    const values = this.#labelsOf(exchange, provider);
-    this.#tokens.labels(...values, 'input').observe(input);
-    this.#tokens.labels(...values, 'output').observe(output);
+    const series = this.#seriesOf(exchange, provider);
+    series.input ??= this.#tokens.labels(...series.labels, 'input');
+    series.output ??= this.#tokens.labels(...series.labels, 'output');
+    series.input.observe(input);
+    series.output.observe(output);
   }
 
-  #labelsOf(exchange: Measured, provider: string) {
-    return [exchange.operation ?? '', this.kindOf(provider), provider, modelLabel(exchange)] as const;
+  #seriesOf({ operation, model }: Measured, provider: string): ClientSeries {
+    const name = model?.id ?? other_model;
+    let ofModel = this.#series.get(name);
+    if (!ofModel) this.#series.set(name, (ofModel = []));
+    for (const known of ofModel)
+      if (known.provider === provider && known.operation === operation) return known;
+    const labels = [operation ?? '', this.kindOf(provider), provider, name] as const;
+    const series: ClientSeries = { operation, provider, labels };
+    ofModel.push(series);
+    return series;
   }
 }

@@ -31,5 +31,5 @@ export interface MeasuredUsage {
   readonly estimated: boolean;
 }
 
-/** Model label: only names of the catalog, since clients must not be able to create series. */
-export const modelLabel = ({ model }: Pick<Measured, 'model'>): string => model?.id ?? '_other';
+/** The model label of what is not in the catalog, since clients must not be able to create series. */
+export const other_model = '_other';

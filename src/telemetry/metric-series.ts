@@ -23,6 +23,9 @@ export function numberOf(value: number): number {
   return value;
 }
 
+const wrongIncrease = (amount: number): Error =>
+  new RangeError(`a counter cannot be increased by ${numberOf(amount)}`);
+
 class NumberSeries {
   value = 0;
 
@@ -39,7 +42,7 @@ class NumberSeries {
 export class CounterSeries extends NumberSeries {
   /** Throws for a negative amount. */
   inc(amount = 1): void {
-    if (!(numberOf(amount) >= 0)) throw new RangeError(`a counter cannot be increased by ${amount}`);
+    if (typeof amount !== 'number' || !(amount >= 0)) throw wrongIncrease(amount);
     this.value += amount;
   }
 }
@@ -80,9 +83,12 @@ export class HistogramSeries {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Throws for what is no number; NaN is not counted, or the sum would stay NaN. Counts `value`, `times` over. `trace_id`, of a trace that is recorded, becomes the exemplar of the bucket. */
+  /**
+   * Counts `value`, `times` over. NaN is not counted, or the sum would stay NaN; throws for what is no number. `trace_id`, of a trace that is
+   * recorded, becomes the exemplar of the bucket.
+   */
   observe(value: number, trace_id?: string, times = 1): void {
-    if (Number.isNaN(numberOf(value))) return;
+    if (typeof value !== 'number' || Number.isNaN(value)) return void numberOf(value);
     let low = 0;
     let high = this.bounds.length;
     while (low < high) {

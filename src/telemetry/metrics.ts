@@ -3,11 +3,12 @@ import { version } from '../common/version.ts';
 import { AccountMetrics } from './account-metrics.ts';
 import { BodyMetrics } from './body-metrics.ts';
 import { ClientMetrics, operationBuckets_s, perTokenBuckets_s } from './client-metrics.ts';
-import { type Measured, type MeasuredEnd, type MeasuredUsage, modelLabel } from './measured.ts';
+import { type Measured, type MeasuredEnd, type MeasuredUsage, other_model } from './measured.ts';
 import { registerMemoryLimits } from './memory-limits.ts';
 import { MetricSet } from './metric-factory.ts';
-import type { HistogramSeries } from './metric-series.ts';
+import type { CounterSeries, GaugeSeries, HistogramSeries } from './metric-series.ts';
 import { RoutingMetrics } from './routing-metrics.ts';
+import type { UsedLabel } from './used-labels.ts';
 
 const firstTokenBuckets_s = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300, 600,
@@ -45,6 +46,40 @@ const fieldOf = (param: string): string => /^[a-z][\w-]{0,63}(?=[.[]|$)/i.exec(p
 /** Hooks whose own time is measured. */
 export const timedHooks = ['onHeaders', 'onRequest', 'onReply', 'onStream', 'onError', 'onSettled'] as const;
 export type TimedHook = (typeof timedHooks)[number];
+
+/** The series of all exchanges of an endpoint. */
+interface EndpointSeries {
+  readonly inFlight: GaugeSeries;
+  overhead?: HistogramSeries;
+}
+
+/** How exchanges ended, and the series that count them. */
+interface ExchangeEnd {
+  readonly status: number;
+  readonly end_reason: string;
+  readonly error_type: string;
+  readonly requests: CounterSeries;
+  duration?: HistogramSeries;
+}
+
+type TokenKind = 'input' | 'cached' | 'cache_creation' | 'output' | 'reasoning';
+type TokenSeries = Partial<Record<TokenKind, CounterSeries>>;
+
+/** The series of exchanges with endpoint, operation, provider and model in common, each looked up when it first counts. */
+interface ServerSeries {
+  readonly endpoint: string;
+  readonly operation: string | undefined;
+  readonly provider: string | undefined;
+  /** Values of `serverLabels`. */
+  readonly labels: readonly [operation: string, kind: string, model: string];
+  readonly exact: TokenSeries;
+  readonly estimated: TokenSeries;
+  /** Of the last exchange: most end as the one before. */
+  last?: ExchangeEnd;
+  firstToken?: HistogramSeries;
+  perToken?: HistogramSeries;
+  cost?: CounterSeries;
+}
 
 /**
  * Metrics of the gateway, on a registry that the caller owns and that several gateways and chains of one process may share. Labels come
@@ -146,6 +181,8 @@ export class Metrics extends MetricSet {
   /** Metrics of request bodies in memory. */
   readonly bodies: BodyMetrics;
   #accounts: AccountMetrics | undefined;
+  readonly #byEndpoint = new Map<string, EndpointSeries>();
+  readonly #byModel = new Map<string, ServerSeries[]>();
 
   constructor(registry: Registry) {
     super(registry);
@@ -167,6 +204,19 @@ export class Metrics extends MetricSet {
   configLoaded(epoch_ms: number): void {
     this.#configLoaded(epoch_ms / 1000);
     this.#lastReload(1);
+    this.#unbind();
+  }
+
+  /** Forgets values of labels that no configuration uses any more, whose series are removed. */
+  forget(gone: readonly UsedLabel[]): void {
+    for (const [label, value] of gone) if (label === 'sluice_provider') this.client.forget(value);
+    this.#unbind();
+  }
+
+  /** Looks series up again, some of which may be gone. */
+  #unbind(): void {
+    this.#byModel.clear();
+    this.client.unbind();
   }
 
   /** Counts a reload that was accepted, or refused. */
@@ -181,44 +231,83 @@ export class Metrics extends MetricSet {
   }
 
   begun({ endpoint }: Measured): void {
-    this.#inFlight.labels(endpoint.name).inc();
+    this.#endpointSeries(endpoint.name).inFlight.inc();
   }
 
   settled(exchange: Measured, end: MeasuredEnd): void {
-    const { status, end_reason, error_type = '', timings, usage, cost_usd } = end;
-    const model = modelLabel(exchange);
-    this.#inFlight.labels(exchange.endpoint.name).dec();
-    this.#requests.labels(exchange.endpoint.name, model, status, end_reason, error_type).inc();
+    const { endpoint, trace_id } = exchange;
+    const { end_reason, timings, usage, provider } = end;
+    const { duration_ms, first_token_ms } = timings;
+    this.#endpointSeries(endpoint.name).inFlight.dec();
+    const series = this.#seriesOf(exchange, provider);
+    const last = this.#endOf(series, end);
+    last.requests.inc();
     if (end.error_param !== undefined && end_reason === 'refused')
-      this.#fieldsAtFault.labels(exchange.endpoint.name, fieldOf(end.error_param)).inc();
-    if (exchange.endpoint.public) return;
-    const labels = [exchange.operation ?? '', this.client.kindOf(end.provider), model] as const;
-    this.#duration.labels(...labels, error_type).observe(timings.duration_ms / 1000, exchange.trace_id);
-    const { first_token_ms } = timings;
+      this.#fieldsAtFault.labels(endpoint.name, fieldOf(end.error_param)).inc();
+    if (endpoint.public) return;
+    last.duration ??= this.#duration.labels(...series.labels, last.error_type);
+    last.duration.observe(duration_ms / 1000, trace_id);
     if (first_token_ms !== undefined) {
-      this.#firstToken.labels(...labels).observe(first_token_ms / 1000, exchange.trace_id);
+      series.firstToken ??= this.#firstToken.labels(...series.labels);
+      series.firstToken.observe(first_token_ms / 1000, trace_id);
       const tokens = usage.completion_tokens - 1;
-      if (tokens > 0)
-        this.#perToken.labels(...labels).observe((timings.duration_ms - first_token_ms) / 1000 / tokens);
+      if (tokens > 0) {
+        series.perToken ??= this.#perToken.labels(...series.labels);
+        series.perToken.observe((duration_ms - first_token_ms) / 1000 / tokens);
+      }
     }
-    this.#countTokens(model, usage);
+    this.#countTokens(series, usage);
     // A counter of money may round; the exact figure is in the record.
-    this.#cost.labels(model).inc(Number(cost_usd));
-    if (end.provider !== undefined && usage.prompt_tokens > 0)
-      this.client.used(exchange, end.provider, usage.prompt_tokens, usage.completion_tokens);
+    series.cost ??= this.#cost.labels(series.labels[2]);
+    series.cost.inc(Number(end.cost_usd));
+    if (provider !== undefined && usage.prompt_tokens > 0)
+      this.client.used(exchange, provider, usage.prompt_tokens, usage.completion_tokens);
     this.#accounts?.settled(end);
   }
 
-  #countTokens(model: string, usage: MeasuredUsage): void {
-    const source = usage.estimated ? 'estimated' : 'exact';
-    const count = (kind: string, tokens: number) => {
-      if (tokens > 0) this.#tokens.labels(model, kind, source).inc(tokens);
-    };
-    count('input', usage.prompt_tokens);
-    count('cached', usage.cached_tokens);
-    count('cache_creation', usage.cache_creation_tokens ?? 0);
-    count('output', usage.completion_tokens);
-    count('reasoning', usage.completion_details?.reasoning_tokens ?? 0);
+  #endpointSeries(endpoint: string): EndpointSeries {
+    let series = this.#byEndpoint.get(endpoint);
+    if (!series) this.#byEndpoint.set(endpoint, (series = { inFlight: this.#inFlight.labels(endpoint) }));
+    return series;
+  }
+
+  #seriesOf({ endpoint, operation, model }: Measured, provider: string | undefined): ServerSeries {
+    const name = model?.id ?? other_model;
+    let ofModel = this.#byModel.get(name);
+    if (!ofModel) this.#byModel.set(name, (ofModel = []));
+    for (const known of ofModel)
+      if (known.endpoint === endpoint.name && known.provider === provider && known.operation === operation)
+        return known;
+    const labels = [operation ?? '', this.client.kindOf(provider), name] as const;
+    const series = { endpoint: endpoint.name, operation, provider, labels, exact: {}, estimated: {} };
+    ofModel.push(series);
+    return series;
+  }
+
+  #endOf(series: ServerSeries, { status, end_reason, error_type = '' }: MeasuredEnd): ExchangeEnd {
+    const { last, endpoint, labels } = series;
+    if (last?.status === status && last.end_reason === end_reason && last.error_type === error_type)
+      return last;
+    const requests = this.#requests.labels(endpoint, labels[2], status, end_reason, error_type);
+    return (series.last = { status, end_reason, error_type, requests });
+  }
+
+  #countTokens(series: ServerSeries, usage: MeasuredUsage): void {
+    const { cache_creation_tokens = 0, completion_details } = usage;
+    this.#count(series, usage, 'input', usage.prompt_tokens);
+    if (usage.cached_tokens > 0) this.#count(series, usage, 'cached', usage.cached_tokens);
+    if (cache_creation_tokens > 0) this.#count(series, usage, 'cache_creation', cache_creation_tokens);
+    this.#count(series, usage, 'output', usage.completion_tokens);
+    const reasoning_tokens = completion_details?.reasoning_tokens ?? 0;
+    if (reasoning_tokens > 0) this.#count(series, usage, 'reasoning', reasoning_tokens);
+  }
+
+  #count(series: ServerSeries, { estimated }: MeasuredUsage, kind: TokenKind, tokens: number): void {
+    if (tokens <= 0) return;
+    const source = estimated ? 'estimated' : 'exact';
+    const counters = series[source];
+    counters[kind] ??= this.#tokens.labels(series.labels[2], kind, source);
+    counters[kind].inc(tokens);
   }
 
   /** Counts a background read that begins (1) or ends (-1). */
@@ -227,7 +316,9 @@ export class Metrics extends MetricSet {
   }
 
   overhead(exchange: Measured, own_ms: number): void {
-    this.#overhead.labels(exchange.endpoint.name).observe(own_ms / 1000);
+    const series = this.#endpointSeries(exchange.endpoint.name);
+    series.overhead ??= this.#overhead.labels(exchange.endpoint.name);
+    series.overhead.observe(own_ms / 1000);
   }
 
   /** The series of a stage's own time, in seconds, for the chain to hold. */
@@ -246,7 +337,7 @@ export class Metrics extends MetricSet {
   prepareRequests(endpoints: readonly string[], models: readonly string[]): void {
     let left = max_prepared_series;
     for (const end of preparedEnds)
-      for (const model of [...models, modelLabel({ model: undefined })])
+      for (const model of [...models, other_model])
         for (const endpoint of endpoints) if (left-- > 0) this.#requests.labels(endpoint, model, ...end);
     for (const model of models) this.routing.prepareModel(model);
   }
@@ -260,6 +351,6 @@ export class Metrics extends MetricSet {
   }
 
   estimateChecked(exchange: Measured, ratio: number): void {
-    this.#estimateError.labels(modelLabel(exchange)).observe(ratio);
+    this.#estimateError.labels(exchange.model?.id ?? other_model).observe(ratio);
   }
 }

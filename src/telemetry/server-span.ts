@@ -10,7 +10,15 @@ import {
   SpanKind,
   trace,
 } from '@opentelemetry/api';
-import { alignClock, describeSpan, epochOf, noSpan, tracer, unlessTracingFails } from './tracing.ts';
+import {
+  alignClock,
+  describeSpan,
+  epochOf,
+  isUntraced,
+  noSpan,
+  tracer,
+  unlessTracingFails,
+} from './tracing.ts';
 
 /** What the span of an exchange says of its request beside what stands in its headers. */
 export interface TracedRequest {
@@ -42,6 +50,7 @@ const max_state = { characters: 512, members: 32 };
  * already. Else it is SERVER, below the caller's span if the headers name one.
  */
 export function startServerSpan(request: TracedRequest, incoming: TracedMessage): Span {
+  if (isUntraced()) return noSpan;
   const span = unlessTracingFails(() => spanOf(request, incoming), noSpan);
   // Only now: computing them costs more than starting a span that is not sampled.
   describeSpan(span, () => attributesOf(request, incoming));

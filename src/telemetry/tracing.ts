@@ -3,6 +3,7 @@ import {
   context,
   INVALID_SPAN_CONTEXT,
   INVALID_TRACEID,
+  ProxyTracerProvider,
   propagation,
   type Span,
   type SpanKind,
@@ -30,6 +31,15 @@ export function tracer(): Tracer {
   return known.tracer;
 }
 
+const noProvider = new ProxyTracerProvider().getDelegate();
+
+/** Whether no SDK has registered a provider in this process, and no propagator passes on what callers send. */
+export function isUntraced(): boolean {
+  const provider = trace.getTracerProvider();
+  const isNone = provider instanceof ProxyTracerProvider && provider.getDelegate() === noProvider;
+  return isNone && propagation.fields().length === 0;
+}
+
 let hasFailed = false;
 
 /**
@@ -48,11 +58,12 @@ export function unlessTracingFails<T>(act: () => T, otherwise: T): T {
   }
 }
 
-/** A span that records nothing. */
+/** A span that records nothing: of every exchange while nobody traces, and then compared instead of asked. */
 export const noSpan: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 /** Whether `span` is recorded. */
-export const isRecorded = (span: Span): boolean => unlessTracingFails(() => span.isRecording(), false);
+export const isRecorded = (span: Span): boolean =>
+  span !== noSpan && unlessTracingFails(() => span.isRecording(), false);
 
 /** Adds attributes to a span, which are computed only if it is recorded. */
 export function describeSpan(span: Span, attributes: () => Attributes): void {
@@ -129,6 +140,7 @@ export function exceptionAttributes(thrown: unknown): Attributes {
 
 /** A child span, or `parent` itself when it is not recording. */
 export function startChildSpan(parent: Span, name: string, kind: SpanKind, attributes: Attributes): Span {
+  if (parent === noSpan) return noSpan;
   return unlessTracingFails(() => {
     if (!parent.isRecording()) return parent;
     const options = { kind, attributes, startTime: epochOf(performance.now()) };
@@ -152,6 +164,7 @@ export function recordStageSpan(parent: Span, time: StageTime, error?: StageErro
 
 /** Adds an event to the exchange's span, such as its first token. */
 export function markEvent(span: Span, name: string, attributes?: Attributes): void {
+  if (span === noSpan) return;
   unlessTracingFails(() => {
     if (span.isRecording()) span.addEvent(name, attributes, epochOf(performance.now()));
   }, undefined);
@@ -159,6 +172,7 @@ export function markEvent(span: Span, name: string, attributes?: Attributes): vo
 
 /** Id of the recorded trace of `span`, if any. */
 export function traceIdOf(span: Span): string | undefined {
+  if (span === noSpan) return undefined;
   return unlessTracingFails(() => (span.isRecording() ? span.spanContext().traceId : undefined), undefined);
 }
 
@@ -169,6 +183,7 @@ const noHeaders: Readonly<Record<string, string>> = {};
  * baggage, which is the clients' data and no business of a provider.
  */
 export function traceHeaders(span: Span): Readonly<Record<string, string>> {
+  if (span === noSpan) return noHeaders;
   return unlessTracingFails(() => {
     if (span.spanContext().traceId === INVALID_TRACEID) return noHeaders;
     const headers: Record<string, string> = {};
