@@ -17,6 +17,7 @@ import { BufferedBytes } from '../gateway/inbound/buffered-bytes.ts';
 import { Routes } from '../gateway/inbound/routes.ts';
 import type { StateStore } from '../gateway/limits/state-store.ts';
 import { Background } from '../gateway/settlement/background.ts';
+import type { Reports } from '../gateway/settlement/settle.ts';
 import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
 import { failureKinds } from '../gateway/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../gateway/upstream/http/provider.ts';
@@ -72,6 +73,8 @@ export interface ConfiguredParts {
   readonly passthrough: Passthrough;
   /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
+  /** Who gets the records of its exchanges. */
+  readonly reports: Reports;
 }
 
 /** The parts of one gateway as they are under one configuration. */
@@ -155,7 +158,7 @@ export function configuredParts(
   const opened: Provider[] = [];
   try {
     const { models, made } = settings;
-    const { metrics, background, clock, outages } = lasting;
+    const { metrics, background, clock, outages, records } = lasting;
     const catalog =
       before && isDeepStrictEqual(before.settings.models, models) ? before.catalog : new Catalog(models);
     const application = applicationOf(settings, options, lasting, before);
@@ -175,6 +178,7 @@ export function configuredParts(
       router: new Router(settings, providers, { clock, metrics, outages }, before?.router),
       passthrough: new Passthrough(settings, providers, metrics, background),
       newCounter: settings.newCounter,
+      reports: { metrics, ledger: records.ledger, log_sample: settings.log.sample },
     };
   } catch (thrown) {
     for (const provider of opened) void provider.close();

@@ -58,8 +58,7 @@ export class GatewayExchange implements PreparedExchange {
   }
 
   settle(): Outcome {
-    const { metrics, records, settings } = this.#parts;
-    return settle(this.exchange, metrics, records.ledger, settings.log.sample);
+    return settle(this.exchange, this.#parts.reports);
   }
 
   endSpan(): void {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { Outage } from '../common/outage.ts';
 import { ExchangeRun } from '../gateway/exchange/runner.ts';
 import type { ErrorHandler } from '../gateway/exchange/stage-plan.ts';
@@ -132,6 +133,8 @@ export class GatewayService {
     const { state, ownsState, records } = this.#lasting;
     // Before the stores, which stages and extensions may still use.
     const users = await Promise.allSettled([this.running.close(), this.extensions?.close()]);
+    // What the last exchanges report is with the ledger and in the log then.
+    await setImmediate();
     const stores = await Promise.allSettled([ownsState && state.close(), records.close()]);
     await this.server.close();
     for (const end of [...users, ...stores]) if (end.status === 'rejected') throw end.reason;

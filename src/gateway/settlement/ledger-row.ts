@@ -1,12 +1,12 @@
 import { timeOrderedUuid } from '../../common/ids.ts';
+import type { Account } from '../accounts/accounts.ts';
 import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Outcome, RunningUsage } from '../exchange/exchange-view.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 
-/** Ledger row of a settled exchange; undefined without an account. Call once: it creates the row id. */
-export function ledgerRowOf({ account, clock }: Exchange, outcome: Outcome): LedgerRow | undefined {
-  if (!account) return undefined;
+/** Ledger row of a settled exchange of `account`. Call once: it creates the row id. */
+export function ledgerRowOf({ clock }: Exchange, account: Account, outcome: Outcome): LedgerRow {
   const { usage, timings } = outcome;
   return {
     // Not the request id: clients choose it, and may reuse one.

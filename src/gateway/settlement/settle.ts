@@ -14,44 +14,56 @@ import type { LedgerRow } from './ledger-entry.ts';
 import { isEstimated, ledgerRowOf } from './ledger-row.ts';
 import { lineShare } from './log-sample.ts';
 
+/** Who gets the record of an exchange. */
+export interface Reports {
+  readonly metrics: Metrics;
+  readonly ledger?: { record(row: LedgerRow): void } | undefined;
+  /** Share of successful exchanges that have a line in the log. */
+  readonly log_sample: number;
+}
+
 /**
- * Settles an exchange: reports its usage and end to ledger, metrics and log. Called exactly once, from the `finally` that every
- * exchange passes through. A fault in one of them is logged and keeps nothing from the others. `log_sample` is the share of successful
- * exchanges that have a line in the log.
+ * Settles an exchange: what it has used and how it ended is decided now; ledger, metrics and log get it once this turn of the event loop is
+ * over, in which others are served. `setImmediate` keeps the asynchronous context, which an application's logger may read. Called exactly
+ * once, from the `finally` that every exchange passes through.
  */
-export function settle(
-  exchange: Exchange,
-  metrics: Metrics,
-  ledger?: { record(row: LedgerRow): void },
-  log_sample = 1,
-): Outcome {
-  // Without a price the tokens are still worth a row.
-  const outcome = unlessFaulty(exchange, 'cost', () => outcomeOf(exchange)) ?? outcomeOf(exchange, '0');
-  // The row first: it is the bill.
-  unlessFaulty(exchange, 'ledger', () => {
-    const row = ledger && ledgerRowOf(exchange, outcome);
-    if (row) ledger.record(row);
-  });
-  unlessFaulty(exchange, 'metrics', () => measure(exchange, outcome, metrics));
-  logLine(exchange, outcome, log_sample);
+export function settle(exchange: Exchange, reports: Reports): Outcome {
+  const outcome = settledOutcome(exchange);
+  setImmediate(report, exchange, outcome, reports);
   return outcome;
 }
 
-/** What `run` returns; undefined if it throws, which is logged. */
-function unlessFaulty<T>(exchange: Exchange, part: string, run: () => T): T | undefined {
+function settledOutcome(exchange: Exchange): Outcome {
   try {
-    return run();
-  } catch (err) {
-    exchange.log.error({ err, part }, 'failed to finalize request');
-    return undefined;
+    return outcomeOf(exchange);
+  } catch (fault) {
+    failed(exchange, 'cost', fault);
+    // Without a price the tokens are still worth a row.
+    return outcomeOf(exchange, '0');
   }
 }
 
-function measure(exchange: Exchange, outcome: Outcome, metrics: Metrics): void {
-  metrics.settled(exchange, outcome);
-  const { received_ms, replied_ms } = exchange;
-  if (received_ms !== undefined && replied_ms !== undefined)
-    metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
+/** A fault in one of them is logged and keeps nothing from the others. */
+function report(exchange: Exchange, outcome: Outcome, { ledger, metrics, log_sample }: Reports): void {
+  try {
+    // The row first: it is the bill.
+    if (ledger && exchange.account) ledger.record(ledgerRowOf(exchange, exchange.account, outcome));
+  } catch (fault) {
+    failed(exchange, 'ledger', fault);
+  }
+  try {
+    metrics.settled(exchange, outcome);
+    const { received_ms, replied_ms } = exchange;
+    if (received_ms !== undefined && replied_ms !== undefined)
+      metrics.overhead(exchange, Math.max(0, replied_ms - received_ms - exchange.upstream_wait_ms));
+  } catch (fault) {
+    failed(exchange, 'metrics', fault);
+  }
+  if (exchange.isLogged('info')) logLine(exchange, outcome, log_sample);
+}
+
+function failed(exchange: Exchange, part: string, err: unknown): void {
+  exchange.log.error({ err, part }, 'failed to finalize request');
 }
 
 /**
@@ -141,7 +153,7 @@ function messageOf(exchange: Exchange): string | undefined {
 const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');
 
 function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {
-  const sample = exchange.isLogged('info') ? lineShare(outcome, log_sample) : 0;
+  const sample = lineShare(outcome, log_sample);
   if (sample === 0) return;
   const { id: _, trace_id: __, stages: ___, timings, usage, attempts, ...facts } = outcome;
   exchange.log.info(

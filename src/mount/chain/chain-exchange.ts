@@ -152,7 +152,7 @@ export class ChainExchange implements PreparedExchange {
     exchange.attempts.at(-1)?.ended(exchange.end.reason === 'completed' ? 'completed' : 'aborted');
     const { metrics, options } = this.#parts;
     return this.#isFirst
-      ? settle(exchange, this.#shared.metrics ?? metrics, undefined, options.log_sample)
+      ? settle(exchange, { metrics: this.#shared.metrics ?? metrics, log_sample: options.log_sample })
       : outcomeOf(exchange);
   }
 

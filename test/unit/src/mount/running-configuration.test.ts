@@ -4,6 +4,7 @@ import type { CacheStore } from '../../../../src/gateway/cache/cache-store.ts';
 import type { ExchangeRun } from '../../../../src/gateway/exchange/runner.ts';
 import type { Parts } from '../../../../src/mount/assemble.ts';
 import { RunningConfigurations } from '../../../../src/mount/running-configuration.ts';
+import type { UsedLabel } from '../../../../src/telemetry/used-labels.ts';
 
 let registry: Registry;
 let forgotten: string[];
@@ -20,9 +21,11 @@ beforeEach(() => {
 
 /** The parts of a configuration with these providers, and stages of the same names, as far as its beginning and its end need them. */
 const partsWith = (...names: string[]): Parts => {
-  const client = { prepare: nothing, forget: (name: string) => void forgotten.push(name) };
+  const client = { prepare: nothing };
+  const forget = (gone: readonly UsedLabel[]) =>
+    void forgotten.push(...gone.filter(([label]) => label === 'sluice_provider').map(([, name]) => name));
   return {
-    metrics: { registry, client, prepareRequests: nothing, configLoaded: nothing },
+    metrics: { registry, client, forget, prepareRequests: nothing, configLoaded: nothing },
     settings: { server: {}, models: [], passthrough: [], log: {} },
     providers: names.map(name => ({
       name,

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { invalidField } from '../../../../../src/gateway/exchange/errors.ts';
@@ -25,10 +26,17 @@ beforeEach(() => {
   rows = [];
 });
 
-const settled = () => settle(exchange, new Metrics(registry), { record: row => void rows.push(row) });
+const record = (row: LedgerRow) => void rows.push(row);
 
-it('has the key and the address of the client on its line in the log', () => {
-  settled();
+async function settled(metrics = new Metrics(registry), ledger = { record }) {
+  const outcome = settle(exchange, { metrics, ledger, log_sample: 1 });
+  expect([rows, captured.lines.filter(({ msg }) => /^POST /.test(msg))]).toEqual([[], []]);
+  await setImmediate();
+  return outcome;
+}
+
+it('has the key and the address of the client on its line in the log', async () => {
+  await settled();
   expect(captured.lines.at(-1)).toMatchObject({
     account: 'acme',
     key_id: 'key_1',
@@ -46,21 +54,21 @@ describe('a fault while an exchange is settled', () => {
   const requests = async () => (await registry.getSingleMetric('sluice_requests_total')!.get()).values;
   const logged = () => captured.lines.filter(({ msg }) => /^POST .* 200$/.test(msg)).length;
 
-  it('in the metrics loses neither the ledger row nor the line in the log', () => {
+  it('in the metrics loses neither the ledger row nor the line in the log', async () => {
     const metrics = Object.assign(new Metrics(registry), { settled: failing });
-    const outcome = settle(exchange, metrics, { record: row => void rows.push(row) });
+    const outcome = await settled(metrics);
     expect([outcome.status, rows.length, logged(), faults()]).toEqual([200, 1, 1, ['metrics']]);
   });
 
   it('in the ledger loses neither the metrics nor the line in the log', async () => {
-    settle(exchange, new Metrics(registry), { record: failing });
+    await settled(undefined, { record: failing });
     expect(await requests()).toMatchObject([{ value: 1 }]);
     expect([logged(), faults()]).toEqual([1, ['ledger']]);
   });
 
   it('in the price keeps the tokens, with a cost of 0', async () => {
     Object.assign(exchange.usage, { prompt_tokens: 7, completion_tokens: 1.5, estimated: false });
-    expect(settled().cost_usd).toBe('0');
+    expect((await settled()).cost_usd).toBe('0');
     expect(rows).toMatchObject([{ prompt_tokens: 7, cost_usd: '0' }]);
     expect(await requests()).toMatchObject([{ value: 1 }]);
     expect([logged(), faults()]).toEqual([1, ['cost']]);
@@ -68,7 +76,7 @@ describe('a fault while an exchange is settled', () => {
 });
 
 describe('the ledger row of an exchange', () => {
-  it('has its usage, times and key', () => {
+  it('has its usage, times and key', async () => {
     clock.advance(100.4);
     exchange.first_token_ms = clock.elapsed_ms();
     clock.advance(900.3);
@@ -85,7 +93,7 @@ describe('the ledger row of an exchange', () => {
       completion_details: { reasoning_tokens: 2 },
       estimated: false,
     });
-    const { cost_usd } = settled();
+    const { cost_usd } = await settled();
     const untimed = { offset_ms: 1001, wait_ms: 0, first_token_ms: null, duration_ms: 0 };
     const timeout = { kind: 'timeout', error_message: 'the limit: first token' };
     const nothing = { kind: null, error_message: null };
@@ -129,10 +137,10 @@ describe('the ledger row of an exchange', () => {
     expect(Number(cost_usd)).toBeGreaterThan(0);
   });
 
-  it('has empty fields where nothing is known', () => {
+  it('has empty fields where nothing is known', async () => {
     exchange.account = { id: 'acme', plan: undefined };
     exchange.model = undefined;
-    settled();
+    await settled();
     expect(rows).toMatchObject([
       { key_id: null, model: null, provider: null, first_token_ms: null, reasoning_tokens: 0, cost_usd: '0' },
     ]);
@@ -144,20 +152,20 @@ describe('the ledger row of an exchange', () => {
     [0, 1, true],
   ])(
     'counts as estimated where %i prompt and %i completion tokens are: %s',
-    (prompt, completion, estimated) => {
+    async (prompt, completion, estimated) => {
       const usage = { prompt_tokens: prompt, completion_tokens: completion, estimated: true };
       Object.assign(exchange.usage, usage);
-      settled();
+      await settled();
       expect(rows).toMatchObject([{ estimated }]);
       expect(captured.lines).toMatchObject([{ estimated }]);
     },
   );
 
-  it('has the reason that the client was told, as has the line in the log', () => {
+  it('has the reason that the client was told, as has the line in the log', async () => {
     exchange.requested_model = 'a-name';
     exchange.end.replied(400);
     exchange.end.errorSent(invalidField('temperature', 'is at most 2'));
-    settled();
+    await settled();
     const reason = {
       requested_model: 'a-name',
       error_message: 'temperature: is at most 2',
@@ -167,28 +175,28 @@ describe('the ledger row of an exchange', () => {
     expect(captured.lines.at(-1)).toMatchObject({ ...reason, msg: expect.stringContaining('400') });
   });
 
-  it('has at most 300 characters of a reason, and none of the prompt', () => {
+  it('has at most 300 characters of a reason, and none of the prompt', async () => {
     const { content } = exchange.request.messages[0]!;
     exchange.request.messages = [{ role: 'user', content: `${content} ${content}` }];
     exchange.end.replied(400);
     exchange.end.errorSent(invalidField('messages', `cannot read ${content} ${content} ${'x'.repeat(400)}`));
-    settled();
+    await settled();
     expect(rows[0]!.error_message).toMatch(/^messages: cannot read \[prompt\] x+$/);
     expect(rows[0]!.error_message).toHaveLength(300);
   });
 
-  it('has no character that a database refuses, and with it the bill', () => {
+  it('has no character that a database refuses, and with it the bill', async () => {
     exchange.requested_model = 'a\0name';
     exchange.end.errorSent(invalidField('\0', `is unknown: \0${'x'.repeat(283)}\u{1f600}`));
-    settled();
+    await settled();
     const { error_message, error_param, requested_model } = rows[0]!;
     expect([error_param, requested_model]).toEqual(['\ufffd', 'a\ufffdname']);
     expect(error_message).toMatch(/^\ufffd: is unknown: \ufffdx+\ufffd$/);
   });
 
-  it('is not written without an account', () => {
+  it('is not written without an account', async () => {
     exchange.account = undefined;
-    settled();
+    await settled();
     expect(rows).toEqual([]);
   });
 });
@@ -207,13 +215,13 @@ describe('the own time of the gateway', () => {
     ['and is not measured without a body', { replied_ms }, undefined],
   ])('lasts from the body to the first byte of the reply, %s', async (_, known, expected) => {
     Object.assign(exchange, known);
-    settled();
+    await settled();
     expect(await observed_s()).toBe(expected);
   });
 });
 
 describe('the log line of an exchange', () => {
-  it('has its usage and whole milliseconds', () => {
+  it('has its usage and whole milliseconds', async () => {
     const failed = exchange.beginAttempt({ provider: 'a', model: 'x', wait_ms: 7.4 });
     failed.status = 500;
     clock.advance(5.2);
@@ -223,7 +231,7 @@ describe('the log line of an exchange', () => {
     exchange.upstream_wait_ms = 3.6;
     clock.advance(50.2);
     exchange.usage.completion_details = { reasoning_tokens: 2 };
-    settled();
+    await settled();
     const attempt = { provider: 'a', model: 'x', status: 500 };
     expect(captured.lines).toMatchObject([
       {
@@ -243,8 +251,8 @@ describe('the log line of an exchange', () => {
     ]);
   });
 
-  it('omits what did not happen', () => {
-    settled();
+  it('omits what did not happen', async () => {
+    await settled();
     expect(captured.lines[0]).toMatchObject({ attempts: [] });
     for (const field of ['ttft_ms', 'code', 'limit', 'upstream_status'])
       expect(captured.lines[0]).not.toHaveProperty(field);
