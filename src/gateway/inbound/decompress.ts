@@ -1,16 +1,8 @@
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { decompressorFor } from '../../common/decompressors.ts';
 import { type GatewayError, refusal } from '../exchange/errors.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
 import { arriving_factor } from './body-memory.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
-
-const decompressors = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
-type Encoding = keyof typeof decompressors;
 
 /** Decompressed bytes allowed to any body: a ratio means little for a small one. */
 const allowance_bytes = 1024 * 1024;
@@ -29,12 +21,13 @@ export async function decompressed(
 ): Promise<Buffer> {
   const encoding = header.trim().toLowerCase();
   if (encoding === 'identity') return bytes;
-  if (!isEncoding(encoding)) throw unacceptedEncoding(encoding);
+  const create = decompressorFor(encoding);
+  if (!create) throw unacceptedEncoding(encoding);
   const parts: Buffer[] = [];
   const { max_body_bytes, max_decompression_ratio } = limits;
   const expanded_bytes = allowance_bytes + bytes.length * max_decompression_ratio;
   let total_bytes = 0;
-  const stream = decompressors[encoding]({ chunkSize: chunk_bytes });
+  const stream = create({ chunkSize: chunk_bytes });
   stream.end(bytes);
   try {
     for await (const part of stream as AsyncIterable<Buffer>) {
@@ -51,23 +44,20 @@ export async function decompressed(
   return Buffer.concat(parts, total_bytes);
 }
 
-/** Whether bodies may be compressed so. */
-export const isEncoding = (name: string): name is Encoding => Object.hasOwn(decompressors, name);
-
 const malformed = (problem: string, cause?: unknown): GatewayError =>
   refusal('invalid_request', { message: `Content-Encoding: ${problem}`, cause });
 
 /** Error for an encoding that is not accepted, or not by the application's own parser. */
 export const unacceptedEncoding = (encoding: string): GatewayError =>
-  isEncoding(encoding)
+  decompressorFor(encoding)
     ? malformed(`must be identity here, not '${encoding}'.`)
     : malformed(`must be one of gzip, deflate, br or identity, not '${encoding.slice(0, 64)}'.`);
 
 /** Error for a body that is not compressed as its header says. */
-export const invalidCompression = (encoding: Encoding, cause: unknown): GatewayError =>
+export const invalidCompression = (encoding: string, cause: unknown): GatewayError =>
   malformed(`the body is not valid ${encoding}.`, cause);
 
-const expandsTooMuch = (accepted_bytes: number, bytes: number, encoding: Encoding): GatewayError =>
+const expandsTooMuch = (accepted_bytes: number, bytes: number, encoding: string): GatewayError =>
   refusal('body_too_large', {
     message: `The request body decompresses to more than the ${accepted_bytes} bytes accepted of ${bytes} bytes of ${encoding}.`,
   });

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { decompressorFor } from '../../common/decompressors.ts';
 import { refusal } from '../exchange/errors.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';
-import { invalidCompression, isEncoding, unacceptedEncoding } from './decompress.ts';
+import { invalidCompression, unacceptedEncoding } from './decompress.ts';
 import { checkContentType, malformed, parseBody } from './read-body.ts';
 import { UploadAborted } from './upload.ts';
 
@@ -51,7 +52,7 @@ export function parserFault(
   if (!(thrown instanceof Error)) return undefined;
   const error: ParserError = thrown;
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  const isZlib = error.status === 400 && typeof error.errno === 'number' && isEncoding(encoding);
+  const isZlib = error.status === 400 && typeof error.errno === 'number' && decompressorFor(encoding);
   const fault = isZlib
     ? invalidCompression(encoding, error)
     : Object.hasOwn(faults, error.type ?? '') && faults[error.type!]!(error, { encoding, limits });

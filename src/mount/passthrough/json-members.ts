@@ -1,209 +1,135 @@
-import { ByteCapture } from './byte-capture.ts';
-import { JsonMarks } from './json-marks.ts';
-
-const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c] as const;
-const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
-
-/** Bytes of a name as it is written, each character escaped at most. */
+/** Bytes of a member beside its value: its name as it is written, each character escaped at most, and spaces. */
 const max_name_bytes = 256;
 
-/** Bytes of a string that are looked at one by one. */
-const near_bytes = 16;
+/** What is looked for within a nested value, and among the members themselves. All else is passed over. */
+const inValue = /["[\]{}]/g;
+const inObject = /["[\]{},]/g;
 
-/** What may come next among the members of the object. A scalar is a number or a literal. */
-type Expected = 'first name' | 'name' | 'colon' | 'value' | 'rest of scalar' | 'end of value';
+/** What may stand before the object: spaces, and the bytes of a byte order mark. */
+const before = /^[\s\xef\xbb\xbf]*/;
 
 /**
  * Reads some members of the outermost object of a JSON text that comes in parts, without holding the rest: a list of embeddings has many
- * megabytes before its usage. Takes linear time. Reads no further once the object has ended, or is seen not to be one in JSON; then the
- * members before that place are there. Values themselves are parsed only when they are asked for.
+ * megabytes before its usage. Takes linear time. Reads no further once the object has ended, or a member is seen not to be JSON; then the
+ * members before that place are there.
  */
 export class JsonMembers {
   readonly #names: ReadonlySet<string>;
-  readonly #max_value_bytes: number;
-  readonly #values = new Map<string, Buffer>();
-  /** Nesting at this byte: 0 outside of the object, 1 among its members. */
-  #level = 0;
-  #isComplete = false;
-  /** True once nothing more can be read. */
-  #isOver = false;
-  #inString = false;
-  #isEscaped = false;
-  /** True behind a string or a bracket within a value, where no other value may follow at once. */
-  #isBehindValue = false;
-  #expected: Expected = 'first name';
-  /** The member whose value is read; undefined between members, and for those that are not wanted. */
-  #name: string | undefined;
-  readonly #capture = new ByteCapture();
+  readonly #max_bytes: number;
+  readonly #values = new Map<string, unknown>();
+  /** Nesting at this place: 0 outside of the object, 1 among its members. */
+  #depth = 0;
+  #isInString = false;
+  /** True if the part before has ended in an escape within a string. */
+  #isEscaping = false;
+  /** The member that is read, as far as it came and is held: without spaces before it, each byte a character. */
+  #member = '';
+  #isFirst = true;
+  #state: 'reading' | 'complete' | 'broken' = 'reading';
 
   /** `names` are the members to read; values above `max_value_bytes` are not. */
   constructor(names: readonly string[], max_value_bytes: number) {
     this.#names = new Set(names);
-    this.#max_value_bytes = max_value_bytes;
+    this.#max_bytes = max_value_bytes + max_name_bytes;
   }
 
   /** True once the object has ended. */
   get isComplete(): boolean {
-    return this.#isComplete;
+    return this.#state === 'complete';
   }
 
-  /** The value of a member, the last one if it is repeated; undefined if it is absent, too large or not JSON. */
+  /** The value of a member, the last one if it is repeated; undefined if it is absent or too large. */
   get(name: string): unknown {
-    try {
-      return JSON.parse(this.#values.get(name)?.toString('utf8') ?? '');
-    } catch {
-      return undefined;
-    }
+    return this.#values.get(name);
   }
 
   /** Takes the next part of the text. */
   write(part: Buffer): void {
-    if (this.#isOver) return;
-    this.#capture.begins(part);
-    const marks = new JsonMarks(part);
-    for (let at = 0; at < part.length && !this.#isOver; at++) {
-      if (this.#inString) at = this.#inside(part, at);
-      else if (this.#level > 1) at = this.#nested(marks, at);
-      else if (this.#level === 1) this.#member(part[at]!, at);
-      else this.#begins(part[at]!, at);
+    if (this.#state !== 'reading') return;
+    const text = part.toString('latin1');
+    let at = this.#depth === 0 ? this.#begin(text) : 0;
+    let from = at;
+    while (this.#state === 'reading') {
+      at = this.#next(text, at);
+      if (at === -1) return this.#hold(text.slice(from));
+      const mark = text[at++]!;
+      if (!this.#isEnd(mark)) continue;
+      this.#hold(text.slice(from, at - 1));
+      this.#ended(mark === '}');
+      from = at;
     }
-    this.#capture.ends();
   }
 
-  /** Skips the rest of a string; returns the place of its end. */
-  #inside(part: Buffer, from: number): number {
-    const found = quoteIn(part, from);
-    const end = found === -1 ? part.length : found;
-    let at = end;
-    while (at > from && part[at - 1] === backslash) at--;
-    const isEscaped = (end - at + Number(at === from && this.#isEscaped)) % 2 === 1;
-    this.#isEscaped = found === -1 && isEscaped;
-    if (found === -1 || isEscaped) return end;
-    this.#inString = false;
-    this.#isBehindValue = this.#level > 1;
-    if (this.#level === 1 && this.#expected !== 'end of value') this.#named(end);
+  /** Where the members begin; at the end of what is no object, or has not begun. */
+  #begin(text: string): number {
+    const at = before.exec(text)![0].length;
+    if (at === text.length) return at;
+    if (text[at] === '{') this.#depth = 1;
+    else this.#state = 'broken';
+    return at + 1;
+  }
+
+  /** The next mark from `from` on; -1 if this part has none. */
+  #next(text: string, from: number): number {
+    if (this.#isInString) return this.#stringEnd(text, from);
+    const marks = this.#depth > 1 ? inValue : inObject;
+    marks.lastIndex = from;
+    return this.#depth > 0 && marks.test(text) ? marks.lastIndex - 1 : -1;
+  }
+
+  /** The quote that ends the string of which `from` is a part; -1 if this part has none. */
+  #stringEnd(text: string, from: number): number {
+    const isEscaped = (at: number): boolean => {
+      let first = at;
+      while (first > from && text[first - 1] === '\\') first--;
+      return (at - first + Number(first === from && this.#isEscaping)) % 2 === 1;
+    };
+    let end = text.indexOf('"', from);
+    while (end !== -1 && isEscaped(end)) end = text.indexOf('"', end + 1);
+    this.#isEscaping = end === -1 && isEscaped(text.length);
     return end;
   }
 
-  /** Skips to the next quote or bracket of a value that is an object or an array; returns its place. */
-  #nested(marks: JsonMarks, from: number): number {
-    const { part } = marks;
-    if (this.#isBehindValue) {
-      const byte = part[from]!;
-      if (byte > 0x20 && !mayFollowValue(byte)) this.#broke(from);
-      if (byte <= 0x20 || this.#isOver) return from;
-      this.#isBehindValue = false;
+  /** Takes a mark; true if it ends a member. */
+  #isEnd(mark: string): boolean {
+    if (mark === '"') this.#isInString = !this.#isInString;
+    else if (mark === '{' || mark === '[') this.#depth++;
+    else if (mark === ',' || --this.#depth === 0) return true;
+    return false;
+  }
+
+  /** Holds a piece of the member, and no more of one that is too large. */
+  #hold(piece: string): void {
+    if (this.#member.length <= this.#max_bytes) this.#member = (this.#member + piece).trimStart();
+  }
+
+  #ended(isLast: boolean): void {
+    const text = Buffer.from(this.#member, 'latin1').toString('utf8');
+    const isEmpty = isLast && this.#isFirst && text === '';
+    if (this.#member.length > this.#max_bytes) this.#values.delete(nameOf(text));
+    else if (!isEmpty && !this.#read(text)) this.#state = 'broken';
+    if (isLast && this.#state === 'reading') this.#state = 'complete';
+    this.#member = '';
+    this.#isFirst = false;
+  }
+
+  /** Reads a whole member; false if it is not one. */
+  #read(text: string): boolean {
+    try {
+      const [member] = Object.entries(JSON.parse(`{${text}}`) as object);
+      if (member && this.#names.has(member[0])) this.#values.set(...member);
+      return member !== undefined;
+    } catch {
+      return false;
     }
-    const at = marks.next(from);
-    const byte = part[at];
-    if (byte === quote) this.#inString = true;
-    else if (byte === openObject || byte === openArray) this.#level++;
-    else if (byte === closeObject || byte === closeArray) this.#isBehindValue = --this.#level > 1;
-    return at;
-  }
-
-  /** A byte of the object itself. */
-  #member(byte: number, at: number): void {
-    const isSpace = byte <= 0x20;
-    switch (this.#expected) {
-      case 'rest of scalar':
-        if (isScalar(byte)) return;
-        this.#expected = 'end of value';
-        return isSpace ? undefined : this.#valueEnded(byte, at);
-      case 'end of value':
-        return isSpace ? undefined : this.#valueEnded(byte, at);
-      case 'value':
-        return isSpace ? undefined : this.#valueBegun(byte, at);
-      case 'colon':
-        if (isSpace) return;
-        if (byte !== colon) return this.#broke(at);
-        this.#expected = 'value';
-        if (this.#name !== undefined) this.#capture.start(at + 1, this.#max_value_bytes);
-        return;
-      default:
-        return isSpace ? undefined : this.#nameBegun(byte, at);
-    }
-  }
-
-  /** A byte outside of the object. */
-  #begins(byte: number, at: number): void {
-    // Spaces, and the bytes of a byte order mark.
-    if (byte <= 0x20 || byte === 0xef || byte === 0xbb || byte === 0xbf) return;
-    if (byte === openObject) this.#level = 1;
-    else this.#broke(at);
-  }
-
-  #nameBegun(byte: number, at: number): void {
-    if (byte === closeObject && this.#expected === 'first name') return this.#completed();
-    if (byte !== quote) return this.#broke(at);
-    this.#inString = true;
-    this.#capture.start(at + 1, max_name_bytes);
-  }
-
-  #named(at: number): void {
-    const name = nameOf(this.#capture.stopText(at));
-    this.#name = name !== undefined && this.#names.has(name) ? name : undefined;
-    this.#expected = 'colon';
-  }
-
-  #valueBegun(byte: number, at: number): void {
-    this.#expected = 'end of value';
-    if (byte === quote) this.#inString = true;
-    else if (byte === openObject || byte === openArray) this.#level++;
-    else if (isScalar(byte)) this.#expected = 'rest of scalar';
-    else this.#broke(at);
-  }
-
-  /** The byte behind a value. */
-  #valueEnded(byte: number, at: number): void {
-    if (byte !== comma && byte !== closeObject) return this.#broke(at);
-    if (this.#name !== undefined) {
-      const value = this.#capture.stop(at);
-      if (value) this.#values.set(this.#name, value);
-      else this.#values.delete(this.#name);
-    }
-    this.#name = undefined;
-    this.#expected = 'name';
-    if (byte === closeObject) this.#completed();
-  }
-
-  #completed(): void {
-    this.#level = 0;
-    this.#isComplete = true;
-    this.#isOver = true;
-  }
-
-  /** Ends the reading at a byte that no JSON object can have there. */
-  #broke(at: number): void {
-    this.#capture.stop(at);
-    this.#isOver = true;
   }
 }
 
-/** The next quote from `from` on, or -1. Many strings are short, and a search costs as much as a look at some dozen bytes. */
-function quoteIn(part: Buffer, from: number): number {
-  const near = Math.min(from + near_bytes, part.length);
-  for (let at = from; at < near; at++) if (part[at] === quote) return at;
-  return near === part.length ? -1 : part.indexOf(quote, near);
-}
-
-const mayFollowValue = (byte: number): boolean =>
-  byte === comma || byte === colon || byte === closeObject || byte === closeArray;
-
-/** Whether a byte can be part of a number or a literal: `+-.`, digits, letters. */
-const isScalar = (byte: number): boolean =>
-  (byte >= 0x30 && byte <= 0x39) ||
-  byte === 0x2b ||
-  byte === 0x2d ||
-  byte === 0x2e ||
-  ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
-
-/** A name as a parser would read it, so that an escaped one is not another. */
-function nameOf(text: string | undefined): string | undefined {
-  if (!text?.includes('\\')) return text;
+/** The name of a member whose value is too large, as a parser would read it. */
+function nameOf(text: string): string {
   try {
-    return String(JSON.parse(`"${text}"`));
+    return String(JSON.parse(/^"(?:[^"\\]|\\.)*"/.exec(text)?.[0] ?? '""'));
   } catch {
-    return undefined;
+    return '';
   }
 }

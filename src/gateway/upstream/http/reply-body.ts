@@ -1,15 +1,7 @@
 import type { Readable, Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
+import { decompressorFor } from '../../../common/decompressors.ts';
 import { refusal } from '../../exchange/errors.ts';
-import { AnyInflate } from './inflate.ts';
 import type { Body, BodyConsumer, ResponseHead } from './upstream-call.ts';
-
-const decompressors: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: () => new AnyInflate(),
-  br: createBrotliDecompress,
-};
 
 /** Encodings that can be asked for: those that are read. */
 export const readEncodings = ['gzip', 'br', 'deflate', 'identity'] as const;
@@ -62,7 +54,7 @@ export function decompressorOf({ headers }: Head): (() => Transform) | undefined
     .trim()
     .toLowerCase();
   if (encoding === 'identity' || encoding === '') return undefined;
-  return Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : null;
+  return decompressorFor(encoding) ?? null;
 }
 
 /** The body, decompressed if the upstream compressed it unasked. */

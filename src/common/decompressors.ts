@@ -1,12 +1,39 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { createInflate, createInflateRaw, type Inflate, type InflateRaw } from 'node:zlib';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  type Inflate,
+  type InflateRaw,
+} from 'node:zlib';
+
+/** Creates the decompressor of a content coding; `chunkSize` is that of zlib. */
+type CreateDecompressor = (options?: { readonly chunkSize?: number }) => Transform;
+
+const decompressors: Readonly<Record<string, CreateDecompressor>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: options => new AnyInflate(options),
+  br: createBrotliDecompress,
+};
+
+/** What creates the decompressor of a content coding, by its name in lower case; undefined for one that is not read. */
+export const decompressorFor = (encoding: string): CreateDecompressor | undefined =>
+  Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined;
 
 /** The compression method in the low half of the first byte that zlib writes; nothing else begins so. */
 const zlib_method = 8;
 
 /** Decompresses `deflate` with zlib's header, as the standard has it, and without, as some servers write it. */
-export class AnyInflate extends Transform {
+class AnyInflate extends Transform {
+  readonly #options: { readonly chunkSize?: number };
   #inner: Inflate | InflateRaw | undefined;
+
+  constructor(options: { readonly chunkSize?: number } = {}) {
+    super();
+    this.#options = options;
+  }
 
   override _transform(part: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
     if (part.length === 0) return done();
@@ -30,7 +57,8 @@ export class AnyInflate extends Transform {
   }
 
   #begin(first: number): Inflate | InflateRaw {
-    const inner = (first & 0x0f) === zlib_method ? createInflate() : createInflateRaw();
+    const create = (first & 0x0f) === zlib_method ? createInflate : createInflateRaw;
+    const inner = create(this.#options);
     // What expands a thousandfold waits for its reader.
     inner.on('data', part => this.push(part) || inner.pause());
     return inner.on('error', error => this.destroy(error));
