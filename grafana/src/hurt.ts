@@ -1,4 +1,5 @@
 import type { Row } from './layout.ts';
+import { stacked, table } from './panel.ts';
 import { count, type Expr, of, promql, rate, sum } from './promql.ts';
 import { endedAs } from './requests.ts';
 
@@ -12,13 +13,12 @@ export const hurt: Row = {
   title: 'Who is hurt',
   across: 3,
   panels: [
-    {
-      id: 63,
-      kind: 'table',
-      title: 'Alerts',
-      description: 'Alerts of sluice that fire, or will soon if nothing changes. Needs the shipped rules.',
-      unit: 'short',
-      queries: {
+    table(
+      63,
+      'Alerts',
+      'short',
+      'Alerts of sluice that fire, or will soon if nothing changes. Needs the shipped rules.',
+      {
         Alerts: count(
           alerts,
           'alertname',
@@ -30,50 +30,47 @@ export const hurt: Row = {
           'account',
         ),
       },
-      labels: {
-        alertname: 'Alert',
-        alertstate: 'State',
-        severity: 'Severity',
-        instance: 'Instance',
-        [byModel]: 'Model',
-        sluice_provider: 'Provider',
-        account: 'Account',
+      {
+        labels: {
+          alertname: 'Alert',
+          alertstate: 'State',
+          severity: 'Severity',
+          instance: 'Instance',
+          [byModel]: 'Model',
+          sluice_provider: 'Provider',
+          account: 'Account',
+        },
       },
-    },
-    {
-      id: 64,
-      kind: 'stacked',
-      title: 'Failures by model',
-      description:
-        'Requests that failed for a reason of the gateway or its providers, per second, broken streams included.',
-      unit: 'reqps',
-      queries: {
+    ),
+    stacked(
+      64,
+      'Failures by model',
+      'reqps',
+      'Requests that failed for a reason of the gateway or its providers, per second, broken streams included.',
+      {
         [`{{${byModel}}}`]: sum(
           promql`${endedAs('provider_failed', byModel)} or ${endedAs('gateway_failed', byModel)}`,
           byModel,
         ),
       },
-      leadsTo: 'sluice-providers',
-    },
-    {
-      id: 65,
-      kind: 'stacked',
-      title: 'Failures by account, ten most',
-      description: 'The same, by the account whose requests they were. Needs metrics.account_label.',
-      unit: 'reqps',
-      queries: {
+      { leadsTo: 'sluice-providers' },
+    ),
+    stacked(
+      65,
+      'Failures by account, ten most',
+      'reqps',
+      'The same, by the account whose requests they were. Needs metrics.account_label.',
+      {
         '{{account}}': promql`topk(10, ${rate(of('sluice_account_failures_total'), 'account')} > 0)`,
       },
-      leadsTo: 'sluice-accounts',
-    },
-    {
-      id: 66,
-      kind: 'stacked',
-      title: 'Requests with a wrong field',
-      description:
-        'Refused for a field of theirs, by endpoint and field: a client that was changed shows here.',
-      unit: 'reqps',
-      queries: { '{{endpoint}} {{field}}': rate(of('sluice_invalid_fields_total'), 'endpoint', 'field') },
-    },
+      { leadsTo: 'sluice-accounts' },
+    ),
+    stacked(
+      66,
+      'Requests with a wrong field',
+      'reqps',
+      'Refused for a field of theirs, by endpoint and field: a client that was changed shows here.',
+      { '{{endpoint}} {{field}}': rate(of('sluice_invalid_fields_total'), 'endpoint', 'field') },
+    ),
   ],
 };

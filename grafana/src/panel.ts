@@ -62,6 +62,27 @@ export interface Panel {
   readonly leadsTo?: string;
 }
 
+type More = Pick<
+  Panel,
+  'units' | 'labels' | 'rowSets' | 'thresholds' | 'width' | 'height' | 'noValue' | 'leadsTo'
+>;
+
+const panelOf =
+  (kind: Panel['kind']) =>
+  (
+    id: number,
+    title: string,
+    unit: string,
+    description: string,
+    queries: Panel['queries'],
+    more: More = {},
+  ): Panel => ({ id, kind, title, unit, description, queries, ...more });
+
+export const series = panelOf('series');
+export const stacked = panelOf('stacked');
+export const stat = panelOf('stat');
+export const table = panelOf('table');
+
 type Builder = StatBuilder | SeriesBuilder | TableBuilder;
 
 export const datasource = { type: 'prometheus', uid: '$datasource' };
@@ -102,7 +123,7 @@ const linkTo = (uid: string): DashboardLinkBuilder =>
   new DashboardLinkBuilder('More').title('More').url(urlOf(uid));
 
 function visualization(panel: Panel): Builder {
-  if (panel.kind === 'table') return table(panel);
+  if (panel.kind === 'table') return tableBuilder(panel);
   if (panel.kind === 'stat')
     return new StatBuilder()
       .graphMode(BigValueGraphMode.None)
@@ -129,7 +150,7 @@ function visualization(panel: Panel): Builder {
 }
 
 /** Grafana names the column of a query after its letter; here it gets the title and the unit that the panel gives it. */
-function table({ queries, labels = {}, units = {}, unit, leadsTo, rowSets }: Panel): TableBuilder {
+function tableBuilder({ queries, labels = {}, units = {}, unit, leadsTo, rowSets }: Panel): TableBuilder {
   const titles = Object.keys(queries);
   const values = Object.fromEntries(titles.map((title, at) => [`Value #${letter(at)}`, title]));
   const renamed = { excludeByName: { Time: true }, renameByName: { ...labels, ...values } };

@@ -1,5 +1,5 @@
 import type { Board } from './dashboard.ts';
-import type { Panel } from './panel.ts';
+import { type Panel, series, stacked } from './panel.ts';
 import { type Expr, min, of, ofModel, ofProvider, orZero, promql, quantile, rate, sum } from './promql.ts';
 import { attempted, failedShare, providerTable } from './provider-table.ts';
 
@@ -28,63 +28,53 @@ export const providers: Board = {
       title: 'Attempts',
       panels: [
         providerTable(2, ofProvider),
-        {
-          id: 3,
-          kind: 'stacked',
-          title: 'Attempts',
-          description:
-            'Calls to each provider, per second. A request has one for each retry: above the requests means retries.',
-          unit: 'reqps',
-          queries: { [each]: attempted(ofProvider) },
-        },
-        {
-          id: 4,
-          kind: 'series',
-          title: 'Failed attempts',
-          description:
-            'Share of the attempts at a provider that failed, covered by another one or not; without those of clients that left and of wrong requests.',
-          unit: 'percentunit',
-          queries: { [each]: failedShare(ofProvider) },
-          thresholds: { warn: 0.01, bad: 0.1 },
-        },
-        {
-          id: 5,
-          kind: 'stacked',
-          title: 'Failures by kind',
-          description:
-            'unreachable: no connection. stale_connection: closed as the request came, sent once more. timeout: no answer in time. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
-          unit: 'reqps',
-          queries: {
+        stacked(
+          3,
+          'Attempts',
+          'reqps',
+          'Calls to each provider, per second. A request has one for each retry: above the requests means retries.',
+          { [each]: attempted(ofProvider) },
+        ),
+        series(
+          4,
+          'Failed attempts',
+          'percentunit',
+          'Share of the attempts at a provider that failed, covered by another one or not; without those of clients that left and of wrong requests.',
+          { [each]: failedShare(ofProvider) },
+          { thresholds: { warn: 0.01, bad: 0.1 } },
+        ),
+        stacked(
+          5,
+          'Failures by kind',
+          'reqps',
+          'unreachable: no connection. stale_connection: closed as the request came, sent once more. timeout: no answer in time. status: 5xx. rate_limited: its 429. misconfigured: key, address or model name. broken: ended in mid-reply. invalid: not its format.',
+          {
             [`${each} {{kind}}`]: rate(
               of('sluice_upstream_errors_total', ofProvider, 'kind!~"aborted|refused"'),
               by,
               'kind',
             ),
           },
-        },
-        {
-          id: 20,
-          kind: 'stacked',
-          title: 'Replies by status',
-          description:
-            'HTTP statuses of attempts, 200 left out; without one no reply came. 529 and 503 are an overload there, 500 is a fault, 429 its limit.',
-          unit: 'reqps',
-          queries: {
+        ),
+        stacked(
+          20,
+          'Replies by status',
+          'reqps',
+          'HTTP statuses of attempts, 200 left out; without one no reply came. 529 and 503 are an overload there, 500 is a fault, 429 its limit.',
+          {
             [`${each} {{status}}`]: rate(
               of('sluice_upstream_attempts_total', ofProvider, 'status!="200"'),
               by,
               'status',
             ),
           },
-        },
-        {
-          id: 6,
-          kind: 'stacked',
-          title: 'Failovers',
-          description:
-            'Attempts that followed a failed one: who had failed, who was asked next, and the kind of failure.',
-          unit: 'reqps',
-          queries: {
+        ),
+        stacked(
+          6,
+          'Failovers',
+          'reqps',
+          'Attempts that followed a failed one: who had failed, who was asked next, and the kind of failure.',
+          {
             '{{from}} → {{to}} {{kind}}': rate(
               of('sluice_failovers_total', 'from=~"$provider"'),
               'from',
@@ -92,7 +82,7 @@ export const providers: Board = {
               'kind',
             ),
           },
-        },
+        ),
       ],
     },
     {
@@ -119,68 +109,60 @@ export const providers: Board = {
       id: 11,
       title: 'Protection',
       panels: [
-        {
-          id: 12,
-          kind: 'series',
-          title: 'Breakers',
-          description:
-            'Instances in which the breaker is not closed: it lets no attempt through (open), or single probes (half open).',
-          unit: 'short',
-          queries: {
+        series(
+          12,
+          'Breakers',
+          'short',
+          'Instances in which the breaker is not closed: it lets no attempt through (open), or single probes (half open).',
+          {
             [`${each} {{state}}`]: sum(
               of('sluice_breaker_state', ofProvider, 'state!="closed"'),
               by,
               'state',
             ),
           },
-          thresholds: { warn: 0.5, bad: 1 },
-        },
-        {
-          id: 13,
-          kind: 'series',
-          title: 'Healthy',
-          description: '0 while the health check of a provider fails; 1 where none is configured.',
-          unit: 'short',
-          queries: { [each]: min(of('sluice_provider_healthy', ofProvider), by) },
-          thresholds: { warn: 1, bad: 0.5, falling: true },
-        },
-        {
-          id: 14,
-          kind: 'series',
-          title: 'In flight and queued',
-          description: 'Attempts under way, and requests that wait for one of max_concurrent places.',
-          unit: 'short',
-          queries: {
+          { thresholds: { warn: 0.5, bad: 1 } },
+        ),
+        series(
+          13,
+          'Healthy',
+          'short',
+          '0 while the health check of a provider fails; 1 where none is configured.',
+          { [each]: min(of('sluice_provider_healthy', ofProvider), by) },
+          { thresholds: { warn: 1, bad: 0.5, falling: true } },
+        ),
+        series(
+          14,
+          'In flight and queued',
+          'short',
+          'Attempts under way, and requests that wait for one of max_concurrent places.',
+          {
             [`${each} in flight`]: sum(of('sluice_provider_in_flight', ofProvider), by),
             [`${each} queued`]: sum(of('sluice_provider_queued', ofProvider), by),
           },
-        },
+        ),
         p99(
           15,
           'Waiting for a place, p99',
           'Of requests that found all places of a provider taken.',
           of('sluice_provider_queue_seconds', ofProvider),
         ),
-        {
-          id: 16,
-          kind: 'stacked',
-          title: 'Not covered',
-          description:
-            'Failures that went to the client before any answer, and what was missing to cover them. Of all providers.',
-          unit: 'reqps',
-          queries: {
+        stacked(
+          16,
+          'Not covered',
+          'reqps',
+          'Failures that went to the client before any answer, and what was missing to cover them. Of all providers.',
+          {
             '{{reason}}': rate(of('sluice_retries_denied_total', ofModel), 'reason'),
             'all upstreams full': orZero(rate(of('sluice_overload_refusals_total', ofModel))),
           },
-        },
-        {
-          id: 17,
-          kind: 'series',
-          title: 'Unusual ends of replies',
-          description:
-            'Finish reasons that no adapter knows, which clients see as stop, errors after the last finish reason, when the answer was whole, and usage above the context window, which is billed instead.',
-          unit: 'reqps',
-          queries: {
+        ),
+        series(
+          17,
+          'Unusual ends of replies',
+          'reqps',
+          'Finish reasons that no adapter knows, which clients see as stop, errors after the last finish reason, when the answer was whole, and usage above the context window, which is billed instead.',
+          {
             [`${each} {{finish_reason}}`]: rate(
               of('sluice_unknown_finish_reasons_total', ofProvider),
               by,
@@ -189,34 +171,32 @@ export const providers: Board = {
             [`${each} late error`]: rate(of('sluice_late_upstream_errors_total', ofProvider), by),
             [`${each} impossible usage`]: rate(of('sluice_usage_bounded_total', ofProvider), by),
           },
-        },
-        {
-          id: 18,
-          kind: 'stacked',
-          title: 'Output tokens by provider',
-          description: 'Billable output tokens per second, by who generated them.',
-          unit: 'short',
-          queries: {
+        ),
+        stacked(
+          18,
+          'Output tokens by provider',
+          'short',
+          'Billable output tokens per second, by who generated them.',
+          {
             [each]: rate(
               of('gen_ai_client_token_usage_sum', ofProvider, ofModel, 'gen_ai_token_type="output"'),
               by,
             ),
           },
-        },
-        {
-          id: 19,
-          kind: 'series',
-          title: 'Certificates end in',
-          description: 'Days until the certificate of a provider ends, as last seen by an instance.',
-          unit: 'd',
-          queries: {
+        ),
+        series(
+          19,
+          'Certificates end in',
+          'd',
+          'Days until the certificate of a provider ends, as last seen by an instance.',
+          {
             [each]: promql`(${min(
               of('sluice_upstream_certificate_expiry_timestamp_seconds', ofProvider),
               by,
             )} - time()) / 86400`,
           },
-          thresholds: { warn: 21, bad: 7, falling: true },
-        },
+          { thresholds: { warn: 21, bad: 7, falling: true } },
+        ),
       ],
     },
   ],

@@ -1,6 +1,7 @@
 import type { Board } from './dashboard.ts';
 import { glance } from './glance.ts';
 import { hurt } from './hurt.ts';
+import { series, stacked } from './panel.ts';
 import { processes } from './processes.ts';
 import { of, ofModel, orZero, promql, quantiles, rate, share } from './promql.ts';
 import { providerTable } from './provider-table.ts';
@@ -22,51 +23,39 @@ export const service: Board = {
       id: 21,
       title: 'Requests',
       panels: [
-        {
-          id: 22,
-          kind: 'stacked',
-          title: 'Why exchanges ended',
-          description:
-            'completed is good; client_gone and slow_client are the clients, the rest is ours or the providers.',
-          unit: 'reqps',
-          queries: { '{{end_reason}}': ended('end_reason') },
-        },
-        {
-          id: 23,
-          kind: 'stacked',
-          title: 'Errors by type',
-          description:
-            'The types that clients see in the envelope, per second, by whose they are: failures of providers or the gateway, refusals (keys, rights, limits), and errors of clients.',
-          unit: 'reqps',
-          queries: {
+        stacked(
+          22,
+          'Why exchanges ended',
+          'reqps',
+          'completed is good; client_gone and slow_client are the clients, the rest is ours or the providers.',
+          { '{{end_reason}}': ended('end_reason') },
+        ),
+        stacked(
+          23,
+          'Errors by type',
+          'reqps',
+          'The types that clients see in the envelope, per second, by whose they are: failures of providers or the gateway, refusals (keys, rights, limits), and errors of clients.',
+          {
             'provider: {{error_type}}': endedAs('provider_failed', 'error_type'),
             'gateway: {{error_type}}': endedAs('gateway_failed', 'error_type'),
             'refused: {{error_type}}': endedAs('refusal', 'error_type'),
             'client: {{error_type}}': endedAs('client_error', 'error_type'),
           },
-        },
-        {
-          id: 24,
-          kind: 'series',
-          title: 'Duration',
-          description:
-            'Of requests without an error, from the first header to settlement. Long is normal for long answers; look at the time per token.',
-          unit: 's',
-          queries: quantiles(
-            of('gen_ai_server_request_duration_seconds', ofModel, 'error_type=""'),
-            0.5,
-            0.9,
-            0.99,
-          ),
-        },
-        {
-          id: 25,
-          kind: 'series',
-          title: 'Time per output token',
-          description: 'Of streams, after the first token. A rise without more requests is a slower engine.',
-          unit: 's',
-          queries: quantiles(of('gen_ai_server_time_per_output_token_seconds', ofModel), 0.5, 0.99),
-        },
+        ),
+        series(
+          24,
+          'Duration',
+          's',
+          'Of requests without an error, from the first header to settlement. Long is normal for long answers; look at the time per token.',
+          quantiles(of('gen_ai_server_request_duration_seconds', ofModel, 'error_type=""'), 0.5, 0.9, 0.99),
+        ),
+        series(
+          25,
+          'Time per output token',
+          's',
+          'Of streams, after the first token. A rise without more requests is a slower engine.',
+          quantiles(of('gen_ai_server_time_per_output_token_seconds', ofModel), 0.5, 0.99),
+        ),
       ],
     },
     {
@@ -78,52 +67,39 @@ export const service: Board = {
       id: 28,
       title: 'Tokens and cost',
       panels: [
-        {
-          id: 29,
-          kind: 'stacked',
-          title: 'Tokens by kind',
-          description:
-            'Billable tokens per second, each counted once: the top of the stack is all input and output. Reasoning is a part of what is billed as output.',
-          unit: 'short',
-          queries: {
+        stacked(
+          29,
+          'Tokens by kind',
+          'short',
+          'Billable tokens per second, each counted once: the top of the stack is all input and output. Reasoning is a part of what is billed as output.',
+          {
             'input, not cached': promql`clamp_min(${tokens('input')} - ${tokens('cached')} - ${tokens('cache_creation')}, 0)`,
             'input, from cache': tokens('cached'),
             'input, written to cache': tokens('cache_creation'),
             'output, reasoning': tokens('reasoning'),
             'output, answer': promql`clamp_min(${tokens('output')} - ${tokens('reasoning')}, 0)`,
           },
-        },
-        {
-          id: 30,
-          kind: 'stacked',
-          title: 'Cost by model',
-          description: "USD per hour at the catalog's prices.",
-          unit: 'currencyUSD',
-          queries: {
-            '{{gen_ai_request_model}}': promql`${rate(cost, 'gen_ai_request_model')} * 3600`,
-          },
-        },
-        {
-          id: 31,
-          kind: 'series',
-          title: 'Estimated share',
-          description:
-            'Output tokens that were estimated because the upstream never told: broken or cancelled streams.',
-          unit: 'percentunit',
-          queries: {
+        ),
+        stacked(30, 'Cost by model', 'currencyUSD', "USD per hour at the catalog's prices.", {
+          '{{gen_ai_request_model}}': promql`${rate(cost, 'gen_ai_request_model')} * 3600`,
+        }),
+        series(
+          31,
+          'Estimated share',
+          'percentunit',
+          'Output tokens that were estimated because the upstream never told: broken or cancelled streams.',
+          {
             estimated: share(tokensOf('kind="output"', 'source="estimated"'), tokensOf('kind="output"')),
           },
-          thresholds: { warn: 0.05, bad: 0.2 },
-        },
-        {
-          id: 32,
-          kind: 'series',
-          title: 'Estimator against upstream',
-          description:
-            'Estimated output tokens divided by the upstream’s own figure, where it came: 1 is exact.',
-          unit: 'short',
-          queries: quantiles(of('sluice_usage_estimate_error_ratio', ofModel), 0.1, 0.5, 0.9),
-        },
+          { thresholds: { warn: 0.05, bad: 0.2 } },
+        ),
+        series(
+          32,
+          'Estimator against upstream',
+          'short',
+          'Estimated output tokens divided by the upstream’s own figure, where it came: 1 is exact.',
+          quantiles(of('sluice_usage_estimate_error_ratio', ofModel), 0.1, 0.5, 0.9),
+        ),
       ],
     },
     ...processes,

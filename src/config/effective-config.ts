@@ -2,9 +2,9 @@ import { builtInStages } from '../../plugins/index.ts';
 import { valueAt } from '../common/field-path.ts';
 import { asObject, isObject } from '../common/json-object.ts';
 import { hrefOf, severalHostsOf } from '../common/several-hosts.ts';
-import { isAddress, isHarmless } from './harmless-options.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';
+import { isAddress, isShown } from './shown-options.ts';
 
 /** Stands in the place of a secret. */
 export const mask = '***';
@@ -87,7 +87,7 @@ class Masking {
       return typeof expressed === 'string' && expression.test(expressed) ? expressed : this.#hidden(text);
     }
     if (isAddress(path)) return this.#address(text);
-    return isHarmless(path) || this.#isOfOwnPlugin(path) ? text : this.#hidden(text);
+    return isShown(path) || this.#isOfOwnPlugin(path) ? text : this.#hidden(text);
   }
 
   /** Whether `path` is an option of a plugin that is not built in, with a name that sounds like no secret. */

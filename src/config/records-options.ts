@@ -18,6 +18,7 @@ const retention = (smallest: string) =>
     .string()
     .refine(text => retentionMs(text) !== undefined, 'must be never, or a time such as 90d or 12h')
     .refine(text => (retentionMs(text) ?? Infinity) >= retentionMs(smallest)!, `must be at least ${smallest}`)
+    .meta({ shown: true })
     .default('never');
 
 /** `stores.retention`. Nothing is deleted by default: a bill must be provable, and what is deleted cannot be had back. */
@@ -34,6 +35,7 @@ export const retentionSchema = z.strictObject({
 export const recordsOptions = {
   records: z
     .string()
+    .meta({ address: true })
     .default('memory')
     .describe(
       'Keys, accounts, ledger: `memory`, `sqlite:PATH` or `postgres://…` (needs the package pg, to be installed beside sluice). In memory, issued keys and a short ledger are lost on exit.',
@@ -48,6 +50,7 @@ export const recordsOptions = {
   ledger_queue: z
     .string()
     .min(1)
+    .meta({ shown: true })
     .optional()
     .describe(
       'The file in which the ledger waits while the records store is down: beside the SQLite file by default, `sluice-ledger-queue.db` with Postgres.',

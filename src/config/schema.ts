@@ -32,6 +32,7 @@ const port = (
 const host = z
   .string()
   .min(1, 'must be an address; 0.0.0.0 and :: are all of this machine')
+  .meta({ shown: true })
   .default('127.0.0.1');
 
 /** A number of processes, also as the text of an environment variable. */
@@ -57,6 +58,7 @@ export const serverSchema = z.strictObject({
     ),
   public_url: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://llm.example.com' })
+    .meta({ address: true })
     .optional()
     .describe('Where clients reach the gateway, without `/v1`: for the examples that the dashboard shows.'),
   trust_proxy: off(
@@ -95,6 +97,7 @@ export const adminSchema = z.strictObject({
   socket: z
     .string()
     .min(1)
+    .meta({ shown: true })
     .optional()
     .describe(
       'Path of a Unix socket with the same paths, and with `POST /reload` for `sluice reload`. Only the user of this process may open it. A relative path begins at the directory of the configuration.',
@@ -102,6 +105,7 @@ export const adminSchema = z.strictObject({
   tls: tlsSchema.optional().describe('Serve HTTPS on this listener, as `server.tls` does on the other one.'),
   hosts: z
     .array(z.string().min(1))
+    .meta({ shown: true })
     .default([])
     .describe(
       'Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`, its own address and `host`. Without this check a page of another site could read it through a name that it points here.',
@@ -154,6 +158,7 @@ export const storesSchema = z.strictObject({
   ...recordsOptions,
   plugins: z
     .array(z.string().min(1))
+    .meta({ shown: true })
     .default([])
     .describe('Stores of your own, by path or package: `state` and `records` may then name places in them.'),
 });
@@ -200,10 +205,12 @@ export const configSchema = z.strictObject({
   ...dialectSections,
   dialects: z
     .array(z.string().min(1))
+    .meta({ shown: true })
     .default([])
     .describe('Dialects of your own, by path or package; each has its options in its own section.'),
   extensions: z
     .array(z.string().min(1))
+    .meta({ shown: true })
     .default([])
     .describe('Extensions of your own, by path or package; each has its options in the section of its name.'),
   providers: z

@@ -22,6 +22,7 @@ export type OutagePolicies = z.output<typeof outagePolicySchema>;
 export const stateOptions = {
   state: z
     .string()
+    .meta({ address: true })
     .default('memory')
     .describe(
       'Counters, concurrency and what stages cache: `memory` of this process, or a Redis that is shared by all instances that name it: `redis://user:password@host:6379/0`; of a cluster some nodes, `redis+cluster://user:password@host1:6379,host2:6379`; of Sentinels those and the name of the primary, `redis+sentinel://user:password@host1:26379,host2:26379/mymaster/0`, with `?sentinel_username=…&sentinel_password=…` where the Sentinels themselves ask for a password. `rediss` in place of `redis` connects over TLS. Needs the package @redis/client, to be installed beside sluice.',
@@ -44,6 +45,7 @@ export const stateOptions = {
   state_key_prefix: z
     .string()
     .regex(/^[^{}]*$/, 'must have no braces: they decide where a cluster keeps a key')
+    .meta({ shown: true })
     .default('sluice:')
     .describe('Begins the name of every key in Redis; instances with another one share nothing.'),
   state_min_instances: z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const file = z.string().min(1, 'must be the path of a file');
+const file = z.string().min(1, 'must be the path of a file').meta({ shown: true });
 
 /** TLS on a listener. */
 export const tlsSchema = z.strictObject({

@@ -21,10 +21,11 @@ export const oidcFields = {
   issuer: z
     .string()
     .refine(isAllowedIssuer, 'must be the https address of a provider, such as https://login.example.com')
+    .meta({ address: true })
     .describe(
       'Issuer of the OpenID provider; its `/.well-known/openid-configuration` is read at the first sign-in.',
     ),
-  client_id: z.string().min(1).describe('Id of the client that is registered there.'),
+  client_id: z.string().min(1).meta({ shown: true }).describe('Id of the client that is registered there.'),
   client_secret: z
     .string()
     .min(1)
@@ -34,6 +35,7 @@ export const oidcFields = {
     ),
   scopes: z
     .array(z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope, without spaces'))
+    .meta({ shown: true })
     .default(['openid', 'email', 'profile'])
     .refine(scopes => scopes.includes('openid'), 'must include openid')
     .describe('What is asked for.'),
@@ -43,6 +45,7 @@ export const oidcFields = {
       error: 'must be an address such as https://ops.example.com/sign-in-callback',
     })
     .refine(text => new URL(text).pathname.endsWith('/sign-in-callback'), 'must end with /sign-in-callback')
+    .meta({ address: true })
     .optional()
     .describe(
       'Address of the page `sign-in-callback` as browsers see it, as it is registered at the provider. Without it, it is made from the `Host` of the request.',
@@ -51,11 +54,13 @@ export const oidcFields = {
     .string()
     .min(1)
     .max(60)
+    .meta({ shown: true })
     .default('Sign in with SSO')
     .describe('Text of the button on the sign-in page.'),
   name_claim: z
     .string()
     .min(1)
+    .meta({ shown: true })
     .default('email')
     .describe(
       'Claim with the name of a person. An `email` counts only with the `email_verified` of the same answer: ID token or userinfo.',
@@ -69,6 +74,7 @@ export const adminOidcSchema = z.strictObject({
   role_claim: z
     .string()
     .min(1)
+    .meta({ shown: true })
     .optional()
     .describe(
       'Claim with groups or roles of a person, a text or a list; `realm_access.roles` finds one inside another.',
@@ -81,10 +87,14 @@ export const adminOidcSchema = z.strictObject({
 /** Sign-in at the portal by an OpenID provider. */
 export const portalOidcSchema = z.strictObject({
   ...oidcFields,
-  accounts: z.record(name, z.string().min(1)).default({}).describe('Whose account a person sees, by name.'),
+  accounts: z
+    .record(name, z.string().min(1).meta({ shown: true }))
+    .default({})
+    .describe('Whose account a person sees, by name.'),
   account_claim: z
     .string()
     .min(1)
+    .meta({ shown: true })
     .optional()
     .describe(
       'Claim with the account of everyone else, a single text: only one that customers cannot choose themselves.',
@@ -101,24 +111,26 @@ const headerName = z
   .toLowerCase();
 
 /** Sign-in at the dashboard by a header that a proxy sets. */
-export const adminProxySchema = z.strictObject({
-  addresses: z
-    .array(z.string().refine(isNetwork, 'must be an address or a network such as 10.0.0.0/8'))
-    .min(1, 'must list the addresses of the proxy')
-    .describe(
-      'Addresses and networks of the proxy. The header is believed on connections from these alone; `X-Forwarded-For` does not count.',
+export const adminProxySchema = z
+  .strictObject({
+    addresses: z
+      .array(z.string().refine(isNetwork, 'must be an address or a network such as 10.0.0.0/8'))
+      .min(1, 'must list the addresses of the proxy')
+      .describe(
+        'Addresses and networks of the proxy. The header is believed on connections from these alone; `X-Forwarded-For` does not count.',
+      ),
+    header: headerName
+      .default('x-forwarded-user')
+      .describe('Header with the name of the person. The proxy must remove it from what browsers send.'),
+    roles: rolesBy('Who may enter: `admin`, `operator` or `viewer` by name. Others are refused.'),
+    role_header: headerName
+      .optional()
+      .describe('Header with groups or roles of the person, separated by commas, from the same proxy.'),
+    header_roles: rolesBy(
+      'Who else may enter: role by a value of `role_header`. A name in `roles` wins; of several values the most powerful role.',
     ),
-  header: headerName
-    .default('x-forwarded-user')
-    .describe('Header with the name of the person. The proxy must remove it from what browsers send.'),
-  roles: rolesBy('Who may enter: `admin`, `operator` or `viewer` by name. Others are refused.'),
-  role_header: headerName
-    .optional()
-    .describe('Header with groups or roles of the person, separated by commas, from the same proxy.'),
-  header_roles: rolesBy(
-    'Who else may enter: role by a value of `role_header`. A name in `roles` wins; of several values the most powerful role.',
-  ),
-});
+  })
+  .meta({ shown: true });
 
 export type OidcSettings = z.output<z.ZodObject<typeof oidcFields>>;
 export type AdminOidcSettings = z.output<typeof adminOidcSchema>;
@@ -175,7 +187,7 @@ export const adminSignIn = {
 
 export type AdminSignIn = z.output<z.ZodObject<typeof adminSignIn>>;
 
-const account = z.string().min(1).describe('The id of the account that they see.');
+const account = z.string().min(1).meta({ shown: true }).describe('The id of the account that they see.');
 
 const customerSchema = z.union(
   [
@@ -193,6 +205,7 @@ export const portalSchema = z.strictObject({
     .string()
     .max(128)
     .regex(/^(\/[\w.~-]*[\w~-])+$/, 'must be a path such as /portal, without a slash at its end')
+    .meta({ shown: true })
     .default('/portal')
     .describe(
       'Where the portal is: on the public listener, or where the application has mounted it. Paths of the API win.',

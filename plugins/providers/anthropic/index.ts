@@ -14,8 +14,8 @@ const bindingBeta = 'thinking-binding-controls-2026-08-01';
 export const anthropic = defineProvider({
   name: 'anthropic',
   schema: z.strictObject({
-    version: z.string().default('2023-06-01').describe('Sent as `anthropic-version`.'),
-    beta: z.array(z.string().min(1)).default([]).describe('Sent as `anthropic-beta`.'),
+    version: z.string().meta({ shown: true }).default('2023-06-01').describe('Sent as `anthropic-version`.'),
+    beta: z.array(z.string().min(1)).meta({ shown: true }).default([]).describe('Sent as `anthropic-beta`.'),
     thinking: z
       .enum(['auto', 'budget', 'adaptive'])
       .default('auto')

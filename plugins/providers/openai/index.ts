@@ -10,7 +10,11 @@ const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_ur
 export const openai = defineProvider({
   name: 'openai',
   schema: z.strictObject({
-    provider_name: z.string().default('openai').describe('`gen_ai.provider.name` on spans.'),
+    provider_name: z
+      .string()
+      .meta({ shown: true })
+      .default('openai')
+      .describe('`gen_ai.provider.name` on spans.'),
     max_tokens_field: z
       .enum(['auto', 'max_tokens', 'max_completion_tokens'])
       .default('auto')

@@ -18,8 +18,17 @@ const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_ur
 export const openrouter = defineProvider({
   name: 'openrouter',
   schema: z.strictObject({
-    referer: z.url().optional().describe("Sent as `HTTP-Referer`: your site, for OpenRouter's rankings."),
-    title: z.string().min(1).optional().describe("Sent as `X-Title`: your application's name."),
+    referer: z
+      .url()
+      .meta({ address: true })
+      .optional()
+      .describe("Sent as `HTTP-Referer`: your site, for OpenRouter's rankings."),
+    title: z
+      .string()
+      .min(1)
+      .meta({ shown: true })
+      .optional()
+      .describe("Sent as `X-Title`: your application's name."),
     routing: z
       .record(z.string(), z.unknown())
       .optional()

@@ -14,7 +14,7 @@ const every = '*';
 /** How many names a refusal lists. */
 const max_named = 10;
 
-const models = z.array(z.string().min(1));
+const models = z.array(z.string().min(1)).meta({ shown: true });
 
 const lists = {
   plans: z

@@ -19,27 +19,31 @@ const ownPattern = z.strictObject({
   replacement: z.string().optional().describe('What a match becomes, in place of `[name]`.'),
 });
 
-const options = z.strictObject({
-  patterns: z
-    .array(z.union([z.enum(names), ownPattern]))
-    .min(1)
-    .default(['email', 'credit_card', 'iban', 'api_key'])
-    .describe(
-      `What is masked, each as \`[its name]\`: ${names.map(name => `\`${name}\``).join(', ')}, or \`{ name, regex, ignore_case, replacement }\`. A regular expression has no lookaround, back references or lazy quantifiers.`,
-    ),
-  where: z
-    .enum(['both', 'requests', 'replies'])
-    .default('both')
-    .describe('Whether requests are masked before they leave, replies before the client sees them, or both.'),
-  window: z
-    .int()
-    .min(16)
-    .max(4096)
-    .default(1024)
-    .describe(
-      'The longest match, in characters, and the most that a stream holds back while one is possible.',
-    ),
-});
+const options = z
+  .strictObject({
+    patterns: z
+      .array(z.union([z.enum(names), ownPattern]))
+      .min(1)
+      .default(['email', 'credit_card', 'iban', 'api_key'])
+      .describe(
+        `What is masked, each as \`[its name]\`: ${names.map(name => `\`${name}\``).join(', ')}, or \`{ name, regex, ignore_case, replacement }\`. A regular expression has no lookaround, back references or lazy quantifiers.`,
+      ),
+    where: z
+      .enum(['both', 'requests', 'replies'])
+      .default('both')
+      .describe(
+        'Whether requests are masked before they leave, replies before the client sees them, or both.',
+      ),
+    window: z
+      .int()
+      .min(16)
+      .max(4096)
+      .default(1024)
+      .describe(
+        'The longest match, in characters, and the most that a stream holds back while one is possible.',
+      ),
+  })
+  .meta({ shown: true });
 
 const schema = options.superRefine(({ patterns, window }, issues) => {
   for (const [at, pattern] of patterns.entries()) {

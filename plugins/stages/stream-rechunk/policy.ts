@@ -19,7 +19,7 @@ const sizes = {
     .describe('Cut pieces of text that have more characters than this; 0 leaves them whole.'),
 };
 
-const one = z.union([z.string(), z.array(z.string()).min(1)]);
+const one = z.union([z.string(), z.array(z.string()).min(1)]).meta({ shown: true });
 
 const when = z
   .strictObject({

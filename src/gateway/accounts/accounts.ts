@@ -45,7 +45,7 @@ const keySchema = z.union(
 );
 
 export const accountSchema = z.strictObject({
-  plan: z.string().optional().describe('A name under `plans`.'),
+  plan: z.string().meta({ shown: true }).optional().describe('A name under `plans`.'),
   limits: limitOverridesSchema
     .optional()
     .describe('Limits in place of those of the plan, name by name; `null` lifts one.'),

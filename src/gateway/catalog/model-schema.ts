@@ -38,64 +38,66 @@ export const upstreamSchema = z.strictObject({
 });
 
 /** A model: its public catalog entry, and how it is served. */
-export const modelSchema = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[^/\s]+\/[^\s]+$/, 'must have the form <vendor>/<model_name>')
-    .describe('What clients ask for: `<vendor>/<model_name>`.'),
-  name: z.string().min(1).describe('Display name.'),
-  description: z.string().default('').describe('Free text.'),
-  date: z.iso.date().describe('Release date, YYYY-MM-DD; `created` in the catalog is its midnight in UTC.'),
-  context_length: z.int().positive().describe('Tokens.'),
-  max_completion_tokens: z.int().positive().describe('Tokens.'),
-  is_moderated: z.boolean().default(false).describe('Shown in the catalog.'),
-  architecture: z
-    .strictObject({
-      modality: z
-        .string()
-        .regex(/^.+->.+$/, 'must have the form <input>-><output>')
-        .describe('`<input>-><output>`, such as `text+image->text`.'),
-    })
-    .default({ modality: 'text->text' })
-    .describe('`modality` as `<input>-><output>`.'),
-  pricing: z
-    .strictObject({
-      prompt: price,
-      completion: price,
-      input_cache_read: price.optional(),
-      input_cache_write: price.optional(),
-    })
-    .describe(
-      '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write`, for providers that bill it, is not in the public catalog.',
+export const modelSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[^/\s]+\/[^\s]+$/, 'must have the form <vendor>/<model_name>')
+      .describe('What clients ask for: `<vendor>/<model_name>`.'),
+    name: z.string().min(1).describe('Display name.'),
+    description: z.string().default('').describe('Free text.'),
+    date: z.iso.date().describe('Release date, YYYY-MM-DD; `created` in the catalog is its midnight in UTC.'),
+    context_length: z.int().positive().describe('Tokens.'),
+    max_completion_tokens: z.int().positive().describe('Tokens.'),
+    is_moderated: z.boolean().default(false).describe('Shown in the catalog.'),
+    architecture: z
+      .strictObject({
+        modality: z
+          .string()
+          .regex(/^.+->.+$/, 'must have the form <input>-><output>')
+          .describe('`<input>-><output>`, such as `text+image->text`.'),
+      })
+      .default({ modality: 'text->text' })
+      .describe('`modality` as `<input>-><output>`.'),
+    pricing: z
+      .strictObject({
+        prompt: price,
+        completion: price,
+        input_cache_read: price.optional(),
+        input_cache_write: price.optional(),
+      })
+      .describe(
+        '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write`, for providers that bill it, is not in the public catalog.',
+      ),
+    reasoning: z.boolean().describe('The model reasons before answering.'),
+    tool_calls: z.boolean().describe('The model accepts tools.'),
+    reasoning_effort: effort.describe(
+      '`supported`, the accepted `levels`, and the `default` that an omitted value means.',
     ),
-  reasoning: z.boolean().describe('The model reasons before answering.'),
-  tool_calls: z.boolean().describe('The model accepts tools.'),
-  reasoning_effort: effort.describe(
-    '`supported`, the accepted `levels`, and the `default` that an omitted value means.',
-  ),
-  upstreams: z
-    .array(upstreamSchema)
-    .min(1, 'must name at least one upstream')
-    .describe(
-      'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority).',
-    ),
-  routing: modelRoutingSchema
-    .default({})
-    .describe('What is different from the section `routing` for this model.'),
-  starts_in_reasoning: z
-    .union([z.boolean(), z.literal('auto')], 'must be true, false or "auto"')
-    .default(false)
-    .describe(
-      'The chat template puts `<think>` into the prompt, so the text starts inside reasoning. `auto`: decided by a lone `</think>`, non-streamed only.',
-    ),
-  effort_map: z
-    .record(z.string(), z.record(z.string(), z.unknown()))
-    .default({})
-    .describe("Upstream request fields per effort level, in place of the adapter's own mapping."),
-  on_client_gone: z
-    .enum(['complete', 'abort'])
-    .default('complete')
-    .describe('Non-streamed request whose client has left: read on and bill, or abort the upstream.'),
-});
+    upstreams: z
+      .array(upstreamSchema)
+      .min(1, 'must name at least one upstream')
+      .describe(
+        'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority).',
+      ),
+    routing: modelRoutingSchema
+      .default({})
+      .describe('What is different from the section `routing` for this model.'),
+    starts_in_reasoning: z
+      .union([z.boolean(), z.literal('auto')], 'must be true, false or "auto"')
+      .default(false)
+      .describe(
+        'The chat template puts `<think>` into the prompt, so the text starts inside reasoning. `auto`: decided by a lone `</think>`, non-streamed only.',
+      ),
+    effort_map: z
+      .record(z.string(), z.record(z.string(), z.unknown()))
+      .default({})
+      .describe("Upstream request fields per effort level, in place of the adapter's own mapping."),
+    on_client_gone: z
+      .enum(['complete', 'abort'])
+      .default('complete')
+      .describe('Non-streamed request whose client has left: read on and bill, or abort the upstream.'),
+  })
+  .meta({ shown: true });
 
 export type { ModelConfig } from '../../common/options.ts';

@@ -17,6 +17,7 @@ const count = z.int().positive();
 
 const money = z
   .union([z.number(), z.string()])
+  .meta({ shown: true })
   .refine(
     dollars => (exactNanoUsdOf(dollars) ?? 0) > 0,
     'must be an amount above 0 with at most 9 decimal places, such as 5 or "0.50"',

@@ -14,9 +14,12 @@ import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
+import { metricsTable } from './metrics-table.ts';
+
+const metrics = await metricsTable();
 
 /**
- * The tables of the documents, made from the schemas, the error catalogue, what clients were seen to do and the measured error of the token estimator.
+ * The tables of the documents, made from the schemas, the error catalogue, the metrics, what clients were seen to do and the measured error of the token estimator.
  * They stand between `<!-- table: NAME -->` and `<!-- end -->`; a test holds them equal, `npm run docs` writes them.
  */
 const tables: Record<string, () => string> = {
@@ -24,6 +27,7 @@ const tables: Record<string, () => string> = {
   commands: commandTable,
   clients: clientTable,
   estimator: estimateTable,
+  'all metrics': () => metrics,
   ...optionTables({
     'server tls': tlsSchema,
     'admin oidc': adminOidcSchema,
@@ -116,12 +120,18 @@ export function withTables(markdown: string): string {
   );
 }
 
+/** The documents that have tables. */
+export const pagesWithTables: readonly string[] = [
+  ...globSync('docs/*.md', { cwd: new URL('../../../', import.meta.url) }),
+  'grafana/README.md',
+];
+
 /** The tables that the documents must have, each once: every option of the project is documented. */
 export const tableNames: readonly string[] = Object.keys(tables);
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const root = new URL('../../../', import.meta.url);
-  for (const page of globSync('docs/*.md', { cwd: root })) {
+  for (const page of pagesWithTables) {
     const file = new URL(page, root);
     writeFileSync(file, withTables(readFileSync(file, 'utf8')));
   }

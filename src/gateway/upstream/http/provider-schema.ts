@@ -11,6 +11,7 @@ const positive = z.int().positive();
 export const providerBaseSchema = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .meta({ address: true })
     .describe('Where the API begins, usually with `/v1`.'),
   api_key: text
     .optional()
@@ -25,6 +26,7 @@ export const providerBaseSchema = z.strictObject({
       'Several keys, used in turn in place of `api_key`. One that the upstream refuses (401, 403) or limits (429) is paused while there are others.',
     ),
   api_key_file: text
+    .meta({ shown: true })
     .optional()
     .describe('A file with a key in each line, in place of `api_key`; read again when it changes.'),
   headers: z
@@ -33,6 +35,7 @@ export const providerBaseSchema = z.strictObject({
     .describe('Further headers of every upstream request.'),
   extra_parameters: z
     .array(z.string())
+    .meta({ shown: true })
     .default([])
     .describe('Request fields outside the interface that this provider may be sent, such as `top_k`.'),
   drop_parameters: z

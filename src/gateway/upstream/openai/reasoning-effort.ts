@@ -20,6 +20,7 @@ export function effortFields(
 /** Option of servers that render a chat template. */
 export const thinkingSwitches = z
   .array(z.string().min(1))
+  .meta({ shown: true })
   .default(['enable_thinking'])
   .describe(
     'Variables of the chat template that turn thinking on and off, such as `thinking` for DeepSeek V3.1.',

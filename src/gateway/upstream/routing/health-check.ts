@@ -6,6 +6,7 @@ export const healthCheckSchema = z.strictObject({
   path: z
     .string()
     .regex(/^\/(?!\/)[^\s#]*$/, 'must be a path from the root of the server, such as /health')
+    .meta({ shown: true })
     .describe("Requested with GET, from the server's root, such as `/health`; 2xx means healthy."),
   interval_ms: z.int().min(100).default(10_000).describe('The time between two checks.'),
   timeout_ms: z.int().positive().default(3000).describe('The longest wait for an answer.'),

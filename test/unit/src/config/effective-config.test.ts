@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { asObject, isObject } from '../../../../src/common/json-object.ts';
 import { effectiveConfig, mask } from '../../../../src/config/effective-config.ts';
-import { isAddress, isHarmless } from '../../../../src/config/harmless-options.ts';
 import { configJsonSchema } from '../../../../src/config/json-schema.ts';
 import { type LoadedConfig, loadWritten } from '../../../../src/config/load.ts';
+import { isAddress, isShown } from '../../../../src/config/shown-options.ts';
 import { sampleConfig } from './sample-config.ts';
 
 interface Leaf {
@@ -46,7 +46,7 @@ function outputFor(path: readonly (string | number)[], text = canary): string {
   return JSON.stringify(effectiveConfig(loaded as unknown as LoadedConfig));
 }
 
-/** Names by which an option is expected to hold a secret, whatever the list of harmless ones says. */
+/** Names by which an option is expected to hold a secret, whatever their schemas say. */
 const secretName = /^(?:api_keys?|password(?:_hash)?|client_secret|value|sha256|headers|set)$/;
 const nameOf = (path: readonly (string | number)[]) => path.filter(part => part !== 0 && part !== '*').at(-1);
 
@@ -80,13 +80,13 @@ describe('the printed configuration', () => {
 
   it('masks every text at a place that is not known to be harmless', () => {
     const shown = leaves
-      .filter(({ path, isEnumerated }) => !isEnumerated && !isHarmless(path) && !isAddress(path))
+      .filter(({ path, isEnumerated }) => !isEnumerated && !isShown(path) && !isAddress(path))
       .filter(({ path }) => outputFor(path).includes(canary));
     expect(shown).toEqual([]);
   });
 
   it('shows every value that is one of a list', () => {
-    const masked = leaves.filter(({ path, isEnumerated }) => isEnumerated && !isHarmless(path));
+    const masked = leaves.filter(({ path, isEnumerated }) => isEnumerated && !isShown(path));
     expect(masked.map(({ path }) => path.join('.'))).toEqual([]);
   });
 
