@@ -3,6 +3,8 @@ import {
   AccountLimits,
   type AccountRecord,
   type ExtensionContext,
+  type KeyRecord,
+  keyLimitsSchema,
   type Limit,
   type LimitStatus,
   limitOverridesSchema,
@@ -72,7 +74,7 @@ interface RateLimits {
 }
 
 /** Its options, if the chain has it. */
-export const rateLimitsOf = ({ settings }: ExtensionContext): RateLimits | undefined =>
+const rateLimitsOf = ({ settings }: ExtensionContext): RateLimits | undefined =>
   settings.stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
 
 /** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
@@ -100,12 +102,19 @@ export async function usesOf(context: ExtensionContext, { id, plan, limits }: Ac
   return all.length === 0 ? 'no limits' : readUses(context, id, all);
 }
 
-/** Current usage of some limits of an account. */
-export async function readUses(
+/** Current usage of each of a key's own limits, as counted by all instances together. */
+export async function usesOfKey(
   context: ExtensionContext,
-  account: string,
-  limits: readonly Limit[],
+  { id, account, limits }: KeyRecord,
 ): Promise<Uses> {
+  if (!rateLimitsOf(context)) return 'no stage';
+  const checked = keyLimitsSchema.safeParse(limits);
+  if (!checked.success) return 'unknown';
+  const { all } = new AccountLimits(undefined, undefined, { id, limits: checked.data });
+  return all.length === 0 ? 'no limits' : readUses(context, account, all);
+}
+
+async function readUses(context: ExtensionContext, account: string, limits: readonly Limit[]): Promise<Uses> {
   try {
     const statuses = await context.state.statuses(account, limits);
     return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));

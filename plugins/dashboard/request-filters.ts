@@ -7,6 +7,8 @@ import {
   no_model as none,
   serviceFailures,
 } from '../../src/plugin.ts';
+import type { PageRequest } from './page-request.ts';
+import type { Scope } from './scope.ts';
 import { minuteOf } from './view/format.ts';
 
 /** How far back the list goes, by its name in the address; the first is the default. */
@@ -43,11 +45,16 @@ export interface RequestFilters extends Readonly<Record<keyof typeof texts, stri
   readonly until: string;
 }
 
-/** The filters that an address has; what it does not have, or what makes no sense, is as if it were left out. */
-export function filtersOf(query: URLSearchParams): RequestFilters {
+/** Whether a reader has a filter: customers have none for accounts, nor for what requests are served by. */
+export const isOffered = (name: keyof typeof texts, { account, sees }: Scope): boolean =>
+  name === 'account' ? !account : sees.internals || !['provider', 'failed_at'].includes(name);
+
+/** The filters that an address has; what it does not have, or what makes no sense or is not offered, is as if it were left out. */
+export function filtersOf({ query, scope }: Pick<PageRequest, 'query' | 'scope'>): RequestFilters {
   const given = (name: string) => (query.get(name) ?? '').trim();
   const [first] = Object.keys(spans);
-  const named = Object.fromEntries(Object.keys(texts).map(name => [name, given(name)]));
+  const names = Object.keys(texts) as (keyof typeof texts)[];
+  const named = Object.fromEntries(names.map(name => [name, isOffered(name, scope) ? given(name) : '']));
   const since = given('since');
   const begins = isTime(since);
   return {
@@ -67,13 +74,15 @@ function timeIn(text: string): number | undefined {
   return Number.isNaN(epoch_ms) ? undefined : epoch_ms;
 }
 
-/** What of the ledger a list with these filters shows. */
-export function queryOf(filters: RequestFilters, now_ms: number): Omit<LedgerQuery, 'limit'> {
+/** What of the ledger a list shows, of customers the requests of their account alone. */
+export function queryOf(request: PageRequest): Omit<LedgerQuery, 'limit'> {
+  const { context, scope } = request;
+  const filters = filtersOf(request);
   const { account, key, end, since, code, failed_at } = filters;
-  const from_ms = timeIn(since) ?? now_ms - spans[since]!.ms;
+  const from_ms = timeIn(since) ?? context.clock.epoch_ms() - spans[since]!.ms;
   const orNone = (text: string) => (text === none ? null : text || undefined);
   return {
-    account: account || undefined,
+    account: scope.account?.id ?? (account || undefined),
     model: orNone(filters.model),
     provider: orNone(filters.provider),
     key_id: key || undefined,

@@ -177,7 +177,7 @@ describe('an account that the application keeps itself', () => {
     // For the token of its form.
     await dashboard.get('accounts');
     expect((await dashboard.post(page, { plan: 'small' })).text).toContain('changed in the application.');
-    const issued = await dashboard.post(page.replace('account?id', 'issue?account'), { name: 'x' });
+    const issued = await dashboard.post(page.replace('account?id', 'keys?account'), { name: 'x' });
     expect(issued.status).toBe(404);
   });
 });

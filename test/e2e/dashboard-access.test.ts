@@ -404,11 +404,11 @@ describe('a dashboard form', () => {
 
   it('is accepted by POST only', async () => {
     const id = newAccount();
-    expect((await visitor.get(`issue?account=tester&form_token=${visitor.token}&name=x`)).status).toBe(303);
+    expect((await visitor.get(`keys?account=tester&form_token=${visitor.token}&name=x`)).status).toBe(200);
     await visitor.get(`accounts?id=${id}&form_token=${visitor.token}`);
     expect((await visitor.get(`account?id=${id}`)).status).toBe(404);
     expect((await visitor.get('keys')).text).toContain('There are no active keys.');
-    expect((await visitor.post('keys', {})).status).toBe(405);
+    expect((await visitor.post('usage', {})).status).toBe(405);
   });
 
   it('shows text from operators and clients escaped, wherever it is shown', async () => {

@@ -436,7 +436,7 @@ describe('the form that issues a key', () => {
   it('issues one key when it is sent twice at once, and shows it once for each time it was sent', async () => {
     const account = await newAccount('double-click');
     await visitor.get(`account?id=${account}`);
-    const send = () => visitor.post(`issue?account=${account}`, { name: 'twice' });
+    const send = () => visitor.post(`keys?account=${account}`, { name: 'twice' });
     const sent = await Promise.all([send(), send()]);
     expect(await keysIn(account)).toBe(1);
     const shown = await Promise.all(sent.map(({ location }) => visitor.secretAt(location)));
@@ -454,7 +454,7 @@ describe('the form that issues a key', () => {
     }
     const locations: (string | undefined)[] = [];
     for (const nonce of nonces)
-      locations.push((await visitor.post(`issue?account=${account}`, { nonce })).location);
+      locations.push((await visitor.post(`keys?account=${account}`, { nonce })).location);
     const shown: string[] = [];
     for (const location of locations.toReversed()) shown.push(await visitor.secretAt(location));
     expect(shown).toEqual([expect.stringMatching(/^sk-/), expect.stringMatching(/^sk-/)]);
@@ -465,7 +465,7 @@ describe('the form that issues a key', () => {
   it('issues nothing when it is sent again with other content, and is shown again for another key', async () => {
     const account = await newAccount('changed-form');
     await visitor.get(`account?id=${account}`);
-    const path = `issue?account=${account}`;
+    const path = `keys?account=${account}`;
     await visitor.post(path, { name: 'one' });
     const changed = await visitor.post(path, { name: 'two' });
     expect([changed.status, changed.text, await keysIn(account)]).toEqual([
@@ -481,10 +481,10 @@ describe('the form that issues a key', () => {
     const account = await newAccount('no-nonce');
     await visitor.get(`account?id=${account}`);
     for (const nonce of ['', 'x', 'A'.repeat(23)])
-      expect((await visitor.post(`issue?account=${account}`, { nonce })).status).toBe(400);
+      expect((await visitor.post(`keys?account=${account}`, { nonce })).status).toBe(400);
     expect(await keysIn(account)).toBe(0);
     await visitor.get(`account?id=${account}`);
-    const { location } = await visitor.post(`issue?account=${account}`, { name: 'private' });
+    const { location } = await visitor.post(`keys?account=${account}`, { name: 'private' });
     expect(secretIn(await (await operatorAt(gateways[0]!)).get(location!))).toBeUndefined();
     expect(await visitor.secretAt(location!.replace(/&show=.*/, ''))).toBe('');
     expect(await visitor.secretAt(location)).toMatch(/^sk-/);
@@ -497,7 +497,7 @@ describe('the form that issues a key', () => {
     const before = await place.look(({ keys }) => keys.count());
     const both = (page: string, fields: Record<string, string>) =>
       Promise.all([visitor, other].map(each => each.post(page, fields)));
-    const sent = await both('issue?account=tester', { form_token: token, nonce, name: 'two instances' });
+    const sent = await both('keys?account=tester', { form_token: token, nonce, name: 'two instances' });
     const [one, two] = sent.map(({ location }) => idIn(location));
     expect([...sent.map(({ status }) => status), one]).toEqual([303, 303, two]);
     await visitor.get(`rotate?id=${one}`);
@@ -797,10 +797,10 @@ describe('two instances', () => {
     ['account?id=tester', { change: 'disable' }, 422, 'changed in the configuration file'],
     ['account?id=acme', { plan: 'huge' }, 422, 'There is no plan “huge” in the configuration.'],
     ['account?id=acme', { change: 'nothing' }, 400, ''],
-    ['issue?account=nobody', { name: 'x' }, 404, 'There is no account “nobody”.'],
-    ['issue?account=acme', { expires: 'later' }, 422, '“later” is not a lifetime of keys.'],
-    ['issue?account=acme', { name: 'x'.repeat(201) }, 422, 'A name has 200 characters at most'],
-    ['issue?account=acme', { name: 'a\0b' }, 422, 'none of them control characters.'],
+    ['keys?account=nobody', { name: 'x' }, 404, 'There is no account “nobody”.'],
+    ['keys?account=acme', { expires: 'later' }, 422, '“later” is not a lifetime of keys.'],
+    ['keys?account=acme', { name: 'x'.repeat(201) }, 422, 'A name has 200 characters at most'],
+    ['keys?account=acme', { name: 'a\0b' }, 422, 'none of them control characters.'],
     ['revoke?id=key_none', {}, 404, 'There is no such key.'],
   ])('reject an invalid change with a readable message: %s %j', async (page, fields, status, said) => {
     await visitor.get('accounts');
@@ -813,7 +813,7 @@ describe('two instances', () => {
     const here = await operatorAt(gateways[0]!);
     expect((await here.movedTo(there.base).get('keys')).text).toContain(operator.name);
     await here.get('account?id=tester');
-    const { location } = await here.post('issue?account=tester', { name: 'seen there', expires: 'month' });
+    const { location } = await here.post('keys?account=tester', { name: 'seen there', expires: 'month' });
     const [sealed = ''] = [...here.cookies.keys()].filter(name => name.startsWith('sluice_key'));
     const value = here.cookies.get(sealed)!;
     const other = here.movedTo(there.base);

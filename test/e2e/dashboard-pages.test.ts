@@ -526,13 +526,12 @@ const expected: Readonly<Record<string, Expected>> = {
     get: all(200),
     form: { change: 'name', display_name: 'NEXT' },
   },
-  keys: { visits: ['keys', 'keys?all=yes'], get: all(200) },
-  key: { visits: ['key?id=KEY'], get: all(200), form: { name: 'NEXT' } },
-  issue: {
-    visits: ['issue?account=acme'],
-    get: { admin: 303, operator: 303, viewer: 403 },
+  keys: {
+    visits: ['keys?account=acme', 'keys', 'keys?all=yes'],
+    get: all(200),
     form: { name: 'NEXT', expires: 'never' },
   },
+  key: { visits: ['key?id=KEY'], get: all(200), form: { name: 'NEXT' } },
   issued: { visits: ['issued?id=KEY'], get: all(200) },
   rotate: { visits: ['rotate?id=KEY'], get: noViewer, form: { overlap: 'hour' } },
   revoke: { visits: ['revoke?id=KEY'], get: noViewer, form: {} },

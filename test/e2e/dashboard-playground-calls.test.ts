@@ -246,7 +246,7 @@ describe('the playground page', () => {
     expect((await visitor.get('playground')).text).toContain(hint);
     await visitor.post('accounts', { id: 'acme' });
     await visitor.get('account?id=acme');
-    const { location } = await visitor.post('issue?account=acme', { name: 'for trying', expires: 'day' });
+    const { location } = await visitor.post('keys?account=acme', { name: 'for trying', expires: 'day' });
     expect((await visitor.get(location!)).text).toContain('href="playground"');
     expect((await visitor.get('playground')).text).not.toContain(hint);
   });

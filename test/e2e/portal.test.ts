@@ -299,6 +299,16 @@ describe('a customer at the portal', () => {
     }
   });
 
+  it('revokes several keys at once, and none if one of them is of another account', async () => {
+    const { location } = await mallory.submit('keys', { name: 'beside another' });
+    const own = new URLSearchParams(location!.split('?')[1]).get('id')!;
+    const path = `revoke?id=${own}&id=${key_id}`;
+    expect([(await mallory.get(path)).status, (await mallory.post(path, {})).status]).toEqual([404, 404]);
+    expect((await mallory.get('keys')).text).toContain(own);
+    expect((await mallory.submit(`revoke?id=${own}&id=${own}`, {})).location).toBe('keys');
+    expect((await mallory.get('keys?search=beside')).text).not.toContain(own);
+  });
+
   it('sees the own request also while another account uses its id again and again', async () => {
     const { location } = await mallory.submit('keys', { name: 'again' });
     const key = await mallory.secretAt(location);

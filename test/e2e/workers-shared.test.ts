@@ -128,7 +128,7 @@ describe('three workers of one server', () => {
     await visitor.get('accounts');
     await visitor.post('accounts', { id: 'acme' });
     await visitor.get('account?id=acme');
-    const issued = await visitor.post('issue?account=acme', { name: 'shared', expires: 'month' });
+    const issued = await visitor.post('keys?account=acme', { name: 'shared', expires: 'month' });
     const [, key = ''] = /id="secret">([^<]+)</.exec((await visitor.get(issued.location!)).text) ?? [];
     expect(await statusesOf(key)).toEqual(fleet.workers.map(() => 200));
     const id = new URLSearchParams(issued.location!.split('?')[1]).get('id')!;

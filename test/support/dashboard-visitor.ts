@@ -80,7 +80,7 @@ export class DashboardVisitor {
     fields: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly id: string; readonly key: string; readonly location: string }> {
     await this.get(`account?id=${account}`);
-    const { location = '' } = await this.post(`issue?account=${account}`, fields);
+    const { location = '' } = await this.post(`keys?account=${account}`, fields);
     const id = new URLSearchParams(location.split('?')[1]).get('id')!;
     return { id, key: await this.secretAt(location), location };
   }

@@ -166,11 +166,8 @@ export class AnswerCard {
     const by = record.provider === null ? '' : `, answered by ${record.provider}`;
     const end = record.end_reason.replaceAll('_', ' ');
     this.#record.textContent = `In the ledger: account ${record.account}${by}, ${end}. `;
-    const { request_page } = this.#options;
-    if (request_page === undefined) return;
-    this.#record.append(
-      node('a', { href: request_page + encodeURIComponent(request_id) }, 'Open the record'),
-    );
+    const href = `request?id=${encodeURIComponent(request_id)}`;
+    this.#record.append(node('a', { href }, 'Open the record'));
   }
 }
 

@@ -5,7 +5,7 @@ import { PageError, type PageResponse } from '../page-response.ts';
 import { historyPanel } from '../view/audit-table.ts';
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { keyTable, usesOfKeys } from '../view/key-table.ts';
+import { keyTable } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { page_rows } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
@@ -20,7 +20,7 @@ import {
   stateNotices,
 } from './account-forms.ts';
 import { spendPanel } from './account-spend.ts';
-import { issueForm } from './issue.ts';
+import { issuePanel } from './keys.ts';
 import { portalSignIns } from './portal-sign-ins.ts';
 
 /** One account: current usage of its limits, its keys, and what can be changed. */
@@ -29,9 +29,6 @@ export const accountPage: Page = {
   get: async request => shown(request, await accountOf(request)),
   post: change,
 };
-
-/** Changes that are shown; the audit log has all. */
-const max_changes = 10;
 
 async function accountOf({ context, query }: PageRequest): Promise<AccountView> {
   const id = query.get('id') ?? '';
@@ -43,55 +40,44 @@ async function accountOf({ context, query }: PageRequest): Promise<AccountView> 
 async function shown(request: PageRequest, account: AccountView, refused?: Refused): Promise<PageResponse> {
   const { context, scope } = request;
   const { id } = account;
-  const isMoneySeen = scope.sees.money;
   const canChange = scope.may.change;
   const usable_at_ms = context.clock.epoch_ms();
-  const { keys: keyRecords, audit } = context.records.store;
-  const [uses, keys, spend, changes, signIns] = await Promise.all([
+  const { keys: keyRecords } = context.records.store;
+  const [uses, keys, spend, history, signIns] = await Promise.all([
     usesOf(context, account),
     keyRecords.list({ account: id, usable_at_ms, limit: page_rows }),
     spendPanel(request, account),
-    audit.list({ target: id, limit: max_changes }),
+    account.source === 'store' && historyPanel(request, 'account', id),
     portalSignIns(request, account),
   ]);
-  const keyUses = await usesOfKeys(request, keys);
+  const keyList = keys.length > 0 && (await keyTable(request, 'Active keys of this account', keys));
   return pageResponse(request, {
     title: account.display_name ? `${id} · ${account.display_name}` : id,
     section: 'accounts',
     scripts: ['charts.js'],
     fault: refused?.fault,
     status: refused?.status,
-    body: html`${inMemoryNotice(context)}${disabledNotice(account)}
+    body: html`${inMemoryNotice(request)}${disabledNotice(account)}
 <div class="columns">
-${panel('limits', 'Current usage', limitBars(uses, isMoneySeen))}
+${panel('limits', 'Current usage', limitBars(uses, scope))}
 ${panel('account', 'Account', html`${facts(account)}${canChange && planForm(request, account, refused)}${canChange && nameForm(request, account, refused)}`)}
 </div>
 ${overridesPanel(request, account, refused)}
 ${spend}
-${canChange && account.source !== 'application' && issueForm(request, id)}
+${issuePanel(request, account)}
 <section class="panel" aria-labelledby="keys"><h2 id="keys">Active keys</h2>
 ${
-  keys.length === 0
-    ? emptyState(
-        'This account has no active key.',
-        account.source === 'application'
-          ? 'The application identifies it without a key.'
-          : 'Issue one above.',
-      )
-    : keyTable('Active keys of this account', keys, {
-        now_ms: usable_at_ms,
-        columns: 'of one account',
-        uses: keyUses,
-        seesMoney: isMoneySeen,
-        mayChange: canChange,
-        hasPages: true,
-      })
+  keyList ||
+  emptyState(
+    'This account has no active key.',
+    account.source === 'application' ? 'The application identifies it without a key.' : 'Issue one above.',
+  )
 }
 <p><a href="${linkOf('keys', { account: id, all: 'yes' })}">All keys of this account, also expired and revoked ones</a></p>
 ${account.source === 'configuration' && configuredKeys(request, id)}
 </section>
 ${signIns}
-${account.source === 'store' && historyPanel({ what: 'account', id, changes, scope })}
+${history}
 ${canChange && stateForm(request, account)}`,
   });
 }

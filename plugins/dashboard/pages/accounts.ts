@@ -46,7 +46,7 @@ async function listed(request: PageRequest, typed: Given = {}): Promise<PageResp
     title: 'Accounts',
     section: 'accounts',
     fault: typed.fault,
-    body: html`${inMemoryNotice(context)}
+    body: html`${inMemoryNotice(request)}
 ${request.scope.may.change && createForm(request, typed)}
 ${accountSearch(request, search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>

@@ -1,21 +1,24 @@
-import { auditGroups } from '../../../src/plugin.ts';
+import { type AuditEntry, auditGroups } from '../../../src/plugin.ts';
 import type { Role } from '../access/roles.ts';
 import { type AuditFilters, auditFiltersOf, auditQueryOf } from '../audit-filters.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { auditTable } from '../view/audit-table.ts';
+import { auditColumns, customerColumns } from '../view/audit-table.ts';
 import { linkOf } from '../view/format.ts';
-import { type Html, html } from '../view/html.ts';
+import { type Html, html, type Part } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
 import { searchForm } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
-import { emptyState } from '../view/table.ts';
+import { type Column, emptyState, tableOf } from '../view/table.ts';
 
 /** Who sees the audit log: it has amounts of money, which operators do not see. */
 export const auditReaders: readonly Role[] = ['admin', 'viewer'];
 
 /** Changes and sign-ins with their authors, newest first. */
 export const auditPage: Page = { name: 'audit', get: listed, readers: auditReaders };
+
+/** The changes of the reader's own account, without the names and the addresses of operators. */
+export const historyPage: Page = { name: 'history', get: history };
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
@@ -24,20 +27,42 @@ async function listed(request: PageRequest): Promise<PageResponse> {
   const { rows, pager } = await listPage(request, page =>
     context.records.store.audit.list({ ...page, ...asked }),
   );
-  const set = Object.entries(filters).filter(([, value]) => value !== '');
+  const isFiltered = Object.values(filters).some(value => value !== '');
   return pageResponse(request, {
     title: 'Audit log',
     section: 'audit',
     beside: html`<a class="button" href="${linkOf('audit-csv', { ...filters })}" download>Export CSV</a>`,
-    body: html`${inMemoryNotice(context)}
+    body: html`${inMemoryNotice(request)}
 ${filterForm(request, filters)}
-<section class="panel" aria-label="Changes">
-${auditTable('Changes, newest first', rows, noChanges(filters, set.length > 0))}
-${pager()}
-</section>
+${changesPanel(auditColumns, rows, noChanges(filters, isFiltered), pager())}
 <p class="muted">An export has the newest 20 000 entries that match. The command <code>sluice audit</code> has no such limit.</p>`,
   });
 }
+
+async function history(request: PageRequest): Promise<PageResponse> {
+  const { audit } = request.context.records.store;
+  const customers_of = request.scope.account!.id;
+  const { rows, pager } = await listPage(request, page => audit.list({ ...page, customers_of }));
+  const nothing = emptyState(
+    'Nothing has been changed yet.',
+    'Changes of keys and sign-ins appear here with who made them.',
+  );
+  return pageResponse(request, {
+    title: 'History',
+    section: 'history',
+    body: changesPanel(customerColumns, rows, nothing, pager()),
+  });
+}
+
+const changesPanel = (
+  columns: readonly Column<AuditEntry>[],
+  rows: readonly AuditEntry[],
+  nothing: Html,
+  pager: Part,
+): Html => html`<section class="panel" aria-label="Changes">
+${tableOf('Changes, newest first', columns, rows, nothing)}
+${pager}
+</section>`;
 
 const groupTitles: Readonly<Record<string, string>> = {
   account: 'Accounts',

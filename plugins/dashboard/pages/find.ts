@@ -7,47 +7,28 @@ import { mayBeSecret } from '../secret-shape.ts';
 import { linkOf } from '../view/format.ts';
 import { find_page, page_field } from '../view/search-form.ts';
 
-/** Pages with a form that searches. */
-const searched: ReadonlySet<string> = new Set(['accounts', 'keys', 'requests', 'request', 'usage', 'audit']);
+/** Pages with a form that searches, and those that only operators have. */
+const searched: readonly string[] = ['keys', 'requests', 'request', 'usage'];
+const of_operators: readonly string[] = ['accounts', 'audit'];
 
-/** Takes all forms that search, and leads to what they search for: nothing secret stands in an address. */
-export const findPage: Page = {
-  name: find_page,
-  get: () => redirect('.'),
-  post: async request => {
-    const { context } = request;
-    return find(request, {
-      pages: searched,
-      placeOf: key => placeOf(context, key),
-      isName: text => isName(context, text),
-    });
-  },
-  changesNothing: true,
-};
+/**
+ * Takes all forms that search, and leads to the page of a key that was typed, or to the searched page: nothing secret stands in an address.
+ * Throws a PageError for what may be a secret.
+ */
+export const findPage: Page = { name: find_page, get: () => redirect('.'), post: find, changesNothing: true };
 
-interface Finding {
-  /** The pages that may be searched. */
-  readonly pages: ReadonlySet<string>;
-  /** The page of what a whole key, given by its digest, belongs to. */
-  placeOf(digest: string): Promise<string | undefined>;
-  /** Whether a text that looks like a secret is the name of something that is shown to this person anyway. */
-  isName(text: string): Promise<boolean>;
-}
-
-/** Leads to the page of a key that was typed into a search, or to the searched page. Throws a PageError for what may be a secret. */
-export async function find(
-  { form }: PageRequest,
-  { pages, placeOf, isName }: Finding,
-): Promise<PageResponse> {
+async function find(request: PageRequest): Promise<PageResponse> {
+  const { form, scope } = request;
   const page = form.get(page_field) ?? '';
-  if (!pages.has(page)) throw new PageError(400, 'This is not a form of the dashboard.');
+  if (!searched.includes(page) && (scope.account || !of_operators.includes(page)))
+    throw new PageError(400, 'This is not a form of the dashboard.');
   const fields = [...form]
     .map(([name, value]): [string, string] => [name, value.trim()])
     .filter(([name, value]) => name !== page_field && name !== token_field && value !== '');
   for (const [, value] of fields) {
-    const place = await placeOf(hashKey(value.replace(/^bearer\s+/i, '')));
+    const place = await placeOf(request, hashKey(value.replace(/^bearer\s+/i, '')));
     if (place !== undefined) return redirect(place);
-    if (mayBeSecret(value) && !(await isName(value)))
+    if (mayBeSecret(value) && !(await isName(request, value)))
       throw new PageError(
         404,
         'Nothing has this name.',
@@ -57,28 +38,38 @@ export async function find(
   return redirect(linkOf(page, Object.fromEntries(fields)));
 }
 
+/** The page of what a whole key, given by its digest, belongs to, if that is in the reader's scope. */
 async function placeOf(
-  { records, configured: accounts }: ExtensionContext,
+  { context: { records, configured: accounts }, scope: { account } }: PageRequest,
   digest: string,
 ): Promise<string | undefined> {
-  const configured = accounts.find('', digest);
+  const configured = account ? undefined : accounts.find('', digest);
   if (configured) return linkOf('account', { id: configured.id });
   const [key] = await records.store.keys.lookUp([digest]);
-  return key && linkOf('key', { id: key.id });
+  return key && (!account || key.account === account.id) ? linkOf('key', { id: key.id }) : undefined;
 }
 
-async function isName(context: ExtensionContext, text: string): Promise<boolean> {
-  const { catalog, providers, application } = context;
+/** Whether a text that looks like a secret is the name of something that is shown to its reader anyway. */
+async function isName({ context, scope }: PageRequest, text: string): Promise<boolean> {
+  const account = scope.account?.id;
+  if (context.catalog.models.some(({ id }) => id === text)) return true;
+  const { keys, ledger, usage } = context.records.store;
+  const found = await Promise.all([
+    keys.list({ account, search: text, limit: 1 }),
+    ledger.find(text, account),
+    usage.sum({ account, model: text, by: ['model'], limit: 1 }),
+  ]);
+  return found.some(rows => rows.length > 0) || (account === undefined && isNameOfOperators(context, text));
+}
+
+async function isNameOfOperators(context: ExtensionContext, text: string): Promise<boolean> {
+  const { providers, application } = context;
   if (configuredAccount(context, text) ?? application?.lastGiven(text)) return true;
-  if ([...catalog.models.map(({ id }) => id), ...providers.map(({ name }) => name)].includes(text))
-    return true;
-  const { accounts, keys, ledger, usage, audit } = context.records.store;
+  if (providers.some(({ name }) => name === text)) return true;
+  const { accounts, usage, audit } = context.records.store;
   const found = await Promise.all([
     accounts.list({ search: text, limit: 1 }),
-    keys.list({ search: text, limit: 1 }),
-    ledger.find(text),
     usage.sum({ account: text, by: ['account'], limit: 1 }),
-    usage.sum({ model: text, by: ['model'], limit: 1 }),
     audit.list({ target: text, limit: 1 }),
     audit.list({ actor: text, limit: 1 }),
   ]);

@@ -3,9 +3,9 @@ import { newNonce, nonce_field } from '../access/issued-keys.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
-import { type Html, html } from '../view/html.ts';
+import { type Html, html, type Part } from '../view/html.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
-import { keyOf } from './revoke.ts';
+import { keyOf } from './key.ts';
 
 /** The hidden field by which a form that issues a key is told from the same form sent twice. */
 export const nonceInput = (): Html => html`<input type="hidden" name="${nonce_field}" value="${newNonce()}">`;
@@ -62,30 +62,37 @@ export function takeKey({ cookies, incoming, query }: PageRequest): string | und
   return cookies.take(`${key_cookie}${query.get('show') ?? ''}`);
 }
 
+/** What is shown once, with a button that copies it. */
+export const secretPart = (secret: string, what: 'key' | 'link', more: Part = ''): Html =>
+  html`<p><code class="secret" id="secret">${secret}</code></p>
+<p class="row"><button class="primary" data-copy="secret" hidden>Copy ${what}</button> ${more}</p>`;
+
 /** Shows a newly issued key, once. */
 export const issuedPage: Page = { name: 'issued', get: issued };
 
 async function issued(request: PageRequest): Promise<PageResponse> {
-  const { context } = request;
+  const { scope } = request;
   const { id, account, name, expires_ms } = await keyOf(request);
-  const back = html`<p><a href="${linkOf('key', { id })}">Limits, expiry and use of this key</a> · <a href="${linkOf('account', { id: account })}">To the account ${account}</a></p>`;
+  const toAccount = scope.account
+    ? html`<a href="keys">To your keys</a>`
+    : html`<a href="${linkOf('account', { id: account })}">To the account ${account}</a>`;
+  const back = html`<p><a href="${linkOf('key', { id })}">Limits, expiry and use of this key</a> · ${toAccount}</p>`;
   const key = takeKey(request);
   if (!key)
     return pageResponse(request, {
       title: name || id,
       section: 'keys',
-      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been.${request.scope.may.change && html` If it was lost, <a href="${linkOf('rotate', { id })}">rotate it</a>.`}</p>${back}`,
+      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been.${scope.may.change && html` If it was lost, <a href="${linkOf('rotate', { id })}">rotate it</a>.`}</p>${back}`,
     });
   return pageResponse(request, {
     title: 'The new key',
     section: 'keys',
     scripts: ['copy.js', 'try-key.js'],
-    body: html`${inMemoryNotice(context)}
+    body: html`${inMemoryNotice(request)}
 <section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
 <p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
-<p><code class="secret" id="secret">${key}</code></p>
-<p class="row"><button class="primary" data-copy="secret" hidden>Copy key</button> <a class="button" href="playground" data-try="secret">Try it in the playground</a></p>
-<dl><dt>Account</dt><dd>${account}</dd><dt>Id</dt><dd><code>${id}</code></dd>
+${secretPart(key, 'key', html`<a class="button" href="playground" data-try="secret">Try it in the playground</a>`)}
+<dl>${!scope.account && html`<dt>Account</dt><dd>${account}</dd>`}<dt>Id</dt><dd><code>${id}</code></dd>
 <dt>Expires</dt><dd>${timeOf(expires_ms)}</dd></dl>
 ${back}
 </section>`,

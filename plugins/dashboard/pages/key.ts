@@ -1,42 +1,41 @@
-import type { KeyRecord } from '../../../src/plugin.ts';
-import { usesOfKey } from '../key-view.ts';
-import type { Page, PageRequest } from '../page-request.ts';
-import type { PageResponse } from '../page-response.ts';
+import { type KeyChange, KeyEnded, type KeyRecord } from '../../../src/plugin.ts';
+import { usesOfKey } from '../account-view.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { PageError, type PageResponse } from '../page-response.ts';
 import { historyPanel } from '../view/audit-table.ts';
-import { linkOf } from '../view/format.ts';
+import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import type { RefusedKey } from '../view/key-fields.ts';
-import { isUsable } from '../view/key-table.ts';
+import { keyFields, type RefusedKey, readEditedKey } from '../view/key-fields.ts';
+import { isUsable, stateOf } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
-import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
-import { changeKey, changeKeyPanel, keyActions, keyFacts } from './key-parts.ts';
+import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { keyUsePanel } from './key-use.ts';
-import { keyOf } from './revoke.ts';
 
 /** One key: its limits, its use, and what can be changed. */
 export const keyPage: Page = {
   name: 'key',
   get: async request => shown(request, await keyOf(request)),
-  post: async request => {
-    const key = await keyOf(request);
-    return changeKey(request, key, (now, refused) => shown(request, now, refused));
-  },
+  post: change,
 };
 
-/** Changes that are shown; the audit log has all. */
-const max_changes = 10;
+/** The key of the reader's scope that the address names. Throws the same PageError for a key of another account as for none. */
+export async function keyOf(
+  { context, query, scope }: PageRequest,
+  id = query.get('id') ?? '',
+): Promise<KeyRecord> {
+  const found = await context.records.store.keys.find(id);
+  if (found && (!scope.account || scope.account.id === found.account)) return found;
+  throw new PageError(404, 'There is no such key.', 'Look for it in the list of keys.');
+}
 
 async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey): Promise<PageResponse> {
   const { context, scope } = request;
   const { id, name } = key;
-  const isMoneySeen = scope.sees.money;
-  const now_ms = context.clock.epoch_ms();
-  const canChange = isUsable(key, now_ms) && scope.may.change;
-  const [uses, use, changes] = await Promise.all([
+  const canChange = isUsable(key, context.clock.epoch_ms()) && scope.may.change;
+  const [uses, use, history] = await Promise.all([
     usesOfKey(context, key),
     keyUsePanel(request, key),
-    // Entries have amounts of money.
-    context.records.store.audit.list({ target: id, limit: max_changes }),
+    historyPanel(request, 'key', id),
   ]);
   return pageResponse(request, {
     title: name || id,
@@ -44,20 +43,74 @@ async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey)
     scripts: ['charts.js'],
     fault: refused?.fault,
     status: refused?.status,
-    beside: canChange && keyActions(id),
-    body: html`${inMemoryNotice(context)}
+    beside: canChange && actionsOf(id),
+    body: html`${inMemoryNotice(request)}
 <div class="columns">
-${panel('limits', 'Current usage', uses === 'no limits' ? noLimits(key) : limitBars(uses, isMoneySeen))}
-${keyFacts(key, now_ms, accountLink(key))}
+${panel('limits', 'Current usage', uses === 'no limits' ? noLimits(request, key) : limitBars(uses, scope))}
+${facts(request, key)}
 </div>
-${canChange && changeKeyPanel(request, key, refused)}
+${canChange && changePanel(request, key, refused)}
 ${use}
-${historyPanel({ what: 'key', id, changes, scope })}`,
+${history}`,
   });
 }
+
+/** Links to what can be done with a key. */
+const actionsOf = (id: string): Html =>
+  html`<span class="actions"><a class="button" href="${linkOf('rotate', { id })}">Rotate…</a>
+<a class="button danger" href="${linkOf('revoke', { id })}">Revoke…</a></span>`;
 
 const accountLink = ({ account }: KeyRecord): Html =>
   html`<a href="${linkOf('account', { id: account })}">${account}</a>`;
 
-const noLimits = (key: KeyRecord): Html =>
-  html`<p class="muted">This key has no limits of its own. Those of the account ${accountLink(key)} hold.</p>`;
+const noLimits = ({ scope }: PageRequest, key: KeyRecord): Html =>
+  html`<p class="muted">This key has no limits of its own. Those of ${scope.account ? 'your account' : html`the account ${accountLink(key)}`} hold.</p>`;
+
+function facts({ context, scope }: PageRequest, key: KeyRecord): Html {
+  const { id, hint, created_ms, expires_ms, revoked_ms, last_used_ms } = key;
+  return panel(
+    'facts',
+    'Key',
+    html`<dl>
+<dt>Id</dt><dd><code>${id}</code></dd>
+<dt>Ends with</dt><dd><code>…${hint}</code></dd>
+${!scope.account && html`<dt>Account</dt><dd>${accountLink(key)}</dd>`}
+<dt>State</dt><dd>${stateOf(key, context.clock.epoch_ms())}${revoked_ms !== null && html` ${timeOf(revoked_ms)}`}</dd>
+<dt>Created</dt><dd>${timeOf(created_ms)}</dd>
+<dt>Expires</dt><dd>${timeOf(expires_ms)}</dd>
+<dt>Last used</dt><dd>${timeOf(last_used_ms)}</dd>
+</dl>`,
+  );
+}
+
+function changePanel(request: PageRequest, key: KeyRecord, refused: RefusedKey | undefined): Html {
+  const fields = html`${keyFields({ key, seesMoney: request.scope.sees.money, refused })}
+<button>Save changes</button>`;
+  return panel(
+    'change',
+    'Change this key',
+    postForm(request, linkOf('key', { id: key.id }), fields, 'stack'),
+  );
+}
+
+async function change(request: PageRequest): Promise<PageResponse> {
+  const { context, form, scope } = request;
+  const { id } = await keyOf(request);
+  const operator = operatorOf(request);
+  let refused: RefusedKey | undefined;
+  const wanted = (now: KeyRecord): KeyChange => {
+    const read = readEditedKey(form, operator.at_ms, scope.sees.money, now);
+    refused = 'refused' in read ? read.refused : undefined;
+    return 'set' in read ? read.set : {};
+  };
+  const after = await context.records.store.keys.change(id, wanted, operator).catch(refuseEnded);
+  if (refused) return shown(request, after, refused);
+  const notice = 'The key is changed; every instance follows within 5 seconds.';
+  return changed(request, linkOf('key', { id }), notice);
+}
+
+/** Throws a PageError for a key that can no longer be changed, and anything else as it is. */
+export function refuseEnded(thrown: unknown): never {
+  if (!(thrown instanceof KeyEnded)) throw thrown;
+  throw new PageError(409, 'This key has expired or is revoked.', 'Issue another one.');
+}

@@ -1,68 +1,88 @@
+import { TooManyKeys } from '../../../src/plugin.ts';
+import { type AccountView, findAccount } from '../account-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
-import type { PageResponse } from '../page-response.ts';
-import { countOf } from '../view/format.ts';
-import { type Html, html } from '../view/html.ts';
-import { keyTable, usesOfKeys } from '../view/key-table.ts';
+import { PageError, type PageResponse } from '../page-response.ts';
+import { countOf, linkOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { keyFields, type RefusedKey, readKeyFields } from '../view/key-fields.ts';
+import { keyTable } from '../view/key-table.ts';
 import { listPage } from '../view/pager.ts';
 import { searchForm } from '../view/search-form.ts';
-import { inMemoryNotice, pageResponse } from '../view/shell.ts';
+import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
+import { issueOnce, nonceInput } from './issued.ts';
 
-/** The keys of all accounts. */
-export const keysPage: Page = { name: 'keys', get: listed };
+/** The keys of all accounts or of one, for which others are issued here. */
+export const keysPage: Page = { name: 'keys', get: request => listed(request), post: issue };
 
 const sorts = { newest: 'newest', used: 'last used', name: 'name' } as const;
 type Sort = keyof typeof sorts;
 
-const sortOf = (text: string | null): Sort =>
-  text !== null && Object.hasOwn(sorts, text) ? (text as Sort) : 'newest';
+interface KeyFilters {
+  readonly search: string;
+  readonly account: string;
+  /** Also expired and revoked ones. */
+  readonly all: boolean;
+  readonly sort: Sort;
+}
 
-async function listed(request: PageRequest): Promise<PageResponse> {
-  const { context, query } = request;
-  const search = query.get('search') ?? '';
-  const account = query.get('account') ?? '';
-  const all = query.get('all') === 'yes';
-  const sort = sortOf(query.get('sort'));
-  const now_ms = context.clock.epoch_ms();
+function filtersOf({ query, scope }: PageRequest): KeyFilters {
+  const sort = query.get('sort') ?? '';
+  return {
+    search: query.get('search') ?? '',
+    account: scope.account?.id ?? query.get('account') ?? '',
+    all: query.get('all') === 'yes',
+    sort: Object.hasOwn(sorts, sort) ? (sort as Sort) : 'newest',
+  };
+}
+
+async function listed(request: PageRequest, refused?: RefusedKey): Promise<PageResponse> {
+  const { context, scope } = request;
+  const filters = filtersOf(request);
+  const { search, account, all, sort } = filters;
   const { keys } = context.records.store;
-  const asked = { search, account: account || undefined, usable_at_ms: all ? undefined : now_ms };
-  const [{ rows, pager }, total] = await Promise.all([
+  const usable_at_ms = all ? undefined : context.clock.epoch_ms();
+  const asked = { search, account: account || undefined, usable_at_ms };
+  const [{ rows, pager }, total, chosen] = await Promise.all([
     listPage(request, page => keys.list({ ...asked, sort, ...page })),
     keys.count(asked),
+    chosenAccount(request),
   ]);
-  const uses = await usesOfKeys(request, rows);
-  const { sees, may } = request.scope;
-  const table = keyTable('Keys', rows, {
-    now_ms,
-    columns: 'all',
-    uses,
-    seesMoney: sees.money,
-    mayChange: may.change,
-    hasPages: true,
+  const table = await keyTable(request, 'Keys', rows, {
+    ofAccounts: !scope.account,
+    canChoose: scope.may.change,
   });
   return pageResponse(request, {
     title: 'Keys',
     section: 'keys',
-    body: html`${inMemoryNotice(context)}
-${keySearch(request, search, account, all, sort)}
-<section class="panel" aria-label="List of keys">
-${rows.length === 0 ? nothing(Boolean(search || account), all) : may.change ? chooseForm(table) : table}
+    fault: refused?.fault,
+    body: html`${inMemoryNotice(request)}
+${chosen && issuePanel(request, chosen, refused)}
+${keySearch(request, filters)}
+<section class="panel" aria-labelledby="list"><h2 id="list">${all ? 'All keys' : 'Active keys'}</h2>
+${rows.length === 0 ? nothing(request, filters) : scope.may.change ? chooseForm(table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
-<p class="muted">Keys of the configuration file are listed with their accounts.</p>`,
+${!scope.account && html`<p class="muted">Keys of the configuration file are listed with their accounts.</p>`}`,
   });
 }
 
-function keySearch(request: PageRequest, search: string, account: string, all: boolean, sort: Sort): Html {
-  const fields = html`<label>Search keys <input type="search" name="search" value="${search}" placeholder="name, id, account, end, or a whole key" autocomplete="off" spellcheck="false"></label>
-<label>Account <input name="account" value="${account}" placeholder="any" autocomplete="off" spellcheck="false"></label>
+/** The reader's account, or the one that an operator has chosen. */
+async function chosenAccount(request: PageRequest): Promise<AccountView | undefined> {
+  const { account } = filtersOf(request);
+  return request.scope.account ?? (account ? findAccount(request.context, account) : undefined);
+}
+
+function keySearch({ form_token, scope }: PageRequest, filters: KeyFilters): Html {
+  const fields = html`<label>Search keys <input type="search" name="search" value="${filters.search}" placeholder="name, id, end, or a whole key" autocomplete="off" spellcheck="false"></label>
+${!scope.account && html`<label>Account <input name="account" value="${filters.account}" placeholder="any" autocomplete="off" spellcheck="false"></label>`}
 <label>Sort by <select name="sort">${Object.entries(sorts).map(
     ([value, label]) =>
-      html`<option value="${value}" ${value === sort && html`selected`}>${label}</option>\n`,
+      html`<option value="${value}" ${value === filters.sort && html`selected`}>${label}</option>\n`,
   )}</select></label>
-<label class="check"><input type="checkbox" name="all" value="yes" ${all && html`checked`}> Also expired and revoked</label>
+<label class="check"><input type="checkbox" name="all" value="yes" ${filters.all && html`checked`}> Also expired and revoked</label>
 <button>Search</button>`;
-  return searchForm(request, 'keys', fields);
+  return searchForm({ form_token }, 'keys', fields);
 }
 
 /** Leads to the page that asks for confirmation; changes nothing by itself. */
@@ -71,14 +91,61 @@ ${table}
 <p><button class="danger">Revoke chosen keys…</button></p>
 </form>`;
 
-function nothing(isSearched: boolean, all: boolean): Html {
-  if (isSearched)
+function nothing({ scope }: PageRequest, { search, account, all }: KeyFilters): Html {
+  if (search || (account && !scope.account))
     return emptyState(
       'No key matches.',
       html`<a href="keys?all=yes">Show all keys</a>, also expired and revoked ones.`,
     );
   return emptyState(
     all ? 'No key has been issued yet.' : 'There are no active keys.',
-    html`Choose an account under <a href="accounts">Accounts</a> and issue one for it.`,
+    scope.account
+      ? 'With a key your programs can send requests.'
+      : html`Choose an account under <a href="accounts">Accounts</a> and issue one for it.`,
   );
+}
+
+/** The form that issues a key for an account, for those who may. An application that keeps accounts itself would not find them by a key. */
+export function issuePanel(request: PageRequest, account: AccountView, refused?: RefusedKey): Part {
+  const { scope } = request;
+  if (account.source === 'application')
+    return (
+      scope.account &&
+      panel(
+        'issue',
+        'Issue a key',
+        html`<p>The application keeps your account itself and says with each request that it is yours. Such an account has no keys here.</p>`,
+      )
+    );
+  if (!scope.may.change) return '';
+  const fields = html`${keyFields({ seesMoney: scope.sees.money, refused })}
+${nonceInput()}
+<button class="primary">Issue key</button>`;
+  const action = linkOf('keys', { account: scope.account ? undefined : account.id });
+  return panel('issue', 'Issue a key', postForm(request, action, fields, 'stack'));
+}
+
+/** Issues a key and leads to the page that shows it, so that a reload issues no second one. */
+async function issue(request: PageRequest): Promise<PageResponse> {
+  const { context, form, scope } = request;
+  const account = await chosenAccount(request);
+  if (!account || account.source === 'application')
+    throw scope.account
+      ? new PageError(403, 'Your account has no keys here.')
+      : new PageError(404, `There is no account “${filtersOf(request).account}”.`);
+  const read = readKeyFields(form, context.clock.epoch_ms(), scope.sees.money);
+  if ('refused' in read) return listed(request, read.refused);
+  const again = (fault: string) => listed(request, { form, faults: new Map(), fault });
+  const max_usable = scope.account && context.settings.portal.max_keys;
+  try {
+    const issued = await issueOnce(request, (operator, nonce) =>
+      context.records.store.keys.create({ account: account.id, ...read.set, max_usable, nonce }, operator),
+    );
+    return issued ?? again('This form has issued a key already. Send it again to issue another one.');
+  } catch (thrown) {
+    if (!(thrown instanceof TooManyKeys)) throw thrown;
+    return again(
+      `Your account has ${countOf(max_usable!, 'active key')}, which is the most. Revoke one first.`,
+    );
+  }
 }

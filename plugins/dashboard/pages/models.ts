@@ -1,6 +1,8 @@
 import { catalogEntry, type ExtensionContext, type Model, type Upstream } from '../../../src/plugin.ts';
-import type { Page } from '../page-request.ts';
-import { durationOf, muted, numberOf } from '../view/format.ts';
+import { modelsInScope } from '../models-in-scope.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import type { Scope } from '../scope.ts';
+import { durationOf, linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import {
   providerState,
@@ -12,19 +14,19 @@ import {
 import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
 
-/** The catalog as clients see it, and the upstreams of each model with their states. */
+/** The models that the reader may use, for operators with the providers and upstreams behind them and their states. */
 export const modelsPage: Page = {
   name: 'models',
   get: async request => {
-    const { context } = request;
-    const { models } = context.catalog;
-    const money = request.scope.sees.money;
+    const { context, scope } = request;
+    const models = await modelsInScope(request);
+    const { internals } = scope.sees;
     return pageResponse(request, {
-      title: 'Models and providers',
+      title: internals ? 'Models and providers' : 'Models',
       section: 'models',
-      beside: muted('States are those of this instance.'),
-      body: html`${panel('providers', 'Providers', await providers(context))}
-${models.length === 0 ? noModels : models.map((model, at) => modelPanel(context, model, at, money))}`,
+      beside: muted(internals ? 'States are those of this instance.' : 'Prices in US dollars.'),
+      body: html`${internals && panel('providers', 'Providers', await providers(context))}
+${models.length === 0 ? noModels(scope) : models.map((model, at) => modelPanel(request, model, at))}`,
     });
   },
 };
@@ -34,20 +36,35 @@ const providers = async (context: ExtensionContext): Promise<Html> =>
     ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
     : providerTable(context, await shownProviders(context));
 
-const noModels = html`<section class="panel" aria-label="Models">${emptyState('The catalog has no models.', html`List them under <code>models</code> in the configuration.`)}</section>`;
+/** Says that there is none, also where one is asked for. */
+export const noModels = ({ account }: Scope): Html =>
+  html`<section class="panel" aria-label="Models">${
+    account
+      ? emptyState('There is no model that your account may use.', 'Ask those who run this service.')
+      : emptyState(
+          'The catalog has no models.',
+          html`List them under <code>models</code> in the configuration.`,
+        )
+  }</section>`;
 
-function modelPanel(context: ExtensionContext, model: Model, at: number, money: boolean): Html {
+function modelPanel({ context, scope }: PageRequest, model: Model, at: number): Html {
   const { id, name, description } = model;
+  const { money, internals } = scope.sees;
   return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>
-${modelFacts(model, money)}
-${upstreamTable(id, context.upstreamsOf(id), context.clock.elapsed_ms())}
+${facts(model, money)}
+${internals && upstreamTable(id, context.upstreamsOf(id), context.clock.elapsed_ms())}
+${scope.account && clientLinks(id)}
 ${catalogDetails(model, money)}
 </section>`;
 }
 
+const clientLinks = (model: string): Html =>
+  html`<p class="pager"><a class="button" href="${linkOf('examples', { model })}" aria-label="Examples of code with ${model}">Examples</a>
+<a class="button" href="${linkOf('playground', { model })}" aria-label="${model} in the playground">Playground</a></p>`;
+
 /** Abilities of a model, and its prices if `money` is set. */
-export function modelFacts(model: Model, money: boolean): Html {
+function facts(model: Model, money: boolean): Html {
   const { context_length, max_completion_tokens, pricing } = model;
   const fact = (title: string, value: Part) =>
     html`<div class="figure"><dt>${title}</dt><dd>${value}</dd></div>`;
@@ -63,7 +80,7 @@ ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
 }
 
 /** The model in the catalog as it is public; its prices only if `money` is set. */
-export function catalogDetails(model: Model, money: boolean): Html {
+function catalogDetails(model: Model, money: boolean): Html {
   const { pricing, ...entry } = catalogEntry(model);
   const shown = money ? { ...entry, pricing } : entry;
   return html`<details><summary>As clients see it</summary><pre tabindex="0">${JSON.stringify(shown, undefined, 2)}</pre></details>`;

@@ -37,7 +37,7 @@ async function run({ context, form, response, scope, services, session }: PageRe
     // A write would not reveal this while the page does not read.
     reply.once('close', () => reply.complete || left.abort());
     const request_id = reply.headers['x-request-id'];
-    const who = session.role === 'customer' ? 'customer' : 'operator';
+    const who = scope.account ? 'customer' : 'operator';
     context.log.info({ [who]: session.actor, request_id }, 'a request of the playground');
     beginEvents(response);
     const catalog = scope.sees.money ? context.catalog : undefined;
@@ -52,18 +52,14 @@ async function run({ context, form, response, scope, services, session }: PageRe
   }
 }
 
-async function recordOf({ context, query, scope, session }: PageRequest): Promise<object | null> {
-  const { account, role } = session;
+async function recordOf({ context, query, scope }: PageRequest): Promise<object | null> {
   // Of customers the newest of their own: others may have chosen the same id, however often.
-  const [row] = await context.records.store.ledger.find(
-    query.get('id') ?? '',
-    role === 'customer' ? (account ?? '') : undefined,
-  );
+  const [row] = await context.records.store.ledger.find(query.get('id') ?? '', scope.account?.id);
   if (!row) return null;
   const { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } = row;
   return {
     account: row.account,
-    provider: role === 'customer' ? null : row.provider,
+    provider: scope.sees.internals ? row.provider : null,
     end_reason: row.end_reason,
     tokens: { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens },
     ...(scope.sees.money && { cost_usd: row.cost_usd }),

@@ -17,7 +17,7 @@ import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
-import { issueOnce, nonceInput, takeKey } from './issued.ts';
+import { issueOnce, nonceInput, secretPart, takeKey } from './issued.ts';
 
 /** For how long an invitation can be accepted. */
 const invited_ms = 7 * day_ms;
@@ -197,8 +197,7 @@ export const invitedPage: Page = {
       body: link
         ? html`<section class="panel" aria-labelledby="link"><h2 id="link">Send this link to ${found.name}</h2>
 <p>Whoever opens it chooses the password and is signed in to the portal. It works once, until ${timeOf(invited_until_ms)}, and cannot be shown again.</p>
-<p><code class="secret" id="secret">${link}</code></p>
-<p><button class="primary" data-copy="secret" hidden>Copy link</button></p>
+${secretPart(link, 'link')}
 ${back}
 </section>`
         : html`<p class="notice warn">An invitation is shown once, and this one has been. If it was lost, invite again.</p>${back}`,

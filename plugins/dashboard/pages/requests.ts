@@ -5,6 +5,7 @@ import type { PageResponse } from '../page-response.ts';
 import {
   ends,
   filtersOf,
+  isOffered,
   isTime,
   queryOf,
   type RequestFilters,
@@ -12,6 +13,7 @@ import {
   texts,
   timeOfList,
 } from '../request-filters.ts';
+import type { Scope } from '../scope.ts';
 import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { dollars } from '../view/money.ts';
@@ -46,30 +48,28 @@ export const requestsLivePage: Page = {
 
 /** The list that the address asks for. */
 async function listOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
-  const filters = filtersOf(request.query);
-  const asked = queryOf(filters, request.context.clock.epoch_ms());
-  const { rows, pager, isFirst, isPart } = await ledgerPage(request, asked);
-  const shown = request.scope.sees.money ? [...columns, cost] : columns;
-  const empty = isPart ? noneYet : nothing(filters);
-  return { list: html`${tableOf('Requests, newest first', shown, rows, empty)}${pager}`, isFirst };
+  const { rows, pager, isFirst, isPart } = await ledgerPage(request, queryOf(request));
+  const empty = isPart ? noneYet : nothing(filtersOf(request));
+  const columns = columnsFor(request.scope);
+  return { list: html`${tableOf('Requests, newest first', columns, rows, empty)}${pager}`, isFirst };
 }
 
 async function listed(request: PageRequest): Promise<PageResponse> {
-  const { context, query } = request;
-  const filters = filtersOf(query);
+  const { scope } = request;
+  const filters = filtersOf(request);
   const { list, isFirst } = await listOf(request);
   return pageResponse(request, {
     title: 'Requests',
     section: 'requests',
     beside: findForm(request),
-    scripts: ['requests.js'],
-    body: html`${inMemoryNotice(context)}
+    scripts: scope.account ? [] : ['requests.js'],
+    body: html`${inMemoryNotice(request)}
 ${filterForm(request, filters)}
 <section class="panel" aria-label="List of requests">
-${isFirst && !filters.until && liveSwitch}
+${!scope.account && isFirst && !filters.until && liveSwitch}
 <div id="requests">${list}</div>
 </section>
-<p class="muted">Of requests that were refused before a provider was called, only a sample is listed. All are counted under <a href="usage">Usage</a>, and the log has each of them.</p>`,
+<p class="muted">Of requests that were refused at once, only a sample is listed. All are counted under <a href="usage">Usage</a>${!scope.account && ', and the log has each of them'}.</p>`,
   });
 }
 
@@ -77,7 +77,7 @@ ${isFirst && !filters.until && liveSwitch}
 const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
 
 /** Leads to the page of a request. */
-export const findForm = (request: PageRequest): Html =>
+const findForm = (request: PageRequest): Html =>
   searchForm(
     request,
     'request',
@@ -99,9 +99,10 @@ const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
 };
 
 function filterForm(request: PageRequest, filters: RequestFilters): Html {
-  const { catalog, providers } = request.context;
+  const { context, scope } = request;
   const { end, since, until } = filters;
   const text = (name: keyof typeof texts) =>
+    isOffered(name, scope) &&
     html`<label>${texts[name]} <input name="${name}" value="${filters[name]}" placeholder="any" ${lists[name] && html`list="${lists[name]}"`} autocomplete="off" spellcheck="false"></label>`;
   const option = (value: string, title: string, chosen: string) =>
     html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>`;
@@ -117,30 +118,48 @@ ${shown_texts.map(text)}
 <button class="primary">Show</button>
 </div>
 <details class="more" ${isMore && html`open`}><summary>More filters</summary><div class="row">${more_texts.map(text)}</div></details>
-${list('models', [...catalog.models.map(({ id }) => id), none])}
-${list(
-  'providers',
-  providers.map(({ name }) => name),
-)}
+${list('models', [...context.catalog.models.map(({ id }) => id), none])}
+${
+  scope.sees.internals &&
+  list(
+    'providers',
+    context.providers.map(({ name }) => name),
+  )
+}
 ${list('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
 ${list('codes', Object.keys(errorCatalogue))}`;
   return searchForm(request, 'requests', fields, { style: 'panel', label: 'Filter requests' });
 }
 
-/** Columns for everybody. */
-export const columns: readonly Column<ListedRow>[] = [
-  {
-    title: 'Time',
-    cell: ({ started_ms, request_id }) =>
-      html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
-  },
-  {
-    title: 'Account',
-    cell: ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
-    isName: true,
-  },
+/** What of a request its reader sees in a list. */
+export const columnsFor = ({ account, sees }: Scope): readonly Column<ListedRow>[] => [
+  time,
+  ...(account ? [] : [accountColumn]),
   { title: 'Model', cell: ({ model }) => model ?? muted('none'), isName: true },
-  { title: 'Provider', cell: ({ provider }) => provider ?? muted('none'), isName: true },
+  ...(sees.internals ? [providerColumn] : []),
+  ...outcomes,
+  ...(sees.money ? [cost] : []),
+];
+
+const time: Column<ListedRow> = {
+  title: 'Time',
+  cell: ({ started_ms, request_id }) =>
+    html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
+};
+
+const accountColumn: Column<ListedRow> = {
+  title: 'Account',
+  cell: ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
+  isName: true,
+};
+
+const providerColumn: Column<ListedRow> = {
+  title: 'Provider',
+  cell: ({ provider }) => provider ?? muted('none'),
+  isName: true,
+};
+
+const outcomes: readonly Column<ListedRow>[] = [
   {
     title: 'End',
     cell: row =>
@@ -156,8 +175,7 @@ export const columns: readonly Column<ListedRow>[] = [
   },
 ];
 
-/** For those who see money. */
-export const cost: Column<ListedRow> = {
+const cost: Column<ListedRow> = {
   title: 'Cost',
   cell: ({ cost_usd }) => dollars(cost_usd),
   isNumber: true,
@@ -170,7 +188,7 @@ const noneYet = emptyState(
 );
 
 /** In place of a list without rows. */
-export function nothing(filters: RequestFilters): Html {
+function nothing(filters: RequestFilters): Html {
   const { since, until: _, ...others } = filters;
   const isFiltered = Object.values(others).some(value => value !== '');
   const why = `No request${isFiltered ? ' matches' : ''} in ${timeOfList(filters)}.`;

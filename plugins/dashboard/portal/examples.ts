@@ -1,20 +1,19 @@
+import { modelsInScope } from '../models-in-scope.ts';
 import type { Page } from '../page-request.ts';
+import { noModels } from '../pages/models.ts';
 import { publicUrlOf } from '../pages/playground.ts';
 import { type Html, html } from '../view/html.ts';
-import { panel } from '../view/shell.ts';
-import { allowedModels } from './allowed-models.ts';
-import { noModels } from './models.ts';
-import { portalPage, portalResponse } from './portal-page.ts';
+import { pageResponse, panel } from '../view/shell.ts';
 
 /** How to send a first request, in three languages. */
-export const examplesPage: Page = portalPage({
+export const examplesPage: Page = {
   name: 'examples',
   get: async request => {
     const { context, incoming, query } = request;
-    const models = await allowedModels(request);
+    const models = await modelsInScope(request);
     const chosen = models.find(({ id }) => id === query.get('model')) ?? models[0];
     const url = `${publicUrlOf(context, incoming) || `https://${incoming.headers.host}`}/v1`;
-    return portalResponse(request, {
+    return pageResponse(request, {
       title: 'Examples',
       section: 'examples',
       scripts: ['copy.js'],
@@ -31,10 +30,10 @@ ${panel(
 ${panel('curl', 'curl', code('curl-code', 'curl', curl(url, chosen.id)))}
 ${panel('python', 'Python', html`<p class="muted">With the package <code>openai</code>: <code>pip install openai</code></p>${code('python-code', 'Python', python(url, chosen.id))}`)}
 ${panel('javascript', 'JavaScript', html`<p class="muted">With the package <code>openai</code>: <code>npm install openai</code></p>${code('javascript-code', 'JavaScript', javascript(url, chosen.id))}`)}`
-        : noModels,
+        : noModels(request.scope),
     });
   },
-});
+};
 
 const code = (id: string, label: string, text: string): Html =>
   html`<pre id="${id}" tabindex="0" role="region" aria-label="Code: ${label}">${text}</pre>

@@ -1,43 +1,42 @@
 import { usesOf } from '../account-view.ts';
-import type { Page } from '../page-request.ts';
+import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { spendPanel } from '../pages/account-spend.ts';
+import { columnsFor } from '../pages/requests.ts';
 import { html } from '../view/html.ts';
-import { keyTable, usesOfKeys } from '../view/key-table.ts';
-import { panel } from '../view/shell.ts';
+import { keyTable } from '../view/key-table.ts';
+import { limitBars } from '../view/limit-bars.ts';
+import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
-import { ofPortal } from './keys.ts';
-import { ownLimits } from './limits.ts';
-import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
-import { requestColumns } from './requests.ts';
 
 /** Keys that are shown; their page has all. */
 const max_keys = 5;
 /** Requests that are shown. */
 const max_requests = 8;
 
-/** The account at a glance: spend of this month, limits, keys. */
-export const overviewPage: Page = portalPage({ name: '', get: shown });
+/** The customer's account at a glance: spend, limits, latest requests, keys. */
+export const overviewPage: Page = { name: '', get: shown };
 
-async function shown(request: PortalRequest): Promise<PageResponse> {
-  const { account, context } = request;
-  const now_ms = context.clock.epoch_ms();
-  const { keys: keyRecords } = context.records.store;
+async function shown(request: PageRequest): Promise<PageResponse> {
+  const { context, scope } = request;
+  const account = scope.account!;
+  const { keys: keyRecords, ledger } = context.records.store;
+  const usable_at_ms = context.clock.epoch_ms();
   const [spend, uses, keys, requests] = await Promise.all([
     spendPanel(request, account),
     usesOf(context, account),
-    keyRecords.list({ account: account.id, usable_at_ms: now_ms, sort: 'used', limit: max_keys }),
-    context.records.store.ledger.list({ account: account.id, limit: max_requests }),
+    keyRecords.list({ account: account.id, usable_at_ms, sort: 'used', limit: max_keys }),
+    ledger.list({ account: account.id, limit: max_requests }),
   ]);
-  const keyUses = await usesOfKeys(request, keys);
-  return portalResponse(request, {
+  const keyList = keys.length === 0 ? noKeys : await keyTable(request, 'Active keys, last used first', keys);
+  return pageResponse(request, {
     title: account.display_name || account.id,
     section: '',
     scripts: ['charts.js'],
     body: html`${spend}
-${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${ownLimits(uses)}`)}
-${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', requestColumns, requests, noRequests)}<p class="pager"><a class="button" href="requests">All requests</a></p>`)}
-${panel('keys', 'Active keys', html`${keys.length === 0 ? noKeys : keyTable('Active keys, last used first', keys, { now_ms, uses: keyUses, ...ofPortal })}<p class="pager"><a class="button" href="keys">All keys</a></p>`)}`,
+${panel('limits', 'Limits', html`${account.plan !== undefined && html`<p class="muted">Plan ${account.plan}</p>`}${limitBars(uses, scope)}`)}
+${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', columnsFor(scope), requests, noRequests)}<p class="pager"><a class="button" href="requests">All requests</a></p>`)}
+${panel('keys', 'Active keys', html`${keyList}<p class="pager"><a class="button" href="keys">All keys</a></p>`)}`,
   });
 }
 

@@ -1,22 +1,21 @@
 import { type CustomerLogin, hashPassword } from '../../../src/plugin.ts';
-import { changed, operatorOf, type Page } from '../page-request.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { type Html, html } from '../view/html.ts';
-import { panel, postForm } from '../view/shell.ts';
+import { pageResponse, panel, postForm } from '../view/shell.ts';
 import { inTurn, newPassword, newPasswordFields } from './new-password.ts';
-import { type PortalRequest, portalPage, portalResponse } from './portal-page.ts';
 
 /** Changes the customer's own password, which ends the other sessions. */
-export const passwordPage: Page = portalPage({
+export const passwordPage: Page = {
   name: 'password',
   get: request => shown(request),
   post: change,
   changesNothing: true,
-});
+};
 
-async function shown(request: PortalRequest, fault?: string): Promise<PageResponse> {
+async function shown(request: PageRequest, fault?: string): Promise<PageResponse> {
   const login = await ownLogin(request);
-  return portalResponse(request, {
+  return pageResponse(request, {
     title: 'Your sign-in',
     section: 'password',
     fault,
@@ -30,7 +29,7 @@ async function shown(request: PortalRequest, fault?: string): Promise<PageRespon
   });
 }
 
-const form = (request: PortalRequest): Html =>
+const form = (request: PageRequest): Html =>
   postForm(
     request,
     'password',
@@ -43,14 +42,14 @@ ${newPasswordFields}
   );
 
 /** The sign-in of the records store with which this session was started. */
-async function ownLogin({ account, context, session }: PortalRequest): Promise<CustomerLogin | undefined> {
+async function ownLogin({ context, scope, session }: PageRequest): Promise<CustomerLogin | undefined> {
   const { actor } = session;
   if (Object.hasOwn(context.settings.portal.users, actor)) return undefined;
   const login = await context.records.store.customers.find(actor);
-  return login?.account === account.id && login.password_hash !== null ? login : undefined;
+  return login?.account === scope.account!.id && login.password_hash !== null ? login : undefined;
 }
 
-async function change(request: PortalRequest): Promise<PageResponse> {
+async function change(request: PageRequest): Promise<PageResponse> {
   const { context, form } = request;
   const login = await ownLogin(request);
   if (!login) return shown(request, 'Your password is not kept here.');

@@ -1,34 +1,32 @@
 import { type AuditEntry, limitTable } from '../../../src/plugin.ts';
-import type { Scope } from '../scope.ts';
-import { linkOf, minuteOf, timeOf } from './format.ts';
-import { type Html, html, type Part } from './html.ts';
+import { customerOf } from '../access/roles.ts';
+import type { PageRequest } from '../page-request.ts';
+import { linkOf, minuteOf, muted, timeOf } from './format.ts';
+import { html, type Part } from './html.ts';
 import { panel } from './shell.ts';
 import { type Column, emptyState, tableOf } from './table.ts';
 
-/** Changes by operators, with `empty` in place of a table without rows. */
-export const auditTable = (label: string, entries: readonly AuditEntry[], empty: Html): Html =>
-  tableOf(label, columns, entries, empty);
+/** Changes that are shown beside what was changed; the audit log has all. */
+const max_changes = 10;
 
-interface HistoryParts {
-  readonly what: 'account' | 'key';
-  readonly id: string;
-  readonly changes: readonly AuditEntry[];
-  readonly scope: Scope;
-}
-
-/** The changes of one account or key, without amounts of money and the audit log for those who do not see them. */
-export function historyPanel({ what, id, changes, scope }: HistoryParts): Html {
-  const { money } = scope.sees;
-  const rows = money ? changes : changes.map(withoutMoney);
+/** The changes of one account or key for readers who see who made them, without amounts of money and the audit log for those who do not see these. */
+export async function historyPanel(
+  { context, scope }: PageRequest,
+  what: 'account' | 'key',
+  id: string,
+): Promise<Part> {
+  const { money, internals } = scope.sees;
+  if (!internals) return '';
+  const changes = await context.records.store.audit.list({ target: id, limit: max_changes });
   const empty = emptyState(
     `No change of this ${what} is recorded.`,
     'Changes that are made here appear with who made them.',
   );
-  const own = columns.filter(({ title }) => title !== 'What');
+  const own = auditColumns.filter(({ title }) => title !== 'What');
   return panel(
     'history',
     'Changes',
-    html`${tableOf(`Changes of this ${what}, newest first`, own, rows, empty)}
+    html`${tableOf(`Changes of this ${what}, newest first`, own, money ? changes : changes.map(withoutMoney), empty)}
 ${money && html`<p><a href="${linkOf('audit', { target: id })}">All changes of this ${what} in the audit log</a></p>`}`,
   );
 }
@@ -41,7 +39,7 @@ function withoutMoney(entry: AuditEntry): AuditEntry {
 }
 
 /** What was done, in words that its target follows. */
-export const actions: Readonly<Record<AuditEntry['action'], string>> = {
+const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.create': 'created the account',
   'account.change': 'changed the account',
   'account.disable': 'disabled the account',
@@ -59,13 +57,28 @@ export const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'sign-in.end': 'signed out',
 };
 
-const columns: readonly Column<AuditEntry>[] = [
+/** Changes with who made them, and from where. */
+export const auditColumns: readonly Column<AuditEntry>[] = [
   { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
   { title: 'Who', cell: ({ actor }) => actor, isName: true },
   { title: 'From', cell: ({ address }) => address, isName: true },
   { title: 'Change', cell: ({ action }) => actions[action] ?? action },
   { title: 'What', cell: targetOf, isName: true },
-  { title: 'Detail', cell: detailOf, isName: true },
+  { title: 'Detail', cell: entry => detailOf(entry), isName: true },
+];
+
+/** The same for customers: of those who run the service neither names nor addresses are told, and the account is always the reader's. */
+export const customerColumns: readonly Column<AuditEntry>[] = [
+  { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
+  { title: 'Who', cell: ({ actor }) => customerOf(actor) ?? muted('the service'), isName: true },
+  { title: 'From', cell: ({ actor, address }) => customerOf(actor) !== undefined && address, isName: true },
+  { title: 'Change', cell: ({ action }) => actions[action].replace(/ the portal of$/, ' the portal') },
+  {
+    title: 'Key',
+    cell: ({ action, target }) => action.startsWith('key.') && html`<code>${target}</code>`,
+    isName: true,
+  },
+  { title: 'Detail', cell: entry => detailOf(entry, ['account']), isName: true },
 ];
 
 function targetOf({ action, target }: AuditEntry): Part {
@@ -78,11 +91,12 @@ function targetOf({ action, target }: AuditEntry): Part {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Lines of what was set, with the old value where the entry has one. */
-export function detailOf({ action, detail }: AuditEntry): Part {
+/** Lines of what was set, with the old value where the entry has one, without the fields `leftOut`. */
+function detailOf({ action, detail }: AuditEntry, leftOut: readonly string[] = []): Part {
   const missing = action.startsWith('key.') ? 'not limited' : 'as the plan';
   const { before, ...fields } = JSON.parse(detail) as Fields & { readonly before?: Fields };
   const lines = Object.entries(fields).flatMap(([name, value]) => {
+    if (leftOut.includes(name)) return [];
     if (name === 'limits')
       return limitLines(value as Fields, before && ((before[name] ?? {}) as Fields), missing);
     if (before && Object.hasOwn(before, name))

@@ -1,40 +1,44 @@
 import { day_ms, dayOf, type KeyRecord, type KeyUse } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
-import { linkOf, muted, numberOf, timeOf } from './format.ts';
+import { linkOf, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { dollars } from './money.ts';
 import { type Column, tableOf } from './table.ts';
 
 interface KeyTableSetup {
-  readonly now_ms: number;
-  /** Lists of one account name it nowhere. */
-  readonly columns: 'all' | 'of one account';
-  /** From `usesOfKeys`. */
-  readonly uses: ReadonlyMap<string, KeyUse>;
-  readonly seesMoney: boolean;
-  readonly mayChange: boolean;
-  /** Whether there is a page `key` to link to. */
-  readonly hasPages: boolean;
+  /** Whether it names accounts: lists of one account do so nowhere. */
+  readonly ofAccounts?: boolean;
+  /** Whether keys can be chosen, in a form around it. */
+  readonly canChoose?: boolean;
 }
 
-/** Table of keys with their actions. */
-export function keyTable(label: string, keys: readonly KeyRecord[], setup: KeyTableSetup): Html {
-  const { now_ms, columns, uses, seesMoney, mayChange, hasPages } = setup;
-  const state: Column<KeyRecord> = { title: 'State', cell: key => stateOf(key, now_ms) };
+/** Table of keys with their use, and with what its reader may do with them. */
+export async function keyTable(
+  { context, scope }: PageRequest,
+  label: string,
+  keys: readonly KeyRecord[],
+  { ofAccounts = false, canChoose = false }: KeyTableSetup = {},
+): Promise<Html> {
+  const now_ms = context.clock.epoch_ms();
+  const { money } = scope.sees;
+  const uses = await context.records.store.usage.ofKeys(
+    keys.map(({ id }) => id),
+    dayOf(now_ms - (use_days - 1) * day_ms),
+  );
   const table = tableOf(
     label,
     [
-      ...(columns === 'all' && mayChange ? [chooseColumn] : []),
-      hasPages ? linkedNameColumn : nameColumn,
-      ...(columns === 'all' ? [accountColumn] : []),
+      ...(canChoose ? [chooseColumn] : []),
+      nameColumn,
+      ...(ofAccounts ? [accountColumn] : []),
       ...timeColumns,
-      ...useColumns(uses).slice(0, seesMoney ? 2 : 1),
-      state,
-      ...(mayChange ? [actionColumn(now_ms)] : []),
+      ...useColumns(uses).slice(0, money ? 2 : 1),
+      { title: 'State', cell: key => stateOf(key, now_ms) },
+      ...(scope.may.change ? [actionColumn(now_ms)] : []),
     ],
     keys,
   );
-  return html`${table}<p class="muted">Requests${seesMoney && ' and cost'} are those of the last ${use_days} days.</p>`;
+  return html`${table}<p class="muted">Requests${money && ' and cost'} are those of the last ${use_days} days.</p>`;
 }
 
 const chooseColumn: Column<KeyRecord> = {
@@ -44,19 +48,12 @@ const chooseColumn: Column<KeyRecord> = {
     html`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${name || id}">`,
 };
 
-const named = (name: Part, { id, hint }: KeyRecord): Html =>
-  html`${name} <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`;
-
 /** For any table of keys. */
 export const nameColumn: Column<KeyRecord> = {
   title: 'Key',
-  cell: key => named(key.name || muted('no name'), key),
+  cell: ({ id, name, hint }) =>
+    html`<a href="${linkOf('key', { id })}">${name || 'no name'}</a> <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
   isName: true,
-};
-
-const linkedNameColumn: Column<KeyRecord> = {
-  ...nameColumn,
-  cell: key => named(html`<a href="${linkOf('key', { id: key.id })}">${key.name || 'no name'}</a>`, key),
 };
 
 /** For any table of keys. */
@@ -78,16 +75,6 @@ export const timeColumns: readonly Column<KeyRecord>[] = [
 
 /** Days, with the present one, over which the use of keys is added up. */
 const use_days = 30;
-
-/** What these keys have been used for. */
-export const usesOfKeys = (
-  { context: { records, clock } }: PageRequest,
-  keys: readonly KeyRecord[],
-): Promise<ReadonlyMap<string, KeyUse>> =>
-  records.store.usage.ofKeys(
-    keys.map(({ id }) => id),
-    dayOf(clock.epoch_ms() - (use_days - 1) * day_ms),
-  );
 
 const useColumns = (uses: ReadonlyMap<string, KeyUse>): readonly Column<KeyRecord>[] => [
   {

@@ -1,5 +1,6 @@
 import { type Limit, rowOf } from '../../../src/plugin.ts';
 import type { Use, Uses } from '../account-view.ts';
+import type { Scope } from '../scope.ts';
 import { durationOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { dollarText } from './money.ts';
@@ -11,11 +12,20 @@ const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   unknown: 'Unknown: the state store does not answer, or the stored limits are invalid. See the log.',
 };
 
-/** The usage of each limit of an account or a key; without those in dollars unless `seesMoney`. */
-export function limitBars(uses: Uses, seesMoney: boolean): Html {
+const not_limited = 'Your account is not limited.';
+/** The same for customers. */
+const ownReasons: typeof reasons = {
+  'no stage': not_limited,
+  'no limits': not_limited,
+  'no plan': 'Your plan no longer exists, so your requests are refused. Ask the operator of this service.',
+  unknown: 'Your usage is not known at the moment. Load the page again.',
+};
+
+/** The usage of each limit of an account or a key that the reader sees, or why there is none. */
+export function limitBars(uses: Uses, { account, sees }: Scope): Html {
   if (typeof uses === 'string')
-    return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${reasons[uses]}</p>`;
-  const seen = uses.filter(({ limit }) => seesMoney || !isMoney(limit));
+    return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${(account ? ownReasons : reasons)[uses]}</p>`;
+  const seen = uses.filter(({ limit }) => sees.money || !isMoney(limit));
   if (seen.length === 0) return html`<p class="muted">Not limited, but for amounts of money.</p>`;
   return html`<ul class="limits">${seen.map(limitBar)}</ul>`;
 }

@@ -4,22 +4,16 @@ import { type PlaygroundSettings, settingsPanel } from './playground-settings.ts
 /** Maximum size of a request with its key, encoded as a form: a prompt that fills a context window. */
 export const max_form_bytes = 8 * 1024 * 1024;
 
-/** The files among the assets that the playground needs. */
-export const playgroundScripts = ['playground.js'];
-
 /** What the playground is given by the page that shows it, whoever its reader is. */
 export interface PlaygroundView extends PlaygroundSettings {
   /** The hidden field with the CSRF token of the form. */
   readonly tokenInput: Html;
   /** Whether the reader sees costs. */
   readonly seesMoney: boolean;
-  /** Address of the page of one request, to which its id is appended; undefined if the reader has no such page. */
-  readonly request_page: string | undefined;
 }
 
 /**
- * The playground: settings and the conversation. The page that shows it also has the pages `playground-run` and
- * `playground-record` beside it, and `playgroundScripts` in its head.
+The playground: settings and the conversation. The page that shows it also has the pages `playground-run` and `playground-record` beside it.
  */
 export const playgroundView = (view: PlaygroundView): Html =>
   html`<noscript><p class="notice warn">This page needs its script: allow scripts of this address.</p></noscript>
@@ -30,11 +24,7 @@ ${conversationPanel}
 </form>`;
 
 /** What the script has to know. */
-const optionsOf = ({ seesMoney, request_page }: PlaygroundView) => ({
-  max_form_bytes,
-  seesMoney,
-  request_page,
-});
+const optionsOf = ({ seesMoney }: PlaygroundView) => ({ max_form_bytes, seesMoney });
 
 const conversationPanel = html`<section class="panel conversation" aria-labelledby="conversation">
 <div class="title"><h2 id="conversation">Conversation</h2> <button type="button" class="quiet" id="clear" disabled>Start anew</button></div>

@@ -1,4 +1,3 @@
-import type { ExtensionContext } from '../../../src/plugin.ts';
 import { type PageRequest, takeNotice } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf, tokenInput } from './document.ts';
@@ -86,6 +85,7 @@ export const panel = (name: string, title: string, body: Part): Html =>
   html`<section class="panel" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>${body}</section>`;
 
 /** Warning on pages that create records, if records are in memory only. */
-export const inMemoryNotice = ({ records }: ExtensionContext): Part =>
-  records.isMemory &&
+export const inMemoryNotice = ({ context, scope }: PageRequest): Part =>
+  scope.sees.internals &&
+  context.records.isMemory &&
   html`<p class="notice warn">Records are in memory: changes made here are lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;

@@ -1,5 +1,5 @@
-import { type Model, within } from '../../../src/plugin.ts';
-import type { PortalRequest } from './portal-page.ts';
+import { type Model, within } from '../../src/plugin.ts';
+import type { PageRequest } from './page-request.ts';
 
 /** In a list of the stage `model-access`, stands for every model. */
 const every = '*';
@@ -13,9 +13,13 @@ interface ModelAccess {
   readonly allowed?: (account: { readonly id: string; readonly plan?: string | undefined }) => unknown;
 }
 
-/** The models of the catalog that the account may use; none while the application does not say which. */
-export async function allowedModels({ account, context }: PortalRequest): Promise<readonly Model[]> {
+/** The models of the catalog, of customers those that the account may use; none while the application does not say which. */
+export async function modelsInScope({
+  context,
+  scope: { account },
+}: Pick<PageRequest, 'context' | 'scope'>): Promise<readonly Model[]> {
   const { models } = context.catalog;
+  if (!account) return models;
   const stage = context.settings.stages.find(({ name }) => name === 'model-access');
   if (!stage) return models;
   const names = await namesOf(stage.options as ModelAccess, account.id, account.plan).catch(thrown => {

@@ -1,0 +1,32 @@
+import type { Page } from '../page-request.ts';
+import { findPage } from './find.ts';
+import { issuedPage } from './issued.ts';
+import { keyPage } from './key.ts';
+import { keysPage } from './keys.ts';
+import { modelsPage } from './models.ts';
+import { playgroundPage } from './playground.ts';
+import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
+import { requestPage } from './request.ts';
+import { requestsPage } from './requests.ts';
+import { revokePage } from './revoke.ts';
+import { rotatePage } from './rotate.ts';
+import { usagePage } from './usage.ts';
+import { usageExportPage } from './usage-export.ts';
+
+/** Pages of operators and customers, which show what is in the scope of their reader. */
+export const sharedPages: readonly Page[] = [
+  findPage,
+  keysPage,
+  keyPage,
+  issuedPage,
+  rotatePage,
+  revokePage,
+  requestsPage,
+  requestPage,
+  usagePage,
+  usageExportPage,
+  modelsPage,
+  playgroundPage,
+  playgroundRunPage,
+  playgroundRecordPage,
+];
