@@ -40,12 +40,11 @@ export class PulledStream implements AsyncIterableIterator<Chunk>, ChunkSink {
     return this;
   }
 
-  chunk(chunk: Chunk): boolean {
-    if (this.#ending) return true;
+  chunk(chunk: Chunk): void {
+    if (this.#ending) return;
     if (this.#isPaused) this.late++;
     this.#chunks.push(chunk);
     this.#hand();
-    return true;
   }
 
   /** Full as soon as nothing is asked for. */

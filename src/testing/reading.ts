@@ -1,7 +1,6 @@
 import type { Chunk } from '../gateway/exchange/canonical.ts';
 import { pushIterable } from '../gateway/exchange/push-iterable.ts';
 import type { ChunkSource } from '../gateway/exchange/stream.ts';
-import { metered } from '../gateway/settlement/metered-stream.ts';
 import { StreamMeter } from '../gateway/settlement/stream-meter.ts';
 import type { Arrival, ReadFixture } from './arrivals.ts';
 import type { Place, Rule } from './contract-error.ts';
@@ -30,7 +29,7 @@ export async function throughStage<T>(
   setting.watch.holding.clear();
   const run = await setting.begin(true, place);
   const meter = new StreamMeter(run.exchange, setting.metrics);
-  const stream = new PulledStream(transformed(setting, place, run, metered(pushIterable(source), meter)));
+  const stream = new PulledStream(transformed(setting, place, run, source, meter));
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const values = { expected: `an end within ${timeout_ms} ms`, got: 'silence' };
@@ -47,9 +46,15 @@ export async function throughStage<T>(
   }
 }
 
-function transformed(setting: Setting, place: Place, { chain }: StageRun, source: ChunkSource): ChunkSource {
+function transformed(
+  setting: Setting,
+  place: Place,
+  { chain }: StageRun,
+  source: Source,
+  meter: StreamMeter,
+): ChunkSource {
   try {
-    return chain.onStream(source);
+    return chain.onStream(pushIterable(source), meter);
   } catch (got) {
     const values = { expected: 'no throw', got };
     throw setting.breach('refusals', place, 'throws in onStream', values);

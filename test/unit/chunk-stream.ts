@@ -4,7 +4,6 @@ import { Chain, type ChainRun } from '../../src/gateway/exchange/chain.ts';
 import type { Exchange } from '../../src/gateway/exchange/exchange.ts';
 import { pushIterable } from '../../src/gateway/exchange/push-iterable.ts';
 import type { StreamTransformer } from '../../src/gateway/exchange/stream.ts';
-import { metered } from '../../src/gateway/settlement/metered-stream.ts';
 import { StreamMeter } from '../../src/gateway/settlement/stream-meter.ts';
 import type { TokenCounter } from '../../src/gateway/settlement/token-estimator.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
@@ -38,7 +37,8 @@ export function meteredStream(
   metrics: Metrics,
   newCounter?: () => TokenCounter,
 ): PulledStream {
-  return new PulledStream(metered(pushIterable(chunks), new StreamMeter(exchange, metrics, newCounter)));
+  const run = new Chain([]).enter(exchange);
+  return new PulledStream(run.onStream(pushIterable(chunks), new StreamMeter(exchange, metrics, newCounter)));
 }
 
 /** A chunk with one choice. */

@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { metered } from '../settlement/metered-stream.ts';
-import type { StreamMeter } from '../settlement/stream-meter.ts';
 import { chunks_per_turn, chunksOf } from '../upstream/http/whole-reply.ts';
 import { incomplete, ReplyAssembler } from './assemble-reply.ts';
 import type { Chunk, Completion } from './canonical.ts';
@@ -40,8 +38,8 @@ export class AnswerSource implements ReplySource {
     return assembler.reply();
   }
 
-  stream(meter: StreamMeter): ChunkSource {
-    return metered(pushIterable(this.#chunks()), meter);
+  stream(): ChunkSource {
+    return pushIterable(this.#chunks());
   }
 
   get ended(): boolean {

@@ -21,7 +21,7 @@ import type { Answer, Stage } from './stage.ts';
 import { errorFacts, faultFacts } from './stage-fault.ts';
 import { cancelTransformer, type StageTransformer } from './stage-link.ts';
 import { type HookStep, type StageSteps, stepsOf } from './stage-steps.ts';
-import type { ChunkSource } from './stream.ts';
+import type { ChunkMeter, ChunkSource } from './stream.ts';
 import { StreamPipeline } from './stream-pipeline.ts';
 
 /** Time for a stage to release its resources. */
@@ -246,8 +246,8 @@ export class ChainRun {
     });
   }
 
-  /** Pipes a stream through the transformers of the stages that want it, last to first, and times them. */
-  onStream(source: ChunkSource): ChunkSource {
+  /** Pipes a stream through `meter` and the transformers of the stages that want it, last to first, and times them. */
+  onStream(source: ChunkSource, meter?: ChunkMeter): ChunkSource {
     const transformers: StageTransformer[] = [];
     try {
       this.#addTransformers(transformers);
@@ -255,8 +255,7 @@ export class ChainRun {
       for (const { step, transformer } of transformers) cancelTransformer(transformer, step, this.#times);
       throw thrown;
     }
-    if (transformers.length === 0) return source;
-    return { pushInto: sink => new StreamPipeline(source, transformers, this.#times, sink) };
+    return { pushInto: sink => new StreamPipeline(source, meter, transformers, this.#times, sink) };
   }
 
   #addTransformers(transformers: StageTransformer[]): void {

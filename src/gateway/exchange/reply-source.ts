@@ -1,6 +1,5 @@
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import type { BackgroundRead } from '../settlement/background.ts';
-import type { StreamMeter } from '../settlement/stream-meter.ts';
 import type { Completion } from './canonical.ts';
 import type { ChunkSource } from './stream.ts';
 
@@ -12,8 +11,8 @@ export interface ReplySource extends BackgroundRead {
   readonly sink?: ReplySink;
   /** Resolves with the whole reply; rejects with a GatewayError. */
   reply(): Promise<Completion>;
-  /** The reply as a stream, counted by `meter`. */
-  stream(meter: StreamMeter): ChunkSource;
+  /** The reply as a stream. */
+  stream(): ChunkSource;
   /** Called when the client was answered 524 and `pending` is read on. */
   readOn?(pending: Promise<unknown>): void;
   /** Called when the exchange has ended and its usage is known. */

@@ -216,7 +216,7 @@ export class ExchangeRun {
     const { isInner } = this.#prepared;
     const meter = new StreamMeter(this.exchange, metrics, newCounter);
     this.#meter = meter;
-    const chunks = this.#stages.onStream(source.stream(meter));
+    const chunks = this.#stages.onStream(source.stream(), meter);
     const renderer = format.renderStream(identityOf(this.exchange), () => this.#promptTokens());
     const toClientError = (thrown: unknown) => this.#clientError(thrown);
     const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;

@@ -3,7 +3,7 @@ import { chunkFault } from './canonical-faults.ts';
 import { ChunkError } from './hook-result.ts';
 import type { StageTimes } from './instrument.ts';
 import type { HookStep } from './stage-steps.ts';
-import type { ChunkSink, StreamController, StreamTransformer } from './stream.ts';
+import type { ChunkReceiver, StreamController, StreamTransformer } from './stream.ts';
 
 /** A stage's transformer, and the step of the chain that has made it. */
 export interface StageTransformer {
@@ -17,10 +17,6 @@ export interface LinkControl {
   busy: number;
   /** Time at which a chunk last went from one link to another, or out. */
   now_ms: number;
-  /** Pauses the source until a stage's promise has settled. */
-  pause(): void;
-  /** Ends a batch of chunks. False asks the source for a pause. */
-  flush(): boolean;
   /** Flushes after this turn, for chunks that came outside of the source's turn. */
   flushSoon(): void;
   ready(): Promise<void> | undefined;
@@ -34,10 +30,10 @@ export interface LinkControl {
 const stopped = -1;
 
 /** One stage in a stream: runs its transformer, measures its own time, and passes the end on. */
-export class StageLink implements ChunkSink, StreamController {
+export class StageLink implements ChunkReceiver, StreamController {
   readonly #transformer: StreamTransformer;
   readonly #step: HookStep;
-  readonly #next: ChunkSink;
+  readonly #next: ChunkReceiver;
   readonly #isLast: boolean;
   readonly #control: LinkControl;
   readonly #times: StageTimes;
@@ -48,6 +44,8 @@ export class StageLink implements ChunkSink, StreamController {
   #isBusy = false;
   /** True while a call of the transformer is on the stack. */
   #inCall = false;
+  /** The chunk that the transformer got last. */
+  #given: Chunk | undefined;
   /** Chunks that came while a promise was pending. */
   #waiting: Chunk[] = [];
   #ending: { readonly fault?: unknown } | undefined;
@@ -57,7 +55,7 @@ export class StageLink implements ChunkSink, StreamController {
 
   constructor(
     { step, transformer }: StageTransformer,
-    next: ChunkSink,
+    next: ChunkReceiver,
     isLast: boolean,
     control: LinkControl,
     times: StageTimes,
@@ -74,17 +72,10 @@ export class StageLink implements ChunkSink, StreamController {
     if (!this.#over && !this.#ending && this.#transformer.start) this.#call('start');
   }
 
-  chunk(chunk: Chunk): boolean {
-    if (this.#over) return true;
+  chunk(chunk: Chunk): void {
+    if (this.#over) return;
     if (this.#isBusy) this.#waiting.push(chunk);
     else this.#call('transform', chunk);
-    if (this.#control.busy === 0) return true;
-    this.#control.pause();
-    return false;
-  }
-
-  flush(): boolean {
-    return this.#control.flush();
   }
 
   end(): void {
@@ -97,7 +88,8 @@ export class StageLink implements ChunkSink, StreamController {
 
   enqueue(chunk: Chunk): void {
     if (this.#over) return;
-    const fault = chunkFault(chunk);
+    // A chunk that is passed on was checked where it came from.
+    const fault = chunk === this.#given ? undefined : chunkFault(chunk);
     // Not thrown: a stage may be called by a timer, whose errors end the process.
     if (fault !== undefined) return this.#broke(new ChunkError(this.#step.stage, 'enqueued', fault));
     const control = this.#control;
@@ -136,6 +128,7 @@ export class StageLink implements ChunkSink, StreamController {
   #call(method: 'start' | 'transform' | 'flush', chunk?: Chunk): void {
     this.#since_ms = performance.now();
     this.#inCall = true;
+    this.#given = chunk;
     try {
       const transformer = this.#transformer;
       const pending = chunk

@@ -26,13 +26,16 @@ export interface StreamController {
 }
 
 /** Receives the chunks of a stream in the turn in which they arrive. Its methods do not throw. */
-export interface ChunkSink {
-  /** Takes one chunk. False: a stage is still working on it, and the rest of the batch waits for `resume`. */
-  chunk(chunk: Chunk): boolean;
-  /** Ends a batch of chunks. False asks for a pause until `resume`; chunks on their way may still come. */
-  flush(): boolean;
+export interface ChunkReceiver {
+  chunk(chunk: Chunk): void;
   end(): void;
   fail(fault: unknown): void;
+}
+
+/** A receiver that says when it has enough. */
+export interface ChunkSink extends ChunkReceiver {
+  /** Ends a batch of chunks. False asks for a pause until `resume`; chunks on their way may still come. */
+  flush(): boolean;
 }
 
 /** Controls of a stream for the sink that it is pushed into. */
@@ -41,6 +44,14 @@ export interface StreamHandle {
   resume(): void;
   /** Ends the stream; its sink is not called again. */
   stop(): void;
+}
+
+/** Counts a stream. An error that it throws fails the stream. */
+export interface ChunkMeter {
+  /** Called for each chunk when the first stage takes it. */
+  chunk(chunk: Chunk): void;
+  /** Called once, when nothing more is taken. */
+  end(): void;
 }
 
 /** A stream that has not begun: pushes its chunks into one sink, from the first `resume` on. */

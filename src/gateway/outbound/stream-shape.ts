@@ -30,15 +30,16 @@ export class StreamShape implements ChunkSink {
   }
 
   /** Writes a chunk. A value that is not a chunk, or cannot be rendered, fails the stream. */
-  chunk(chunk: Chunk): boolean {
-    if (this.#failed) return true;
+  chunk(chunk: Chunk): void {
+    if (this.#failed) return;
+    const { choices, usage } = chunk;
     try {
-      if (this.#isPlain(chunk)) this.#next.chunk(this.#withUsage(chunk));
-      else for (const choice of chunk.choices) this.#shape(choice);
+      if (!this.#isPlain(choices)) for (const choice of choices) this.#shape(choice);
+      else if (this.#continuous || usage) this.#send(choices, this.#running());
+      else this.#next.chunk(chunk);
     } catch (thrown) {
       this.#refused(thrown);
     }
-    return true;
   }
 
   flush(): boolean {
@@ -68,18 +69,14 @@ export class StreamShape implements ChunkSink {
   }
 
   /** Whether a chunk is the most frequent kind: one more text of a choice that has begun and has not ended. */
-  #isPlain({ choices }: Chunk): boolean {
+  #isPlain(choices: readonly ChunkChoice[]): boolean {
     if (choices.length !== 1 || this.#finish) return false;
     const { index, delta, finish_reason } = choices[0]!;
     if (finish_reason !== null || delta.role !== undefined || !this.#begun.has(index)) return false;
-    if (delta.tool_calls !== undefined || delta.refusal !== undefined) return false;
-    return delta.reasoning_details === undefined && isText(delta);
-  }
-
-  #withUsage(chunk: Chunk): Chunk {
-    const usage = this.#running();
-    if (usage) return { choices: chunk.choices, usage };
-    return chunk.usage ? { choices: chunk.choices } : chunk;
+    const { content, reasoning, reasoning_details, tool_calls, refusal } = delta;
+    if (tool_calls !== undefined || refusal !== undefined || reasoning_details !== undefined) return false;
+    // One of reasoning and content, not empty.
+    return content ? reasoning === undefined : content === undefined && !!reasoning;
   }
 
   #shape(choice: ChunkChoice): void {
@@ -92,7 +89,7 @@ export class StreamShape implements ChunkSink {
     if (this.#finish && this.#finish.index !== index) this.#sendFinish(this.#running());
     if (!this.#begun.has(index)) this.#sendRole(index);
     const { stop_sequence, native_finish_reason: _, ...piece } = choice;
-    if (says) this.#send({ ...piece, delta: delta ?? {}, finish_reason: null }, this.#running());
+    if (says) this.#send([{ ...piece, delta: delta ?? {}, finish_reason: null }], this.#running());
     if (ends)
       this.#finish = {
         index,
@@ -107,7 +104,7 @@ export class StreamShape implements ChunkSink {
     if (!finish) return;
     this.#finish = undefined;
     this.#ended.add(finish.index);
-    this.#send(finish, usage);
+    this.#send([finish], usage);
   }
 
   #sendRole(index: number): void {
@@ -115,7 +112,7 @@ export class StreamShape implements ChunkSink {
     this.#begun.add(index);
     const running = this.#running();
     const usage = running && isFirst ? usageOf(running.prompt_tokens, 0) : running;
-    this.#send({ index, delta: { role: 'assistant', content: '' }, finish_reason: null }, usage);
+    this.#send([{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }], usage);
   }
 
   /**
@@ -135,18 +132,14 @@ export class StreamShape implements ChunkSink {
     return this.#shown;
   }
 
-  #send(choice: ChunkChoice, usage: Usage | undefined): void {
-    this.#next.chunk(usage ? { choices: [choice], usage } : { choices: [choice] });
+  #send(choices: ChunkChoice[], usage: Usage | undefined): void {
+    this.#next.chunk(usage ? { choices, usage } : { choices });
   }
 }
 
 /** Sources fail by themselves when nothing comes of them. */
 const nothingLeft = () =>
   refusal('server_error', { cause: new Error('the stages have left nothing of the stream') });
-
-/** Whether a delta has exactly one of reasoning and content, not empty. */
-const isText = ({ reasoning, content }: Delta): boolean =>
-  content ? reasoning === undefined : content === undefined && !!reasoning;
 
 /** The delta without its role and without empty texts, or `undefined` if nothing is left. */
 function withoutEmpty({

@@ -56,15 +56,32 @@ export class StreamWriter implements ChunkSink {
     return this.#over.promise;
   }
 
-  chunk(chunk: Chunk): boolean {
-    if (!this.#exchange.client_gone) this.#take(this.#renderer.chunk(chunk));
-    return true;
+  chunk(chunk: Chunk): void {
+    if (this.#exchange.end.client_gone) return;
+    const text = this.#renderer.chunk(chunk);
+    if (!this.committed) this.#commit();
+    this.#pending += text;
+    if (this.#pending.length > max_pending_characters) this.flush();
   }
 
+  /** Writes what is pending. */
   flush(): boolean {
-    this.#write();
-    if (this.#exchange.client_gone) this.#over.resolve();
-    return !this.#isFull && !this.#exchange.client_gone;
+    const text = this.#pending;
+    const response = this.#response;
+    if (text !== '' && !response.destroyed) {
+      this.#pending = '';
+      this.#written_ms = this.#exchange.clock.elapsed_ms();
+      const keepsUp = this.#framing ? this.#framing.write(text) : response.write(text);
+      response.flush?.();
+      if (!this.#begun) {
+        this.#begun = true;
+        this.#framing = Framing.of(response);
+      }
+      if (!keepsUp && !this.#isFull) void this.#untilDrained();
+    }
+    if (!this.#exchange.end.client_gone) return !this.#isFull;
+    this.#over.resolve();
+    return false;
   }
 
   end(): void {
@@ -76,8 +93,7 @@ export class StreamWriter implements ChunkSink {
   }
 
   error(error: GatewayError): void {
-    this.#take(this.#orCut(() => this.#renderer.error(error)));
-    this.#write();
+    this.#send(this.#orCut(() => this.#renderer.error(error)));
   }
 
   /** Sends the rest and the end of the stream, and waits until the system has taken it. */
@@ -122,10 +138,10 @@ export class StreamWriter implements ChunkSink {
     else this.#closing = setTimeout(() => this.fail(refusal('server_error')), closing_patience_ms);
   };
 
-  #take(text: string): void {
+  #send(text: string): void {
     if (!this.committed) this.#commit();
     this.#pending += text;
-    if (this.#pending.length > max_pending_characters) this.#write();
+    this.flush();
   }
 
   #commit(): void {
@@ -159,8 +175,7 @@ export class StreamWriter implements ChunkSink {
   /** Called by timers, where nothing else catches what a dialect throws. */
   #writeHeartbeat(): void {
     try {
-      this.#take(this.#renderer.heartbeat?.() ?? keepAliveComment);
-      this.#write();
+      this.#send(this.#renderer.heartbeat?.() ?? keepAliveComment);
     } catch (thrown) {
       this.fail(thrown);
     }
@@ -190,21 +205,6 @@ export class StreamWriter implements ChunkSink {
     if (due && !this.#isFull) this.#writeHeartbeat();
     this.#keepAlive = setTimeout(this.#beat, due ? keepalive_ms : keepalive_ms - silent_ms);
   };
-
-  #write(): void {
-    const text = this.#pending;
-    const response = this.#response;
-    if (text === '' || response.destroyed) return;
-    this.#pending = '';
-    this.#written_ms = this.#exchange.clock.elapsed_ms();
-    const keepsUp = this.#framing ? this.#framing.write(text) : response.write(text);
-    response.flush?.();
-    if (!this.#begun) {
-      this.#begun = true;
-      this.#framing = Framing.of(response);
-    }
-    if (!keepsUp && !this.#isFull) void this.#untilDrained();
-  }
 
   async #untilDrained(): Promise<void> {
     this.#isFull = true;

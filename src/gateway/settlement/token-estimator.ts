@@ -53,7 +53,13 @@ export class TokenEstimator implements TokenCounter {
       const entry = kindOf[unit] as number;
       const isCapital = entry >= capital_bit;
       const kind = isCapital ? entry - capital_bit : entry;
-      if (kind <= vietnamese) tokens += this.#latinShare(unit, kind, isCapital);
+      if (entry === plain && this.#language === plain) {
+        // Most letters of most texts. Without this a streamed event would take a tenth more calls.
+        this.#letters = 0;
+        this.#accents = 0;
+        this.#run = this.#kind <= combining ? this.#run + 1 : 1;
+        tokens += plain_shares[Math.min(this.#run, 9)] as number;
+      } else if (kind <= vietnamese) tokens += this.#latinShare(unit, kind, isCapital);
       else {
         this.#accents = 0;
         this.#run = kind === this.#kind ? this.#run + 1 : 1;
@@ -122,6 +128,9 @@ export class TokenEstimator implements TokenCounter {
 
 /** The share of a code unit by its UTF-8 bytes. */
 const bytesShare = (unit: number): number => byte_share * (unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3);
+
+/** What the `run`-th consecutive plain letter adds, up to the ninth, after which all add the same. */
+const plain_shares = Array.from({ length: 10 }, (_, run) => shareOf(plain, run));
 
 /** What the `run`-th consecutive character of a kind adds. */
 function shareOf(kind: number, run: number): number {

@@ -39,6 +39,12 @@ interface Counted {
   readonly tool_calls?: readonly { index?: number; function?: { name?: string; arguments?: string } }[];
 }
 
+/** One run of text and its tokens so far. */
+interface Run {
+  readonly counter: TokenCounter;
+  tokens: number;
+}
+
 /**
  * The running usage of one exchange: the upstream's own figure where there is one, else an estimate, never
  * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
@@ -50,8 +56,10 @@ export class UsageMeter {
   impossible: Usage | undefined;
   readonly #exchange: Exchange;
   readonly #newCounter: () => TokenCounter;
-  /** One counter for each run of text: the reasoning, the text and the calls of each choice, whose words must not join. */
-  readonly #counters = new Map<string, TokenCounter>();
+  /** The most tokens that were asked for: a running value must not exceed the final one. */
+  readonly #most: number;
+  /** One for each run of text, whose words must not join: by the choice's index its text, `-1 - index` its reasoning, by name its calls. */
+  readonly #runs = new Map<number | string, Run>();
   /** Sum of all counters, kept incrementally: an upstream may begin a run with every chunk. */
   #counted = 0;
   /** True if text has arrived since the upstream last reported usage. */
@@ -64,6 +72,8 @@ export class UsageMeter {
   constructor(exchange: Exchange, newCounter: () => TokenCounter = () => new TokenEstimator()) {
     this.#exchange = exchange;
     this.#newCounter = newCounter;
+    const { max_tokens = Infinity, n = 1 } = exchange.request;
+    this.#most = max_tokens * n;
   }
 
   /** Sets what is known before the first chunk, without the upstream. */
@@ -81,18 +91,18 @@ export class UsageMeter {
     for (const { index, delta } of chunk.choices) this.#count(index, delta);
     if (chunk.usage) this.#tellSome(chunk.usage);
     if (!this.#uncounted) return;
-    const { usage, request } = this.#exchange;
+    const { usage } = this.#exchange;
     usage.estimated = true;
-    const estimate = this.#told + this.#counted - this.#base;
-    usage.completion_tokens = Math.max(usage.completion_tokens, capped(estimate, request));
+    const estimate = Math.min(this.#told + this.#counted - this.#base, this.#most);
+    usage.completion_tokens = Math.max(usage.completion_tokens, estimate);
   }
 
   reply({ choices, usage }: Completion): void {
     if (usage && this.#isWhole(usage)) return this.#tell(usage);
     for (const { index, message } of choices) this.#count(index, message);
     if (usage) this.#tellSome(usage);
-    const { usage: running, request } = this.#exchange;
-    running.completion_tokens = Math.max(running.completion_tokens, capped(this.#counted, request));
+    const { usage: running } = this.#exchange;
+    running.completion_tokens = Math.max(running.completion_tokens, Math.min(this.#counted, this.#most));
   }
 
   /**
@@ -113,20 +123,22 @@ export class UsageMeter {
   }
 
   #count(index: number, { reasoning, content, tool_calls }: Counted): void {
-    if (reasoning) this.#add(`${index} reasoning`, reasoning);
-    if (content) this.#add(`${index} content`, content);
-    for (const [at, call] of (tool_calls ?? []).entries()) {
+    if (reasoning) this.#add(-1 - index, reasoning);
+    if (content) this.#add(index, content);
+    if (!tool_calls) return;
+    for (const [at, call] of tool_calls.entries()) {
       const { name = '', arguments: text = '' } = call.function ?? {};
       this.#add(`${index} call ${call.index ?? at}`, name + text);
     }
   }
 
-  #add(run: string, text: string): void {
-    let counter = this.#counters.get(run);
-    if (!counter) this.#counters.set(run, (counter = this.#newCounter()));
-    const before = counter.tokens;
-    counter.add(text);
-    this.#counted += counter.tokens - before;
+  #add(key: number | string, text: string): void {
+    let run = this.#runs.get(key);
+    if (!run) this.#runs.set(key, (run = { counter: this.#newCounter(), tokens: 0 }));
+    run.counter.add(text);
+    const { tokens } = run.counter;
+    this.#counted += tokens - run.tokens;
+    run.tokens = tokens;
     this.#uncounted = true;
   }
 
@@ -177,9 +189,4 @@ export class UsageMeter {
     usage.cache_creation_tokens = cache_creation_tokens;
     return told;
   }
-}
-
-/** `tokens`, at most as many as were asked for: a running value must not exceed the final one. */
-function capped(tokens: number, request: ChatRequest): number {
-  return request.max_tokens === undefined ? tokens : Math.min(tokens, request.max_tokens * (request.n ?? 1));
 }

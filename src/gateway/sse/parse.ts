@@ -21,7 +21,8 @@ const byteOrderMark = '\uFEFF';
  */
 export class SseParser {
   #events: SseEvent[] = [];
-  #tooLarge = false;
+  /** True once an event was larger than `max_event_bytes`. The events before it are returned, none after it. */
+  isOverfull = false;
   /** True if nothing is pending: the text so far ended with the blank line of an event. */
   #isClean = true;
   /** True once there was a character; a byte order mark that comes first is dropped. */
@@ -37,11 +38,6 @@ export class SseParser {
     this.#max_event_bytes = max_event_bytes;
   }
 
-  /** True once an event was larger than `max_event_bytes`. The events before it are returned, none after it. */
-  get isOverfull(): boolean {
-    return this.#tooLarge;
-  }
-
   /** The events that `given` completes. */
   feed(given: string): SseEvent[] {
     const text = this.#hasBegun ? given : this.#begin(given);
@@ -49,10 +45,10 @@ export class SseParser {
       return [{ data: text.slice(dataField.length, -2) }];
     }
     this.#events = [];
-    if (this.#tooLarge) return this.#events;
+    if (this.isOverfull) return this.#events;
     this.#parser ??= this.#create();
     this.#parser.feed(this.#withErrorEvents(text));
-    this.#isClean = text.endsWith('\n\n') && !this.#tooLarge;
+    this.#isClean = text.endsWith('\n\n') && !this.isOverfull;
     return this.#events;
   }
 
@@ -66,7 +62,7 @@ export class SseParser {
       maxBufferSize: this.#max_event_bytes,
       onEvent: event => this.#take(event),
       onError: ({ type }) => {
-        if (type === 'max-buffer-size-exceeded') this.#tooLarge = true;
+        if (type === 'max-buffer-size-exceeded') this.isOverfull = true;
       },
     });
     // It drops a mark before the first text that it gets, which need not be the first of the stream.
@@ -81,8 +77,8 @@ export class SseParser {
 
   #take(event: SseEvent): void {
     // The parser's own limit is for incomplete events only.
-    if (event.data.length > this.#max_event_bytes) this.#tooLarge = true;
-    else if (!this.#tooLarge) this.#events.push(event);
+    if (event.data.length > this.#max_event_bytes) this.isOverfull = true;
+    else if (!this.isOverfull) this.#events.push(event);
   }
 
   /** The text with `error` fields as events of that name, without a line that is cut within such a name. */

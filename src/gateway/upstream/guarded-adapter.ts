@@ -80,7 +80,8 @@ export function guarded(
       const reply: Completion = guard.call('decodeReply', body);
       const fault = replyFault(reply);
       if (fault !== undefined) throw guard.faulty('decodeReply', `a reply with ${fault}`);
-      guard.finished(reply.choices);
+      for (const choice of reply.choices)
+        if (choice.native_finish_reason !== undefined) guard.finished(choice);
       return reply;
     },
     openStream: () => new GuardedDecoder(guard, guard.call('openStream')),
@@ -129,13 +130,10 @@ class Guard {
     return refusal(promised[method].code, { cause });
   }
 
-  /** Takes unknown finish reasons from `choices` and reports them. */
-  finished(choices: readonly (Choice | ChunkChoice)[]): void {
-    for (const choice of choices) {
-      if (choice.native_finish_reason === undefined) continue;
-      this.#onUnknownFinish(String(choice.native_finish_reason).slice(0, max_word_characters));
-      delete choice.native_finish_reason;
-    }
+  /** Takes an unknown finish reason from `choice` and reports it. */
+  finished(choice: Choice | ChunkChoice): void {
+    this.#onUnknownFinish(String(choice.native_finish_reason).slice(0, max_word_characters));
+    delete choice.native_finish_reason;
   }
 
   wrong(method: Method, returned: unknown): GatewayError {
@@ -175,7 +173,8 @@ class GuardedDecoder implements StreamDecoder {
     for (const chunk of chunks) {
       const fault = chunkFault(chunk);
       if (fault !== undefined) throw this.#guard.faulty('decode', fault);
-      this.#guard.finished(chunk.choices);
+      for (const choice of chunk.choices)
+        if (choice.native_finish_reason !== undefined) this.#guard.finished(choice);
     }
     return chunks;
   }

@@ -5,8 +5,6 @@ import type { Exchange } from '../../gateway/exchange/exchange.ts';
 import type { ReplySource } from '../../gateway/exchange/reply-source.ts';
 import type { ChunkSink, ChunkSource, StreamHandle } from '../../gateway/exchange/stream.ts';
 import type { ReplySink } from '../../gateway/outbound/reply-sink.ts';
-import { metered } from '../../gateway/settlement/metered-stream.ts';
-import type { StreamMeter } from '../../gateway/settlement/stream-meter.ts';
 import {
   AttemptFailed,
   failureOf,
@@ -75,8 +73,8 @@ export class HandlerSource implements ReplySource {
     }
   }
 
-  stream(meter: StreamMeter): ChunkSource {
-    return metered({ pushInto: sink => new HandlerStream(this.#exchange, this.#interception, sink) }, meter);
+  stream(): ChunkSource {
+    return { pushInto: sink => new HandlerStream(this.#exchange, this.#interception, sink) };
   }
 
   readOn(pending: Promise<unknown>): void {

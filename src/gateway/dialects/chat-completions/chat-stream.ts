@@ -20,31 +20,34 @@ export const named = (reasoning: string, names: ReasoningNames): object =>
 export function chatStream({ key, created, model }: Identity, names: ReasoningNames): StreamRenderer {
   const shared = { id: `chatcmpl-${key}`, object: 'chat.completion.chunk', created, model };
   // The same in every chunk, so it is encoded once.
-  const head = JSON.stringify(shared).slice(0, -1);
+  const head = `data: ${JSON.stringify(shared).slice(0, -1)},"choices":`;
   return {
     chunk({ choices, usage }) {
-      const shown = choices.every(choice => isShownAsIs(choice, names))
+      const shown = areShownAsIs(choices, names)
         ? choices
         : choices.flatMap(choice => shownChoice(choice, names));
       // Signed reasoning is not shown here, and a chunk of nothing else would have no choices.
       if (shown.length === 0 && choices.length > 0) return '';
-      const fields = usage ? `,"usage":${JSON.stringify(usage)}` : '';
-      return encodeEvent(`${head},"choices":${JSON.stringify(shown)}${fields}}`);
+      const fields = usage ? `,"usage":${JSON.stringify(usage)}}\n\n` : '}\n\n';
+      return head + JSON.stringify(shown) + fields;
     },
     error: error => encodeEvent(openAiErrorBody(error)),
     end: () => doneEvent,
   };
 }
 
-/** Whether a choice is written as it is, which nearly every one is. */
-const isShownAsIs = ({ delta, stop_sequence }: ChunkChoice, names: ReasoningNames): boolean =>
-  (delta.reasoning === undefined || names === reasoningNames.reasoning) &&
-  !delta.reasoning_details &&
-  stop_sequence === undefined;
+/** Whether choices are written as they are, which nearly all are. */
+function areShownAsIs(choices: readonly ChunkChoice[], names: ReasoningNames): boolean {
+  for (const { delta, stop_sequence } of choices) {
+    if (delta.reasoning !== undefined && names !== reasoningNames.reasoning) return false;
+    if (delta.reasoning_details || stop_sequence !== undefined) return false;
+  }
+  return true;
+}
 
 /** The choice with its reasoning under the names of the wire, and without what this format does not have. */
 function shownChoice(choice: ChunkChoice, names: ReasoningNames): object[] {
-  if (isShownAsIs(choice, names)) return [choice];
+  if (areShownAsIs([choice], names)) return [choice];
   const { reasoning, reasoning_details, ...delta } = choice.delta;
   const { stop_sequence, ...shown } = choice;
   const said = { ...delta, ...(reasoning !== undefined && named(reasoning, names)) };

@@ -72,7 +72,15 @@ export class AttemptTelemetry {
   /** Notes chunks of the answer, which have arrived together. */
   chunks(chunks: readonly Chunk[]): void {
     if (chunks.length === 0) return;
-    this.#arrived(chunks.length);
+    const now_ms = this.#exchange.clock.elapsed_ms();
+    if (!this.#chunkTimes) this.#began();
+    else
+      this.#chunkTimes.observe(
+        (now_ms - this.#last_chunk_ms) / 1000 / chunks.length,
+        undefined,
+        chunks.length,
+      );
+    this.#last_chunk_ms = now_ms;
     if (!this.#isRecorded) return;
     for (const { choices } of chunks) {
       for (const { index, delta, finish_reason } of choices) {
@@ -133,15 +141,9 @@ export class AttemptTelemetry {
     return Array.from({ length: n }, (_, index) => this.#finish_reasons[index] ?? 'error');
   }
 
-  #arrived(count: number): void {
-    const now_ms = this.#exchange.clock.elapsed_ms();
-    if (this.#chunkTimes) {
-      this.#chunkTimes.observe((now_ms - this.#last_chunk_ms) / 1000 / count, undefined, count);
-    } else {
-      this.#first_chunk_ms = this.#attempt.elapsed_ms;
-      this.#metrics.firstChunk(this.#exchange, this.#provider, this.#first_chunk_ms);
-      this.#chunkTimes = this.#metrics.chunkTime(this.#exchange, this.#provider);
-    }
-    this.#last_chunk_ms = now_ms;
+  #began(): void {
+    this.#first_chunk_ms = this.#attempt.elapsed_ms;
+    this.#metrics.firstChunk(this.#exchange, this.#provider, this.#first_chunk_ms);
+    this.#chunkTimes = this.#metrics.chunkTime(this.#exchange, this.#provider);
   }
 }

@@ -5,8 +5,6 @@ import { GatewayError, refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import type { ChunkSource } from '../../exchange/stream.ts';
-import { metered } from '../../settlement/metered-stream.ts';
-import type { StreamMeter } from '../../settlement/stream-meter.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { LoadBalancer } from '../routing/load-balancer.ts';
 import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
@@ -49,10 +47,10 @@ export class Attempts {
     return this.#untilAnswered(attempt => attempt.reply());
   }
 
-  /** The reply as a stream, counted by `meter`. No request is sent before the stream is resumed. */
-  stream(meter: StreamMeter): ChunkSource {
+  /** The reply as a stream. No request is sent before it is resumed. */
+  stream(): ChunkSource {
     const held = this.#balancer.canRetry ? max_held : 0;
-    return metered({ pushInto: sink => new AttemptStream(sink, this, held) }, meter);
+    return { pushInto: sink => new AttemptStream(sink, this, held) };
   }
 
   /** Makes attempts until one fills `stream`. */

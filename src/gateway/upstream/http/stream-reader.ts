@@ -67,23 +67,17 @@ export class StreamReader implements BodyConsumer {
     this.#total_bytes += part.length;
     if (this.#total_bytes > this.#max_reply_bytes)
       this.#exceeded(`a reply over ${this.#max_reply_bytes} bytes`);
-    const wantsMore = this.#give(this.#tooLarge ? [] : this.#decode(this.#parser.feed(this.#text(part))));
-    if (this.#fault !== undefined) return wantsMore;
-    if (this.#done) {
+    // A read ends within a character only where it ends with a byte above ASCII.
+    if (part[part.length - 1]! >= 0x80) this.#characters ??= new StringDecoder('utf8');
+    const text = this.#characters?.write(part) ?? part.toString();
+    const wantsMore = this.#owner.give(this.#tooLarge ? [] : this.#decode(this.#parser.feed(text)));
+    if (this.#fault !== undefined) this.#faulted();
+    else if (this.#done) {
       this.#finish();
       this.#body?.release(done_patience_ms);
-    } else if (this.#isWhole) this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
+    } else if (this.#finished.size > 0 && this.#isWhole)
+      this.#patience ??= setTimeout(this.#late, finish_patience_ms).unref();
     return wantsMore;
-  }
-
-  /** `part` as text, without a character that is cut at its end. */
-  #text(part: Buffer): string {
-    if (!this.#characters) {
-      // A read ends within a character only where it ends with a byte above ASCII.
-      if ((part.at(-1) ?? 0) < 0x80) return part.toString();
-      this.#characters = new StringDecoder('utf8');
-    }
-    return this.#characters.write(part);
   }
 
   end(): void {
@@ -92,7 +86,8 @@ export class StreamReader implements BodyConsumer {
     if (!this.#decoder.complete) this.#fault ??= brokeOff('ended without finish_reason');
     // All choices have finished, so a cut within `[DONE]` loses nothing.
     else if (GatewayError.is(this.#fault) && this.#fault.code === 'provider_invalid') this.#fault = undefined;
-    this.#give(chunks);
+    this.#owner.give(chunks);
+    if (this.#fault !== undefined) this.#faulted();
     this.#finish();
   }
 
@@ -113,14 +108,14 @@ export class StreamReader implements BodyConsumer {
 
   /** True once every choice that was asked for has its finish reason: no error after it loses anything. */
   get #isWhole(): boolean {
-    return this.#decoder.complete && this.#finished.size >= this.#choices;
+    return this.#finished.size >= this.#choices && this.#decoder.complete;
   }
 
   #decode(events: readonly SseEvent[]): Chunk[] {
     let chunks: Chunk[] = [];
     try {
       for (const event of events) {
-        const isEnd = isDone(event);
+        const isEnd = !event.data.startsWith('{') && event.data.trim() === '[DONE]';
         const decoded = isEnd ? [] : this.#decoder.decode(event);
         for (const { choices } of decoded) {
           for (const choice of choices) {
@@ -146,13 +141,9 @@ export class StreamReader implements BodyConsumer {
     return chunks;
   }
 
-  #give(chunks: readonly Chunk[]): boolean {
-    const wantsMore = this.#owner.give(chunks);
-    if (this.#fault !== undefined) {
-      this.#failed(this.#fault);
-      if (this.#isWhole) this.#body?.cancel(new Error('the upstream failed after its answer'));
-    }
-    return wantsMore;
+  #faulted(): void {
+    this.#failed(this.#fault);
+    if (this.#isWhole) this.#body?.cancel(new Error('the upstream failed after its answer'));
   }
 
   #failed(thrown: unknown): void {
@@ -174,7 +165,5 @@ export class StreamReader implements BodyConsumer {
     this.#body?.cancel(new Error('the upstream did not end its stream'));
   };
 }
-
-const isDone = ({ data }: SseEvent): boolean => data === '[DONE]' || data.trim() === '[DONE]';
 
 const brokeOff = (how: string): GatewayError => refusal('provider_broke_off', { cause: new Error(how) });

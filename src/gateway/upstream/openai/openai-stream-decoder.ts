@@ -74,14 +74,19 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   }
 
   #chunk(body: Json): Chunk[] {
-    const choices: ChunkChoice[] = [];
-    if (Array.isArray(body.choices)) {
-      for (const choice of atMost(body.choices, max_choices, 'choices'))
-        if (isObject(choice)) choices.push(this.choice(choice));
-    }
+    const given = Array.isArray(body.choices) ? atMost(body.choices, max_choices, 'choices') : [];
+    const [only] = given;
+    // An array that is pushed to, or filtered, has room for 16 more.
+    const choices =
+      given.length === 1 && isObject(only)
+        ? [this.choice(only)]
+        : given.filter(isObject).map(choice => this.choice(choice));
     const { usageIn } = this.#options;
-    const told = usageIn ? usageIn(body) : (body.usage ?? this.#usageInChoice(body));
-    const usage = this.#usage(told, choices);
+    // Moonshot has it within the only choice of a stream.
+    const isAlone = this.#open.size + this.#finished.size === 1;
+    const inChoice = isAlone ? (only as Json | null | undefined)?.usage : undefined;
+    const told = usageIn ? usageIn(body) : (body.usage ?? inChoice);
+    const usage = told ? this.#usage(told, choices) : undefined;
     if (choices.length === 0 && !usage) return [];
     return [usage ? { choices, usage } : { choices }];
   }
@@ -89,7 +94,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   /** Decodes a choice as it was sent. */
   protected choice(choice: Json): ChunkChoice {
     const index = indexIn(choice.index) ?? 0;
-    const finish = finishOf(choice.finish_reason);
+    const finish = choice.finish_reason == null ? undefined : finishOf(choice.finish_reason);
     this.#begun = true;
     this.#last = index;
     // Some servers repeat an ended choice beside the final usage.
@@ -124,12 +129,6 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     }
     if (typeof from.refusal === 'string') delta.refusal = from.refusal;
     return delta;
-  }
-
-  /** Usage within the only choice of a stream, where Moonshot has it. */
-  #usageInChoice({ choices }: Json): unknown {
-    const [choice] = Array.isArray(choices) && this.#open.size + this.#finished.size === 1 ? choices : [];
-    return isObject(choice) ? choice.usage : undefined;
   }
 
   #usage(value: unknown, choices: ChunkChoice[]): Usage | undefined {

@@ -6,6 +6,7 @@ import { Chain } from '../../../../../src/gateway/exchange/chain.ts';
 import { fromGenerator } from '../../../../../src/gateway/exchange/from-generator.ts';
 import type { Stage } from '../../../../../src/gateway/exchange/stage.ts';
 import type {
+  ChunkMeter,
   ChunkSink,
   StreamController,
   StreamTransformer,
@@ -37,7 +38,11 @@ const pairs = (): StreamTransformer => {
 const passing: StreamTransformer = { transform: (chunk, controller) => controller.enqueue(chunk) };
 
 /** A stream that a test pushes through these transformers, and what comes out of it. */
-function pushedThrough(...transformers: readonly StreamTransformer[]) {
+const pushedThrough = (...transformers: readonly StreamTransformer[]) =>
+  countedThrough(undefined, transformers);
+
+/** The same through a meter first. */
+function countedThrough(meter: ChunkMeter | undefined, transformers: readonly StreamTransformer[] = []) {
   const seen: unknown[] = [];
   const told: string[] = [];
   const client = { keepsUp: true };
@@ -52,8 +57,8 @@ function pushedThrough(...transformers: readonly StreamTransformer[]) {
     (transformer, at): Stage => ({ name: `s${at}`, onStream: () => transformer }),
   );
   const run = new Chain(stages).enter(sampleExchange({ request: {} }));
-  const stream = run.onStream(source).pushInto({
-    chunk: chunk => seen.push(chunk.choices[0]!.delta.content) > 0,
+  const stream = run.onStream(source, meter).pushInto({
+    chunk: chunk => void seen.push(chunk.choices[0]!.delta.content),
     flush: () => client.keepsUp,
     end: () => void seen.push('end'),
     fail: fault => void seen.push(fault),
@@ -61,6 +66,77 @@ function pushedThrough(...transformers: readonly StreamTransformer[]) {
   stream.resume();
   return { into, seen, told, client, stream };
 }
+
+describe('a counted stream', () => {
+  const counting = () => {
+    const counted: unknown[] = [];
+    const meter = {
+      chunk: (chunk: Chunk) => void counted.push(...textsOf([chunk])),
+      end: () => void counted.push('end'),
+    };
+    return { counted, meter };
+  };
+
+  it('counts each chunk before it is passed on, and the end once', () => {
+    const { counted, meter } = counting();
+    const seenBy: unknown[][] = [];
+    const first: StreamTransformer = { transform: () => void seenBy.push([...counted]) };
+    const { stream, into } = countedThrough(meter, [first]);
+    into.chunk(text('a'));
+    into.end();
+    stream.stop();
+    expect([seenBy, counted]).toEqual([[['a']], ['a', 'end']]);
+  });
+
+  it('counts a chunk only after the stages have done with the one before it', async () => {
+    const gates: (() => void)[] = [];
+    const waiting: StreamTransformer = {
+      async transform(chunk, controller) {
+        await new Promise<void>(open => gates.push(open));
+        controller.enqueue(chunk);
+      },
+    };
+    const { counted, meter } = counting();
+    const { into, seen, told } = countedThrough(meter, [passing, waiting]);
+    for (const piece of ['a', 'b', 'c']) into.chunk(text(piece));
+    into.flush();
+    into.end();
+    expect(counted).toEqual(['a']);
+    for (const so_far of [
+      ['a', 'b'],
+      ['a', 'b', 'c'],
+    ]) {
+      gates.shift()!();
+      await turn();
+      expect(counted).toEqual(so_far);
+    }
+    gates.shift()!();
+    await turn();
+    expect(seen).toEqual(['a', 'b', 'c', 'end']);
+    expect([counted.at(-1), told]).toEqual(['end', ['resume']]);
+  });
+
+  it('stops its source and counts no more when its client leaves', () => {
+    const { counted, meter } = counting();
+    const { stream, into, seen, told } = countedThrough(meter);
+    into.chunk(text('a'));
+    stream.stop();
+    into.chunk(text('b'));
+    into.end();
+    expect([seen, counted, told]).toEqual([['a'], ['a', 'end'], ['resume', 'stop']]);
+  });
+
+  it.each<[string, Partial<ChunkMeter>]>([
+    ['at a chunk', { chunk: () => fail() }],
+    ['at the end', { end: () => fail() }],
+  ])('fails with what its meter throws %s', (_, faulty) => {
+    const { into, seen } = countedThrough({ ...counting().meter, ...faulty });
+    into.chunk(text('a'));
+    into.end();
+    expect(seen.at(-1)).toEqual(new TypeError('bug'));
+    expect(seen).not.toContain('end');
+  });
+});
 
 describe('a stream through transformers', () => {
   it('yields the result of each chunk, then what was held back', async () => {
@@ -76,7 +152,9 @@ describe('a stream through transformers', () => {
 
   it('passes a chunk through synchronous transformers within one turn', () => {
     const { into, seen } = pushedThrough(passing, pairs(), passing);
-    expect([into.chunk(text('a')), into.chunk(text('b')), into.flush()]).toEqual([true, true, true]);
+    into.chunk(text('a'));
+    into.chunk(text('b'));
+    expect(into.flush()).toBe(true);
     expect(seen).toEqual(['a', 'b']);
   });
 
@@ -126,7 +204,8 @@ describe('a stream through transformers', () => {
       },
     };
     const { into, seen, told } = pushedThrough(passing, waiting, passing);
-    expect([into.chunk(text('a')), into.flush()]).toEqual([false, false]);
+    into.chunk(text('a'));
+    expect(into.flush()).toBe(false);
     into.chunk(text('b'));
     into.end();
     expect(seen).toEqual([]);
@@ -205,7 +284,7 @@ describe('a stream through transformers', () => {
     const run = new Chain(stages).enter(sampleExchange({ request: {} }));
     const chunks: Chunk[] = [];
     await new Promise<void>((end, fail) => {
-      const sink = { chunk: (chunk: Chunk) => chunks.push(chunk) > 0, flush: () => true, end, fail };
+      const sink = { chunk: (chunk: Chunk) => void chunks.push(chunk), flush: () => true, end, fail };
       run.onStream(source).pushInto(sink).resume();
     });
     expect(textsOf(chunks)).toEqual(['a1', 'a2', 'b1', 'b2']);

@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
 import type { ChatRequest, Chunk, FinishReason } from '../../../../../src/gateway/exchange/canonical.ts';
 import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
+import { Chain } from '../../../../../src/gateway/exchange/chain.ts';
 import { pushIterable } from '../../../../../src/gateway/exchange/push-iterable.ts';
 import type { ChunkSink } from '../../../../../src/gateway/exchange/stream.ts';
 import { StreamShape } from '../../../../../src/gateway/outbound/stream-shape.ts';
-import { metered } from '../../../../../src/gateway/settlement/metered-stream.ts';
 import { StreamMeter } from '../../../../../src/gateway/settlement/stream-meter.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import { PulledStream } from '../../../../../src/testing/pulled-stream.ts';
@@ -35,7 +35,8 @@ export function shaped(
   fault?: unknown,
 ) {
   const exchange = sampleExchange({ request });
-  const source = metered(pushIterable(streamOf(chunks, fault)), new StreamMeter(exchange, metrics));
+  const meter = new StreamMeter(exchange, metrics);
+  const source = new Chain([]).enter(exchange).onStream(pushIterable(streamOf(chunks, fault)), meter);
   const stream = { pushInto: (sink: ChunkSink) => source.pushInto(new StreamShape(exchange, sink)) };
   return collected(new PulledStream(stream));
 }
