@@ -7,7 +7,6 @@ import {
   type AuditEntry,
   type ChangeOf,
   type Database,
-  type NewAccount,
   NotThere,
   type Operator,
   rowMarks,
@@ -43,14 +42,12 @@ export const accountRecords = (database: Database): AccountRecords => ({
       new Condition().and('id = ?', id).containing(search).and('plan = ?', plan),
   }),
 
-  /** The accounts that have these ids. */
-  async lookUp(ids: readonly string[]): Promise<AccountRecord[]> {
+  async lookUp(ids) {
     const sql = `SELECT ${columns} FROM sluice.accounts WHERE id IN ${rowMarks(1, ids.length)}`;
     return (await database.run<StoredAccount>(sql, ids)).map(accountOf);
   },
 
-  /** Throws AlreadyThere, also for an id that differs from another's in upper and lower case only. */
-  create: ({ id, plan, limits, display_name = '' }: NewAccount, operator: Operator) =>
+  create: ({ id, plan, limits, display_name = '' }, operator) =>
     database.transaction(async connection => {
       const named = display_name !== '' && { display_name };
       const change = await recordChange(connection, operator, 'account.create', id, {
@@ -72,17 +69,12 @@ export const accountRecords = (database: Database): AccountRecords => ({
       return accountOf(made!);
     }),
 
-  /** Sets what is given, or what `set` makes of the account as it is in this transaction, and leaves the rest. Throws NotThere. */
-  change: (id: string, set: ChangeOf<AccountRecord, AccountChange>, operator: Operator) =>
-    changed(database, id, set, 'account.change', operator),
+  change: (id, set, operator) => changed(database, id, set, 'account.change', operator),
 
-  /** Has all requests of an account refused; one that is disabled already stays as it is. Throws NotThere. */
-  disable: (id: string, operator: Operator) =>
+  disable: (id, operator) =>
     changed(database, id, { disabled_ms: operator.at_ms }, 'account.disable', operator),
 
-  /** Admits the requests of an account again. Throws NotThere. */
-  enable: (id: string, operator: Operator) =>
-    changed(database, id, { disabled_ms: null }, 'account.enable', operator),
+  enable: (id, operator) => changed(database, id, { disabled_ms: null }, 'account.enable', operator),
 });
 
 function accountOf({ limits, ...row }: StoredAccount): AccountRecord {

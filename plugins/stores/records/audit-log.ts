@@ -59,7 +59,6 @@ export const auditLog = (database: Database): AuditLog => ({
         .and('id < ?', until_ms === undefined ? undefined : firstUuidOf(until_ms)),
   }),
 
-  /** Records a sign-in, or the end of one, which no other instance need notice. */
   signIn: (
     who: Operator,
     action: Extract<AuditEntry['action'], `sign-in.${string}`>,

@@ -1,12 +1,11 @@
-import type { ChangeFeed, Changes, Database } from '../../../src/plugin.ts';
+import type { ChangeFeed, Database } from '../../../src/plugin.ts';
 
 /** More changes than this at once are reported as `all`. */
 const max_named_changes = 500;
 
 /** How instances notice changes by others: every change of a key or account has the next number of one counter. */
 export const changeFeed = (database: Database): ChangeFeed => ({
-  /** The changes after number `since`; without it only the present number. */
-  async since(since: number | undefined): Promise<Changes> {
+  async since(since) {
     const [counter] = await database.run<{ value: number }>('SELECT value FROM sluice.change_counter');
     const change = counter?.value ?? 0;
     if (change === since) return { change, of: { digests: [], accounts: [] } };

@@ -1,13 +1,10 @@
 import {
   type Connection,
-  type CustomerCheck,
   type CustomerLogin,
   type CustomerLogins,
   type Database,
-  type Invitation,
   max_customers,
   NameTaken,
-  type Operator,
 } from '../../../src/plugin.ts';
 import { recordEntry } from './audit-log.ts';
 
@@ -32,22 +29,17 @@ export const customerLogins = (database: Database): CustomerLogins => {
   const one = async (where: string, values: readonly (string | number)[]) =>
     (await database.run<CustomerLogin>(`SELECT ${columns} FROM sluice.customers WHERE ${where}`, values))[0];
   return {
-    /** Those of an account, by name. */
-    list: (account: string): Promise<CustomerLogin[]> =>
+    list: account =>
       database.run<CustomerLogin>(
         `SELECT ${columns} FROM sluice.customers WHERE account = ? ORDER BY folded LIMIT ?`,
         [account, max_customers],
       ),
 
-    /** In any case of the name. */
-    find: (name: string): Promise<CustomerLogin | undefined> => one('folded = ?', [folded(name)]),
+    find: name => one('folded = ?', [folded(name)]),
 
-    /** Whom an invitation is for that can be accepted at this time. */
-    invited: (digest: string, at_ms: number): Promise<CustomerLogin | undefined> =>
-      one('invitation = ? AND invited_until_ms > ?', [digest, at_ms]),
+    invited: (digest, at_ms) => one('invitation = ? AND invited_until_ms > ?', [digest, at_ms]),
 
-    /** Invites a customer, or the same one again: earlier invitations end, a password goes on working. Throws NameTaken. */
-    invite: ({ name, account, digest, until_ms }: Invitation, operator: Operator, check?: CustomerCheck) =>
+    invite: ({ name, account, digest, until_ms }, operator, check) =>
       database.transaction(async connection => {
         const before = check && (await locked(connection, name, account));
         check?.(before);
@@ -67,13 +59,7 @@ export const customerLogins = (database: Database): CustomerLogins => {
         if (!invited) throw new NameTaken(`the name '${name}' is that of another customer`);
       }),
 
-    /** Sets the password of the customer who has this invitation, once. Undefined if it was accepted, has ended or is not known. */
-    accept: (
-      digest: string,
-      password_hash: string,
-      from: Omit<Operator, 'actor'>,
-      actorOf: (name: string) => string,
-    ) =>
+    accept: (digest, password_hash, from, actorOf) =>
       database.transaction(async connection => {
         const [login] = await connection.run<CustomerLogin>(
           `UPDATE sluice.customers SET password_hash = ?, invitation = NULL, invited_until_ms = NULL
@@ -90,12 +76,7 @@ export const customerLogins = (database: Database): CustomerLogins => {
         return login;
       }),
 
-    /** Changes a password; false if it was changed meanwhile. An invitation that is open ends. */
-    changePassword: (
-      { name, account, password_hash: before }: CustomerLogin,
-      password_hash: string,
-      operator: Operator,
-    ): Promise<boolean> =>
+    changePassword: ({ name, account, password_hash: before }, password_hash, operator) =>
       database.transaction(async connection => {
         const changed = await connection.run(
           `UPDATE sluice.customers SET password_hash = ?, invitation = NULL, invited_until_ms = NULL
@@ -111,12 +92,7 @@ export const customerLogins = (database: Database): CustomerLogins => {
         return true;
       }),
 
-    /** Removes a sign-in of an account, with its sessions at all instances. */
-    remove: (
-      { name, account }: Pick<CustomerLogin, 'name' | 'account'>,
-      operator: Operator,
-      check?: CustomerCheck,
-    ) =>
+    remove: ({ name, account }, operator, check) =>
       database.transaction(async connection => {
         if (check) check(await locked(connection, name, account));
         const removed = await connection.run<{ name: string }>(

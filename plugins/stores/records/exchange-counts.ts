@@ -56,15 +56,12 @@ export interface AlikeAttempts {
 
 /** Exchanges and attempts to be added to the sums: alike ones are added up first, so that a sum has few to add however many there are. */
 export class ExchangeCounts {
-  readonly #alike = new Map<string, AlikeExchanges>();
-  readonly #attempts = new Map<string, AlikeAttempts>();
+  /** By account: comparing a few takes less than a key of all that they have in common. */
+  readonly #alike = new Map<string, AlikeExchanges[]>();
+  readonly attempts: AlikeAttempts[] = [];
 
   get exchanges(): readonly AlikeExchanges[] {
-    return [...this.#alike.values()];
-  }
-
-  get attempts(): readonly AlikeAttempts[] {
-    return [...this.#attempts.values()];
+    return [...this.#alike.values()].flat();
   }
 
   addRow(row: LedgerRow): void {
@@ -93,13 +90,22 @@ export class ExchangeCounts {
     const model = exchange.model ?? '';
     const provider = from ?? '';
     const error_type = errorNameOf(exchange.error_type, exchange.status);
-    const name = `${started_ms}\n${account}\n${key_id}\n${model}\n${provider}\n${error_type}\n${end_reason}`;
-    let alike = this.#alike.get(name);
-    if (!alike) {
-      const end_class = endClassOf(end_reason, error_type);
-      const facts = { started_ms, account, key_id, model, provider, error_type, end_reason, end_class };
-      this.#alike.set(name, (alike = { ...facts, usage: { ...zero }, first_tokens: {} }));
-    }
+    let ofAccount = this.#alike.get(account);
+    if (!ofAccount) this.#alike.set(account, (ofAccount = []));
+    const known = ofAccount.findLast(
+      alike =>
+        alike.started_ms === started_ms &&
+        alike.key_id === key_id &&
+        alike.model === model &&
+        alike.provider === provider &&
+        alike.error_type === error_type &&
+        alike.end_reason === end_reason,
+    );
+    if (known) return known;
+    const end_class = endClassOf(end_reason, error_type);
+    const facts = { started_ms, account, key_id, model, provider, error_type, end_reason, end_class };
+    const alike = { ...facts, usage: { ...zero }, first_tokens: {} };
+    ofAccount.push(alike);
     return alike;
   }
 
@@ -108,9 +114,14 @@ export class ExchangeCounts {
     const provider = attempt.provider ?? '';
     const outcome = attempt.outcome ?? '';
     const kind = attempt.kind ?? '';
-    const name = `${at_ms}\n${provider}\n${outcome}\n${kind}`;
-    let alike = this.#attempts.get(name);
-    if (!alike) this.#attempts.set(name, (alike = { at_ms, provider, outcome, kind, count: 0, times: {} }));
+    let alike = this.attempts.findLast(
+      known =>
+        known.at_ms === at_ms &&
+        known.provider === provider &&
+        known.outcome === outcome &&
+        known.kind === kind,
+    );
+    if (!alike) this.attempts.push((alike = { at_ms, provider, outcome, kind, count: 0, times: {} }));
     alike.count++;
     const { first_token_ms, duration_ms } = attempt;
     if (first_token_ms !== null) add(alike.times, firstTokenColumnOf(first_token_ms));

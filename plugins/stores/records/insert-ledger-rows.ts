@@ -5,15 +5,15 @@ import {
   picoUsd,
   type Row,
   rowSchema,
+  type StageRow,
   type Value,
 } from '../../../src/plugin.ts';
 import { insertOnce } from './statements.ts';
 
+const fields = rowSchema.keyof().exclude(['cost_usd', 'attempts_made', 'stages']).options;
+
 /** Named as the fields of a row; the cost is stored as an integer. */
-export const columns = [
-  ...rowSchema.keyof().exclude(['cost_usd', 'attempts_made', 'stages']).options,
-  'cost_pico_usd',
-] as const;
+export const columns = [...fields, 'cost_pico_usd'] as const;
 
 /** A queue on disk may hold many batches; one statement has at most 32 766 values. */
 const samples_per_step = 500;
@@ -31,35 +31,32 @@ export async function insertSamples(connection: Connection, samples: readonly Le
     await insertOnce(connection, 'sluice.ledger', samples.slice(at, at + samples_per_step), storedRow);
 }
 
-function storedRow({ estimated, stream, cost_usd, attempts_made: _, stages = [], ...row }: LedgerRow): Row {
-  const stored = {
-    ...row,
-    cache_creation_tokens: row.cache_creation_tokens ?? 0,
-    estimated: Number(estimated),
-    stream: stream === null || stream === undefined ? null : Number(stream),
-    cost_pico_usd: picoUsd(cost_usd),
-  };
-  return {
-    ...valuesOf(columns, stored),
-    stages:
-      stages.length === 0 ? null : JSON.stringify(stages.map(stage => stageFields.map(of => stage[of]))),
-  };
+const emptyRow: Row = Object.fromEntries([...columns, 'stages'].map(name => [name, null]));
+const emptyAttempt: Row = Object.fromEntries(
+  ['ledger_id', 'number', ...attemptColumns].map(name => [name, null]),
+);
+
+/** What waited on disk may be of an earlier version, with fewer columns. */
+function storedRow(row: LedgerRow): Row {
+  const stored: Record<string, Value> = { ...emptyRow };
+  for (const name of fields) {
+    const value = row[name];
+    stored[name] = typeof value === 'boolean' ? Number(value) : (value ?? null);
+  }
+  stored.cache_creation_tokens ??= 0;
+  stored.cost_pico_usd = picoUsd(row.cost_usd);
+  const { stages = [] } = row;
+  if (stages.length > 0) stored.stages = JSON.stringify(stages.map(storedStage));
+  return stored;
 }
 
-/** The stages of a row from the column, where each is a list of the values of these fields. */
-export const stageFields = ['stage', 'hook', 'offset_ms', 'own_ms'] as const;
+/** A stage of a row in its column. */
+const storedStage = ({ stage, hook, offset_ms, own_ms }: StageRow) => [stage, hook, offset_ms, own_ms];
 
-/** Rows of the table of attempts; one that waited on disk may be of a version without them, or with other fields. */
+/** Rows of the table of attempts. */
 const attemptRows = ({ id, attempts_made = [] }: LedgerRow): Row[] =>
-  attempts_made.map((attempt, at) => ({
-    ledger_id: id,
-    number: at + 1,
-    ...valuesOf(attemptColumns, attempt),
-  }));
-
-/** The values of these columns; what waited on disk may be of an earlier version, with fewer. */
-function valuesOf<K extends string>(names: readonly K[], from: Readonly<Record<K, Value>>): Row {
-  const row: Record<string, Value> = {};
-  for (const name of names) row[name] = from[name] ?? null;
-  return row;
-}
+  attempts_made.map((attempt, at) => {
+    const stored: Record<string, Value> = { ...emptyAttempt, ledger_id: id, number: at + 1 };
+    for (const name of attemptColumns) stored[name] = attempt[name] ?? null;
+    return stored;
+  });

@@ -1,15 +1,11 @@
 import {
-  type ChangeOf,
   type Connection,
   type Database,
   type FoundKey,
-  type KeyChange,
   KeyEnded,
-  type KeyOptions,
   type KeyQuery,
   type KeyRecord,
   type KeyRecords,
-  type NewKey,
   type Operator,
   rotatedExpiry,
   rowMarks,
@@ -44,8 +40,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
         .and(usableKey, usable_at_ms),
   }),
 
-  /** Makes a key; `key` is its text, which is not stored. Throws KeyExists and TooManyKeys. */
-  create: ({ nonce, max_usable, limits = {}, ...named }: NewKey, operator: Operator) =>
+  create: ({ nonce, max_usable, limits = {}, ...named }, operator) =>
     database.transaction(async connection => {
       const made = newKey(operator);
       const detail = { ...named, ...(Object.keys(limits).length > 0 && { limits }) };
@@ -54,12 +49,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
       return insertKey(connection, made, { ...named, limits, nonce, max_usable, change });
     }),
 
-  /**
-   * Makes a key in place of a usable one, for its account, by its name and with its limits. The old one expires after `overlap_ms`, or at
-   * its own time if that is earlier. The new one lasts as long as the old one was to last. Throws NotThere, KeyEnded, KeyExists
-   * and TooManyKeys.
-   */
-  rotate: (id: string, overlap_ms: number, operator: Operator, { nonce, max_usable }: KeyOptions = {}) =>
+  rotate: (id, overlap_ms, operator, { nonce, max_usable } = {}) =>
     database.transaction(async connection => {
       const { at_ms } = operator;
       const old = await keyIn(connection, id);
@@ -80,8 +70,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
       return { ...inserted, old: keyRecordOf(ended) };
     }),
 
-  /** Sets what is given of a usable key, or what `change` makes of it, and leaves the rest; writes nothing if it is so already. Throws NotThere and KeyEnded. */
-  change: (id: string, change: ChangeOf<KeyRecord, KeyChange>, operator: Operator) =>
+  change: (id, change, operator) =>
     database.transaction(async connection => {
       // An update that changes nothing keeps others from changing the row, in every database.
       await connection.run('UPDATE sluice.api_keys SET id = id WHERE id = ?', [id]);
@@ -100,20 +89,16 @@ export const keyRecords = (database: Database): KeyRecords => ({
       return after;
     }),
 
-  /** Revokes a key; one that is revoked already stays as it is. Throws NotThere. */
-  revoke: (id: string, operator: Operator) =>
-    database.transaction(connection => revokeIn(connection, id, operator)),
+  revoke: (id, operator) => database.transaction(connection => revokeIn(connection, id, operator)),
 
-  /** The same for several keys, all or none. */
-  revokeAll: (ids: readonly string[], operator: Operator) =>
+  revokeAll: (ids, operator) =>
     database.transaction(async connection => {
       const revoked: KeyRecord[] = [];
       for (const id of ids) revoked.push(await revokeIn(connection, id, operator));
       return revoked;
     }),
 
-  /** The keys of these ids, in no order; without those that are not there. */
-  async named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint'>[]> {
+  async named(ids) {
     if (ids.length === 0) return [];
     return database.run(
       `SELECT id, name, hint FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
@@ -121,8 +106,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
     );
   },
 
-  /** The keys that have these digests, revoked ones included. */
-  async lookUp(digests: readonly string[]): Promise<FoundKey[]> {
+  async lookUp(digests) {
     const rows = await database.run<
       Omit<FoundKey, 'stored' | 'limits'> & {
         key_limits: string;
@@ -143,8 +127,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
     }));
   },
 
-  /** Records when keys were last used, by id; never sets a time back. */
-  async used(times: ReadonlyMap<string, number>): Promise<void> {
+  async used(times) {
     if (times.size === 0) return;
     // Postgres takes the types of the columns from the first row.
     const marks = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array(times.size - 1).fill('(?, ?)')];

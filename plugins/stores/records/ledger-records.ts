@@ -29,7 +29,6 @@ const max_found = 100;
  * Rows go to `newest`, if given, and sums to the database.
  */
 export const ledgerRecords = (database: Database, newest?: NewestRows): LedgerRecords => ({
-  /** Writes what is not there yet and adds it to the sums, all or none. Returns how many rows were new. */
   async insert(entries) {
     if (entries.length === 0) return 0;
     const rows = entries.filter(isRow);
@@ -47,7 +46,6 @@ export const ledgerRecords = (database: Database, newest?: NewestRows): LedgerRe
     });
   },
 
-  /** A page of rows, newest first. */
   async list({ after, before, edge, failed_at, limit, ...asked }) {
     await database.settle?.();
     const places = { after, before, edge };
@@ -66,10 +64,6 @@ export const ledgerRecords = (database: Database, newest?: NewestRows): LedgerRe
     return before ? listed.reverse() : listed;
   },
 
-  /**
-   * The row at which a search for this page should end, behind `rows` others, so that what is rare takes no longer to look for than what is
-   * frequent. Undefined if there are not so many, or if an index finds what is asked for.
-   */
   async edgeOf(query, rows) {
     const search = edgeQuery(query);
     if (!search) return undefined;
@@ -81,7 +75,6 @@ export const ledgerRecords = (database: Database, newest?: NewestRows): LedgerRe
     return edge;
   },
 
-  /** The exchanges with this request id, of all accounts or one, newest first, at most `max_found`: clients choose it, and may use one again. */
   async find(request_id, account) {
     await database.settle?.();
     const where = new Condition().and('request_id = ?', request_id).and('account = ?', account);

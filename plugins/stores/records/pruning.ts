@@ -57,7 +57,6 @@ export function pruning(database: Database, months?: LedgerMonths): Pruning {
   };
 
   return {
-    /** Rows of exchanges that began before, and of their attempts; their sums stay. A month that had ended by then is deleted in one step. */
     async rows(before_ms, limit) {
       await database.settle?.();
       let ofMonth = await months?.deleteOldest(before_ms);
@@ -68,7 +67,6 @@ export function pruning(database: Database, months?: LedgerMonths): Pruning {
       );
     },
 
-    /** Sums of the months that had ended by then. */
     async sums(before_ms, limit) {
       const month = monthOf(before_ms);
       const ofMonths = new Condition().and('month < ?', month);
@@ -87,11 +85,9 @@ export function pruning(database: Database, months?: LedgerMonths): Pruning {
       return 0;
     },
 
-    /** Sums of the hours that had ended by then. */
     hours: (before_ms, limit) =>
       prune('hourly_sums', new Condition().and('hour < ?', hourOf(before_ms)), 'hour', limit),
 
-    /** Sums over time that are not shown any longer at `now_ms`. */
     async traffic(now_ms, limit) {
       for (const table of ['traffic_sums', 'attempt_sums'] as const)
         for (const { step_ms, kept_ms } of trafficSteps) {
@@ -102,7 +98,6 @@ export function pruning(database: Database, months?: LedgerMonths): Pruning {
       return 0;
     },
 
-    /** Ids of batches of refusals that came before; none of them is sent again so late. */
     batches(before_ms, limit) {
       const first = timeOrderedUuid(before_ms).slice(0, 13);
       return prune('counted_batches', new Condition().and('id < ?', first), 'id', limit);

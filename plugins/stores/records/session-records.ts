@@ -1,4 +1,4 @@
-import type { Database, SessionEnds, SessionRecord, SessionRecords } from '../../../src/plugin.ts';
+import type { Database, SessionRecord, SessionRecords } from '../../../src/plugin.ts';
 import { Condition } from './statements.ts';
 
 /** Sessions of one person, a customer's of one account, above which the one that was used longest ago ends. */
@@ -8,8 +8,7 @@ const columns = 'digest, actor, role, account, proof, started_ms, seen_ms';
 
 /** The sessions of all instances. */
 export const sessionRecords = (database: Database): SessionRecords => ({
-  /** Writes a new session, and deletes those of the same area that have ended. */
-  start: (session: SessionRecord, ended: SessionEnds) =>
+  start: (session, ended) =>
     database.transaction(async connection => {
       const { actor, role, account } = session;
       // The portal's sessions may end sooner than the dashboard's, or later.
@@ -27,13 +26,12 @@ export const sessionRecords = (database: Database): SessionRecords => ({
       );
     }),
 
-  async find(digest: string): Promise<SessionRecord | undefined> {
+  async find(digest) {
     const sql = `SELECT ${columns} FROM sluice.sessions WHERE digest = ?`;
     return (await database.run<SessionRecord>(sql, [digest]))[0];
   },
 
-  /** Notes that a session is used; never sets its time back. */
-  seen: (digest: string, at_ms: number) =>
+  seen: (digest, at_ms) =>
     database.transaction(connection =>
       connection.run('UPDATE sluice.sessions SET seen_ms = ? WHERE digest = ? AND seen_ms < ?', [
         at_ms,
@@ -42,8 +40,7 @@ export const sessionRecords = (database: Database): SessionRecords => ({
       ]),
     ),
 
-  /** Ends one session, or those of a customer's account. */
-  end: (which: { readonly digest?: string; readonly actor?: string; readonly account?: string }) => {
+  end: which => {
     const where = new Condition()
       .and('digest = ?', which.digest)
       .and('actor = ?', which.actor)

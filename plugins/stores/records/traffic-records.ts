@@ -1,5 +1,4 @@
 import {
-  type AttemptSum,
   type Database,
   endClassOf,
   type FailurePoint,
@@ -8,7 +7,6 @@ import {
   type TrafficPoint,
   type TrafficRange,
   type TrafficRecords,
-  type TrafficSplit,
 } from '../../../src/plugin.ts';
 import { Condition } from './statements.ts';
 import { durationColumns, firstTokenColumns } from './traffic-sums.ts';
@@ -29,8 +27,7 @@ const pointOf = ({ point_ms }: TrafficRange): string => `at_ms - at_ms % ${Math.
 
 /** Sums over time of what all instances have served, at most 32 days back. */
 export const trafficRecords = (database: Database): TrafficRecords => ({
-  /** Requests by point and `split`, in the order of time. */
-  async points(range: TrafficRange, split: TrafficSplit): Promise<TrafficPoint[]> {
+  async points(range, split) {
     const { sql, values } = whereOf(range);
     const point = pointOf(range);
     const [ends, attempts] = await Promise.all([
@@ -61,8 +58,7 @@ export const trafficRecords = (database: Database): TrafficRecords => ({
     return points.ordered();
   },
 
-  /** Failed requests by point and cause, in the order of time. */
-  failures(range: TrafficRange): Promise<FailurePoint[]> {
+  failures(range) {
     const { sql, values } = whereOf(range).and("error_type <> ''");
     return database.run<FailurePoint>(
       `SELECT ${pointOf(range)} AS at_ms, provider, model, error_type, end_reason, SUM(requests) AS requests
@@ -71,8 +67,7 @@ export const trafficRecords = (database: Database): TrafficRecords => ({
     );
   },
 
-  /** Attempts by provider and how they ended, failed ones that a later attempt made good included. */
-  async attempts(range: TrafficRange): Promise<AttemptSum[]> {
+  async attempts(range) {
     const { sql, values } = whereOf(range);
     const rows = await database.run<Counted<'provider' | 'outcome' | 'kind'>>(
       `SELECT provider, outcome, kind, SUM(attempts) AS attempts, ${sumsOf(durationColumns)} FROM sluice.attempt_sums ${sql}

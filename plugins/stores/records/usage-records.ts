@@ -4,10 +4,8 @@ import {
   type Database,
   errorClasses,
   type KeyUse,
-  type RefusalQuery,
   type RefusalSum,
   rowMarks,
-  type UsageQuery,
   type UsageRecords,
   type UsageSum,
   usdOf,
@@ -56,8 +54,7 @@ const keyUseOf = ({ cost_micro_usd, cost_rest, ...counts }: StoredKeyUse): KeyUs
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
 export const usageRecords = (database: Database): UsageRecords => ({
-  /** Requests that were refused before an upstream was asked, the most frequent first. */
-  refusals({ account, from_day, to_day, limit }: RefusalQuery): Promise<RefusalSum[]> {
+  refusals({ account, from_day, to_day, limit }) {
     const where = new Condition()
       .and('day >= ?', from_day)
       .and('day <= ?', to_day)
@@ -68,8 +65,7 @@ export const usageRecords = (database: Database): UsageRecords => ({
     );
   },
 
-  /** What `accounts` have used of `day` and, until then, of its month, from at most 31 sums for each model. Failed requests are left out. */
-  budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]> {
+  budgets(accounts, day) {
     return database.run<BudgetSum>(
       `SELECT account AS owner, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
       SUM(prompt_tokens + completion_tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
@@ -78,8 +74,7 @@ export const usageRecords = (database: Database): UsageRecords => ({
     );
   },
 
-  /** The same of keys of the store, of all models together. */
-  budgetsOfKeys(keys: readonly string[], day: string): Promise<BudgetSum[]> {
+  budgetsOfKeys(keys, day) {
     return database.run<BudgetSum>(
       `SELECT key_id AS owner, '${all_models}' AS model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today,
       SUM(requests - failed_requests) AS requests, SUM(tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
@@ -88,8 +83,7 @@ export const usageRecords = (database: Database): UsageRecords => ({
     );
   },
 
-  /** What these keys of the store have been used for since `from_day`; without those that were not used. */
-  async ofKeys(ids: readonly string[], from_day: string): Promise<Map<string, KeyUse>> {
+  async ofKeys(ids, from_day) {
     if (ids.length === 0) return new Map();
     const rows = await database.run<StoredKeyUse & { key_id: string }>(
       `SELECT key_id, ${keySums} FROM sluice.key_sums
@@ -99,8 +93,7 @@ export const usageRecords = (database: Database): UsageRecords => ({
     return new Map(rows.map(({ key_id, ...use }) => [key_id, keyUseOf(use)]));
   },
 
-  /** What a key of the store has been used for on each day since `from_day`, without those on which it was not used. */
-  async ofKeyByDay(id: string, from_day: string): Promise<Map<string, KeyUse>> {
+  async ofKeyByDay(id, from_day) {
     const rows = await database.run<StoredKeyUse & { day: string }>(
       `SELECT day, ${keySums} FROM sluice.key_sums WHERE key_id = ? AND day >= ? GROUP BY day ORDER BY day`,
       [id, from_day],
@@ -108,18 +101,14 @@ export const usageRecords = (database: Database): UsageRecords => ({
     return new Map(rows.map(({ day, ...use }) => [day, keyUseOf(use)]));
   },
 
-  /** The first days of which there are sums by provider, and those by the hour and by key; undefined without any. */
-  async detailedSince(): Promise<{
-    readonly providers: string | undefined;
-    readonly hours: string | undefined;
-  }> {
+  async detailedSince() {
     const [first] = await database.run<{ providers: string | null; hours: string | null }>(
       'SELECT (SELECT MIN(day) FROM sluice.provider_sums) AS providers, (SELECT MIN(hour) FROM sluice.hourly_sums) AS hours',
     );
     return { providers: first?.providers ?? undefined, hours: first?.hours?.slice(0, 10) };
   },
 
-  async sum(query: UsageQuery): Promise<UsageSum[]> {
+  async sum(query) {
     const { by, order = 'group', limit, among } = query;
     const slices = slicesFor(query);
     // Named apart from the columns.

@@ -20,12 +20,11 @@ type Range = readonly [from: string | undefined, to: string | undefined];
 /**
  * The sums that are kept of the ledger, so that a query reads thousands of rows and not a million. By the day:
  *
- * - an account, a model: all others could be added up from these
- * - all accounts, a model: for queries without accounts
+ * - an account, a model
  * - an account, all models: for queries about every account
  *
  * and by the month an account and all models, for long times. Each is a row of `daily_sums` or of `monthly_sums`; what has providers, keys
- * or hours is answered from detailed-sums.ts.
+ * or hours, or no accounts, is answered from detailed-sums.ts.
  */
 
 /** The key of the sum from which all others are added up, with the day as a number since 1970. */
@@ -43,7 +42,6 @@ export function slicesOf({ day: number, account, model }: FinestKey) {
   return {
     daily: [
       { model, day, account },
-      { model, day, account: all_accounts },
       { model: all_models, day, account },
     ],
     monthly: { month: day.slice(0, 7), account },
@@ -87,17 +85,16 @@ export function slicesFor(query: UsageQuery): readonly Slice[] {
   const slices = detailedSlices(query);
   if (slices) return slices;
   const all: Range = [from_day, to_day];
-  if (account !== undefined || !by.includes('account')) {
+  if (account !== undefined) {
     // A model as a range, or SQLite would look for the model first, which has the rows of all accounts.
     const ofAccount = new Condition()
-      .and('account = ?', account ?? all_accounts)
+      .and('account = ?', account)
       .and('model BETWEEN ? AND ?', model, model)
       .and('model <> ?', all_models);
     return [daily(all, ofAccount)];
   }
   if (model !== undefined || by.includes('model')) {
-    const ofAccounts = new Condition().and('account <> ?', all_accounts);
-    return [daily(all, ofAccounts.and('model = ?', model).and('model <> ?', all_models))];
+    return [daily(all, new Condition().and('model = ?', model).and('model <> ?', all_models))];
   }
   // Of a few accounts, which are looked for first: the model as a range, as above.
   if (among?.group === 'account')
@@ -111,12 +108,14 @@ export function slicesFor(query: UsageQuery): readonly Slice[] {
   return [...monthly, ...days.map(range => daily(range, ofAllModels()))];
 }
 
-/** The sums of a query about providers, keys or hours; undefined for any other. */
+/** The sums of a query about providers, keys or hours, or all accounts together; undefined for any other. */
 function detailedSlices(query: UsageQuery): readonly Slice[] | undefined {
   const { account, model, provider, key, from_day, to_day, by } = query;
   const hasKey = key !== undefined || by.includes('key');
   const hasHour = by.includes('hour');
-  if (!hasKey && !hasHour && provider === undefined && !by.includes('provider')) return undefined;
+  const hasProvider = provider !== undefined || by.includes('provider');
+  const hasAccount = account !== undefined || by.includes('account');
+  if (!hasKey && !hasHour && !hasProvider && hasAccount) return undefined;
   const where = new Condition().and('model = ?', model).and('provider = ?', provider);
   const ofEach = account === undefined && (hasKey || by.includes('account'));
   if (account === undefined && !ofEach && !hasHour)

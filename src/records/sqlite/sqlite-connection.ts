@@ -69,8 +69,9 @@ export class SqliteConnection {
   #prepared(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (!statement) {
-      // SQLite has no schemas: the file is one.
-      statement = this.#database.prepare(sql.replaceAll('sluice.', ''));
+      // SQLite has no schemas: the file is one. Texts stay as they are.
+      const own = sql.replace(/'[^']*'|\bsluice\./g, found => (found === 'sluice.' ? '' : found));
+      statement = this.#database.prepare(own);
       statement.setReadBigInts(true);
       this.#statements.set(sql, statement);
     }

@@ -62,6 +62,12 @@ function databaseOn(engine: SqliteEngine): SqliteDatabase {
 const insertOf = (table: string, row: Row, end = ''): string =>
   `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES ${rowMarks(1, Object.keys(row).length)} ${end}`;
 
+function valuesOf(rows: readonly Row[]): Value[] {
+  const values: Value[] = [];
+  for (const row of rows) for (const name in row) values.push(row[name]!);
+  return values;
+}
+
 async function transactionOn<T>(engine: SqliteEngine, work: Work<T>, patience_ms: number): Promise<T> {
   // Takes the lock at the beginning, so that no later statement can find another writer.
   await retried(() => engine.run('writer', 'BEGIN IMMEDIATE', []), patience_ms);
@@ -75,8 +81,7 @@ async function transactionOn<T>(engine: SqliteEngine, work: Work<T>, patience_ms
     const done = await work({
       run: (sql, values) => run(sql, values),
       // A statement for each number of rows would take a megabyte for a few hundred of them, and longer to prepare than to run.
-      insert: (table, rows, end) =>
-        run(insertOf(table, rows[0]!, end), rows.flatMap(Object.values), rows.length),
+      insert: (table, rows, end) => run(insertOf(table, rows[0]!, end), valuesOf(rows), rows.length),
     });
     await run('COMMIT');
     return done;
