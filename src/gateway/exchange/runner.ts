@@ -22,6 +22,7 @@ import { meteredReply, StreamMeter } from '../settlement/stream-meter.ts';
 import type { TokenCounter } from '../settlement/token-estimator.ts';
 import { estimatePrompt } from '../settlement/usage-meter.ts';
 import { AnswerSource } from './answer-source.ts';
+import type { Completion } from './canonical.ts';
 import type { Chain, ChainRun } from './chain.ts';
 import type { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -105,31 +106,75 @@ export class ExchangeRun {
       : this.#run();
   }
 
+  /** The one asynchronous function of most exchanges: where nothing has to be waited for, it goes on in the same turn. */
   async #run(): Promise<void> {
+    let outcome: Outcome | undefined;
     try {
       try {
-        await this.#reply();
+        // Always awaited: the code that has called may not have finished with the request, such as a parser in whose `end` event this runs.
+        await this.#enter();
+        const asking = this.#ask();
+        const answering = this.#answer(asking instanceof Promise ? await asking : asking);
+        if (answering) await answering;
       } catch (thrown) {
         this.#fail(thrown);
       } finally {
-        await this.#end();
+        const finishing = this.#finish();
+        if (finishing) await finishing;
       }
     } catch (err) {
-      const { request, response } = this.#prepared;
-      this.#parts.log.fatal({ err, request_id: this.exchange.id }, 'failed to finalize request');
-      // Otherwise the client would wait for the rest of its reply.
-      if (!response.writableEnded) request.socket.destroy();
+      this.#broke(err);
     }
+    try {
+      const settled = this.#prepared.settle();
+      outcome = settled instanceof Promise ? await settled : settled;
+    } catch (err) {
+      this.#broke(err);
+    }
+    this.#release(outcome);
   }
 
-  async #reply(): Promise<void> {
-    const { exchange } = this;
-    const { refusal, parserFault, format, response } = this.#prepared;
-    if (refusal) throw refusal;
-    // Always awaited: the code that has called may not have finished with the request, such as a parser in whose `end` event this runs.
-    await this.#stages.onHeaders();
+  #enter(): void | Promise<void> {
+    if (this.#prepared.refusal) throw this.#prepared.refusal;
+    return this.#stages.onHeaders();
+  }
+
+  /** Reads the request, unless an earlier chain has, and runs the stages on it. Undefined if the stages see only its headers. */
+  #ask(): Answer | undefined | Promise<Answer | undefined> {
+    const { format, parserFault, request } = this.#prepared;
     if (parserFault) throw parserFault;
-    const answer = format && (await this.#takeRequest(format));
+    if (!format) return undefined;
+    const { limits, buffered } = this.#parts;
+    const held = buffered.open(this.exchange);
+    this.#body = held;
+    if (this.exchange.hasRequest) return this.#askStages(format);
+    const body = readBody(request, limits, this.exchange, held);
+    return body instanceof Promise
+      ? body.then(read => this.#parse(read, format, held))
+      : this.#parse(body, format, held);
+  }
+
+  #parse(body: Record<string, unknown>, format: RequestFormat, held: BufferedBody) {
+    const { exchange } = this;
+    if (held.isLarge) exchange.whenAnswered = () => held.sent();
+    const { path, headers, account } = exchange;
+    exchange.request = format.parse(body, { path, headers, account_id: account?.id });
+    return this.#askStages(format);
+  }
+
+  #askStages(format: RequestFormat): Answer | undefined | Promise<Answer | undefined> {
+    const { exchange } = this;
+    const { catalog } = this.#parts;
+    const { model } = exchange.request;
+    exchange.requested_model ??= model;
+    exchange.model ??= catalog.find(model);
+    exchange.received_ms ??= exchange.clock.elapsed_ms();
+    return this.#stages.onRequest(catalog, format);
+  }
+
+  #answer(answer: Answer | undefined): void | Promise<void> {
+    const { exchange } = this;
+    const { format, response } = this.#prepared;
     // While a stage was running, the client has left or the application has answered.
     if (exchange.client_gone || response.headersSent || response.writableEnded) return discardAnswer(answer);
     if (format && 'answerRequest' in format) {
@@ -140,35 +185,51 @@ export class ExchangeRun {
     const source = answer
       ? new AnswerSource(exchange, answer, chunk => this.#stages.expectChunk(chunk))
       : this.#prepared.source();
-    this.#source = source instanceof Promise ? await source : source;
-    if (exchange.client_gone) return;
-    if (!format || !this.#source) await this.#prepared.pass();
-    else if (exchange.request.stream) await this.#sendStream(format, this.#source);
-    else await this.#sendWhole(format, this.#source);
+    return source instanceof Promise ? source.then(found => this.#send(found)) : this.#send(source);
   }
 
-  /** Settles the exchange. Even if that fails, releases what it holds and tells its stages. */
-  async #end(): Promise<void> {
+  #send(source: ReplySource | undefined): void | Promise<void> {
+    const { format } = this.#prepared;
+    this.#source = source;
+    if (this.exchange.client_gone) return;
+    if (!format || !source || 'answerRequest' in format) return this.#prepared.pass();
+    return this.exchange.request.stream ? this.#sendStream(format, source) : this.#sendWhole(format, source);
+  }
+
+  /** Ends the reply; a promise if it is read on for the bill. */
+  #finish(): void | Promise<void> {
     const { exchange } = this;
-    let outcome: Outcome | undefined;
+    discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
+    if (this.#pending)
+      return this.#parts.background
+        .finish(exchange, this.#source, this.#pending)
+        .then(() => this.#endUsage());
+    this.#source?.cancel();
+    this.#endUsage();
+  }
+
+  #endUsage(): void {
+    // A stage may have stopped reading silently, or never have begun.
+    this.#meter?.end();
+    this.#source?.settled?.();
+  }
+
+  /** Releases what the exchange holds and tells its stages, whatever has failed: it may have been the price. */
+  #release(outcome: Outcome | undefined): void {
     try {
-      try {
-        discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
-        if (this.#pending) await this.#parts.background.finish(exchange, this.#source, this.#pending);
-        else this.#source?.cancel();
-        // A stage may have stopped reading silently, or never have begun.
-        this.#meter?.end();
-        this.#source?.settled?.();
-      } finally {
-        const settled = this.#prepared.settle();
-        outcome = settled instanceof Promise ? await settled : settled;
-      }
-    } finally {
       this.#body?.release();
-      // What has failed may have been the price; stages must give back what they hold all the same.
-      this.#stages.onSettled(outcome ?? outcomeOf(exchange, '0'));
+      this.#stages.onSettled(outcome ?? outcomeOf(this.exchange, '0'));
       this.#prepared.endSpan();
+    } catch (err) {
+      this.#broke(err);
     }
+  }
+
+  #broke(err: unknown): void {
+    const { request, response } = this.#prepared;
+    this.#parts.log.fatal({ err, request_id: this.exchange.id }, 'failed to finalize request');
+    // Otherwise the client would wait for the rest of its reply.
+    if (!response.writableEnded) request.socket.destroy();
   }
 
   /** Sends the error to the client, or hands it to the chain around this one. */
@@ -193,24 +254,6 @@ export class ExchangeRun {
     return this.#source?.sink ?? this.#prepared.response;
   }
 
-  /** Reads the request, unless an earlier chain has, and runs the stages on it. */
-  async #takeRequest(format: RequestFormat): Promise<Answer | undefined> {
-    const { exchange } = this;
-    const { limits, buffered, catalog } = this.#parts;
-    const held = buffered.open(exchange);
-    this.#body = held;
-    if (!exchange.hasRequest) {
-      const body = await readBody(this.#prepared.request, limits, exchange, held);
-      if (held.isLarge) exchange.whenAnswered = () => held.sent();
-      const { path, headers, account } = exchange;
-      exchange.request = format.parse(body, { path, headers, account_id: account?.id });
-    }
-    exchange.requested_model ??= exchange.request.model;
-    exchange.model ??= catalog.find(exchange.request.model);
-    exchange.received_ms ??= exchange.clock.elapsed_ms();
-    return this.#stages.onRequest(catalog, format);
-  }
-
   async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
     const { metrics, newCounter } = this.#parts;
     const { isInner } = this.#prepared;
@@ -223,18 +266,25 @@ export class ExchangeRun {
     await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
   }
 
-  async #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
+  #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
     const { exchange } = this;
     const { metrics, newCounter, limits } = this.#parts;
     const reply = meteredReply(exchange, source.reply(), metrics, newCounter);
     this.#pending = reply;
-    const { isInner } = this.#prepared;
-    const limit_ms = limits.non_stream_timeout_ms;
-    const inTime = isInner ? reply : beforeTimeLimit(reply, exchange, limit_ms, source.outlivesClient);
-    const completion = await inTime;
-    this.#pending = undefined;
-    const shaped = this.#stages.onReply(completion);
-    const whole = shapeReply(exchange, shaped instanceof Promise ? await shaped : shaped);
+    const inTime = this.#prepared.isInner
+      ? reply
+      : beforeTimeLimit(reply, exchange, limits.non_stream_timeout_ms, source.outlivesClient);
+    return inTime.then(completion => {
+      this.#pending = undefined;
+      const shaped = this.#stages.onReply(completion);
+      if (shaped instanceof Promise) return shaped.then(whole => this.#writeWhole(format, whole));
+      this.#writeWhole(format, shaped);
+    });
+  }
+
+  #writeWhole(format: GenerationFormat, reply: Completion): void {
+    const { exchange } = this;
+    const whole = shapeReply(exchange, reply);
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }
 

@@ -9,21 +9,21 @@ import { isAsciiJson, structureMemory, textMemory } from './body-memory.ts';
 import type { BufferedBody } from './buffered-bytes.ts';
 import { decompressed } from './decompress.ts';
 import { type BodySize, checkBody, checkText, isShallow } from './json-bounds.ts';
-import { bytesOf } from './upload.ts';
+import { bytesOf, receivedBytes } from './upload.ts';
 
 export const malformed = (message: string, cause?: unknown): GatewayError =>
   refusal('invalid_request', { message, cause });
 
 /**
  * Reads the client's JSON object. Takes a body that the parent application has parsed as it is, if within `limits`;
- * otherwise reads the bytes, within `limits` and until the exchange aborts, decompresses and parses them.
+ * otherwise reads the bytes, within `limits` and until the exchange aborts, decompresses and parses them. A promise only if it has to wait.
  */
-export async function readBody(
+export function readBody(
   request: IncomingMessage & { body?: unknown },
   limits: BodyLimits,
   exchange: Exchange,
   buffered: BufferedBody,
-): Promise<Record<string, unknown>> {
+): Record<string, unknown> | Promise<Record<string, unknown>> {
   const parsed = request.body;
   // Applies to a parsed body too: a form that the parent has read into an object is still not JSON.
   checkContentType(request.headers['content-type']);
@@ -33,13 +33,23 @@ export async function readBody(
     return body;
   }
   // Read but not parsed by the parent application.
-  let bytes = Buffer.isBuffer(parsed) ? parsed : typeof parsed === 'string' && Buffer.from(parsed);
-  if (!bytes) {
-    bytes = await bytesOf(request, limits, exchange, buffered);
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined) bytes = await decompressed(bytes, encoding, limits, buffered);
-  }
-  return parseBody(bytes, limits, buffered);
+  if (Buffer.isBuffer(parsed)) return parseBody(parsed, limits, buffered);
+  if (typeof parsed === 'string') return parseBody(Buffer.from(parsed), limits, buffered);
+  const encoding = request.headers['content-encoding'];
+  const received = receivedBytes(request, limits, exchange, buffered);
+  if (received && encoding === undefined) return parseBody(received, limits, buffered);
+  return readLater(received ?? bytesOf(request, limits, exchange, buffered), encoding, limits, buffered);
+}
+
+async function readLater(
+  received: Buffer | Promise<Buffer>,
+  encoding: string | undefined,
+  limits: BodyLimits,
+  buffered: BufferedBody,
+): Promise<Record<string, unknown>> {
+  const bytes = await received;
+  const plain = encoding === undefined ? bytes : await decompressed(bytes, encoding, limits, buffered);
+  return parseBody(plain, limits, buffered);
 }
 
 /** The JSON object in `bytes`, if within `limits`. What is held of it from then on is counted in `buffered`. */

@@ -41,26 +41,27 @@ export class StreamMeter {
 }
 
 /** Counts the upstream's whole reply and sets the usage that the client will see. */
-export async function meteredReply(
+export function meteredReply(
   exchange: Exchange,
   reply: Promise<Completion>,
   metrics: Metrics,
   newCounter?: () => TokenCounter,
 ): Promise<Completion> {
   const meter = new UsageMeter(exchange, newCounter);
-  try {
-    const completion = await reply;
+  const counted = (completion: Completion): Completion => {
     meter.reply(completion);
     // Before the reply is handed on, so that the client sees what is billed.
     meter.end(true);
-    return { ...completion, usage: shownUsage(exchange) };
-  } catch (thrown) {
+    report(exchange, meter, metrics);
+    return { choices: completion.choices, usage: shownUsage(exchange) };
+  };
+  const failed = (thrown: unknown): never => {
     // An attempt that the gateway itself ended throws `server_error`.
     meter.end(false, GatewayError.from(thrown).type !== 'server_error');
-    throw thrown;
-  } finally {
     report(exchange, meter, metrics);
-  }
+    throw thrown;
+  };
+  return reply.then(counted, failed);
 }
 
 function report(exchange: Exchange, { error_ratio, impossible }: UsageMeter, metrics: Metrics): void {

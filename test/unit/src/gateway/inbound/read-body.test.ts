@@ -106,9 +106,9 @@ describe('the memory of a body', () => {
     expect(await counted()).toBe(sent_bytes + 2 * 1001 + 2 * around);
   });
 
-  it('that the application has parsed is refused above the limits', async () => {
+  it('that the application has parsed is refused above the limits', () => {
     const { body, exchange } = open(4000);
     const request = { headers: {}, body: { a: 'x'.repeat(1000) } } as unknown as IncomingMessage;
-    await expect(readBody(request, limits, exchange, body)).rejects.toMatchObject({ status: 502 });
+    expect(() => readBody(request, limits, exchange, body)).toThrow(expect.objectContaining({ status: 502 }));
   });
 });
