@@ -18,9 +18,8 @@ import {
   type Voice,
   withConfig,
 } from './command.ts';
-import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
-import { replacing, type WasOption, withWas } from './was-option.ts';
+import { parsedLimits, replacing, type WasOption, withWas } from './record-changes.ts';
 
 /** `sluice accounts …`. */
 export function accountsCommand(voice: Voice): Command {

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
+import { type Finding, finding } from '../common/finding.ts';
 import { printable } from '../common/printable.ts';
 
 /** What a server has answered. */
@@ -151,4 +152,10 @@ export function noAnswer(thrown: unknown, { protocol }: Pick<URL, 'protocol'>): 
       { cause: thrown },
     );
   return new NoAnswer(message || code, 'check address, network and firewall', { cause: thrown });
+}
+
+/** Finding for what a check has thrown; `remedy` for errors that bring none of their own. */
+export function faultOf(thing: string, thrown: unknown, remedy: string): Finding {
+  const message = (thrown as Error).message.split('\n')[0]!;
+  return finding.fault(thing, message, thrown instanceof NoAnswer ? thrown.remedy : remedy);
 }

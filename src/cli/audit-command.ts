@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { isDay } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
 import { day_ms } from '../common/durations.ts';
 import { type AuditEntry, actionsNamed, auditActions, auditGroups } from '../records/audit-log.ts';
-import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
+import { type CommandContext, dayIn, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, withList } from './output-table.ts';
 
 interface AuditOptions extends ListOptions {
@@ -25,19 +24,16 @@ export const auditCommand = (voice: Voice): Command =>
       actionsOf,
     )
     .option('--target <ID>', 'of this account or key')
-    .option('--from <DAY>', 'the first day in UTC, such as 2026-11-20', text => dayFrom('--from', text))
-    .option('--to <DAY>', 'the last day', text => dayFrom('--to', text))
+    .option('--from <DAY>', 'the first day in UTC, such as 2026-11-20', text =>
+      Date.parse(dayIn('--from', text)),
+    )
+    .option('--to <DAY>', 'the last day', text => Date.parse(dayIn('--to', text)))
     .action(inStore(list, voice));
 
 function actionsOf(text: string): readonly AuditEntry['action'][] {
   const actions = actionsNamed(text);
   if (actions) return actions;
   throw new UsageMistake(`--action ${notOneOf(text, [...auditGroups.keys(), ...auditActions])}`);
-}
-
-function dayFrom(flag: string, text: string): number {
-  if (isDay(text)) return Date.parse(text);
-  throw new UsageMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
 }
 
 const columns: readonly Column<AuditEntry>[] = [

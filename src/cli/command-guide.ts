@@ -7,130 +7,86 @@ interface Guide {
   readonly examples: readonly string[];
 }
 
-const store = 'the records store is down, or';
+/** The guide of every command: its name below `sluice`, when it fails, and below it its examples. */
+const text = `
+serve: the configuration has mistakes, an address is taken, or the shutdown was cut short
+  sluice serve --config sluice.yaml
+  sluice serve --port 0 --admin-port 0
+init: the server cannot be asked or has no such model, or the file exists already
+  sluice init
+  sluice init --adapter vllm --url http://gpu:8000/v1 --yes
+  sluice init router.yaml --adapter openrouter --key-env OPENROUTER_API_KEY --models openai/gpt-5,z-ai/glm-5 --yes
+check: the configuration has mistakes or cannot be read
+  sluice check --config sluice.yaml
+  sluice check --config sluice.yaml --format json
+doctor: a fault was found; warnings alone are no fault
+  sluice doctor --config sluice.yaml
+  sluice doctor --generate --format json --config sluice.yaml
+reload: the configuration has mistakes or no admin.socket, or no process answers there
+  sluice reload --config sluice.yaml
+print-config: the configuration has mistakes or cannot be read
+  sluice print-config --config sluice.yaml
+  sluice print-config --format json --config sluice.yaml
+models: the provider is not configured, cannot be reached or lists no models
+  sluice models --config sluice.yaml --provider local
+schema: never
+  sluice schema > sluice.schema.json
+simulate: its address is taken, or its options contradict each other
+  sluice simulate --port 8000
+  sluice simulate --port 0 --reasoning tags
+keys create: the records store is down, or there is no such account
+  sluice keys create --account acme --name laptop --expires 30d --config sluice.yaml
+  sluice keys create --account acme --limits '{"requests_per_minute": 5}' --config sluice.yaml
+keys set-limits: the records store is down, or there is no such key
+  sluice keys set-limits key_123 '{"requests_per_minute": 5}' --config sluice.yaml
+keys set-expiry: the records store is down, or there is no such key
+  sluice keys set-expiry key_123 never --config sluice.yaml
+keys list: the records store is down
+  sluice keys list --account acme --all --format csv --config sluice.yaml
+keys rotate: the records store is down, or there is no such key that works
+  sluice keys rotate key_123 --overlap 7d --config sluice.yaml
+keys revoke: the records store is down, or there is no such key; those before it are revoked
+  sluice keys revoke key_123 key_456 --config sluice.yaml
+accounts create: the records store is down, the name is taken, or there is no such plan or model
+  sluice accounts create acme --plan free --config sluice.yaml
+accounts set-plan: the records store is down, or there is no such account or plan
+  sluice accounts set-plan acme standard --config sluice.yaml
+accounts set-limits: the records store is down, or there is no such account or model
+  sluice accounts set-limits acme '{"usd_per_month": 20}' --config sluice.yaml
+accounts set-display-name: the records store is down, or there is no such account
+  sluice accounts set-display-name acme 'ACME Inc.' --config sluice.yaml
+accounts disable: the records store is down, or there is no such account
+  sluice accounts disable acme --config sluice.yaml
+accounts enable: the records store is down, or there is no such account
+  sluice accounts enable acme --config sluice.yaml
+accounts list: the records store is down
+  sluice accounts list --plan free --format json --config sluice.yaml
+usage: the records store is down
+  sluice usage --by day --by model --from 2026-11-01 --config sluice.yaml
+ledger import: the records store is down, or a row of the log cannot be imported
+  sluice ledger import sluice.log --config sluice.yaml
+ledger find: the records store is down, or it has no such request
+  sluice ledger find req_123 --config sluice.yaml
+audit: the records store is down
+  sluice audit --action key.revoke --from 2026-11-01 --config sluice.yaml
+hash-password: the password is too short
+  sluice hash-password < password.txt
+completion: never
+  sluice completion bash >> ~/.bashrc
+  sluice completion fish
+`;
 
-/** The guide of every command, by its name below `sluice`. */
-export const guides: Readonly<Record<string, Guide>> = {
-  serve: {
-    fails: 'the configuration has mistakes, an address is taken, or the shutdown was cut short',
-    examples: ['sluice serve --config sluice.yaml', 'sluice serve --port 0 --admin-port 0'],
-  },
-  init: {
-    fails: 'the server cannot be asked or has no such model, or the file exists already',
-    examples: [
-      'sluice init',
-      'sluice init --adapter vllm --url http://gpu:8000/v1 --yes',
-      'sluice init router.yaml --adapter openrouter --key-env OPENROUTER_API_KEY --models openai/gpt-5,z-ai/glm-5 --yes',
-    ],
-  },
-  check: {
-    fails: 'the configuration has mistakes or cannot be read',
-    examples: ['sluice check --config sluice.yaml', 'sluice check --config sluice.yaml --format json'],
-  },
-  doctor: {
-    fails: 'a fault was found; warnings alone are no fault',
-    examples: [
-      'sluice doctor --config sluice.yaml',
-      'sluice doctor --generate --format json --config sluice.yaml',
-    ],
-  },
-  reload: {
-    fails: 'the configuration has mistakes or no admin.socket, or no process answers there',
-    examples: ['sluice reload --config sluice.yaml'],
-  },
-  'print-config': {
-    fails: 'the configuration has mistakes or cannot be read',
-    examples: [
-      'sluice print-config --config sluice.yaml',
-      'sluice print-config --format json --config sluice.yaml',
-    ],
-  },
-  models: {
-    fails: 'the provider is not configured, cannot be reached or lists no models',
-    examples: ['sluice models --config sluice.yaml --provider local'],
-  },
-  schema: { fails: 'never', examples: ['sluice schema > sluice.schema.json'] },
-  simulate: {
-    fails: 'its address is taken, or its options contradict each other',
-    examples: ['sluice simulate --port 8000', 'sluice simulate --port 0 --reasoning tags'],
-  },
-  'keys create': {
-    fails: `${store} there is no such account`,
-    examples: [
-      'sluice keys create --account acme --name laptop --expires 30d --config sluice.yaml',
-      'sluice keys create --account acme --limits \'{"requests_per_minute": 5}\' --config sluice.yaml',
-    ],
-  },
-  'keys set-limits': {
-    fails: `${store} there is no such key`,
-    examples: ['sluice keys set-limits key_123 \'{"requests_per_minute": 5}\' --config sluice.yaml'],
-  },
-  'keys set-expiry': {
-    fails: `${store} there is no such key`,
-    examples: ['sluice keys set-expiry key_123 never --config sluice.yaml'],
-  },
-  'keys list': {
-    fails: 'the records store is down',
-    examples: ['sluice keys list --account acme --all --format csv --config sluice.yaml'],
-  },
-  'keys rotate': {
-    fails: `${store} there is no such key that works`,
-    examples: ['sluice keys rotate key_123 --overlap 7d --config sluice.yaml'],
-  },
-  'keys revoke': {
-    fails: `${store} there is no such key; those before it are revoked`,
-    examples: ['sluice keys revoke key_123 key_456 --config sluice.yaml'],
-  },
-  'accounts create': {
-    fails: 'the records store is down, the name is taken, or there is no such plan or model',
-    examples: ['sluice accounts create acme --plan free --config sluice.yaml'],
-  },
-  'accounts set-plan': {
-    fails: `${store} there is no such account or plan`,
-    examples: ['sluice accounts set-plan acme standard --config sluice.yaml'],
-  },
-  'accounts set-limits': {
-    fails: `${store} there is no such account or model`,
-    examples: ['sluice accounts set-limits acme \'{"usd_per_month": 20}\' --config sluice.yaml'],
-  },
-  'accounts set-display-name': {
-    fails: `${store} there is no such account`,
-    examples: ["sluice accounts set-display-name acme 'ACME Inc.' --config sluice.yaml"],
-  },
-  'accounts disable': {
-    fails: `${store} there is no such account`,
-    examples: ['sluice accounts disable acme --config sluice.yaml'],
-  },
-  'accounts enable': {
-    fails: `${store} there is no such account`,
-    examples: ['sluice accounts enable acme --config sluice.yaml'],
-  },
-  'accounts list': {
-    fails: 'the records store is down',
-    examples: ['sluice accounts list --plan free --format json --config sluice.yaml'],
-  },
-  usage: {
-    fails: 'the records store is down',
-    examples: ['sluice usage --by day --by model --from 2026-11-01 --config sluice.yaml'],
-  },
-  'ledger import': {
-    fails: `${store} a row of the log cannot be imported`,
-    examples: ['sluice ledger import sluice.log --config sluice.yaml'],
-  },
-  'ledger find': {
-    fails: `${store} it has no such request`,
-    examples: ['sluice ledger find req_123 --config sluice.yaml'],
-  },
-  audit: {
-    fails: 'the records store is down',
-    examples: ['sluice audit --action key.revoke --from 2026-11-01 --config sluice.yaml'],
-  },
-  'hash-password': {
-    fails: 'the password is too short',
-    examples: ['sluice hash-password < password.txt'],
-  },
-  completion: { fails: 'never', examples: ['sluice completion bash >> ~/.bashrc', 'sluice completion fish'] },
-};
+/** The guides by the names of the commands. */
+export const guides: Readonly<Record<string, Guide>> = Object.fromEntries(
+  text
+    .trim()
+    .split(/\n(?! )/)
+    .map(guide => {
+      const [head = '', ...examples] = guide.split('\n  ');
+      const [name, fails] = head.split(': ') as [string, string];
+      return [name, { fails, examples }];
+    }),
+);
 
 /** Ends the help of `command`, and of those below it, with its exit codes and examples. */
 export function addGuide(command: Command, above = ''): void {

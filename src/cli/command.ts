@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { isDay } from '../common/calendar-day.ts';
 import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
 import { openPlace } from '../records/define-records-store.ts';
 import { StoreUnavailable } from '../records/record-errors.ts';
@@ -39,6 +40,12 @@ export interface CommandContext extends Voice {
 
 export const withConfig = (command: Command): Command =>
   command.requiredOption('-c, --config <FILE>', 'the configuration');
+
+/** The day that an option names. Throws a UsageMistake for any other text. */
+export function dayIn(flag: string, text: string): string {
+  if (isDay(text)) return text;
+  throw new UsageMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
+}
 
 /**
  * An action that opens the records store of `--config`, does `work` and closes the store. `work` receives the arguments and options of the

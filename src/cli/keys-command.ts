@@ -12,9 +12,8 @@ import {
   withConfig,
 } from './command.ts';
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
-import { parsedLimits } from './limits-option.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
-import { replacing, type WasOption, withWas } from './was-option.ts';
+import { parsedLimits, replacing, type WasOption, withWas } from './record-changes.ts';
 
 /** `sluice keys …`. */
 export function keysCommand(voice: Voice): Command {

@@ -1,4 +1,8 @@
+import { systemClock } from '../common/clock.ts';
+import type { ProviderSettings } from '../config/load-provider.ts';
+import { Provider } from '../gateway/upstream/http/provider.ts';
 import { withoutCredentials } from '../gateway/upstream/http/scrub.ts';
+import { createLog } from '../telemetry/log.ts';
 import { askServer, NoAnswer, type ServerAnswer } from './ask-server.ts';
 import { type DiscoveredModel, discoveredModels } from './init/discovered-model.ts';
 
@@ -9,6 +13,14 @@ export interface ModelsServer {
   /** Those of the adapter, the configuration and the key. */
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** A provider for a command that asks its server; to be closed. */
+export const providerToAsk = ({ name, definition, config, options }: ProviderSettings): Provider =>
+  new Provider(name, definition, config, options, {
+    clock: systemClock,
+    log: createLog('silent'),
+    content: { capture_content: false, max_content_characters: 0 },
+  });
 
 /** Address below which a server's API is, without a slash at its end and without a user and password. */
 export function baseOf(base_url: string): string {

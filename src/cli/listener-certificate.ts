@@ -1,11 +1,14 @@
-import type { Server } from 'node:https';
+import type { Server as HttpServer, RequestListener } from 'node:http';
+import { type Server, Server as TlsServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { day_ms } from '../common/durations.ts';
 import { watchFiles } from '../common/watch-files.ts';
 import { type LoadedCertificate, readCertificate, timeLeft } from '../config/certificate-files.ts';
 import type { TlsConfig } from '../config/tls-schema.ts';
+import type { Gateway } from '../mount/gateway.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
+import { createHttpServer, type RefusalFormat } from './http-server.ts';
 
 /** A certificate and its key may be replaced one after the other: a pair that does not fit is read once more after this time. */
 const retry_ms = 2000;
@@ -104,4 +107,19 @@ export class ListenerCertificate {
     if (left === 'none') this.#log().error(fields, 'the certificate of this listener has expired');
     if (left === 'little') this.#log().warn(fields, 'the certificate of this listener expires soon');
   }
+}
+
+/** Creates the server of a section of the configuration: HTTPS if it has `tls`, with a certificate that follows its files. */
+export function createListener(
+  gateway: Gateway,
+  section: 'server' | 'admin',
+  handler: RequestListener,
+  { format, metrics }: { readonly format: RefusalFormat; readonly metrics: ListenerMetrics },
+): HttpServer {
+  const { tls } = gateway.settings[section];
+  if (!tls) return createHttpServer(handler, format);
+  const certificate = new ListenerCertificate(section, tls, metrics, () => gateway.log);
+  const server = createHttpServer(handler, format, certificate.options);
+  if (server instanceof TlsServer) certificate.follow(server, metrics);
+  return server.once('close', () => certificate.close());
 }

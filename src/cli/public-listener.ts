@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from '../mount/gateway.ts';
 import type { Closing } from '../mount/workers/worker-process.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
-import { createListener } from './create-listener.ts';
 import { handOver } from './hand-over.ts';
 import { envelopeFormat } from './http-server.ts';
 import { type Address, closeListener, listen, urlOf } from './listen.ts';
+import { createListener } from './listener-certificate.ts';
 
 /** Connections of clients may be idle for longer than those of common load balancers, which close them first. */
 export const keep_alive_ms = 75_000;

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { dayOf, isDay } from '../common/calendar-day.ts';
+import { dayOf } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
 import { no_model, usageColumns } from '../records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../records/usage-records.ts';
-import { type CommandContext, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
+import { type CommandContext, dayIn, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type FormatOptions, shownRows, withFormat } from './output-table.ts';
 
 interface UsageOptions extends FormatOptions {
@@ -23,9 +23,9 @@ export const usageCommand = (voice: Voice): Command =>
     .option(
       '--from <DAY>',
       'the first day in UTC, such as 2026-11-20; that of the current month if not given',
-      text => dayFrom('--from', text),
+      text => dayIn('--from', text),
     )
-    .option('--to <DAY>', 'the last day; today if not given', text => dayFrom('--to', text))
+    .option('--to <DAY>', 'the last day; today if not given', text => dayIn('--to', text))
     .option('--by <GROUP...>', `${usageGroups.join(', ')}; several as --by day --by model`, ['model'])
     .addHelpText(
       'after',
@@ -36,11 +36,6 @@ Errors are failures of providers and of the gateway, refusals (401, 403, 429) an
 schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
     )
     .action(inStore(showUsage, voice));
-
-function dayFrom(flag: string, text: string): string {
-  if (isDay(text)) return text;
-  throw new UsageMistake(`${flag} must be a day in UTC such as 2026-11-20, not '${text}'`);
-}
 
 async function showUsage(
   { store, operator, print, remark }: CommandContext,

@@ -16,3 +16,10 @@ export function isDeeper(value: unknown, levels: number): boolean {
 
 /** The value, or an empty object if it is not an object. */
 export const asObject = (value: unknown): Json => (isObject(value) ? value : {});
+
+/** The entries of a list, each as `asObject` has it; none of what is no list. */
+export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(asObject) : []);
+
+/** The texts in a list; none of what is no list. */
+export const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter(element => typeof element === 'string') : [];

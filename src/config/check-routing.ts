@@ -1,5 +1,5 @@
 import type { ConfigIssue } from '../common/config-error.ts';
-import { asObject, type Json } from '../common/json-object.ts';
+import { asObject, type Json, objectsIn } from '../common/json-object.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -10,8 +10,6 @@ const numbersIn = (value: Json): Partial<Record<string, number>> =>
   Object.fromEntries(
     Object.entries(value).filter((field): field is [string, number] => typeof field[1] === 'number'),
   );
-
-const objectsIn = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(asObject) : []);
 
 /** Reports settings of providers and routing that have no effect, even in a configuration that is wrong elsewhere. */
 export function* checkRouting(config: unknown): Generator<ConfigIssue> {

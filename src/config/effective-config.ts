@@ -22,6 +22,14 @@ const min_secret_characters = 6;
  * masked if its name sounds like a secret.
  */
 export function effectiveConfig(loaded: LoadedConfig): Record<string, unknown> {
+  const { masking, masked } = maskedConfig(loaded);
+  return masking.withoutRepeated(masked) as Record<string, unknown>;
+}
+
+/** The texts that are masked in it, as they are written and as they are meant. */
+export const secretsIn = (loaded: LoadedConfig): string[] => [...maskedConfig(loaded).masking.secrets];
+
+function maskedConfig(loaded: LoadedConfig): { masking: Masking; masked: unknown } {
   const { config, stages, written } = loaded;
   const entries = asObject(written).stages;
   const listed = stages.map(({ name, plan, options }, at) => {
@@ -31,8 +39,7 @@ export function effectiveConfig(loaded: LoadedConfig): Record<string, unknown> {
     return isObject(parsed) && Object.keys(parsed).length === 0 ? place : { [place]: parsed };
   });
   const masking = new Masking(loaded);
-  const masked = masking.masked({ ...config, stages: listed }, []);
-  return masking.withoutRepeated(masked) as Record<string, unknown>;
+  return { masking, masked: masking.masked({ ...config, stages: listed }, []) };
 }
 
 class Masking {
@@ -40,7 +47,7 @@ class Masking {
   readonly #expanded: ReadonlySet<string>;
   readonly #ownAdapters: ReadonlySet<string>;
   /** What is masked somewhere, and must not stand anywhere else. */
-  readonly #secrets = new Set<string>();
+  readonly secrets = new Set<string>();
 
   constructor({ config, written, expanded }: LoadedConfig) {
     this.#written = written;
@@ -71,7 +78,7 @@ class Masking {
   /** Masks texts that contain what is masked elsewhere: a plugin may have moved it, or it may be in two places. */
   withoutRepeated(value: unknown): unknown {
     if (typeof value === 'string')
-      return !expression.test(value) && [...this.#secrets].some(secret => value.includes(secret))
+      return !expression.test(value) && [...this.secrets].some(secret => value.includes(secret))
         ? mask
         : value;
     if (Array.isArray(value)) return value.map(element => this.withoutRepeated(element));
@@ -105,11 +112,11 @@ class Masking {
     if (!address) return text === 'memory' ? text : this.#hidden(text);
     const { url } = address;
     if (url.username + url.password + url.search + url.hash === '') return text;
-    for (const part of ['username', 'password'] as const) {
-      if (url[part] === '') continue;
-      this.#keep(url[part]);
-      url[part] = mask;
-    }
+    this.#keep(url.password, decodedOf(url.password));
+    for (const [name, value] of url.searchParams)
+      if (secretName.test(name)) this.#keep(value, encodeURIComponent(value));
+    if (url.username !== '') url.username = mask;
+    if (url.password !== '') url.password = mask;
     if (url.search !== '') url.search = mask;
     url.hash = '';
     return hrefOf(address);
@@ -120,12 +127,20 @@ class Masking {
     return text === '' ? text : mask;
   }
 
-  #keep(secret: string): void {
-    if (secret.length >= min_secret_characters) this.#secrets.add(secret);
+  #keep(...secrets: readonly string[]): void {
+    for (const secret of secrets) if (secret.length >= min_secret_characters) this.secrets.add(secret);
   }
 }
 
 /** Options of every provider that hold secrets, whatever its adapter. */
 const commonSecrets: ReadonlySet<string> = new Set(['api_key', 'api_keys', 'headers']);
+
+function decodedOf(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 const placeOf = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String));

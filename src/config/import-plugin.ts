@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { ConfigError, type ConfigIssue, shownIssue } from '../common/config-error.ts';
+import { within } from '../common/within.ts';
 import { packageFile } from './package-file.ts';
 
 /** A kind of plugin, as messages name it, and how its exports are recognized. */
@@ -122,18 +122,12 @@ const remedyFor = (cause: unknown): string =>
 /** Message for a name that is no path and under which no package is installed. */
 export const noPackage = (name: unknown): string => `there is no package '${name}'; a path begins with ./`;
 
-async function imported(file: string, load_ms: number): Promise<Record<string, unknown>> {
-  const timer = new AbortController();
-  const tooLate = sleep(load_ms, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`still loading after ${load_ms / 1000} s; a top-level await in it may never settle`);
-  });
-  try {
-    return await Promise.race([import(pathToFileURL(file).href), tooLate]);
-  } finally {
-    tooLate.catch(() => {});
-    timer.abort();
-  }
-}
+const imported = (file: string, load_ms: number): Promise<Record<string, unknown>> =>
+  within(
+    import(pathToFileURL(file).href),
+    load_ms,
+    () => new Error(`still loading after ${load_ms / 1000} s; a top-level await in it may never settle`),
+  );
 
 function exportOf<T>({ what, maker, is }: PluginKind<T>, module: Record<string, unknown>): T {
   if (is(module.default)) return module.default;

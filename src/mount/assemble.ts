@@ -87,9 +87,7 @@ export async function assemble(
   others: OtherProcesses = {},
 ): Promise<Parts> {
   const clock = options.clock ?? systemClock;
-  const { level, format } = settings.log;
-  const own = options.log ? undefined : adjustableLog(level, format);
-  const log = own?.log ?? logOf(options.log, level, format);
+  const { log, setLogLevel } = logFor(settings.log, options);
   const metrics = new Metrics((options.registry as Registry | undefined) ?? new Registry());
   if (settings.metrics.account_label) metrics.countAccounts();
   // A logger of the application may drop lines as well, which it knows alone.
@@ -102,36 +100,32 @@ export async function assemble(
     metrics: new RecordsMetrics(metrics.registry),
     ...others,
   });
-  const opened: Opened[] = [records];
+  const ownsState = options.state === undefined;
+  let state: StateStore | undefined;
   try {
-    const state = stateOf(settings, options, others, { clock, log, metrics, records });
-    others.workers?.serve(channel => serveState(channel, state));
-    if (!options.state) opened.push(state);
-    const lasting: LastingParts = {
-      terminal: options.terminal ?? false,
-      clock,
-      log,
-      metrics,
-      state,
-      ownsState: options.state === undefined,
-      records,
-      background: new Background(settings.server, metrics),
-      buffered: new BufferedBytes(bufferLimits(settings.server), metrics.bodies),
-      outages: new ThrottledLog(clock),
-      caches: new Map(),
-      setLogLevel: own?.setLevel ?? (() => {}),
-    };
+    const opened = stateOf(settings, options, others, { clock, log, metrics, records });
+    state = opened;
+    others.workers?.serve(channel => serveState(channel, opened));
+    const background = new Background(settings.server, metrics);
+    const buffered = new BufferedBytes(bufferLimits(settings.server), metrics.bodies);
+    const outages = new ThrottledLog<string>(clock);
+    const made = { terminal: options.terminal ?? false, clock, log, metrics, state, ownsState, records };
+    const lasting = { ...made, background, buffered, outages, caches: new Map(), setLogLevel };
     const parts = configuredParts(settings, options, lasting);
     putInService(parts);
     return parts;
   } catch (thrown) {
-    await Promise.allSettled(opened.map(one => one.close()));
+    await Promise.allSettled([records.close(), ownsState && state?.close()]);
     throw thrown;
   }
 }
 
-/** What is closed again if a later part cannot be created. */
-type Opened = Pick<Parts['records'], 'close'>;
+/** The application's log, or one of the gateway's own, whose level can be changed. */
+function logFor({ level, format }: Settings['log'], { log }: GatewayOptions) {
+  if (log) return { log: logOf(log, level, format), setLogLevel: () => {} };
+  const own = adjustableLog(level, format);
+  return { log: own.log, setLogLevel: own.setLevel };
+}
 
 function stateOf(
   { stores, stateServer: server }: Settings,

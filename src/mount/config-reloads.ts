@@ -6,8 +6,14 @@ import { type ConfigText, expectRereadable } from '../config/read-config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { type GatewayProcess, kindOf } from './gateway-process.ts';
-import { changedSections, type FixedValues, type Reloaded, withFixed } from './reload.ts';
+import {
+  changedSections,
+  type FixedValues,
+  type GatewayProcess,
+  kindOf,
+  type Reloaded,
+  withFixed,
+} from './reload.ts';
 import type { RunningConfigurations } from './running-configuration.ts';
 
 interface Setup {

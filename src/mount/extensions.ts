@@ -9,7 +9,6 @@ import {
   openExtension,
 } from '../records/define-extension.ts';
 import type { Log } from '../telemetry/log.ts';
-import { mountAt } from './mount-at.ts';
 
 /** Bounds for the rest of a body that no extension reads. */
 const linger = { max_body_bytes: 1024 * 1024, body_idle_ms: 1000, body_timeout_ms: 5000 };
@@ -151,4 +150,20 @@ export class Extensions {
     const ends = await Promise.allSettled(this.#running.map(one => one.close()));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
+}
+
+/**
+ * Sets `url`, `originalUrl` and `baseUrl` as Express does for a handler that is mounted at `path`. False for a request that is not for it,
+ * which stays as it is.
+ */
+function mountAt(path: string, request: IncomingMessage): boolean {
+  const { url = '/' } = request;
+  if (!url.startsWith(path) || !['/', '?', undefined].includes(url[path.length])) return false;
+  const below = url.slice(path.length);
+  Object.assign(request, {
+    url: below.startsWith('/') ? below : `/${below}`,
+    originalUrl: url,
+    baseUrl: path,
+  });
+  return true;
 }

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
+import type { Json } from '../common/json-object.ts';
 import { type ConfigSource, loadConfig, type Settings } from '../config/load.ts';
 import type { ConfigText } from '../config/read-config.ts';
 import type { ErrorHandler, RequestHandler } from '../gateway/exchange/stage-plan.ts';
 import type { Log } from '../telemetry/log.ts';
 import { warnOfLostSpans } from '../telemetry/tracing.ts';
-import { assemble } from './assemble.ts';
+import { assemble, type Parts } from './assemble.ts';
 import { ConfigReloads, stateOf } from './config-reloads.ts';
 import { extensionContexts } from './extension-context.ts';
 import { Extensions } from './extensions.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
-import type { GatewayProcess } from './gateway-process.ts';
 import { GatewayService } from './gateway-service.ts';
-import { type Reloaded, withFixed } from './reload.ts';
+import { type GatewayProcess, type Reloaded, withFixed } from './reload.ts';
 import type { ServerStatus } from './server-status.ts';
 
 /**
@@ -82,12 +82,6 @@ export async function createGateway<R extends IncomingMessage = IncomingMessage>
 export interface OpenedGateway {
   readonly gateway: Gateway;
   readonly server: ServerStatus;
-}
-
-/** A gateway in a server that may have several processes, with what operators see of all of them. */
-export interface OpenedGateway {
-  readonly gateway: Gateway;
-  readonly server: ServerStatus;
   readonly extensions: Extensions;
 }
 
@@ -105,14 +99,11 @@ export async function openGateway(
   const options = own.without(given);
   const parts = await assemble(settings, options, others);
   await parts.state.started?.();
+  for (const warning of warningsOf(parts, options, others)) parts.log.warn(warning);
   warnOfLostSpans(parts.log);
-  // The primary has said them.
-  if (!others.primary) for (const warning of settings.warnings) parts.log.warn(warning);
-  if (options.state && settings.stores.state !== 'memory')
-    parts.log.warn('stores.state: has no effect: the option state of createGateway is used in its place');
   const service = new GatewayService(parts, others);
-  const optionsOf = (section: string | undefined): unknown =>
-    section === undefined ? {} : (service.parts.settings as unknown as Record<string, unknown>)[section];
+  const optionsOf = (section?: string): unknown =>
+    section === undefined ? {} : (service.parts.settings as unknown as Json)[section];
   const contextOf = extensionContexts(service, options, own.marked(service.handle));
   const extensions = await Extensions.open(settings.extensions, contextOf, optionsOf).catch(async thrown => {
     await service.close(0);
@@ -124,18 +115,33 @@ export async function openGateway(
   const reloads = new ConfigReloads({ source, state, options, process: others, running, onReplaced });
   service.onClosing(() => reloads.close());
   reloads.follow();
-  const extension = (name: string) => ({
+  return { gateway: gatewayOf(service, extensions, reloads), server: service.server, extensions };
+}
+
+/** What is said once at the start; of a worker the primary has said it. */
+function warningsOf({ settings }: Parts, { state }: GatewayOptions, { primary }: GatewayProcess): string[] {
+  const unused = 'stores.state: has no effect: the option state of createGateway is used in its place';
+  return [
+    ...(primary ? [] : settings.warnings),
+    ...(state && settings.stores.state !== 'memory' ? [unused] : []),
+  ];
+}
+
+/** The handler of a service with its methods. */
+function gatewayOf(service: GatewayService, extensions: Extensions, reloads: ConfigReloads): Gateway {
+  const extension: Gateway['extension'] = name => ({
     admin: extensions.handlerOf(name, 'admin'),
     public: extensions.handlerOf(name, 'public'),
   });
-  const gateway = Object.defineProperties(service.handle.bind(service), {
+  const { metrics, log } = service.parts;
+  return Object.defineProperties(service.handle.bind(service), {
     settings: { get: () => service.parts.settings },
-    registry: { value: parts.metrics.registry },
-    log: { value: parts.log },
+    registry: { value: metrics.registry },
+    log: { value: log },
     ready: { get: () => service.isReady },
     draining: { get: () => service.isDraining },
     conditions: { get: () => service.conditions },
-    inFlight: { get: () => running.inFlight },
+    inFlight: { get: () => service.running.inFlight },
     errorHandler: { value: service.handleError },
     dashboard: { value: extension('dashboard').admin },
     portal: { value: extension('dashboard').public },
@@ -144,7 +150,6 @@ export async function openGateway(
     markUnready: { value: () => service.markUnready() },
     close: { value: (drain_ms?: number) => service.close(drain_ms) },
   }) as Gateway;
-  return { gateway, server: service.server, extensions };
 }
 
 /** Requests that extensions make to the gateway: they have not passed the application's middleware, and come with a key. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asObject, type Json } from '../common/json-object.ts';
 import type { Settings } from '../config/load.ts';
+import type { OtherProcesses } from './server-status.ts';
 
 /** What `gateway.reload` has done. */
 export interface Reloaded {
@@ -46,6 +47,22 @@ export type ProcessKind = keyof typeof fixedIn;
 
 /** Values of options that a process keeps until its restart, as they stand in the settings. */
 export type FixedValues = Json;
+
+/** The place of a gateway's process among those of one sidecar; empty for the only one. */
+export interface GatewayProcess extends OtherProcesses {
+  /** In a worker: options that have the primary's values, whatever its configuration says. */
+  readonly fixed?: FixedValues;
+  /**
+   * In the primary: lets all workers serve these settings, which this process is about to serve. Rejects if one refuses; none serves them
+   * then. Returns what lets them go back.
+   */
+  readonly forward?: (settings: Settings) => Promise<() => Promise<void>>;
+}
+
+export const kindOf = ({ primary, workers }: OtherProcesses): ProcessKind => {
+  if (primary) return 'worker';
+  return workers ? 'primary' : 'alone';
+};
 
 const optionOf = (settings: Json, [section, option]: Option): unknown => asObject(settings[section])[option];
 

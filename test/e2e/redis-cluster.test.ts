@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Registry } from 'prom-client';
 import { slotOf } from '../../plugins/stores/redis/key-slot.ts';
 import { RedisCache } from '../../plugins/stores/redis/redis-cache.ts';
-import { checkState } from '../../src/cli/doctor/state-check.ts';
+import { checkState } from '../../src/cli/doctor/store-checks.ts';
 import { stateServerAt } from '../../src/config/load-stores.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';

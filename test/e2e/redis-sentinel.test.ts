@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { checkState } from '../../src/cli/doctor/state-check.ts';
+import { checkState } from '../../src/cli/doctor/store-checks.ts';
 import type { Finding } from '../../src/common/finding.ts';
 import { stateServerAt } from '../../src/config/load-stores.ts';
 import { closeStores, loadOf, storeOf } from '../support/limit-load.ts';

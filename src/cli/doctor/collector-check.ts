@@ -4,9 +4,8 @@ import { type Finding, finding } from '../../common/finding.ts';
 import { within } from '../../common/within.ts';
 import { type Environment, traceMistakes, unusedExporters } from '../../telemetry/otel-variables.ts';
 import { isTracingWanted } from '../../telemetry/sdk.ts';
-import { ask_ms, askServer, noAnswer } from '../ask-server.ts';
+import { ask_ms, askServer, faultOf, noAnswer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
-import { faultOf } from './finding.ts';
 
 const { fault, ok, warning } = finding;
 

@@ -2,19 +2,18 @@ import { ConfigError, shownIssue } from '../../common/config-error.ts';
 import { type Finding, finding } from '../../common/finding.ts';
 import { notInstalled } from '../../common/missing-package.ts';
 import { printable } from '../../common/printable.ts';
-import { loadConfig, type Settings } from '../../config/load.ts';
+import { type LoadedConfig, loadWritten, type Settings } from '../../config/load.ts';
 import { tryPlugins } from '../../mount/try-plugins.ts';
+import { faultOf } from '../ask-server.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { workersOf } from '../workers-of.ts';
 import { checkCollector } from './collector-check.ts';
-import { faultOf } from './finding.ts';
 import { checkIssuer } from './issuer-check.ts';
 import { checkListener } from './listener-check.ts';
 import { checkClock, checkNode, checkOpenFiles, checkWorkers } from './machine-check.ts';
 import { checkProvider } from './provider-check.ts';
-import { checkRecords } from './records-check.ts';
 import { withoutSecrets } from './secrets.ts';
-import { checkState } from './state-check.ts';
+import { checkRecords, checkState } from './store-checks.ts';
 
 const { fault, ok, warning } = finding;
 
@@ -22,29 +21,29 @@ const { fault, ok, warning } = finding;
 export async function diagnose(file: string, generate: boolean): Promise<readonly Finding[]> {
   const machine = [...checkNode(), ...checkOpenFiles()];
   const collector = checked('OTLP collector', checkCollector(process.env));
-  const { settings, findings } = await checkedConfig(file);
+  const { loaded, findings } = await checkedConfig(file);
   const all = [
     ...findings,
-    ...(settings ? await reached(settings, generate) : []),
+    ...(loaded ? await reached(loaded.settings, generate) : []),
     ...(await collector),
     ...machine,
   ];
-  return withoutSecrets(all, settings, process.env).map(({ found, remedy, ...finding }) => ({
+  return withoutSecrets(all, loaded, process.env).map(({ found, remedy, ...finding }) => ({
     ...finding,
     found: printable(found),
     ...(remedy !== undefined && { remedy: printable(remedy) }),
   }));
 }
 
-async function checkedConfig(file: string): Promise<{ settings?: Settings; findings: Finding[] }> {
+async function checkedConfig(file: string): Promise<{ loaded?: LoadedConfig; findings: Finding[] }> {
   const thing = 'configuration';
   try {
-    const settings = await loadConfig(file);
-    await tryPlugins(settings, file);
-    const { models, providers, warnings } = settings;
+    const loaded = await loadWritten(file, process.env);
+    await tryPlugins(loaded.settings, file);
+    const { models, providers, warnings } = loaded.settings;
     const good = ok(thing, `${file}; models: ${models.length}, providers: ${providers.length}`);
     const remedy = 'correct or remove it';
-    return { settings, findings: [good, ...warnings.map(text => warning(thing, text, remedy))] };
+    return { loaded, findings: [good, ...warnings.map(text => warning(thing, text, remedy))] };
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) return { findings: [faultOf(thing, thrown, `correct ${file}`)] };
     return {

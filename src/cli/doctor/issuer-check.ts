@@ -1,8 +1,7 @@
 import { type Finding, finding } from '../../common/finding.ts';
 import { asObject } from '../../common/json-object.ts';
-import { askServer } from '../ask-server.ts';
+import { askServer, faultOf } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
-import { faultOf } from './finding.ts';
 
 const { fault, ok } = finding;
 

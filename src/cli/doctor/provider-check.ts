@@ -1,16 +1,13 @@
-import { systemClock } from '../../common/clock.ts';
 import { day_ms } from '../../common/durations.ts';
 import { type Finding, finding } from '../../common/finding.ts';
 import { timeLeft } from '../../config/certificate-files.ts';
 import type { Settings } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
-import { Provider } from '../../gateway/upstream/http/provider.ts';
+import type { Provider } from '../../gateway/upstream/http/provider.ts';
 import { withoutCredentials } from '../../gateway/upstream/http/scrub.ts';
 import { jsonOf, messageOfErrorBody } from '../../gateway/upstream/http/upstream-error.ts';
-import { createLog } from '../../telemetry/log.ts';
-import { askServer, NoAnswer, type ServerAnswer } from '../ask-server.ts';
-import { askForModels, baseOf, modelsIn, refusalOf } from '../list-models.ts';
-import { faultOf } from './finding.ts';
+import { askServer, faultOf, NoAnswer, type ServerAnswer } from '../ask-server.ts';
+import { askForModels, baseOf, modelsIn, providerToAsk, refusalOf } from '../list-models.ts';
 
 const { fault, ok, warning } = finding;
 
@@ -35,13 +32,9 @@ export async function checkProvider(
   models: Settings['models'],
   generate: boolean,
 ): Promise<ProviderFindings> {
-  const { name, definition, config, options } = settings;
+  const { name, definition, config } = settings;
   const thing = `provider ${name}`;
-  const provider = new Provider(name, definition, config, options, {
-    clock: systemClock,
-    log: createLog('silent'),
-    content: { capture_content: false, max_content_characters: 0 },
-  });
+  const provider = providerToAsk(settings);
   try {
     const check = new ProviderCheck(provider, definition.name, thing);
     const upstreams = models.flatMap(model =>

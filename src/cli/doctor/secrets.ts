@@ -1,7 +1,8 @@
 import type { Finding } from '../../common/finding.ts';
-import { severalHostsOf } from '../../common/several-hosts.ts';
+import { secretsIn } from '../../config/effective-config.ts';
 import type { Environment } from '../../config/environment.ts';
-import type { Settings } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { ProviderSettings } from '../../config/load-provider.ts';
 import { keysOf } from '../../gateway/upstream/http/key-file.ts';
 
 /** Shorter ones would be found in every text. */
@@ -10,10 +11,11 @@ const min_characters = 6;
 /** The findings with every secret of the configuration and of the collector's headers masked, also where a server repeats it. */
 export function withoutSecrets(
   findings: readonly Finding[],
-  settings: Settings | undefined,
+  loaded: LoadedConfig | undefined,
   environment: Environment,
 ): readonly Finding[] {
-  const secrets = [...(settings ? secretsOf(settings) : []), ...collectorSecrets(environment)]
+  const ofConfig = loaded ? [...secretsIn(loaded), ...loaded.settings.providers.flatMap(keysOrNone)] : [];
+  const secrets = [...ofConfig, ...collectorSecrets(environment)]
     .filter(text => text.length >= min_characters)
     .toSorted((a, b) => b.length - a.length);
   const clean = (text: string) => secrets.reduce((told, secret) => told.replaceAll(secret, '[secret]'), text);
@@ -24,40 +26,13 @@ export function withoutSecrets(
   }));
 }
 
-function secretsOf({ providers, stores, admin, portal }: Settings): string[] {
-  return [
-    ...providers.flatMap(({ config }) => [
-      ...keysOrNone(config),
-      ...Object.values(config.headers),
-      ...passwordsIn(config.base_url),
-    ]),
-    ...passwordsIn(stores.state),
-    ...passwordsIn(stores.records),
-    ...[admin.oidc, portal.oidc].flatMap(oidc => oidc?.client_secret ?? []),
-  ];
-}
-
-function keysOrNone(config: Parameters<typeof keysOf>[0]): readonly string[] {
+/** The keys of a provider, also those that are in a file. */
+function keysOrNone({ config }: ProviderSettings): readonly string[] {
   try {
     return keysOf(config);
   } catch {
     // The file has gone since the configuration was checked.
     return [];
-  }
-}
-
-/** The passwords of a URL, as they are written there and as they are meant. */
-function passwordsIn(address: string): string[] {
-  const { password = '', searchParams } = severalHostsOf(address)?.url ?? {};
-  const ofSentinels = searchParams?.get('sentinel_password') ?? '';
-  return [password, decodedOr(password), ofSentinels, encodeURIComponent(ofSentinels)];
-}
-
-function decodedOr(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 

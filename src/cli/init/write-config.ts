@@ -1,15 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { systemClock } from '../../common/clock.ts';
 import { loadConfig } from '../../config/load.ts';
 import { builtInAdapters } from '../../config/load-adapters.ts';
 import { readKeyFile } from '../../gateway/upstream/http/key-file.ts';
-import { Provider } from '../../gateway/upstream/http/provider.ts';
+import type { Provider } from '../../gateway/upstream/http/provider.ts';
 import { providerBaseSchema } from '../../gateway/upstream/http/provider-schema.ts';
-import { createLog } from '../../telemetry/log.ts';
 import type { NoAnswer } from '../ask-server.ts';
 import { CommandMistake, programName, UsageMistake, type Voice } from '../command.ts';
-import { askForModels, modelsIn } from '../list-models.ts';
+import { askForModels, modelsIn, providerToAsk } from '../list-models.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { allModels, chosenModels, namedModels } from './choose-models.ts';
 import { configText } from './config-text.ts';
@@ -216,9 +214,5 @@ const noAnswerNeeded = { status: 200, elapsed_ms: 0, date_ms: undefined, certifi
 function providerOf({ kind, base_url }: Server, api_key: string | undefined): Provider {
   const definition = builtInAdapters.get(kind.adapter)!;
   const config = providerBaseSchema.parse({ base_url, api_key });
-  return new Provider(kind.adapter, definition, config, definition.schema.parse({}), {
-    clock: systemClock,
-    log: createLog('silent'),
-    content: { capture_content: false, max_content_characters: 0 },
-  });
+  return providerToAsk({ name: kind.adapter, definition, config, options: definition.schema.parse({}) });
 }

@@ -1,43 +1,27 @@
-import { z } from 'zod';
 import type { ConfigIssue } from '../../common/config-error.ts';
+import { asObject, isObject, type Json, objectsIn, textsIn } from '../../common/json-object.ts';
 import { noSuchName } from '../../common/suggestion.ts';
 import { hashKey } from '../../gateway/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../../gateway/upstream/adapter.ts';
-import { checkStageReferences } from './check-stage-references.ts';
+
+type Path = readonly PropertyKey[];
 
 /**
- * The parts of a configuration that refer to one another. Invalid parts are read as absent: their own schema reports them, and the names
- * beside them are still checked in the same run.
+ * The parts of a configuration that refer to one another. What is wrong in them is read as absent: their own schema reports it, and the
+ * names beside it are still checked in the same run.
  */
-const maybe = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined);
-const list = <T extends z.ZodType>(element: T) => z.array(maybe(element)).catch([]);
-const anyRecord = z.record(z.string(), z.unknown());
-const text = maybe(z.string());
-const limitsSchema = z.object({ models: anyRecord.catch({}) }).catch({ models: {} });
-const modelNames = z.object({
-  id: text,
-  upstreams: list(z.object({ provider: z.string() })),
-  effort_map: anyRecord.catch({}),
-  reasoning_effort: maybe(z.object({ levels: z.array(z.string()) })),
-});
-const accountNames = z.object({
-  plan: text,
-  limits: limitsSchema,
-  keys: list(z.object({ value: z.string().optional(), sha256: z.string().optional() })),
-});
-const stageNames = z.object({
-  'rate-limit': z.object({ limits: limitsSchema }).optional(),
-});
-const namesSchema = z.object({
-  providers: maybe(anyRecord),
-  plans: z.record(z.string(), limitsSchema).catch({}),
-  stages: list(stageNames),
-  models: list(modelNames),
-  passthrough: list(z.object({ path: text, provider: text })),
-  accounts: z.record(z.string(), maybe(accountNames)).catch({}),
-});
-type Names = z.output<typeof namesSchema>;
-type AccountNames = readonly (readonly [id: string, Names['accounts'][string]])[];
+interface Parts {
+  readonly models: readonly Json[];
+  /** Undefined where they cannot be read. */
+  readonly providers: Json | undefined;
+  readonly passthrough: readonly Json[];
+  readonly stages: readonly Json[];
+  readonly plans: Json;
+  /** There may be a million: each reading of a large object takes a second. */
+  readonly accounts: readonly (readonly [id: string, account: Json])[];
+  /** The names that may be referred to. */
+  readonly known: Readonly<Record<'model' | 'plan', readonly string[]>>;
+}
 
 /** What a configuration may refer to beside its own names. */
 export interface Known {
@@ -49,62 +33,68 @@ export interface Known {
 
 /** Reports what no schema sees, even in a configuration that is wrong elsewhere: references to unknown names, and duplicate names. */
 export function checkReferences(config: unknown, known: Known = { adapters: [], paths: [] }): ConfigIssue[] {
-  const { success, data } = namesSchema.safeParse(config);
-  if (!success) return [];
-  // There may be a million: each reading of a large object takes a second.
-  const accounts = Object.entries(data.accounts);
+  const { models: listed, providers, passthrough, stages, plans: named, accounts } = asObject(config);
+  const models = objectsIn(listed);
+  const plans = asObject(named);
+  const parts: Parts = {
+    models,
+    providers: isObject(providers) ? providers : undefined,
+    passthrough: objectsIn(passthrough),
+    stages: objectsIn(stages),
+    plans,
+    accounts: Object.entries(asObject(accounts)).map(([id, account]) => [id, asObject(account)]),
+    known: { model: textsIn(models.map(({ id }) => id)), plan: Object.keys(plans) },
+  };
   return [
-    ...checkModels(data),
-    ...checkEfforts(data, known),
-    ...checkPassthrough(data, known),
-    ...checkAccounts(accounts, data),
-    ...checkLimits(accounts, data),
-    ...checkStageReferences(config),
+    ...checkModels(parts),
+    ...checkEfforts(parts, known),
+    ...checkPassthrough(parts, known),
+    ...checkAccounts(parts),
+    ...checkLimits(parts),
+    ...checkStages(parts),
   ];
 }
 
-function* checkModels({ models, providers }: Names): Generator<ConfigIssue> {
+function* checkModels({ models, providers }: Parts): Generator<ConfigIssue> {
   yield* checkTwice(models, 'models', 'id');
   for (const [at, model] of models.entries()) {
-    if (!model) continue;
-    for (const [number, upstream] of model.upstreams.entries()) {
-      if (!upstream || !providers || Object.hasOwn(providers, upstream.provider)) continue;
+    for (const [number, { provider }] of objectsIn(model.upstreams).entries()) {
       const path = ['models', at, 'upstreams', number, 'provider'];
-      yield { path, message: noSuchName('provider', upstream.provider, Object.keys(providers)) };
+      if (typeof provider === 'string' && providers && !Object.hasOwn(providers, provider))
+        yield { path, message: noSuchName('provider', provider, Object.keys(providers)) };
     }
-    for (const level of Object.keys(model.effort_map)) {
-      if (!model.reasoning_effort || model.reasoning_effort.levels.includes(level)) continue;
-      yield { path: ['models', at, 'effort_map', level], message: 'is not one of reasoning_effort.levels' };
-    }
+    const levels = levelsOf(model);
+    for (const level of Object.keys(asObject(model.effort_map)))
+      if (levels && !levels.includes(level))
+        yield { path: ['models', at, 'effort_map', level], message: 'is not one of reasoning_effort.levels' };
   }
 }
 
+function levelsOf({ reasoning_effort }: Json): readonly unknown[] | undefined {
+  const { levels } = asObject(reasoning_effort);
+  return Array.isArray(levels) ? levels : undefined;
+}
+
 /** Reports entries of a list with a name that an earlier one has. */
-function* checkTwice<Name extends string>(
-  entries: readonly ({ readonly [N in Name]?: string | undefined } | undefined)[],
-  section: string,
-  name: Name,
-): Generator<ConfigIssue> {
+function* checkTwice(entries: readonly Json[], section: string, name: string): Generator<ConfigIssue> {
   const seen = new Set<string>();
-  for (const [at, entry] of entries.entries()) {
-    const value = entry?.[name];
-    if (value === undefined) continue;
+  for (const [at, { [name]: value }] of entries.entries()) {
+    if (typeof value !== 'string') continue;
     if (seen.has(value)) yield { path: [section, at, name], message: `${value} is listed twice` };
     seen.add(value);
   }
 }
 
-function* checkPassthrough({ passthrough, providers }: Names, { paths }: Known): Generator<ConfigIssue> {
+function* checkPassthrough({ passthrough, providers }: Parts, { paths }: Known): Generator<ConfigIssue> {
   const known = providers && Object.keys(providers);
-  for (const [at, { path, provider } = {}] of passthrough.entries()) {
-    if (path !== undefined && paths.some(own => covers(own, path)))
+  for (const [at, { path, provider }] of passthrough.entries()) {
+    if (typeof path === 'string' && paths.some(own => covers(own, path)))
       yield {
         path: ['passthrough', at, 'path'],
         message: `${path} is the gateway's own and cannot be let through`,
       };
-    if (provider !== undefined && known && !known.includes(provider)) {
+    if (typeof provider === 'string' && known && !known.includes(provider))
       yield { path: ['passthrough', at, 'provider'], message: noSuchName('provider', provider, known) };
-    }
   }
   yield* checkTwice(passthrough, 'passthrough', 'path');
 }
@@ -114,59 +104,86 @@ const covers = (own: string, path: string): boolean =>
   own === path || (own.endsWith('/*') && path.startsWith(own.slice(0, -1)));
 
 /** Reports effort levels that an upstream's adapter does not support. */
-function* checkEfforts({ models, providers = {} }: Names, { adapters }: Known): Generator<ConfigIssue> {
-  const adapterOf = (provider: string | undefined) => {
-    const { adapter } = Object(providers[provider ?? '']) as { adapter?: unknown };
-    return adapters.find(({ name }) => name === adapter);
-  };
+function* checkEfforts({ models, providers = {} }: Parts, { adapters }: Known): Generator<ConfigIssue> {
   for (const [at, model] of models.entries()) {
-    for (const [number, level] of (model?.reasoning_effort?.levels ?? []).entries()) {
-      if (!model || Object.hasOwn(model.effort_map, level)) continue;
-      const asked = model.upstreams.map(upstream => adapterOf(upstream?.provider));
+    const asked = objectsIn(model.upstreams).map(({ provider }) => {
+      const { adapter } = asObject(providers[String(provider)]);
+      return adapters.find(({ name }) => name === adapter);
+    });
+    for (const [number, level] of (levelsOf(model) ?? []).entries()) {
+      if (typeof level !== 'string' || Object.hasOwn(asObject(model.effort_map), level)) continue;
       const adapter = asked.find(found => found?.efforts && !found.efforts.includes(level));
-      if (!adapter) continue;
       const path = ['models', at, 'reasoning_effort', 'levels', number];
-      const message = `the adapter ${adapter.name} has no words for '${level}'; say in effort_map.${level} what is sent`;
-      yield { path, message };
+      if (adapter)
+        yield {
+          path,
+          message: `the adapter ${adapter.name} has no words for '${level}'; say in effort_map.${level} what is sent`,
+        };
     }
   }
 }
 
-function* checkAccounts(accounts: AccountNames, { plans }: Names): Generator<ConfigIssue> {
+function* checkAccounts({ accounts, plans, known }: Parts): Generator<ConfigIssue> {
   const owners = new Map<string, string>();
-  for (const [id, account] of accounts) {
-    const { plan, keys } = account ?? { plan: undefined, keys: [] };
-    if (plan !== undefined && !Object.hasOwn(plans, plan)) {
-      yield { path: ['accounts', id, 'plan'], message: noSuchName('plan', plan, Object.keys(plans)) };
-    }
-    for (const [at, { value, sha256 } = {}] of keys.entries()) {
-      // The same key may be written in both forms.
-      const digest = value === undefined ? sha256?.toLowerCase() : hashKey(value);
-      if (digest === undefined) continue;
+  for (const [id, { plan, keys }] of accounts) {
+    if (typeof plan === 'string' && !Object.hasOwn(plans, plan))
+      yield { path: ['accounts', id, 'plan'], message: noSuchName('plan', plan, known.plan) };
+    for (const [at, key] of objectsIn(keys).entries()) {
+      const digest = digestOf(key);
       const owner = owners.get(digest);
       if (owner !== undefined)
         yield {
           path: ['accounts', id, 'keys', at],
           message: `the same key belongs to account '${owner}' already`,
         };
-      owners.set(digest, id);
+      if (digest !== '') owners.set(digest, id);
     }
   }
 }
 
+/** The same key may be written in both forms. */
+function digestOf({ value, sha256 }: Json): string {
+  if (typeof value === 'string') return hashKey(value);
+  return typeof sha256 === 'string' ? sha256.toLowerCase() : '';
+}
+
 /** Reports limits on unknown models, which would silently limit nothing. */
-function* checkLimits(accounts: AccountNames, { models, plans, stages }: Names): Generator<ConfigIssue> {
-  const known = new Set(models.flatMap(model => model?.id ?? []));
-  if (known.size === 0) return;
-  const check = (limits: z.output<typeof limitsSchema> | undefined, ...path: PropertyKey[]): ConfigIssue[] =>
-    Object.keys(limits?.models ?? {})
-      .filter(model => !known.has(model))
-      .map(model => ({
-        path: [...path, 'models', model],
-        message: noSuchName('model', model, [...known]),
-      }));
+function* checkLimits({ accounts, plans, stages, known }: Parts): Generator<ConfigIssue> {
+  const models = new Set(known.model);
+  if (models.size === 0) return;
+  const check = (limits: unknown, ...path: PropertyKey[]): ConfigIssue[] =>
+    Object.keys(asObject(asObject(limits).models))
+      .filter(model => !models.has(model))
+      .map(model => ({ path: [...path, 'models', model], message: noSuchName('model', model, known.model) }));
   for (const [name, plan] of Object.entries(plans)) yield* check(plan, 'plans', name);
-  for (const [id, account] of accounts) yield* check(account?.limits, 'accounts', id, 'limits');
+  for (const [id, { limits }] of accounts) yield* check(limits, 'accounts', id, 'limits');
   for (const [at, stage] of stages.entries())
-    yield* check(stage?.['rate-limit']?.limits, 'stages', at, 'rate-limit', 'limits');
+    yield* check(asObject(stage['rate-limit']).limits, 'stages', at, 'rate-limit', 'limits');
+}
+
+/** Reports models and plans in the options of built-in stages that do not exist, and so would never match. */
+function* checkStages({ stages, known }: Parts): Generator<ConfigIssue> {
+  const unknown = (kind: 'model' | 'plan', name: string, path: Path): ConfigIssue[] =>
+    known[kind].includes(name) ? [] : [{ path, message: noSuchName(kind, name, known[kind]) }];
+  for (const [at, stage] of stages.entries()) {
+    const below = ['stages', at, 'stream-rechunk', 'classes'];
+    const classes = objectsIn(asObject(stage['stream-rechunk']).classes);
+    for (const [number, { when }] of classes.entries())
+      for (const kind of ['model', 'plan'] as const)
+        for (const name of textsIn([asObject(when)[kind]].flat()))
+          yield* unknown(kind, name, [...below, number, 'when', kind]);
+    // Accounts are not checked: they may be in the records store.
+    const { plans, accounts, others } = asObject(stage['model-access']);
+    const access = ['stages', at, 'model-access'];
+    for (const plan of Object.keys(asObject(plans))) yield* unknown('plan', plan, [...access, 'plans', plan]);
+    for (const [place, models] of [
+      [['others'], others] as const,
+      ...Object.entries({ plans, accounts }).flatMap(([section, byName]) =>
+        Object.entries(asObject(byName)).map(([name, models]) => [[section, name], models] as const),
+      ),
+    ])
+      for (const [number, model] of (Array.isArray(models) ? models : []).entries())
+        if (typeof model === 'string' && model !== '*')
+          yield* unknown('model', model, [...access, ...place, number]);
+  }
 }

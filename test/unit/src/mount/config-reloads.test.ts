@@ -10,7 +10,7 @@ import { MemoryStateStore } from '../../../../src/gateway/limits/memory-state-st
 import { Background } from '../../../../src/gateway/settlement/background.ts';
 import { configuredParts, type LastingParts } from '../../../../src/mount/assemble.ts';
 import { ConfigReloads, stateOf } from '../../../../src/mount/config-reloads.ts';
-import type { GatewayProcess } from '../../../../src/mount/gateway-process.ts';
+import type { GatewayProcess } from '../../../../src/mount/reload.ts';
 import { RunningConfigurations } from '../../../../src/mount/running-configuration.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { ThrottledLog } from '../../../../src/telemetry/throttled-log.ts';

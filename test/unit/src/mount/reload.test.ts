@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Settings } from '../../../../src/config/load.ts';
-import { kindOf } from '../../../../src/mount/gateway-process.ts';
 import {
   changedSections,
   type FixedValues,
   fixedValues,
+  kindOf,
   type ProcessKind,
   withFixed,
 } from '../../../../src/mount/reload.ts';

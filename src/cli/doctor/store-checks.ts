@@ -2,6 +2,8 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Finding, finding } from '../../common/finding.ts';
 import type { RecordsSettings } from '../../config/records-options.ts';
+import type { StatePlace } from '../../gateway/limits/define-state-store.ts';
+import { ask_ms, noAnswer } from '../ask-server.ts';
 
 const { fault, ok, warning } = finding;
 
@@ -37,4 +39,15 @@ function folderFaults(of: string, folder: string): Finding[] {
     const remedy = 'create the folder, and give it to the user who runs sluice';
     return [fault(of, `the folder ${folder} cannot be written (${code})`, remedy)];
   }
+}
+
+const how = {
+  limit_ms: ask_ms,
+  messageOf: (thrown: unknown) => noAnswer(thrown, { protocol: 'redis:' }).message,
+};
+
+/** Looks at the server of `stores.state`, if there is one. */
+export async function checkState(server: StatePlace | undefined): Promise<readonly Finding[]> {
+  if (!server) return [ok('state store', 'memory: limits hold for this process alone')];
+  return (await server.examine?.(how)) ?? [];
 }
