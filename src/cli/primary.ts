@@ -1,6 +1,4 @@
-import cluster from 'node:cluster';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { fork } from 'node:child_process';
 import type { ConfigSource, Settings } from '../config/load.ts';
 import { ConfigText } from '../config/read-config.ts';
 import type { Gateway } from '../mount/gateway.ts';
@@ -11,6 +9,7 @@ import { Workers } from '../mount/workers/workers.ts';
 import type { WorkerPoolMetrics } from '../telemetry/worker-pool-metrics.ts';
 import type { Address } from './listen.ts';
 import { type AddressChoice, listenAddresses } from './listen-addresses.ts';
+import { unusedPort } from './shared-port.ts';
 import { workersOf } from './workers-of.ts';
 
 /** What a worker serves, as it is sent to it. */
@@ -36,7 +35,7 @@ export class Primary {
   readonly #workers = new Workers();
   #pool: WorkerPool | undefined;
   #gateway: Gateway | undefined;
-  /** In place of port 0, if each worker listens by itself. */
+  /** In place of port 0: each worker listens by itself. */
   #freePort = 0;
   #isAborted = false;
 
@@ -58,15 +57,15 @@ export class Primary {
   async start(gateway: Gateway, metrics: WorkerPoolMetrics): Promise<this> {
     const { settings, log } = gateway;
     const { server } = listenAddresses(settings, this.#choice);
-    if (settings.server.reuse_port && server.port === 0) this.#freePort = await freePort(server.host);
-    // The program and options of Node of this process.
-    cluster.setupPrimary({ args: [] });
-    cluster.schedulingPolicy = cluster.SCHED_RR;
+    // With `reuse_port` another process may be there, which this one takes over from.
+    if (!settings.server.reuse_port || server.port === 0) this.#freePort = await unusedPort(server);
     this.#gateway = gateway;
     this.#pool = new WorkerPool(this.#specOf(settings), {
       log,
       metrics,
       workers: this.#workers,
+      // The program and options of Node of this process.
+      fork: environment => fork(process.argv[1]!, { env: { ...process.env, ...environment } }),
     });
     try {
       await this.#pool.start();
@@ -109,12 +108,3 @@ export class Primary {
 /** What a worker loads: the file as the primary has read it, or the value. */
 export const sourceOf = ({ file, value }: WorkerConfig): ConfigText | ConfigSource =>
   file ? new ConfigText(file.file, file.text) : (value as ConfigSource);
-
-async function freePort(host: string): Promise<number> {
-  const server = createServer().listen({ host, port: 0 });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -33,9 +33,9 @@ export class PublicListener {
     return urlOf(this.#server);
   }
 
-  /** Resolves when it serves. Rejects with an error that says which address is taken. */
-  listen(address: Address): Promise<void> {
-    return listen(this.#server, address, this.#gateway.settings.server.reuse_port);
+  /** Resolves when it serves; other processes may share the port if `isShared`. Rejects with an error that says which address is taken. */
+  listen(address: Address, isShared: boolean): Promise<void> {
+    return listen(this.#server, address, isShared);
   }
 
   /**

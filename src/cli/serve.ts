@@ -15,6 +15,7 @@ import { type AddressChoice, listenAddresses } from './listen-addresses.ts';
 import { createListener } from './listener-certificate.ts';
 import { Primary } from './primary.ts';
 import { keep_alive_ms, PublicListener } from './public-listener.ts';
+import { canSharePorts } from './shared-port.ts';
 import { workersOf } from './workers-of.ts';
 
 /** A gateway with its public and its admin listener. */
@@ -48,13 +49,14 @@ export async function serve(
   const { registry = new Registry() } = options;
   collectDefaultMetrics({ register: registry });
   registerLogMetrics(registry);
+  const canShare = await canSharePorts();
   let front: Front | undefined;
   let primary: Primary | undefined;
   const opened = await openGateway(
     source,
     { ...options, terminal: true, registry, publicUrl: () => front?.url },
     settings => {
-      if (workersOf(settings) === 1) return {};
+      if (workersOf(settings) === 1 || !canShare) return {};
       primary = new Primary(choice);
       return primary.process;
     },
@@ -67,6 +69,8 @@ export async function serve(
     const { server, admin, ignoredHost } = listenAddresses(gateway.settings, choice);
     if (ignoredHost !== undefined)
       gateway.log.warn({ host: ignoredHost }, 'HOST is not an IP address and is ignored');
+    if (!canShare && workersOf(gateway.settings) > 1)
+      gateway.log.warn('processes cannot share a port on this system: server.workers has no effect');
     const metrics = new ListenerMetrics(registry);
     const workers = new WorkerPoolMetrics(registry);
     // Without workers this process is the only one.
@@ -90,7 +94,7 @@ export async function serve(
 
 async function startListener(gateway: Gateway, metrics: ListenerMetrics, address: Address): Promise<Front> {
   const listener = new PublicListener(gateway, metrics);
-  await listener.listen(address);
+  await listener.listen(address, gateway.settings.server.reuse_port);
   return listener;
 }
 

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import { exitCodeOf } from './command.ts';
 import { runCommandLine } from './program.ts';
 import { keepGarbageYoung } from './v8-flags.ts';
@@ -20,13 +19,14 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-// The primary process of `server.workers` has started this one.
-const done = cluster.isWorker
-  ? import('./worker.ts').then(({ serveAsWorker }) => serveAsWorker())
-  : runCommandLine(process.argv.slice(2), {
-      print,
-      remark: text => void process.stderr.write(`${text}\n`),
-    });
+// The primary process of `server.workers` has started this one, if there is a pipe to it.
+const done =
+  process.env.SLUICE_WORKER !== undefined && process.connected
+    ? import('./worker.ts').then(({ serveAsWorker }) => serveAsWorker())
+    : runCommandLine(process.argv.slice(2), {
+        print,
+        remark: text => void process.stderr.write(`${text}\n`),
+      });
 done.catch(thrown => {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (message !== '') process.stderr.write(`${message}\n`);

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSource } from '../config/load.ts';
 import { type Gateway, openGateway } from '../mount/gateway.ts';
@@ -22,8 +21,6 @@ const orphan_ms = 3000;
  */
 export async function serveAsWorker(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-  // Node's own listener would end this process as soon as the primary is gone.
-  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
   const channel = new Channel(process);
   const log = new ProcessLog();
   log.watchProcess();
@@ -40,6 +37,7 @@ export async function serveAsWorker(): Promise<void> {
     const { gateway, listener } = await serve(start, registry, channel);
     log.follow(gateway);
     channel
+      .handle('alive', () => true)
       .handle('reload', config => gateway.reload(sourceOf(config as WorkerConfig) as ConfigSource))
       .handle('abort', () => listener.abort())
       .handle('close', closing => void end(listener, closing as Closing, endTracing, log));
@@ -66,7 +64,7 @@ async function serve(
     () => ({ primary, fixed }),
   );
   listener = new PublicListener(gateway, new ListenerMetrics(registry));
-  await listener.listen(address);
+  await listener.listen(address, true);
   return { gateway, listener };
 }
 

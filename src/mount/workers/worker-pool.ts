@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { isDeepStrictEqual } from 'node:util';
 import { within } from '../../common/within.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -20,6 +21,8 @@ export interface WorkerPoolSetup {
   readonly metrics: WorkerPoolMetrics;
   /** What serves each process that is started, before it can ask anything. */
   readonly workers: Workers;
+  /** Starts a process, with these variables beside those of this one. */
+  fork(environment: Readonly<Record<string, string>>): ChildProcess;
 }
 
 /** Wait before a worker that has ended is replaced: doubled for each that follows soon, up to the longest. */
@@ -29,6 +32,14 @@ const max_delay_ms = 10_000;
 const steady_ms = 60_000;
 /** Starts in a row that may fail before none is expected to succeed. */
 const max_attempts = 3;
+/** How often workers are asked whether they still answer. */
+const look_ms = 1000;
+/** A worker that has not answered so often is not ready. Looks are counted, not time: this process may have been stopped itself. */
+const slow_looks = 3;
+/** Then it is killed and replaced: its event loop is blocked, and clients whose connections it has wait in vain. */
+const hung_looks = 15;
+/** The same while it starts: on a busy machine it loads for long. */
+const start_looks = 120;
 /** Longest time for a worker to take a configuration: plugins have 10 seconds each to load. */
 const reload_ms = 30_000;
 
@@ -55,6 +66,7 @@ export class WorkerPool {
   #version = 0;
   #adjusting: Promise<void> = Promise.resolve();
   #isClosing = false;
+  #looking: NodeJS.Timeout | undefined;
   /** Where they serve, once one does. */
   url: string | undefined;
 
@@ -71,7 +83,7 @@ export class WorkerPool {
 
   /** Number of workers that serve. */
   get ready(): number {
-    return this.#slots.filter(({ current }) => current?.isReady).length;
+    return this.#slots.filter(({ current }) => current?.isReady && current.unanswered < slow_looks).length;
   }
 
   /**
@@ -79,6 +91,7 @@ export class WorkerPool {
    * cannot start, or three starts in a row failed, while none has ever served.
    */
   start(): Promise<void> {
+    this.#looking = setInterval(() => this.#look(), look_ms).unref();
     this.#resize();
     return this.#started.promise;
   }
@@ -108,6 +121,7 @@ export class WorkerPool {
   /** Ends all. Resolves when all have ended; those that take longer than `limit_ms` are killed. */
   async close(closing: Closing, limit_ms: number): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#looking);
     for (const { timer } of this.#slots) clearTimeout(timer);
     const all = [...this.#processes];
     for (const worker of all) worker.close(closing);
@@ -121,6 +135,19 @@ export class WorkerPool {
   /** Lets running exchanges of all workers end with an error. */
   abort(): void {
     for (const worker of this.#processes) worker.abort();
+  }
+
+  /** Asks each worker whether it serves; kills those that have not answered for too long. */
+  #look(): void {
+    for (const { current: worker } of this.#slots) {
+      if (!worker) continue;
+      const { number, pid, unanswered } = worker;
+      if (unanswered < (worker.isReady ? hung_looks : start_looks)) worker.look();
+      else {
+        this.#setup.log.error({ worker: number, pid, unanswered }, 'worker does not answer and is killed');
+        worker.kill();
+      }
+    }
   }
 
   #serving(): WorkerProcess[] {
@@ -153,7 +180,7 @@ export class WorkerPool {
 
   /** Starts a process for `slot`, which may have one still. It asks for its configuration as soon as it can. */
   #fork({ number }: Slot, listener: unknown): WorkerProcess {
-    const worker = new WorkerProcess(number, { SLUICE_WORKER: `${number}` });
+    const worker = new WorkerProcess(number, this.#setup.fork({ SLUICE_WORKER: `${number}` }));
     this.#processes.add(worker);
     void worker.ended.then(() => this.#processes.delete(worker));
     worker.channel.handle('start', () => {

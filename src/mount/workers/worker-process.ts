@@ -1,4 +1,4 @@
-import cluster, { type Worker } from 'node:cluster';
+import type { ChildProcess } from 'node:child_process';
 import { Channel, ChannelUnavailable } from './channel.ts';
 
 /** How a worker ends: within `unready_ms` for load balancers, and when running exchanges have finished. */
@@ -29,14 +29,15 @@ export class WorkerProcess {
   isReady = false;
   /** Which configuration it began with; set when it has asked for one. */
   version = -1;
-  readonly #worker: Worker;
+  readonly #process: ChildProcess;
+  #unanswered = 0;
+  #isAsked = false;
 
-  /** Starts it. `environment` is added to that of this process. */
-  constructor(number: number, environment: Readonly<Record<string, string>>) {
+  /** A process that was just started, with a pipe for messages. */
+  constructor(number: number, worker: ChildProcess) {
     this.number = number;
     const began_ms = performance.now();
-    const worker = cluster.fork(environment);
-    this.#worker = worker;
+    this.#process = worker;
     // A message to one that has just ended; what waits for an answer is rejected by the channel.
     worker.on('error', () => {});
     this.channel = new Channel(worker);
@@ -57,7 +58,22 @@ export class WorkerProcess {
   }
 
   get pid(): number | undefined {
-    return this.#worker.process.pid;
+    return this.#process.pid;
+  }
+
+  /** How often `look` was called since it last answered. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Asks whether it still serves, unless it was asked and has not answered yet. One that starts cannot answer. */
+  look(): void {
+    this.#unanswered++;
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    const answered = () => void (this.#unanswered = 0);
+    const unanswered = () => void (this.#isAsked = false);
+    this.channel.request('alive').then(answered).then(unanswered, unanswered);
   }
 
   /** Asks it to end. */
@@ -73,6 +89,6 @@ export class WorkerProcess {
 
   /** Ends it at once, with all that it does. */
   kill(): void {
-    this.#worker.process.kill('SIGKILL');
+    this.#process.kill('SIGKILL');
   }
 }

@@ -1,4 +1,4 @@
-import cluster, { type Worker } from 'node:cluster';
+import type { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
@@ -10,7 +10,9 @@ import { capturedLog } from '../../../../support/captured-log.ts';
 
 /** A worker as its primary process has it, and its own end of the channel; the process is only in this test. */
 class TestWorker extends EventEmitter {
-  readonly process = { pid: workers.length + 1, kill: (signal: string) => this.exit(null, signal) };
+  readonly pid = workers.length + 1;
+  /** Whether it answers. */
+  isHung = false;
   readonly channel: Channel;
   readonly number: string;
   /** What it began with, and every configuration that it serves. */
@@ -24,7 +26,7 @@ class TestWorker extends EventEmitter {
     this.number = number;
     const own = new EventEmitter();
     const send = (to: EventEmitter) => (message: unknown, onSent: (error: null) => void) => {
-      if (!this.isGone) to.emit('message', message);
+      if (!this.isGone && !this.isHung) to.emit('message', message);
       onSent(null);
       return true;
     };
@@ -49,8 +51,11 @@ class TestWorker extends EventEmitter {
       await plans.reload?.(this, next);
       this.served.push(next);
     });
+    this.channel.handle('alive', () => true);
     this.channel.notify('ready', 'http://127.0.0.1:9');
   }
+
+  readonly kill = (signal: string) => this.exit(null, signal);
 
   exit(code: number | null, signal: string | null): void {
     if (this.isGone) return;
@@ -75,7 +80,12 @@ const spec = (count: number, config: string, listener: unknown = { port: 1 }): W
 const open = (first: WorkerSpec) => {
   known = new Workers();
   const metrics = new WorkerPoolMetrics(new Registry());
-  pool = new WorkerPool(first, { log: captured.log, metrics, workers: known });
+  const fork = ({ SLUICE_WORKER = '' }: Readonly<Record<string, string>>) => {
+    const worker = new TestWorker(SLUICE_WORKER);
+    workers.push(worker);
+    return worker as unknown as ChildProcess;
+  };
+  pool = new WorkerPool(first, { log: captured.log, metrics, workers: known, fork });
   return pool.start();
 };
 /** Lets everything happen that needs no time. */
@@ -86,8 +96,11 @@ const turns = async () => {
   }
 };
 const pass = async (ms: number) => {
-  jest.advanceTimersByTime(ms);
-  await turns();
+  // Workers answer each second whether they serve.
+  for (let left_ms = ms; left_ms >= 0; left_ms -= 1000) {
+    jest.advanceTimersByTime(Math.min(left_ms, 1000));
+    await turns();
+  }
 };
 /** What those that are there serve, by their numbers. */
 const serving = () =>
@@ -102,11 +115,6 @@ beforeEach(() => {
   workers = [];
   plans = {};
   captured = capturedLog();
-  jest.spyOn(cluster, 'fork').mockImplementation(environment => {
-    const worker = new TestWorker((environment as { SLUICE_WORKER: string }).SLUICE_WORKER);
-    workers.push(worker);
-    return worker as unknown as Worker;
-  });
 });
 afterEach(async () => {
   await pool.close({ unready_ms: 0, isReplaced: false }, 0);
@@ -294,6 +302,23 @@ describe('another listener', () => {
     await pass(100);
     expect(listeners()).toEqual([{ port: 1 }, { port: 1 }]);
   });
+});
+
+it('counts a worker that does not answer as not ready after three seconds, and replaces it after fifteen', async () => {
+  await open(spec(2, 'a'));
+  await pass(30_000);
+  expect([workers.length, pool.ready]).toEqual([2, 2]);
+  workers[0]!.isHung = true;
+  await pass(4000);
+  expect(pool.ready).toBe(1);
+  workers[0]!.isHung = false;
+  await pass(11_000);
+  expect(workers.map(({ isGone }) => isGone)).toEqual([false, false]);
+  await pass(1000);
+  expect(workers[0]!.isGone).toBe(true);
+  expect(said('worker does not answer and is killed')).toMatchObject([{ worker: 1, pid: 1 }]);
+  await pass(1000);
+  expect([workers.length, pool.ready, serving()]).toEqual([3, 2, ['2 a', '1 a']]);
 });
 
 it('closes all workers, kills those that take too long, and starts none again', async () => {
