@@ -10,7 +10,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** The library of charts: in a built package a copy among the assets, otherwise in the development dependency. */
-const chart_library = 'chart.umd.min.js';
+const chart_library = 'uPlot.iife.min.js';
 
 /** Loads styles and scripts, by their paths below the dashboard: `assets/style.css`. Read once; no other file can be requested. */
 export function loadAssets(): ReadonlyMap<string, PageResponse> {
@@ -27,10 +27,10 @@ export function loadAssets(): ReadonlyMap<string, PageResponse> {
   );
 }
 
-/** Nothing where sources run without development dependencies: pages then keep the charts that they have without scripts. */
+/** Nothing where sources run without development dependencies: pages then have the tables of their charts. */
 function installedLibrary(): URL[] {
   try {
-    return [new URL(chart_library, import.meta.resolve('chart.js'))].filter(file => existsSync(file));
+    return [new URL(chart_library, import.meta.resolve('uplot'))].filter(file => existsSync(file));
   } catch {
     return [];
   }

@@ -9,7 +9,7 @@ import { limitBar } from './view/limit-bars.ts';
 import { dollars } from './view/money.ts';
 import { providerTable, shownProviders } from './view/provider-table.ts';
 import { emptyState } from './view/table.ts';
-import { groupTable, pointTable, trafficCharts } from './view/traffic.ts';
+import { groupTable, trafficCharts } from './view/traffic.ts';
 
 /** What the overview shows of the stores, by the names of its parts. */
 export type OverviewParts = Readonly<Record<'traffic' | 'failures' | 'providers' | 'limits', Html>> & {
@@ -49,7 +49,7 @@ export function overviewParts(
 
 async function readParts(
   context: ExtensionContext,
-  { since, by, isTable }: TrafficQuestion,
+  { since, by }: TrafficQuestion,
   withMoney: boolean,
 ): Promise<OverviewParts> {
   const { traffic } = context.records.store;
@@ -68,10 +68,7 @@ async function readParts(
     html`Choose a longer time, or look at <a href="requests?since=all">all requests</a>.`,
   );
   return {
-    traffic:
-      points.length === 0
-        ? nothing
-        : html`${isTable ? '' : trafficCharts(shown)}${groupTable(shown)}${isTable && pointTable(shown)}`,
+    traffic: points.length === 0 ? nothing : html`${trafficCharts(shown)}${groupTable(shown)}`,
     failures: failureTable(failures, range),
     providers: providerTable(context, providers, { since, sums }),
     limits: nearLimitList(limits, withMoney),

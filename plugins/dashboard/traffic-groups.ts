@@ -11,6 +11,7 @@ import {
   type TrafficSplit,
 } from '../../src/plugin.ts';
 import { pointsIn, type SampleFilters } from './traffic-range.ts';
+import type { SeriesLook } from './view/series-looks.ts';
 
 /** What requests add up to. */
 export type TrafficSum = Pick<TrafficPoint, 'requests' | 'first_tokens'> & ErrorCounts;
@@ -18,8 +19,8 @@ export type TrafficSum = Pick<TrafficPoint, 'requests' | 'first_tokens'> & Error
 /** The requests of one provider, model or type of error. */
 export interface TrafficGroup {
   readonly title: string;
-  /** Number of its colour, from 1. */
-  readonly series: number;
+  /** How it is drawn; the others have no look. */
+  readonly look: SeriesLook | undefined;
   /** The filters of its requests in the list of requests. */
   readonly filters: SampleFilters;
   /** A sum for each point of the range. */
@@ -57,7 +58,7 @@ export function groupsOf(
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, members }, at) => ({
       title: name || nameless[split],
-      series: at + 1,
+      look: { colour: at + 1, pattern: 'solid' as const },
       filters: { [split]: name || none },
       ...summed(members, times),
     }));
@@ -67,7 +68,7 @@ export function groupsOf(
     rest.flatMap(({ members }) => members),
     times,
   );
-  return [...groups, { title: `${rest.length} others`, series: groups.length + 1, filters: {}, ...others }];
+  return [...groups, { title: `${rest.length} others`, look: undefined, filters: {}, ...others }];
 }
 
 function summed(members: readonly TrafficPoint[], times: readonly number[]) {

@@ -51,8 +51,6 @@ type RangeName = keyof typeof ranges;
 export interface TrafficQuestion {
   readonly since: RangeName;
   readonly by: TrafficSplit;
-  /** The figures as a table, in place of pictures of them. */
-  readonly isTable: boolean;
 }
 
 /** Reads the question from the address; what is missing or makes no sense has its default. */
@@ -61,13 +59,11 @@ export function trafficQuestionOf(query: URLSearchParams): TrafficQuestion {
   return {
     since: Object.hasOwn(ranges, since) ? (since as RangeName) : 'hour',
     by: trafficSplits.find(split => split === query.get('by')) ?? 'provider',
-    isTable: query.get('as') === 'table',
   };
 }
 
 /** The address of the overview that asks this. */
-export const overviewLink = ({ since, by, isTable }: TrafficQuestion): string =>
-  linkOf('.', { since, by, as: isTable ? 'table' : undefined });
+export const overviewLink = (question: TrafficQuestion): string => linkOf('.', { ...question });
 
 /** The time that ends with the point of `now_ms`. */
 export function rangeAt(since: RangeName, now_ms: number): TrafficRange {

@@ -422,7 +422,7 @@ describe('the spend of an account', () => {
     expect(text).toMatch(/\$10\.00<\/data><\/strong> <span class="muted">of \$50\.00, 20\.0 %/);
     const today = new Date().toISOString().slice(0, 10);
     for (const part of [
-      'aria-label="Cost by day; the table by day has the figures"',
+      'aria-label="Cost by day"',
       'aria-label="Requests by day; the table by day has the figures"',
       'href="requests?account=spender"',
       'href="usage?account=spender&amp;time=30d"',

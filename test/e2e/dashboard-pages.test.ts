@@ -263,7 +263,7 @@ describe('the overview', () => {
   it('shows requests, errors and times to the first token of a range, each with a link to its requests', async () => {
     await send('no-model', { model: 'no/such' });
     await gateway.stream(ask('Hello?'));
-    const asked = '.?since=quarter&by=error_type&as=table';
+    const asked = '.?since=quarter&by=error_type';
     await until(async () => /first token p50.*?0\.\d+ s/is.test(await textOf(asked)));
     const links = [...(await textOf(asked)).matchAll(/href="(requests\?[^"]*)"/g)].map(([, link]) =>
       link!.replaceAll('&amp;', '&'),
@@ -271,9 +271,11 @@ describe('the overview', () => {
     const failed = links.find(link => link.includes('error_type=invalid_request_error&end=client_error'))!;
     expect(await textOf(failed)).toContain('400');
     const charts = await textOf('.?since=quarter&by=model');
-    expect(charts.match(/<figure class="trend">/g)).toHaveLength(3);
-    const drawn = /<a href="(requests\?[^"]*)" tabindex="-1"><title>[^<]*no known model: \d+</.exec(charts);
-    expect(await textOf(drawn![1]!.replaceAll('&amp;', '&'))).toContain('invalid_request_error');
+    const tables = charts.match(/<figure class="chart"[\s\S]*?<\/figure>/g)!;
+    expect(tables).toHaveLength(3);
+    expect(tables[0]).toMatch(/<th[^>]*>no known model<\/th>/);
+    const [, ofPoint = ''] = /<a href="(requests\?[^"]*model=%28none%29[^"]*)">[1-9]/.exec(tables[0]!)!;
+    expect(await textOf(ofPoint.replaceAll('&amp;', '&'))).toContain('invalid_request_error');
   });
 });
 
@@ -487,7 +489,7 @@ describe('usage', () => {
     expect(text).toContain(
       `<strong>${now}</strong> <span class="change">${change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change)}`} %</span>`,
     );
-    expect(text).toContain('class="before"');
+    expect(text).toContain('data-role="before">2025-09-01 to 2025-09-10<');
     expect(await textOf('usage?from=2025-09-01&to=2025-09-20')).not.toContain('Compared with');
   });
 });

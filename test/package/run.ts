@@ -17,7 +17,7 @@ const needed = [
   'LICENSE',
   'README.md',
   'bin/sluice.cjs',
-  'dist/plugins/dashboard/assets/chart.LICENSE.md',
+  'dist/plugins/dashboard/assets/uPlot.LICENSE',
   'docs/configuration.md',
   'examples/README.md',
   'grafana/alerts/sluice.inhibit.yaml',

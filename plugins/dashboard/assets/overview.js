@@ -1,3 +1,4 @@
+import { drawCharts } from './charts.js';
 import { follow } from './live-stream.js';
 
 /** Keeps the overview up to date while it is looked at, and draws what its figures were. */
@@ -81,6 +82,7 @@ function replace(name, text) {
   if (part && !part.contains(document.activeElement) && part.dataset.shown !== text) {
     part.innerHTML = text;
     part.dataset.shown = text;
+    drawCharts(part);
   }
 }
 

@@ -17,7 +17,7 @@ import { type Html, html } from '../view/html.ts';
 import { dollars, dollarText } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { type Totals, totalOf, totalsBy, usageTable } from '../view/usage-table.ts';
+import { type Totals, totalOf } from '../view/usage-table.ts';
 import { type MeasureName, measures, usageChart } from './usage-chart.ts';
 
 /** Days that are shown, with today. */
@@ -70,16 +70,12 @@ ${figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catal
 
 function charts(
   { catalog }: ExtensionContext,
-  scope: Scope,
+  { sees }: Scope,
   sums: readonly UsageSum[],
   { account, ...span }: { from_day: string; to_day: string; account?: string },
 ): Html {
   const models = catalog.models.map(({ id }) => id);
-  const chart = (name: MeasureName) => {
-    const measure = measures.get(name)!;
-    return html`<div><h3>${measure.title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measure, models, day => linkOf('usage', { account, from: day, to: day, show: name }))}</div>`;
-  };
-  const lines = totalsBy(sums, 'day').map(([name, total]) => ({ name, total }));
-  return html`<div class="columns">${chart(scope.sees.money ? 'cost' : 'tokens')}${chart('requests')}</div>
-<details><summary>Table by day</summary>${usageTable(scope, 'Usage by day', 'Day', lines.reverse())}</details>`;
+  const one = (name: MeasureName) =>
+    html`<div><h3>${measures[name].title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measures[name], models, day => linkOf('usage', { account, from: day, to: day, show: name }))}</div>`;
+  return html`<div class="columns">${one(sees.money ? 'cost' : 'tokens')}${one('requests')}</div>`;
 }

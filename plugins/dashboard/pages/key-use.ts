@@ -10,14 +10,14 @@ import {
 } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
 import type { Scope } from '../scope.ts';
-import { barChart } from '../view/bar-chart.ts';
-import { errorColumns, errorsText } from '../view/error-counts.ts';
+import { type ChartUnit, chart } from '../view/chart.ts';
+import { errorsText } from '../view/error-counts.ts';
 import { figure } from '../view/figure.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { dollars, dollarText } from '../view/money.ts';
+import { dollars } from '../view/money.ts';
 import { panel } from '../view/shell.ts';
-import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { emptyState } from '../view/table.ts';
 
 /** Days that are shown, with today. */
 const days = 30;
@@ -29,7 +29,10 @@ interface Day extends KeyUse {
 const unused: KeyUse = { requests: 0, failed_requests: 0, ...noErrors, tokens: 0, cost_usd: '0' };
 
 /** What a key was used for in the last 30 days, and what it cost. */
-export async function keyUsePanel({ context, scope }: PageRequest, { id }: KeyRecord): Promise<Html> {
+export async function keyUsePanel(
+  { context, scope }: PageRequest,
+  { id, account }: KeyRecord,
+): Promise<Html> {
   const { clock, records } = context;
   const now_ms = clock.epoch_ms();
   const names = Array.from({ length: days }, (_, at) => dayOf(now_ms - (days - 1 - at) * day_ms));
@@ -40,7 +43,8 @@ export async function keyUsePanel({ context, scope }: PageRequest, { id }: KeyRe
     'Last 30 days',
     html`${figures(all, scope)}
 ${used.size === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : charts(all, scope)}
-<p class="pager"><a class="button" href="${linkOf('requests', { key: id })}">Requests with this key</a></p>`,
+<p class="pager"><a class="button" href="${linkOf('requests', { key: id })}">Requests with this key</a>
+<a class="button" href="${linkOf('usage', { account: scope.account ? undefined : account, key: id, time: '30d' })}">Usage of this key</a></p>`,
   );
 }
 
@@ -60,46 +64,18 @@ ${figure('Tokens', numberOf(count('tokens')), `${numberOf(today.tokens)} today`)
 </dl>`;
 }
 
-function charts(all: readonly Day[], scope: Scope): Html {
-  const chart = (title: string, axis: string, of: (day: Day) => number, isMoney = false) =>
-    html`<div><h3>${title} by day</h3>${barChart({
-      label: `${title} by day; the table by day has the figures`,
-      axes: { x: 'Day', y: axis, isMoney },
-      series: [{ name: title, look: { colour: 1, pattern: 'solid' } }],
-      bars: all.map(day => ({ label: day.day, parts: [of(day)] })),
-      amount: isMoney ? dollarText : numberOf,
+function charts(all: readonly Day[], { sees }: Scope): Html {
+  const one = (title: string, unit: ChartUnit, of: (day: Day) => number) =>
+    html`<div><h3>${title} by day</h3>${chart({
+      label: `${title} by day`,
+      kind: 'bars',
+      axis: 'Day',
+      unit,
+      points: all.map(({ day }) => ({ label: day })),
+      series: [{ name: title, look: { colour: 1, pattern: 'solid' }, values: all.map(of) }],
     })}</div>`;
-  const shown = all.filter(({ requests }) => requests > 0).reverse();
   return html`<div class="columns">
-${scope.sees.money && chart('Cost', 'US dollars', ({ cost_usd }) => Number(cost_usd), true)}
-${chart('Requests', 'Requests', ({ requests }) => requests)}
-${!scope.sees.money && chart('Tokens', 'Tokens', ({ tokens }) => tokens)}
-</div>
-<details><summary>Table by day</summary>${tableOf(
-    'Use of this key by day',
-    [
-      ...columns,
-      ...errorColumns<Day>(day => day, shown, scope),
-      tokenColumn,
-      ...(scope.sees.money ? [costColumn] : []),
-    ],
-    shown,
-  )}</details>`;
+${sees.money ? one('Cost', 'usd', ({ cost_usd }) => Number(cost_usd)) : one('Tokens', 'count', ({ tokens }) => tokens)}
+${one('Requests', 'count', ({ requests }) => requests)}
+</div>`;
 }
-
-const columns: readonly Column<Day>[] = [
-  { title: 'Day', cell: ({ day }) => day },
-  { title: 'Requests', cell: ({ requests }) => numberOf(requests), isNumber: true },
-];
-
-const tokenColumn: Column<Day> = {
-  title: 'Tokens',
-  cell: ({ tokens }) => numberOf(tokens),
-  isNumber: true,
-};
-
-const costColumn: Column<Day> = {
-  title: 'Cost',
-  cell: ({ cost_usd }) => dollars(cost_usd),
-  isNumber: true,
-};

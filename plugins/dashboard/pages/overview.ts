@@ -30,7 +30,7 @@ ${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong da
 <section class="panel" aria-labelledby="traffic">
 <div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
 ${part('traffic')}
-<p class="muted">Of all instances. ${question.isTable ? 'Every number links to its requests.' : 'Every bar, dot and number links to its requests; dashed lines show the p50.'}</p>
+<p class="muted">Of all instances. Every bar, point and number links to its requests; dashed lines show the p50.</p>
 </section>
 ${panel('failures', 'Why requests ended with an error', part('failures'))}
 ${panel('providers', 'Providers', part('providers'))}
@@ -97,8 +97,7 @@ function choices(question: TrafficQuestion): Html {
   const choice = (title: string, isChosen: boolean, link: string) =>
     html`<a href="${link}" ${isChosen && html`aria-current="true"`}>${title}</a>`;
   const spans = Object.entries(ranges) as [TrafficQuestion['since'], { readonly short: string }][];
-  const { since, by, isTable } = question;
+  const { since, by } = question;
   return html`<nav class="segments" aria-label="Time">${spans.map(([name, { short }]) => choice(short, name === since, overviewLink({ ...question, since: name })))}</nav>
-<nav class="segments" aria-label="Split by">${trafficSplits.map(name => choice(splitNames[name], name === by, overviewLink({ ...question, by: name })))}</nav>
-<nav class="segments" aria-label="View">${choice('Charts', !isTable, overviewLink({ ...question, isTable: false }))}${choice('Table', isTable, overviewLink({ ...question, isTable: true }))}</nav>`;
+<nav class="segments" aria-label="Split by">${trafficSplits.map(name => choice(splitNames[name], name === by, overviewLink({ ...question, by: name })))}</nav>`;
 }

@@ -1,43 +1,25 @@
 import { dayOf, hour_ms, hourOf, no_model, type UsageGroup, type UsageSum } from '../../../src/plugin.ts';
-import { barChart, max_series } from '../view/bar-chart.ts';
-import { numberOf } from '../view/format.ts';
+import { chart, max_series } from '../view/chart.ts';
 import type { Html } from '../view/html.ts';
-import { dollarText } from '../view/money.ts';
 import { looksOf } from '../view/series-looks.ts';
 
 /** What bars can show. */
 export interface Measure {
   readonly title: string;
-  /** With the unit, for the axis. */
-  readonly axis: string;
-  readonly isMoney?: boolean;
+  readonly unit: 'count' | 'usd';
   readonly of: (sum: UsageSum) => number;
-  readonly amount: (value: number) => string;
 }
 
 /** What the bars can show, by name in the query. */
-export const measures: ReadonlyMap<string, Measure> = new Map([
-  [
-    'tokens',
-    {
-      title: 'Tokens',
-      axis: 'Tokens',
-      of: ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens,
-      amount: numberOf,
-    },
-  ],
-  [
-    'cost',
-    {
-      title: 'Cost',
-      axis: 'US dollars',
-      isMoney: true,
-      of: ({ cost_usd }) => Number(cost_usd),
-      amount: dollarText,
-    },
-  ],
-  ['requests', { title: 'Requests', axis: 'Requests', of: ({ requests }) => requests, amount: numberOf }],
-]);
+export const measures: Readonly<Record<MeasureName, Measure>> = {
+  tokens: {
+    title: 'Tokens',
+    unit: 'count',
+    of: ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens,
+  },
+  cost: { title: 'Cost', unit: 'usd', of: ({ cost_usd }) => Number(cost_usd) },
+  requests: { title: 'Requests', unit: 'count', of: ({ requests }) => requests },
+};
 
 /** The names of the measures. */
 export const measureNames = ['tokens', 'cost', 'requests'] as const;
@@ -73,38 +55,45 @@ export interface ChartedUsage {
 const axes = { hour: 'Hour', day: 'Day', month: 'Month' } as const;
 
 /** Bars for every hour or day of the span. Months begin and end with the ledger's first and last entry. */
-export function chartOf(usage: ChartedUsage, { title, axis, isMoney, of, amount }: Measure): Html {
+export function chartOf(usage: ChartedUsage, { title, unit: amounts, of }: Measure): Html {
   const { span, group, series, listed, others, before } = usage;
   const { unit } = span;
-  const ids = series.map(({ id }) => id);
-  const looks = looksOf(ids, listed);
   const labels = labelsOf(usage.periods, span);
-  const whole = sizesBy(usage.periods, sum => sum[unit]!, of);
+  const looks = looksOf(
+    series.map(({ id }) => id),
+    listed,
+  );
   const part = sizesBy(usage.parts, sum => `${sum[unit]}\n${sum[group]}`, of);
-  const was = before && sizesBy(before.periods, sum => sum[unit]!, of);
-  const labelsBefore = before ? labelsOf(before.periods, before.span) : [];
-  const bars = labels.map((label, at) => {
-    const parts = ids.map(id => part.get(`${label}\n${id}`) ?? 0);
-    const rest = (whole.get(label) ?? 0) - parts.reduce((sum, size) => sum + size, 0);
-    return {
+  const shown = series.map(({ id, name }, at) => ({
+    name,
+    look: looks[at],
+    values: labels.map(label => part.get(`${label}\n${id}`) ?? 0),
+  }));
+  const whole = sizesBy(usage.periods, sum => sum[unit]!, of);
+  const rest = labels.map((label, at) => {
+    const left = shown.reduce((size, { values }) => size - values[at]!, whole.get(label) ?? 0);
+    // Differences of floating point are nothing.
+    return left > 1e-9 ? left : 0;
+  });
+  return chart({
+    label: `${title} by ${unit}`,
+    kind: 'bars',
+    axis: axes[unit],
+    unit: amounts,
+    points: labels.map(label => ({
       label,
       tick: unit === 'hour' ? label.slice(11) : label,
-      // Differences of floating point are nothing.
-      parts: others === undefined ? parts : [...parts, rest > 1e-9 ? rest : 0],
-      before: was && (was.get(labelsBefore[at] ?? '') ?? 0),
-      before_label: labelsBefore[at],
       link: usage.linkOf?.(label),
-    };
+    })),
+    series: others === undefined ? shown : [...shown, { name: others, look: undefined, values: rest }],
+    ...(before && { before: pointsBefore(before, of) }),
   });
-  const named = series.map(({ name }, at) => ({ name, look: looks[at] }));
-  return barChart({
-    label: `${title} by ${unit}; the table by ${unit} has the figures`,
-    axes: { x: axes[unit], y: axis, isMoney },
-    series: others === undefined ? named : [...named, { name: others, look: undefined }],
-    bars,
-    before: before && rangeText(before.span.from_day, before.span.to_day),
-    amount,
-  });
+}
+
+function pointsBefore({ span, periods }: NonNullable<ChartedUsage['before']>, of: Measure['of']) {
+  const sizes = sizesBy(periods, sum => sum[span.unit]!, of);
+  const points = labelsOf(periods, span).map(label => ({ label, value: sizes.get(label) ?? 0 }));
+  return { name: rangeText(span.from_day, span.to_day), points };
 }
 
 /** One day, or the first and the last of several. */

@@ -50,7 +50,7 @@ const taken = (view: UsageView, name: 'provider' | 'key', value: string | undefi
 export function chartTabs(view: UsageView): Html {
   const { question, group, measure, scope } = view;
   const shown = measuresFor(scope).map(name =>
-    choice(viewLink(view, { measure: name }), measures.get(name)!.title, name === measure),
+    choice(viewLink(view, { measure: name }), measures[name].title, name === measure),
   );
   const groups = chartGroups
     .filter(name => isOffered(name, question, scope))

@@ -1,6 +1,6 @@
 import { dayOf, type ExtensionContext, type UsageSum } from '../../../src/plugin.ts';
 import { daysOf, timeBefore, toMonthEnd, type UsageQuestion } from '../usage-question.ts';
-import { max_series } from '../view/bar-chart.ts';
+import { max_series } from '../view/chart.ts';
 import { type Totals, totalOf } from '../view/usage-table.ts';
 import { isDetailed, type UsageView } from './usage-view.ts';
 

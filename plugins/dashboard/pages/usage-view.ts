@@ -37,7 +37,7 @@ export function usageView(request: PageRequest): { view: UsageView; fault?: stri
 
 /** The measures of a reader. */
 export const measuresFor = ({ sees }: Scope): readonly MeasureName[] =>
-  measureNames.filter(name => sees.money || !measures.get(name)!.isMoney);
+  measureNames.filter(name => sees.money || measures[name].unit !== 'usd');
 
 /** The groups by which a reader may ask for usage. */
 export const groupsFor = ({ account, sees }: Scope): readonly UsageGroup[] =>

@@ -99,7 +99,7 @@ function chartPanel(context: ExtensionContext, view: UsageView, figures: UsageFi
   }));
   const more = lines.length - series.length;
   const count = lines.length > max_lines ? 'all' : more;
-  const measure = measures.get(view.measure)!;
+  const measure = measures[view.measure];
   const chart = chartOf(
     {
       span: { ...question, unit },
@@ -155,9 +155,7 @@ function groupPanel(view: UsageView, { lines }: UsageFigures, names: Names): Htm
   });
   const note =
     lines.length > max_lines &&
-    muted(
-      `The ${max_lines} with the most ${measures.get(measure)!.title.toLowerCase()}; the export has all.`,
-    );
+    muted(`The ${max_lines} with the most ${measures[measure].title.toLowerCase()}; the export has all.`);
   return usagePanel(view, group, shownLines, note);
 }
 

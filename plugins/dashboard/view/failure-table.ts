@@ -7,10 +7,9 @@ import {
 } from '../../../src/plugin.ts';
 import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
 import { classTitles } from './error-counts.ts';
-import { muted, numberOf } from './format.ts';
+import { muted, numberOf, percentOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { emptyState, tableOf } from './table.ts';
-import { percentOf } from './traffic.ts';
 
 /** Requests with the same error of the same provider and model. */
 interface Cause extends Omit<FailurePoint, 'at_ms'> {

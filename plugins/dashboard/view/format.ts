@@ -38,6 +38,14 @@ export function durationOf(ms: number): string {
 export const secondsOf = (ms: number | null): string =>
   ms === null ? '–' : `${ms < 1000 ? (ms / 1000).toFixed(3) : Number((ms / 1000).toPrecision(3))} s`;
 
+/** The same of a time that may be missing, to the millisecond. */
+export const roundedSecondsOf = (ms: number | undefined): string =>
+  secondsOf(ms === undefined ? null : Math.round(ms));
+
+/** `0 %`, `0.12 %`, `34.5 %`. */
+export const percentOf = (share: number): string =>
+  `${Number((share * 100).toFixed(share < 0.01 ? 2 : 1))}\u00a0%`;
+
 /** Number with thin spaces between thousands, which no locale reads as a decimal point. */
 export const numberOf = (count: number): string =>
   count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');

@@ -1,9 +1,8 @@
 import type { AttemptSum, ExtensionContext, ListedProvider, ProviderStatus } from '../../../src/plugin.ts';
 import { durationWithin } from '../traffic-groups.ts';
-import { durationOf, linkOf, muted, numberOf, secondsOf } from './format.ts';
+import { durationOf, linkOf, muted, numberOf, percentOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, tableOf } from './table.ts';
-import { percentOf } from './traffic.ts';
 
 /** The state of a provider or an upstream: a short label and its severity. */
 export interface State {

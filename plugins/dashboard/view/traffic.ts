@@ -7,11 +7,11 @@ import {
   totalOf,
 } from '../traffic-groups.ts';
 import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
+import { type Chart, type ChartSeries, chart, swatch } from './chart.ts';
 import { classTitles } from './error-counts.ts';
-import { muted, numberOf, secondsOf } from './format.ts';
-import { type Html, html } from './html.ts';
+import { muted, numberOf, percentOf, roundedSecondsOf as waited } from './format.ts';
+import { type Html, html, type Part } from './html.ts';
 import { type Column, tableOf } from './table.ts';
-import { type TrendSeries, trendChart } from './trend.ts';
 
 /** Requests over time, by group. */
 export interface Traffic {
@@ -26,76 +26,72 @@ const splitTitles: Readonly<Record<TrafficSplit, string>> = {
   error_type: 'Error type',
 };
 
-/** `0 %`, `0.12 %`, `34.5 %`. */
-export const percentOf = (share: number): string =>
-  `${Number((share * 100).toFixed(share < 0.01 ? 2 : 1))}\u00a0%`;
-
-/** One figure of a sum, and how it is shown. */
 const rate = (share: number | undefined): string | Html =>
   share === undefined ? muted('–') : percentOf(share);
-const waited = (ms: number | undefined): string => secondsOf(ms === undefined ? null : Math.round(ms));
 
-/** Requests, failure rate and time to the first token as pictures, each part of which leads to its requests. */
+/** Requests, failure rate and time to the first token of the groups over time, each value of which leads to its requests. */
 export function trafficCharts({ range, split, groups }: Traffic): Html {
   const times = pointsIn(range);
-  const labels = times.map(at_ms => pointLabel(at_ms, range));
   const all = totalOf(groups.map(({ total }) => total));
-  const point = (at: number) => [times[at]!, times[at]! + range.point_ms] as const;
+  const linkAt = (at: number, filters = {}) => samplesLink(times[at]!, times[at]! + range.point_ms, filters);
   const failed = { end: 'service_failed' };
-  const seriesOf = (
-    values: (group: TrafficGroup) => readonly (number | undefined)[],
-    amount: (value: number) => string,
+  const seriesOf = (of: (sum: TrafficSum, at: number) => number | undefined, filters = {}) =>
+    groups.map(
+      ({ title, look, points, filters: own }): ChartSeries => ({
+        name: title,
+        look,
+        values: points.map(of),
+        linkOf: at => linkAt(at, { ...filters, ...own }),
+      }),
+    );
+  const one = (
+    title: string,
+    figure: Part,
+    more: Pick<Chart, 'kind' | 'unit' | 'least' | 'series'>,
     filters = {},
   ) =>
-    groups.map((group): TrendSeries => {
-      const of = values(group);
-      return {
-        series: group.series,
-        values: of,
-        titleOf: at => `${labels[at]}, ${group.title}: ${amount(of[at] ?? 0)}`,
-        linkOf: at => samplesLink(...point(at), { ...filters, ...group.filters }),
-      };
+    chart({
+      label: title,
+      caption: html`<span class="muted">${title}</span> <strong>${figure}</strong>`,
+      axis: 'Time',
+      points: times.map((at_ms, at) => ({ label: pointLabel(at_ms, range), link: linkAt(at, filters) })),
+      ...more,
     });
   const requestsAt = times.map((_, at) => groups.reduce((sum, { points }) => sum + points[at]!.requests, 0));
-  const waits = (share: number) =>
-    seriesOf(({ points }) => points.map(sum => firstTokenWithin(sum, share)), waited);
-  const columnLink = (at: number) => samplesLink(...point(at));
+  const waits = (share: number) => seriesOf(sum => firstTokenWithin(sum, share));
+  const link = (text: string | Html, filters = {}) =>
+    html`<a href="${samplesLink(range.from_ms, range.until_ms, filters)}">${text}</a>`;
   return html`<div class="trends">
-${trendChart({
-  title: 'Requests',
-  figure: html`<a href="${samplesLink(range.from_ms, range.until_ms)}">${numberOf(all.requests)}</a>`,
-  labels,
-  columnLink,
+${one('Requests', link(numberOf(all.requests)), {
   kind: 'bars',
-  amount: numberOf,
+  unit: 'count',
   least: 2,
-  series: seriesOf(({ points }) => points.map(({ requests }) => requests), numberOf),
+  series: seriesOf(({ requests }) => requests),
 })}
-${trendChart({
-  title: 'Failed, by providers or the gateway',
-  figure: html`<a href="${samplesLink(range.from_ms, range.until_ms, failed)}">${rate(failureRateOf(all))}</a>`,
-  labels,
-  columnLink: at => samplesLink(...point(at), failed),
-  kind: 'lines',
-  amount: percentOf,
-  least: 0.01,
-  series: seriesOf(
-    ({ points }) =>
-      points.map((sum, at) => failureRateOf(sum, ofAll(split) ? requestsAt[at]! : sum.requests)),
-    percentOf,
-    failed,
-  ),
-})}
-${trendChart({
-  title: `First token${split === 'provider' ? ' of attempts' : ''}, p50 · p95`,
-  figure: `${waited(firstTokenWithin(all, 0.5))} · ${waited(firstTokenWithin(all, 0.95))}`,
-  labels,
-  columnLink,
-  kind: 'lines',
-  amount: waited,
-  least: 100,
-  series: [...waits(0.5).map(each => ({ ...each, isDashed: true })), ...waits(0.95)],
-})}
+${one(
+  'Failed, by providers or the gateway',
+  link(rate(failureRateOf(all)), failed),
+  {
+    kind: 'lines',
+    unit: 'share',
+    least: 0.01,
+    series: seriesOf((sum, at) => failureRateOf(sum, ofAll(split) ? requestsAt[at]! : sum.requests), failed),
+  },
+  failed,
+)}
+${one(
+  `First token${split === 'provider' ? ' of attempts' : ''}, p50 · p95`,
+  `${waited(firstTokenWithin(all, 0.5))} · ${waited(firstTokenWithin(all, 0.95))}`,
+  {
+    kind: 'lines',
+    unit: 'ms',
+    least: 100,
+    series: [
+      ...waits(0.5).map(each => ({ ...each, name: `${each.name} p50`, isDashed: true })),
+      ...waits(0.95).map(each => ({ ...each, name: `${each.name} p95` })),
+    ],
+  },
+)}
 </div>`;
 }
 
@@ -133,12 +129,12 @@ const figures: readonly Column<Line>[] = [
   { title: 'p95', cell: ({ sum }) => waited(firstTokenWithin(sum, 0.95)), isNumber: true },
 ];
 
-/** What each group adds up to in the whole range; the legend of the pictures. */
+/** What each group adds up to in the whole range; the legend of the charts. */
 export function groupTable({ range, split, groups }: Traffic): Html {
   const { from_ms, until_ms } = range;
   const all = totalOf(groups.map(({ total }) => total));
-  const lines = groups.map(({ title, series, total, filters }) => ({
-    title: html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="series-${series}" width="1" height="1"/></svg> ${title}</span>`,
+  const lines = groups.map(({ title, look, total, filters }) => ({
+    title: html`<span class="key">${swatch(look)} ${title}</span>`,
     sum: total,
     from_ms,
     until_ms,
@@ -150,33 +146,5 @@ export function groupTable({ range, split, groups }: Traffic): Html {
     `Traffic by ${splitTitles[split].toLowerCase()}`,
     [{ title: splitTitles[split], cell: ({ title }) => title, isName: true }, ...figures],
     lines.length > 1 ? [...lines, together] : lines,
-  );
-}
-
-/** The figures of the pictures as a table with the same links, the newest first. */
-export function pointTable({ range, split, groups }: Traffic): Html {
-  const times = pointsIn(range);
-  const lines = times.flatMap((from_ms, at) => {
-    const all = groups.reduce((sum, { points }) => sum + points[at]!.requests, 0);
-    return groups
-      .filter(({ points }) => points[at]!.requests > 0)
-      .map(({ title, points, filters }) => ({
-        time: pointLabel(from_ms, range),
-        title,
-        sum: points[at]!,
-        from_ms,
-        until_ms: from_ms + range.point_ms,
-        filters,
-        all: ofAll(split) ? all : points[at]!.requests,
-      }));
-  });
-  return tableOf<(typeof lines)[number]>(
-    'Traffic over time',
-    [
-      { title: 'Time', cell: ({ time }) => html`<span class="nowrap">${time}</span>` },
-      { title: splitTitles[split], cell: ({ title }) => title, isName: true },
-      ...figures,
-    ],
-    lines.reverse(),
   );
 }
