@@ -1,0 +1,249 @@
+import { Counter, type Now } from '../../../gateway/limits/counters.ts';
+import { counterKey, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
+import type {
+  LeaseAnswer,
+  LeaseMessage,
+  LeaseTimes,
+  RowAnswer,
+  RowReport,
+  TableTime,
+  Verdict,
+  Want,
+} from './lease-protocol.ts';
+
+/** The table's time, and when the present day and month began to count, as `elapsed_ms`. */
+export interface TableNow extends Now {
+  readonly day_began_ms: number;
+  readonly month_began_ms: number;
+}
+
+/** For how long a silent holder's last message is remembered. What it returns within that time is exact, although its blocks have expired. */
+export const remembered_ms = ({ lease_ms }: LeaseTimes): number => 10 * lease_ms;
+
+/** One limit. `used` and the blocks together are at most its `max`. */
+interface Row {
+  limit: Limit;
+  readonly isRunning: boolean;
+  readonly counter: Counter;
+  /** The sum of the blocks of all holders. */
+  blocks: number;
+  /** While a request waits for blocks of others, and a little longer: no blocks are granted. */
+  scarce_until_ms: number;
+}
+
+/** What one holder has of a row. */
+interface Share {
+  /** The block: granted and, as far as is known, unused. */
+  block: number;
+  /** For concurrency: how many of its requests run. */
+  running: number;
+  /** The block that has expired, which counts as used since `charged_ms` until the holder says what it used of it. */
+  charged: number;
+  charged_ms: number;
+}
+
+/** What the table knows of a holder. */
+interface Session {
+  readonly number: number;
+  readonly shares: Map<Row, Share>;
+  seq: number;
+  answer: LeaseAnswer | undefined;
+  heard_ms: number;
+  isExpired: boolean;
+}
+
+/** The limits of one account and its keys, in a table. */
+export class AccountTable {
+  readonly #times: LeaseTimes;
+  readonly #rows = new Map<string, Row>();
+  readonly #sessions = new Map<string, Session>();
+  #swept_ms = 0;
+
+  constructor(times: LeaseTimes) {
+    this.#times = times;
+  }
+
+  /** Counts a message once, and answers it as often as it comes; undefined if whether it was counted is unknown. */
+  exchange(holder: string, message: LeaseMessage, now: TableNow, as_of: TableTime): LeaseAnswer | undefined {
+    this.#expire(now);
+    const session = this.#sessionOf(holder, message, now);
+    if (!session || message.seq > session.seq + 1) return undefined;
+    if (message.seq <= session.seq) return session.answer;
+    const { account, session: number, seq, rows: reports, wants } = message;
+    const rows = reports.map(({ limit }) => this.#row(limit));
+    for (const [at, row] of rows.entries()) take(row, shareOf(session, row), reports[at]!, now);
+    const verdicts = wants.map(want => this.#decide(want, rows, session, now));
+    const { isExpired: is_expired } = session;
+    Object.assign(session, { isExpired: false, heard_ms: now.elapsed_ms, seq });
+    const answers = rows.map((row, at) =>
+      this.#answerOf(row, shareOf(session, row), is_expired ? 0 : reports[at]!.block, now),
+    );
+    session.answer = {
+      account,
+      session: number,
+      seq,
+      as_of,
+      counted: { is_expired, rows: answers, verdicts },
+    };
+    return session.answer;
+  }
+
+  /** The holders that have unused blocks, but one. */
+  holdersBut(holder: string): string[] {
+    const has = ({ shares }: Session) => [...shares.values()].some(({ block }) => block > 0);
+    return [...this.#sessions].flatMap(([name, session]) => (name !== holder && has(session) ? [name] : []));
+  }
+
+  /** Ends a holder: its concurrency is free, and its blocks count as used, since what it used of them is unknown. */
+  end(holder: string, now: TableNow): void {
+    const session = this.#sessions.get(holder);
+    if (session) this.#end(session, now.elapsed_ms, now);
+  }
+
+  /** Drops rows without use, and holders that are forgotten, once in `lease_ms`; returns true if none remain. */
+  forgetIdle(now: TableNow): boolean {
+    if (now.elapsed_ms - this.#swept_ms < this.#times.lease_ms) return false;
+    this.#swept_ms = now.elapsed_ms;
+    this.#expire(now);
+    for (const [holder, { heard_ms }] of this.#sessions)
+      if (now.elapsed_ms - heard_ms >= remembered_ms(this.#times)) this.#sessions.delete(holder);
+    for (const [key, row] of this.#rows) {
+      if (row.blocks > 0 || row.counter.used(now) > 0) continue;
+      this.#rows.delete(key);
+      for (const { shares } of this.#sessions.values()) shares.delete(row);
+    }
+    return this.#sessions.size + this.#rows.size === 0;
+  }
+
+  /** The session that a message belongs to; begins it with its first message. */
+  #sessionOf(holder: string, { session: number, seq }: LeaseMessage, now: TableNow): Session | undefined {
+    const known = this.#sessions.get(holder);
+    if (known?.number === number) return known;
+    if (seq !== 1 || (known && number < known.number)) return undefined;
+    if (known) this.#end(known, now.elapsed_ms, now);
+    const { elapsed_ms: heard_ms } = now;
+    const session = { number, seq: 0, answer: undefined, heard_ms, isExpired: false, shares: new Map() };
+    this.#sessions.set(holder, session);
+    return session;
+  }
+
+  #row(limit: Limit): Row {
+    const key = counterKey(limit);
+    let row = this.#rows.get(key);
+    if (!row) {
+      const isRunning = windowOf(limit).kind === 'running';
+      row = { limit, isRunning, counter: new Counter(limit), blocks: 0, scarce_until_ms: 0 };
+      this.#rows.set(key, row);
+    }
+    row.limit = limit;
+    return row;
+  }
+
+  #expire(now: TableNow): void {
+    for (const session of this.#sessions.values()) {
+      const ends_ms = session.heard_ms + this.#times.lease_ms;
+      if (!session.isExpired && ends_ms <= now.elapsed_ms) this.#end(session, ends_ms, now);
+    }
+  }
+
+  /** `ended_ms` is when the holder can last have used its blocks. */
+  #end(session: Session, ended_ms: number, now: TableNow): void {
+    session.isExpired = true;
+    for (const [row, share] of session.shares) {
+      row.blocks -= share.block;
+      if (row.isRunning) row.counter.giveBack(share.running, now, now);
+      else if (share.block > 0 && counts(row.limit, ended_ms, now)) {
+        row.counter.add(share.block, now);
+        share.charged += share.block;
+        share.charged_ms = now.elapsed_ms;
+      }
+      share.block = share.running = 0;
+    }
+  }
+
+  /** Reserves all amounts or none. */
+  #decide({ amounts, force }: Want, rows: readonly Row[], session: Session, now: TableNow): Verdict {
+    const over: number[] = [];
+    let [refused_by, retry_ms] = [-1, 0];
+    for (const [at, row] of rows.entries()) {
+      const { limit, counter, blocks } = row;
+      // What is above a whole limit is admitted while the limit is unused.
+      const amount = limit.hard ? amounts[at]! : Math.min(amounts[at]!, limit.max);
+      if (amount === 0 || counter.used(now) + blocks + amount <= limit.max) continue;
+      over.push(at);
+      const wait_ms = counter.wait_ms(amount, limit.max, now);
+      if (wait_ms > retry_ms) [refused_by, retry_ms] = [at, wait_ms];
+    }
+    if (over.length > 0 && !force) {
+      if (refused_by >= 0) return { over, refused_by, retry_ms, is_held: false };
+      const { patience_ms } = this.#times;
+      for (const at of over) rows[at]!.scarce_until_ms = now.elapsed_ms + patience_ms;
+      return { over, refused_by: over[0], retry_ms: patience_ms, is_held: true };
+    }
+    for (const [at, row] of rows.entries()) {
+      row.counter.add(amounts[at]!, now);
+      if (row.isRunning) shareOf(session, row).running += amounts[at]!;
+    }
+    return { over, retry_ms: 0, is_held: false };
+  }
+
+  /** Also fills the holder's block: of what is free, no more than its part of one half, rounded down, so that blocks end where limits do. */
+  #answerOf(row: Row, share: Share, block: number, now: TableNow): RowAnswer {
+    const used = row.counter.used(now);
+    const is_scarce = now.elapsed_ms < row.scarce_until_ms;
+    const free = Math.max(0, row.limit.max - used - row.blocks);
+    const holders = [...this.#sessions.values()].filter(({ isExpired }) => !isExpired).length;
+    const most = is_scarce ? 0 : Math.floor(free / 2 / holders);
+    const granted = Math.max(0, Math.min(block - share.block, most));
+    share.block += granted;
+    row.blocks += granted;
+    const reset_ms = Math.ceil(row.counter.reset_ms(now));
+    return { granted, used, reset_ms, free: free - granted, is_asked_back: is_scarce && share.block > 0 };
+  }
+}
+
+function shareOf({ shares }: Session, row: Row): Share {
+  let share = shares.get(row);
+  if (!share) shares.set(row, (share = { block: 0, running: 0, charged: 0, charged_ms: 0 }));
+  return share;
+}
+
+/** Counts what a holder reports of a row. */
+function take(row: Row, share: Share, { used, back, refunds }: RowReport, now: TableNow): void {
+  const { counter } = row;
+  let fromBlock = back;
+  if (row.isRunning) {
+    const begun = Math.max(used, -share.running);
+    share.running += begun;
+    if (begun > 0) counter.add(begun, now);
+    else counter.giveBack(-begun, now, now);
+    fromBlock += begun;
+  } else {
+    const charged = Math.min(used, share.charged);
+    share.charged -= charged;
+    counter.add(used - charged, now);
+    const refunded = Math.min(back, share.charged);
+    share.charged -= refunded;
+    counter.giveBack(refunded, atMoment(share.charged_ms, now), now);
+    fromBlock += used - charged - refunded;
+  }
+  fromBlock = Math.min(fromBlock, share.block);
+  share.block -= fromBlock;
+  row.blocks -= fromBlock;
+  for (const [at_ms, amount] of refunds) counter.giveBack(amount, atMoment(at_ms, now), now);
+}
+
+/** A past moment as counters know it: in the present day and month, or in none. */
+const atMoment = (at_ms: number, now: TableNow): Now => ({
+  ...now,
+  elapsed_ms: at_ms,
+  day: at_ms >= now.day_began_ms ? now.day : Number.NaN,
+  month: at_ms >= now.month_began_ms ? now.month : Number.NaN,
+});
+
+/** Whether what was used at a moment counts now. */
+function counts(limit: Limit, at_ms: number, now: TableNow): boolean {
+  const window = windowOf(limit);
+  if (window.kind === 'sliding') return now.elapsed_ms - at_ms < window.duration_ms;
+  return at_ms >= (rowOf(limit).window === 'day' ? now.day_began_ms : now.month_began_ms);
+}

@@ -1,0 +1,237 @@
+import { counterKey, type Limit } from '../../../gateway/limits/limit-table.ts';
+import { type Batch, HeldRow } from './held-row.ts';
+import type { LeaseAnswer, LeaseMessage, LeaseTimes, TableTime, Verdict } from './lease-protocol.ts';
+
+/** How many requests one message asks for; others wait for its answer. */
+const max_wants = 100;
+
+/** Amounts of some limits of an account. If admitted, it is to be settled once; while it waits, it can be cancelled. */
+export class HeldReservation {
+  state: 'waiting' | 'admitted' | 'refused' | 'cancelled' = 'waiting';
+  /** The limits that are exceeded, where it is forced. */
+  over: readonly Limit[] = [];
+  /** What refuses it, and for how long. */
+  refused_by: Limit | undefined;
+  retry_ms = 0;
+  /** Whether a message has asked for it. */
+  isAsked = false;
+  batch: Batch;
+  readonly rows: readonly HeldRow[];
+  readonly amounts: readonly number[];
+  readonly force: boolean;
+  readonly since_ms: number;
+
+  constructor(
+    rows: readonly HeldRow[],
+    amounts: readonly number[],
+    force: boolean,
+    batch: Batch,
+    now_ms: number,
+  ) {
+    this.rows = rows;
+    this.amounts = amounts;
+    this.force = force;
+    this.batch = batch;
+    this.since_ms = now_ms;
+  }
+
+  amountOf(row: HeldRow): number {
+    return this.amounts[this.rows.indexOf(row)] ?? 0;
+  }
+
+  /** Ends it; `used` is by its limits, 0 where nothing is said. */
+  settle(used: readonly number[]): void {
+    for (const [at, row] of this.rows.entries()) row.settle(this.amounts[at]!, used[at] ?? 0, this.batch);
+  }
+
+  /** Ends its wait: if it is admitted all the same, it is settled as unused. */
+  cancel(): void {
+    this.state = 'cancelled';
+    if (!this.isAsked) for (const row of this.rows) row.waiting--;
+  }
+
+  refuse(refused_by: Limit, retry_ms: number): this {
+    if (this.state === 'waiting') this.state = 'refused';
+    return Object.assign(this, { refused_by, retry_ms });
+  }
+}
+
+/** A message without an answer. */
+interface Sent {
+  readonly message: LeaseMessage;
+  readonly rows: readonly HeldRow[];
+  readonly batch: Batch;
+  readonly asking: readonly HeldReservation[];
+  readonly first_ms: number;
+}
+
+const newBatch = (): Batch => ({ isOpen: true, isVoid: false });
+const never_ms = Number.NEGATIVE_INFINITY;
+
+/** What a process holds of one account: blocks of its limits, and a session with the table, in which one message is under way at a time. */
+export class HeldAccount {
+  readonly #name: string;
+  readonly #times: LeaseTimes;
+  readonly #newSession: () => number;
+  readonly #rows = new Map<string, HeldRow>();
+  #session: number;
+  #seq = 0;
+  #as_of: TableTime | undefined;
+  #batch = newBatch();
+  #sent: Sent | undefined;
+  #sent_ms = never_ms;
+  #valid_until_ms = never_ms;
+  /** In the order in which they came. */
+  #waiting: HeldReservation[] = [];
+  /** The last refusal, until it may be otherwise. */
+  #refusal: { row: HeldRow; amount: number; ends_ms: number; until_ms: number } | undefined;
+
+  constructor(name: string, times: LeaseTimes, newSession: () => number, as_of: TableTime | undefined) {
+    this.#name = name;
+    this.#times = times;
+    this.#newSession = newSession;
+    this.#session = newSession();
+    this.#as_of = as_of;
+  }
+
+  /** Whether it can be forgotten. */
+  isIdle(now_ms: number): boolean {
+    if (this.#sent || this.#waiting.length > 0) return false;
+    return [...this.#rows.values()].every(row => row.isIdle(now_ms));
+  }
+
+  row(limit: Limit): HeldRow | undefined {
+    return this.#rows.get(counterKey(limit));
+  }
+
+  reserve(
+    limits: readonly Limit[],
+    amounts: readonly number[],
+    now_ms: number,
+    force: boolean,
+  ): HeldReservation {
+    const rows = limits.map(limit => this.#rowOf(limit));
+    for (const [at, row] of rows.entries()) row.demand(amounts[at]!, now_ms);
+    const reservation = new HeldReservation(rows, amounts, force, this.#batch, now_ms);
+    const isValid = now_ms < this.#valid_until_ms;
+    if (isValid && rows.every((row, at) => row.waiting === 0 && amounts[at]! <= row.block)) {
+      for (const [at, row] of rows.entries()) row.take(amounts[at]!);
+      reservation.state = 'admitted';
+      return reservation;
+    }
+    const { row, amount, ends_ms, until_ms = never_ms } = this.#refusal ?? {};
+    if (row && now_ms < until_ms && !force && reservation.amountOf(row) >= amount!)
+      return reservation.refuse(row.limit, ends_ms! - now_ms);
+    this.#waiting.push(reservation);
+    for (const row of rows) row.waiting++;
+    return reservation;
+  }
+
+  /** Whether a message is due: a new one, or the last one again. */
+  isDue(now_ms: number): boolean {
+    const { retry_ms, report_ms, poll_ms, lease_ms, patience_ms } = this.#times;
+    const since_ms = now_ms - this.#sent_ms;
+    if (this.#sent) return since_ms >= retry_ms;
+    if (this.#waiting.some(({ isAsked }) => since_ms >= retry_ms || !isAsked)) return true;
+    for (const row of this.#rows.values()) {
+      if (row.isUrgent || (row.isReturning && since_ms >= patience_ms / 2)) return true;
+      if ((row.hasNews && since_ms >= report_ms) || (row.block > 0 && since_ms >= poll_ms)) return true;
+      if (row.isHeld && since_ms >= lease_ms / 3) return true;
+    }
+    return false;
+  }
+
+  message(now_ms: number): LeaseMessage {
+    this.#sent_ms = now_ms;
+    if (this.#sent) return this.#sent.message;
+    this.#waiting = this.#waiting.filter(({ state, isAsked }) => isAsked || state === 'waiting');
+    const asking = this.#waiting.slice(0, max_wants);
+    const rows = [...this.#rows.values()];
+    const wants = asking.map(one => ({ amounts: rows.map(row => one.amountOf(row)), force: one.force }));
+    for (const one of asking) one.isAsked = true;
+    const message = {
+      account: this.#name,
+      session: this.#session,
+      seq: ++this.#seq,
+      as_of: this.#as_of,
+      rows: rows.map(row => row.report(now_ms)),
+      wants,
+    };
+    this.#sent = { message, rows, batch: this.#batch, asking, first_ms: now_ms };
+    this.#endBatch(false);
+    return message;
+  }
+
+  /** Notes an answer, unless it is a late copy; returns the requests that it decides. */
+  receive(answer: LeaseAnswer, now_ms: number): HeldReservation[] {
+    const sent = this.#sent;
+    if (sent?.message.session !== answer.session || sent.message.seq !== answer.seq) return [];
+    this.#sent = undefined;
+    this.#as_of = answer.as_of;
+    if (!answer.counted) {
+      this.#restart(sent);
+      return [];
+    }
+    const { is_expired, rows, verdicts } = answer.counted;
+    if (is_expired) this.#endBatch(true);
+    // A tenth for clocks that run at different rates.
+    this.#valid_until_ms = sent.first_ms + 0.9 * this.#times.lease_ms;
+    sent.batch.counted = answer.as_of;
+    for (const [at, row] of sent.rows.entries()) row.answered(rows[at]!, is_expired, now_ms);
+    const decided = sent.asking.filter((one, at) => this.#decide(one, verdicts[at]!, sent, now_ms));
+    this.#waiting = this.#waiting.filter(one => !decided.includes(one));
+    for (const [key, row] of this.#rows) if (row.isIdle(now_ms)) this.#rows.delete(key);
+    return decided.filter(({ state }) => state !== 'cancelled');
+  }
+
+  /** Gives all blocks back with the next message, which is due now. */
+  askBack(): void {
+    for (const row of this.#rows.values()) row.askBack();
+  }
+
+  #rowOf(limit: Limit): HeldRow {
+    const key = counterKey(limit);
+    let row = this.#rows.get(key);
+    if (!row) this.#rows.set(key, (row = new HeldRow(limit, this.#times.ahead_ms)));
+    row.limit = limit;
+    return row;
+  }
+
+  /** Returns false for a request that goes on waiting. */
+  #decide(one: HeldReservation, verdict: Verdict, { rows, batch }: Sent, now_ms: number): boolean {
+    const { over, refused_by, retry_ms, is_held } = verdict;
+    const isPatient = one.state === 'waiting' && now_ms - one.since_ms < this.#times.patience_ms;
+    if (is_held && isPatient) return false;
+    for (const row of one.rows) row.waiting--;
+    if (refused_by !== undefined) {
+      const row = rows[refused_by]!;
+      const until_ms = now_ms + Math.min(retry_ms, this.#times.retry_ms);
+      if (!is_held) this.#refusal = { row, amount: one.amountOf(row), ends_ms: now_ms + retry_ms, until_ms };
+      one.refuse(row.limit, retry_ms);
+      return true;
+    }
+    one.batch = batch;
+    one.over = over.map(at => rows[at]!.limit);
+    for (const [at, row] of one.rows.entries()) row.begin(one.amounts[at]!);
+    if (one.state === 'cancelled') one.settle([]);
+    else one.state = 'admitted';
+    return true;
+  }
+
+  /** What the unanswered message asked for is asked for again. */
+  #restart({ message, batch }: Sent): void {
+    const isForgotten = message.as_of?.generation !== this.#as_of!.generation;
+    batch.isVoid = true;
+    this.#endBatch(true);
+    for (const row of this.#rows.values()) row.restart(isForgotten);
+    this.#session = this.#newSession();
+    this.#seq = 0;
+    this.#sent_ms = this.#valid_until_ms = never_ms;
+    this.#refusal = undefined;
+  }
+
+  #endBatch(isVoid: boolean): void {
+    Object.assign(this.#batch, { isOpen: false, isVoid });
+    this.#batch = newBatch();
+  }
+}

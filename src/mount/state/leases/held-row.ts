@@ -1,0 +1,186 @@
+import { type Limit, windowOf } from '../../../gateway/limits/limit-table.ts';
+import type { RowAnswer, RowReport, TableTime } from './lease-protocol.ts';
+
+/** What was reserved between two messages. They report it together, so that the table counts it at one moment. */
+export interface Batch {
+  /** Not reported yet: what settles meanwhile is reported as it was settled. */
+  isOpen: boolean;
+  /** Ended with the session: when the table counts it, if at all, is unknown, so that nothing can be returned. */
+  isVoid: boolean;
+  /** When the table has counted it. */
+  counted?: TableTime;
+}
+
+/** Fewer requests than these in `ahead_ms` are served without a block, which would come back unused. */
+const fewest_ahead = 2;
+
+/** What a process holds of one limit. */
+export class HeldRow {
+  limit: Limit;
+  readonly isRunning: boolean;
+  /** Granted, unused: may be reserved without asking. */
+  block = 0;
+  /** Of concurrency, what runs. */
+  running = 0;
+  /** How many requests wait for this row. */
+  waiting = 0;
+  /** How many reservations are not settled. */
+  open = 0;
+  /** The last answer, and when it came. */
+  #known: RowAnswer = { granted: 0, used: 0, reset_ms: 0, free: 0, is_asked_back: false };
+  #known_ms: number | undefined;
+  /** Used since the last message, and what that one reported while it is unanswered. */
+  #used = 0;
+  #sent_used = 0;
+  /** A block that has expired, to be given back. */
+  #expired = 0;
+  /** The table does not know yet what runs: what ends is free for others, and not for the block. */
+  #isUnknown = false;
+  readonly #refunds = new Map<Batch, number>();
+  readonly #ahead_ms: number;
+  /** Amounts that were asked for in about the last `#ahead_ms`, at `#demand_ms`; and the last one. */
+  #demand = 0;
+  #demand_ms = 0;
+  #amount = 0;
+
+  constructor(limit: Limit, ahead_ms: number) {
+    this.limit = limit;
+    this.isRunning = windowOf(limit).kind === 'running';
+    this.#ahead_ms = ahead_ms;
+  }
+
+  /** Whether there is something to report. */
+  get hasNews(): boolean {
+    return this.#used !== 0 || this.isReturning;
+  }
+
+  /** Whether it keeps what the table counts as used, and is not. */
+  get isReturning(): boolean {
+    return this.#used < 0 || this.#expired > 0 || this.#counted.length > 0;
+  }
+
+  /** Whether others may be short of what it keeps, so that it is returned without delay. */
+  get isUrgent(): boolean {
+    const { is_asked_back, free } = this.#known;
+    return is_asked_back ? this.block > 0 || this.isReturning : free < this.limit.max / 8 && this.isReturning;
+  }
+
+  /** Whether the table ends something if it does not hear of this process. */
+  get isHeld(): boolean {
+    return this.block + this.running + this.open > 0;
+  }
+
+  /** Whether it can be forgotten, with the demand of late. */
+  isIdle(now_ms: number): boolean {
+    const isNeeded = this.isHeld || this.hasNews || this.waiting + this.#refunds.size > 0;
+    return !isNeeded && this.#demandAt(now_ms) <= this.#amount / 4;
+  }
+
+  /** What is left for all holders, by the last answer and what this one has used since; undefined without an answer. */
+  status(now_ms: number): { remaining: number; reset_ms: number } | undefined {
+    if (this.#known_ms === undefined) return undefined;
+    const { used, reset_ms } = this.#known;
+    const remaining = Math.max(0, this.limit.max - used - this.#used);
+    return { remaining, reset_ms: Math.max(0, reset_ms - (now_ms - this.#known_ms)) };
+  }
+
+  /** Another holder waits for the block. */
+  askBack(): void {
+    this.#known = { ...this.#known, is_asked_back: true };
+  }
+
+  /** Notes that `amount` is asked for, whether or not the block has it. */
+  demand(amount: number, now_ms: number): void {
+    this.#demand = this.#demandAt(now_ms) + amount;
+    this.#demand_ms = now_ms;
+    this.#amount = amount;
+  }
+
+  /** Reserves from the block. */
+  take(amount: number): void {
+    this.block -= amount;
+    this.#used += amount;
+    this.begin(amount);
+  }
+
+  /** Notes a reservation that is counted. */
+  begin(amount: number): void {
+    this.open++;
+    if (this.isRunning) this.running += amount;
+  }
+
+  /** Ends a reservation of `batch`. What it has not used goes back to the block, or to the moment at which it counts. */
+  settle(reserved: number, used: number, batch: Batch): void {
+    this.open--;
+    if (this.isRunning) return this.#end(reserved);
+    const more = used - reserved;
+    if (more > 0) {
+      this.#used += more;
+      this.block = Math.max(0, this.block - more);
+    } else if (batch.isOpen) {
+      this.#used += more;
+      this.block -= more;
+    } else if (more < 0 && !batch.isVoid) this.#refunds.set(batch, (this.#refunds.get(batch) ?? 0) - more);
+  }
+
+  /** What the next message says. Gives back what is asked back, what is too much, and all where a request waits, which asks for its whole amount. */
+  report(now_ms: number): RowReport {
+    const ahead = this.#demandAt(now_ms);
+    const block = ahead < fewest_ahead * this.#amount ? 0 : Math.floor(ahead);
+    const kept = this.waiting > 0 || this.#known.is_asked_back ? 0 : Math.min(this.block, 2 * block);
+    const back = this.block - kept + this.#expired;
+    const batches = this.#counted;
+    const refunds = batches.map(batch => [batch.counted!.at_ms, this.#refunds.get(batch)!] as const);
+    for (const batch of batches) this.#refunds.delete(batch);
+    const used = this.#used;
+    this.block = kept;
+    this.#sent_used = used;
+    this.#used = this.#expired = 0;
+    this.#isUnknown = false;
+    return { limit: this.limit, used, back, block, refunds };
+  }
+
+  /** Notes the answer to the last message. */
+  answered(answer: RowAnswer, is_expired: boolean, now_ms: number): void {
+    if (is_expired) this.#expire();
+    this.#sent_used = 0;
+    this.block += answer.granted;
+    this.#known = answer;
+    this.#known_ms = now_ms;
+  }
+
+  /** Begins a session of which the table knows nothing; `isForgotten` if it has not counted those before either. */
+  restart(isForgotten: boolean): void {
+    this.block = this.#expired = 0;
+    // Otherwise what was not answered has been counted, or is part of the block, which counts as used.
+    const uncounted = isForgotten ? Math.max(0, this.#used) + this.#sent_used : 0;
+    this.#used = this.isRunning ? this.running : uncounted;
+    this.#sent_used = 0;
+    this.#isUnknown = true;
+    for (const batch of this.#refunds.keys()) if (isForgotten || !batch.counted) this.#refunds.delete(batch);
+    this.#known = { ...this.#known, is_asked_back: false };
+  }
+
+  /** The table has freed what ran, and counts the block as used. */
+  #expire(): void {
+    this.#isUnknown = true;
+    if (this.isRunning) this.#used = this.running - Math.max(0, this.#sent_used);
+    else this.#expired = this.block;
+    this.block = 0;
+  }
+
+  /** Its place is free for the next request. */
+  #end(reserved: number): void {
+    this.running -= reserved;
+    this.#used -= reserved;
+    if (!this.#isUnknown) this.block += reserved;
+  }
+
+  #demandAt(now_ms: number): number {
+    return this.#demand * Math.exp(Math.min(0, this.#demand_ms - now_ms) / this.#ahead_ms);
+  }
+
+  get #counted(): Batch[] {
+    return this.#refunds.size === 0 ? [] : [...this.#refunds.keys()].filter(({ counted }) => counted);
+  }
+}

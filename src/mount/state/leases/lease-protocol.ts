@@ -1,0 +1,125 @@
+import type { Limit } from '../../../gateway/limits/limit-table.ts';
+
+/** Durations, the same for a table and its holders. Each process measures them on its own clock. */
+export interface LeaseTimes {
+  /** How long a silent holder keeps its blocks and its concurrency. */
+  readonly lease_ms: number;
+  /** Interval at which a holder reports use, by which it may count longer than its window. */
+  readonly report_ms: number;
+  /** Interval at which a holder with unused blocks asks whether they are asked back. Long where the table can tell it by itself. */
+  readonly poll_ms: number;
+  /** Blocks last for about so long. What a process that dies has left of them counts as used. */
+  readonly ahead_ms: number;
+  /** Interval at which a message without an answer is repeated, and a request that waits for other holders' blocks asks again. */
+  readonly retry_ms: number;
+  /** The longest that a request waits for other holders' blocks before it is refused. */
+  readonly patience_ms: number;
+}
+
+/** Between processes of a machine: blocks come back within 100 ms, if messages take up to 5 ms. */
+export const process_times: LeaseTimes = {
+  lease_ms: 10_000,
+  report_ms: 1000,
+  poll_ms: 3000,
+  ahead_ms: 10_000,
+  retry_ms: 10,
+  patience_ms: 100,
+};
+
+/** Between machines, of which the table tells none anything by itself: within a second, if messages take up to 60 ms. */
+export const machine_times: LeaseTimes = {
+  lease_ms: 15_000,
+  report_ms: 400,
+  poll_ms: 400,
+  ahead_ms: 2000,
+  retry_ms: 100,
+  patience_ms: 1000,
+};
+
+/** A moment on a table's own clock. A table that has begun without the state of the one before has another generation. */
+export interface TableTime {
+  readonly generation: string;
+  readonly at_ms: number;
+}
+
+/** What a message says of one limit. */
+export interface RowReport {
+  readonly limit: Limit;
+  /** Use since the last message, of the block as far as that reaches, and then beyond it. For concurrency what began less what ended. */
+  readonly used: number;
+  /** Given back from the block. */
+  readonly back: number;
+  /** The block that the holder wants to have after this message. */
+  readonly block: number;
+  /** What settlements return of use that the table has counted at these moments. */
+  readonly refunds: readonly (readonly [at_ms: number, amount: number])[];
+}
+
+/** A request that blocks do not suffice for: counted under all of its limits or under none. */
+export interface Want {
+  /** By the places of `rows`; 0 where it does not count. */
+  readonly amounts: readonly number[];
+  /** Count it also above a limit. */
+  readonly force: boolean;
+}
+
+/** An atomic step of one account. Until it is answered the holder sends no other for the account, and repeats this one unchanged. */
+export interface LeaseMessage {
+  readonly account: string;
+  /** Grows with every session of the holder. */
+  readonly session: number;
+  /** 1, 2, 3 … within the session: what has been counted is answered again, and not counted again. */
+  readonly seq: number;
+  /** The table's time in the newest answer that the holder knew; absent at first, so that the answer is the time alone. */
+  readonly as_of?: TableTime | undefined;
+  readonly rows: readonly RowReport[];
+  readonly wants: readonly Want[];
+}
+
+/** What a table answers to a `Want`. */
+export interface Verdict {
+  /** Places of the limits that are exceeded. */
+  readonly over: readonly number[];
+  /** The one that keeps a refused request waiting longest; absent if it is admitted. */
+  readonly refused_by?: number | undefined;
+  readonly retry_ms: number;
+  /** Only unused blocks of other holders are in the way, which are asked back. */
+  readonly is_held: boolean;
+}
+
+/** What an answer says of one limit. */
+export interface RowAnswer {
+  /** Added to the holder's block. */
+  readonly granted: number;
+  /** What counts now, of all holders, without their blocks. */
+  readonly used: number;
+  readonly reset_ms: number;
+  /** What is in nobody's block either. */
+  readonly free: number;
+  /** Another holder waits: what is unused is to be given back at once. */
+  readonly is_asked_back: boolean;
+}
+
+/** The answer to a message of this session and number. */
+export interface LeaseAnswer {
+  readonly account: string;
+  readonly session: number;
+  readonly seq: number;
+  /** When the table counted the message. */
+  readonly as_of: TableTime;
+  /** Absent if the table cannot tell whether it has counted the message before: the holder begins another session. */
+  readonly counted?: {
+    /** The holder's blocks had expired: what is left of them is not to be used, but given back. */
+    readonly is_expired: boolean;
+    readonly rows: readonly RowAnswer[];
+    readonly verdicts: readonly Verdict[];
+  };
+}
+
+/** What holders share: a table in another process, or a script in Redis. What rejects may have been counted. */
+export interface SharedTable {
+  exchange(
+    holder: string,
+    messages: readonly LeaseMessage[],
+  ): readonly LeaseAnswer[] | Promise<readonly LeaseAnswer[]>;
+}

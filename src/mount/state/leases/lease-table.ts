@@ -1,0 +1,92 @@
+import type { Clock } from '../../../common/clock.ts';
+import { Calendar } from '../../../gateway/limits/calendar.ts';
+import { AccountTable, remembered_ms, type TableNow } from './account-table.ts';
+import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from './lease-protocol.ts';
+
+/** How many accounts each message checks, to forget those without use and holders: more than it can add. */
+const swept_per_message = 2;
+
+/**
+ * Counts limits for several holders: use and blocks together are at most the limit at every moment, but for what settlements and forced
+ * requests charge beyond it. Only its own clock counts. A table that has lost its state has another `generation`: blocks of the one before
+ * end when their holders hear of it, and in the windows of that moment at most one more limit is admitted.
+ */
+export class LeaseTable implements SharedTable {
+  readonly #clock: Clock;
+  readonly #generation: string;
+  readonly #times: LeaseTimes;
+  readonly #calendar = new Calendar();
+  readonly #accounts = new Map<string, AccountTable>();
+  #sweep = this.#accounts.entries();
+  #last: TableNow | undefined;
+  #asked: (readonly [holder: string, account: string])[] = [];
+
+  constructor(clock: Clock, generation: string, times: LeaseTimes) {
+    this.#clock = clock;
+    this.#generation = generation;
+    this.#times = times;
+  }
+
+  /** How many accounts are remembered. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  exchange(holder: string, messages: readonly LeaseMessage[]): LeaseAnswer[] {
+    const now = this.#now();
+    return messages.map(message => {
+      this.#forgetIdle(now);
+      return this.#answer(holder, message, now);
+    });
+  }
+
+  /** The holders whose blocks requests have waited for since the last call. To tell them is not necessary: they hear it when they poll. */
+  takeAsked(): readonly (readonly [holder: string, account: string])[] {
+    const asked = this.#asked;
+    this.#asked = [];
+    return asked;
+  }
+
+  /** Ends a holder that is known to be dead, without waiting for its expiry. */
+  end(holder: string): void {
+    const now = this.#now();
+    for (const account of this.#accounts.values()) account.end(holder, now);
+  }
+
+  #answer(holder: string, message: LeaseMessage, now: TableNow): LeaseAnswer {
+    const { account, session, seq, as_of } = message;
+    const at = { generation: this.#generation, at_ms: now.elapsed_ms };
+    const lost = { account, session, seq, as_of: at };
+    // An older message may be a late copy of one that was counted in a session that is forgotten.
+    const isNew = as_of && now.elapsed_ms - as_of.at_ms < remembered_ms(this.#times);
+    if (!isNew || as_of.generation !== this.#generation) return lost;
+    let table = this.#accounts.get(account);
+    if (!table) this.#accounts.set(account, (table = new AccountTable(this.#times)));
+    const answer = table.exchange(holder, message, now, at);
+    if (answer?.counted?.verdicts.some(({ is_held }) => is_held))
+      for (const other of table.holdersBut(holder)) this.#asked.push([other, account]);
+    return answer ?? lost;
+  }
+
+  #forgetIdle(now: TableNow): void {
+    for (let checked = 0; checked < swept_per_message; checked++) {
+      const { done, value } = this.#sweep.next();
+      if (done) {
+        this.#sweep = this.#accounts.entries();
+        return;
+      }
+      if (value[1].forgetIdle(now)) this.#accounts.delete(value[0]);
+    }
+  }
+
+  #now(): TableNow {
+    const epoch_ms = this.#clock.epoch_ms();
+    const elapsed_ms = this.#clock.elapsed_ms();
+    const today = this.#calendar.at(epoch_ms, elapsed_ms);
+    const last = this.#last;
+    const day_began_ms = last?.day === today.day ? last.day_began_ms : elapsed_ms;
+    const month_began_ms = last?.month === today.month ? last.month_began_ms : elapsed_ms;
+    this.#last = { ...today, epoch_ms, elapsed_ms, day_began_ms, month_began_ms };
+    return this.#last;
+  }
+}

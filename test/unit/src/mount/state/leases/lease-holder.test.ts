@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Limit } from '../../../../../../src/gateway/limits/limit-table.ts';
+import type { HeldReservation } from '../../../../../../src/mount/state/leases/held-account.ts';
+import { LeaseHolder } from '../../../../../../src/mount/state/leases/lease-holder.ts';
+import { process_times } from '../../../../../../src/mount/state/leases/lease-protocol.ts';
+import { LeaseTable } from '../../../../../../src/mount/state/leases/lease-table.ts';
+import { FakeClock } from '../../../../../support/fake-clock.ts';
+
+const perMinute = (max: number): Limit => ({ name: 'requests_per_minute', max });
+
+describe('a holder of leases', () => {
+  /** A holder whose messages are answered at once. */
+  const open = () => {
+    const clock = new FakeClock();
+    const table = new LeaseTable(clock, 'one', process_times);
+    const holder = new LeaseHolder(process_times);
+    let messages = 0;
+    const tick = () => {
+      for (
+        let sent = holder.tick(clock.elapsed_ms());
+        sent.length > 0;
+        sent = holder.tick(clock.elapsed_ms())
+      ) {
+        messages += sent.length;
+        holder.receive(table.exchange('holder', sent), clock.elapsed_ms());
+      }
+    };
+    const reserve = (limit: Limit, amount = 1, account = 'a'): HeldReservation => {
+      const reservation = holder.reserve(account, [limit], [amount], clock.elapsed_ms());
+      if (reservation.state === 'waiting') tick();
+      return reservation;
+    };
+    const pass = (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 10) {
+        clock.advance(10);
+        tick();
+      }
+    };
+    return { clock, table, holder, tick, reserve, pass, messages: () => messages };
+  };
+
+  it('serves a busy account from blocks: 50 messages at most for 1000 requests', () => {
+    const { reserve, pass, messages } = open();
+    for (let request = 0; request < 1000; request++) {
+      expect(reserve(perMinute(100_000)).state).toBe('admitted');
+      pass(10);
+    }
+    expect(messages()).toBeLessThan(50);
+  });
+
+  it('admits up to the last request of a limit, and says when the next one fits', () => {
+    const { clock, reserve, pass } = open();
+    const limit = perMinute(30);
+    for (let request = 0; request < 30; request++) {
+      expect(reserve(limit).state).toBe('admitted');
+      pass(20);
+    }
+    const refused = reserve(limit);
+    expect(refused).toMatchObject({ state: 'refused', refused_by: limit });
+    clock.advance(refused.retry_ms);
+    expect(reserve(limit).state).toBe('admitted');
+  });
+
+  it('repeats a refusal for a moment without asking, but for smaller amounts', () => {
+    const { holder, clock, reserve, messages } = open();
+    const tokens: Limit = { name: 'tokens_per_day', max: 100 };
+    reserve(tokens, 90);
+    expect(reserve(tokens, 20).state).toBe('refused');
+    const before = messages();
+    expect(reserve(tokens, 30)).toMatchObject({ state: 'refused', refused_by: tokens });
+    expect(messages()).toBe(before);
+    expect(reserve(tokens, 10).state).toBe('admitted');
+    clock.advance(process_times.retry_ms);
+    expect(holder.reserve('a', [tokens], [30], clock.elapsed_ms()).state).toBe('waiting');
+  });
+
+  it('knows what is left without asking', () => {
+    const { holder, clock, reserve } = open();
+    const limit = perMinute(100);
+    expect(holder.status('a', limit, clock.elapsed_ms())).toBeUndefined();
+    reserve(limit);
+    clock.advance(1000);
+    expect(holder.status('a', limit, clock.elapsed_ms())).toEqual({ remaining: 99, reset_ms: 59_000 });
+    for (let request = 0; request < 4; request++) reserve(limit);
+    expect(holder.status('a', limit, clock.elapsed_ms())?.remaining).toBe(95);
+  });
+
+  it('does not ask for a request that is cancelled before', () => {
+    const { holder, clock, tick, reserve } = open();
+    const limit = perMinute(100);
+    reserve(limit);
+    holder.reserve('b', [limit], [1], clock.elapsed_ms()).cancel();
+    tick();
+    reserve(limit, 1, 'b');
+    expect(holder.status('b', limit, clock.elapsed_ms())?.remaining).toBe(99);
+  });
+
+  it('forgets accounts of which it holds nothing', () => {
+    const { holder, reserve, pass } = open();
+    for (let account = 0; account < 100; account++) reserve(perMinute(10), 1, `${account}`).settle([1]);
+    expect(holder.size).toBe(100);
+    pass(process_times.ahead_ms * 2);
+    expect(holder.size).toBe(0);
+  });
+});
