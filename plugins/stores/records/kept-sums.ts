@@ -7,19 +7,15 @@ export type Counts = Readonly<Record<string, number | bigint>>;
 const rows_per_statement = 1000;
 
 /** Sums by key, added up in memory and then added to the rows of a table. */
-export class KeptSums<K extends Key = Key> {
-  readonly #byName = new Map<string, { readonly key: K; readonly sum: Record<string, number | bigint> }>();
+export class KeptSums {
+  readonly #byName = new Map<string, { readonly key: Key; readonly sum: Record<string, number | bigint> }>();
 
-  add(key: K, counts: Counts): void {
+  add(key: Key, counts: Counts): void {
     const name = Object.values(key).join('\n');
     const known = this.#byName.get(name);
     if (!known) this.#byName.set(name, { key, sum: { ...counts } });
     // A column has numbers only, or bigints only.
     else for (const column in counts) (known.sum[column] as number) += counts[column] as number;
-  }
-
-  values(): Iterable<{ readonly key: K; readonly sum: Counts }> {
-    return this.#byName.values();
   }
 
   /** Adds them to the rows of `table` with these keys, in one order at every instance, so that none deadlock. */

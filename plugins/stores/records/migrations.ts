@@ -1,7 +1,7 @@
 import type { Connection } from '../../../src/plugin.ts';
-import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import { ledgerTables } from './ledger-tables.ts';
 import { attemptKeys, durationColumns, firstTokenColumns, trafficKeys } from './traffic-sums.ts';
+import { hourlySumKeys, providerSumKeys } from './usage-slices.ts';
 
 /** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
 export interface Migration {
@@ -102,7 +102,7 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX audit_log_by_target ON sluice.audit_log (target, id)',
       'CREATE INDEX audit_log_by_actor ON sluice.audit_log (actor, id)',
       'CREATE INDEX audit_log_by_action ON sluice.audit_log (action, id)',
-      // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts and detailed-sums.ts.
+      // What the ledger's rows add up to, kept in the transactions that insert them: see usage-slices.ts.
       clustered(`CREATE TABLE sluice.daily_sums (
         model TEXT NOT NULL,
         day TEXT NOT NULL,

@@ -7,13 +7,13 @@ import {
   timeOrderedUuid,
   trafficSteps,
 } from '../../../src/plugin.ts';
-import { hourlySumKeys, providerSumKeys } from './detailed-sums.ts';
 import type { LedgerMonths } from './ledger-months.ts';
 import { startedBetween } from './ledger-query.ts';
 import { isFirst } from './pruning-lock.ts';
 import { Condition } from './statements.ts';
 import { attemptKeys, trafficKeys } from './traffic-sums.ts';
 import { refusalKeys } from './usage-records.ts';
+import { hourlySumKeys, providerSumKeys } from './usage-slices.ts';
 
 const keysOf = {
   ledger: 'id',

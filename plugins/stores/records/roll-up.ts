@@ -6,13 +6,13 @@ import {
   type LedgerRow,
   type RefusalBatch,
   type RefusalCount,
+  trafficSteps,
 } from '../../../src/plugin.ts';
-import { DetailedSums } from './detailed-sums.ts';
-import { type AlikeExchanges, ExchangeCounts } from './exchange-counts.ts';
+import { type AlikeAttempts, type AlikeExchanges, ExchangeCounts } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';
 import { insertOnce } from './statements.ts';
-import { addAttempts, addTraffic } from './traffic-roll-up.ts';
-import { type FinestKey, finestOf, slicesOf } from './usage-slices.ts';
+import { durationColumns, firstTokenColumns } from './traffic-sums.ts';
+import { slicesOf } from './usage-slices.ts';
 
 /** Adds rows of the ledger, and refusals that have none, to the sums by day, month, key and time. */
 export async function rollUp(
@@ -25,26 +25,20 @@ export async function rollUp(
   for (const refusal of refusals) counts.addRefusals(refusal);
   const { exchanges, attempts } = counts;
   const zeros = zeroErrors(exchanges);
-  const finest = new KeptSums<FinestKey>();
-  const detailed = new DetailedSums();
+  /** By table, in one order at every instance. */
+  const sums = new Map<string, KeptSums>();
   for (const alike of exchanges) {
-    const sum = { ...alike.usage, ...errorsOf(alike, zeros) };
-    finest.add(finestOf(alike), sum);
-    detailed.add(alike, sum);
+    const counts = { ...alike.usage, ...errorsOf(alike, zeros) };
+    for (const [table, keys] of Object.entries(slicesOf(alike))) {
+      const ofTable = sums.get(table) ?? new KeptSums();
+      sums.set(table, ofTable);
+      for (const key of keys) ofTable.add(key, counts);
+    }
   }
-  const daily = new KeptSums();
-  const monthly = new KeptSums();
-  for (const { key, sum } of finest.values()) {
-    const slices = slicesOf(key);
-    for (const slice of slices.daily) daily.add(slice, sum);
-    monthly.add(slices.monthly, sum);
-  }
-  await daily.write(connection, 'sluice.daily_sums');
-  await monthly.write(connection, 'sluice.monthly_sums');
-  await detailed.write(connection);
+  for (const [table, ofTable] of sums) await ofTable.write(connection, `sluice.${table}`);
   await useOfKeys(exchanges, zeros).write(connection, 'sluice.key_sums');
-  await addTraffic(connection, exchanges);
-  await addAttempts(connection, attempts);
+  await trafficOf(exchanges).write(connection, 'sluice.traffic_sums');
+  await attemptsOf(attempts).write(connection, 'sluice.attempt_sums');
 }
 
 /** 0 for each class of errors that any of them has: most batches have none, and the columns keep their default. */
@@ -67,6 +61,36 @@ function useOfKeys(exchanges: readonly AlikeExchanges[], zeros: Counts): KeptSum
     const counts = { requests, failed_requests, tokens, cost_pico_usd, ...errorsOf(alike, zeros) };
     sums.add({ key_id, day: dayOf(started_ms) }, counts);
   }
+  return sums;
+}
+
+const noFirstTokens = Object.fromEntries(firstTokenColumns.map(name => [name, 0]));
+
+const noTimes = {
+  ...noFirstTokens,
+  ...Object.fromEntries(durationColumns.map(name => [name, 0])),
+};
+
+const timesOf = (epoch_ms: number) =>
+  trafficSteps.map(({ step_ms }) => ({ step_ms, at_ms: epoch_ms - (epoch_ms % step_ms) }));
+
+/** Sums of exchanges over time. */
+function trafficOf(exchanges: readonly AlikeExchanges[]): KeptSums {
+  const sums = new KeptSums();
+  for (const { started_ms, provider, model, error_type, end_reason, usage, first_tokens } of exchanges) {
+    const counts = { requests: usage.requests, ...noFirstTokens, ...first_tokens };
+    for (const time of timesOf(started_ms))
+      sums.add({ ...time, provider, model, error_type, end_reason }, counts);
+  }
+  return sums;
+}
+
+/** Sums of attempts over time. */
+function attemptsOf(attempts: readonly AlikeAttempts[]): KeptSums {
+  const sums = new KeptSums();
+  for (const { at_ms, count, times, ...by } of attempts)
+    for (const time of timesOf(at_ms))
+      sums.add({ ...time, ...by }, { attempts: count, ...noTimes, ...times });
   return sums;
 }
 

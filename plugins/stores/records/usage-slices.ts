@@ -1,7 +1,6 @@
 import {
   all_models,
   day_ms,
-  dayOf,
   hour_ms,
   hourOf,
   hours_ms,
@@ -10,7 +9,6 @@ import {
   type UsageQuery,
   wholeMonths,
 } from '../../../src/plugin.ts';
-import { all_accounts } from './detailed-sums.ts';
 import type { AlikeExchanges } from './exchange-counts.ts';
 import { Condition } from './statements.ts';
 
@@ -18,33 +16,36 @@ import { Condition } from './statements.ts';
 type Range = readonly [from: string | undefined, to: string | undefined];
 
 /**
- * The sums that are kept of the ledger, so that a query reads thousands of rows and not a million. By the day:
+ * The sums that are kept of the ledger, so that a query reads thousands of rows and not a million:
  *
- * - an account, a model
- * - an account, all models: for queries about every account
- *
- * and by the month an account and all models, for long times. Each is a row of `daily_sums` or of `monthly_sums`; what has providers, keys
- * or hours, or no accounts, is answered from detailed-sums.ts.
+ * - `daily_sums`: an account and a model; an account and all models, for queries about every account
+ * - `monthly_sums`: an account and all models, for long times
+ * - `hourly_sums`: an account with its keys; all accounts together, without. The time is first in the key, so that new rows lie together
+ * - `provider_sums`: all accounts by the day, for queries about providers, or without accounts
  */
 
-/** The key of the sum from which all others are added up, with the day as a number since 1970. */
-export type FinestKey = Readonly<{ day: number; account: string; model: string }>;
+/** No account has this name: sums of all accounts have it. */
+const all_accounts = '';
 
-export const finestOf = ({ started_ms, account, model }: AlikeExchanges): FinestKey => ({
-  day: Math.floor(started_ms / day_ms),
-  account,
-  model,
-});
+/** The columns by which they are added up; all are text, and empty where there is none. */
+export const hourlySumKeys = 'hour, account, model, provider, key_id';
+export const providerSumKeys = 'day, model, provider';
 
-/** The keys of the kept sums that it is added to. Throws a RangeError for a number without a day. */
-export function slicesOf({ day: number, account, model }: FinestKey) {
-  const day = dayOf(number * day_ms);
+/** The keys of the rows to which exchanges are added, by table. Throws a RangeError for a time without a day. */
+export function slicesOf({ started_ms, account, model, provider, key_id }: AlikeExchanges) {
+  const hour = hourOf(started_ms);
+  const day = hour.slice(0, 10);
   return {
-    daily: [
+    daily_sums: [
       { model, day, account },
       { model: all_models, day, account },
     ],
-    monthly: { month: day.slice(0, 7), account },
+    monthly_sums: [{ month: day.slice(0, 7), account }],
+    hourly_sums: [
+      { hour, account, model, provider, key_id: key_id ?? '' },
+      { hour, account: all_accounts, model, provider, key_id: '' },
+    ],
+    provider_sums: [{ day, model, provider }],
   };
 }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../common/json-object.ts';
-import { type Chunk, type Completion, type FinishReason, tokenCount } from './canonical.ts';
+import { type Chunk, type Completion, type FinishReason, max_token_count } from './canonical.ts';
 
 /** What a whole reply must be, in words. */
 export const reply_rule =
@@ -68,7 +68,8 @@ const isFinishReason = (value: unknown): boolean =>
 const isText = (content: unknown): boolean =>
   typeof content === 'string' || content === null || content === undefined;
 
-const isCount = (value: unknown): boolean => value !== undefined && tokenCount(value) === value;
+const isCount = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max_token_count;
 
 /** A value in a few words: what a stage has put there goes to the log, but not all of it. */
 const shown = (value: unknown): string =>

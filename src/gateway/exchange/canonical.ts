@@ -292,7 +292,7 @@ export function usageOf(
 }
 
 /** The most tokens that are believed of one reply; sums of it stay exact. */
-const max_token_count = 1e12;
+export const max_token_count = 1e12;
 
 /** A token count in an upstream's reply, rounded down; `undefined` for anything that cannot be one. */
 export const tokenCount = (value: unknown): number | undefined =>

@@ -1,3 +1,4 @@
+import { monthStart } from '../../common/calendar-day.ts';
 import { day_ms } from '../../common/durations.ts';
 
 /** No month is longer. */
@@ -15,13 +16,11 @@ export interface CalendarDay {
 export function calendarDayOf(epoch_ms: number): CalendarDay {
   const day = Math.floor(epoch_ms / day_ms);
   const date = new Date(epoch_ms);
-  const year = date.getUTCFullYear();
-  const monthOfYear = date.getUTCMonth();
   return {
     day,
     day_ends_ms: (day + 1) * day_ms,
-    month: year * 12 + monthOfYear,
-    month_ends_ms: Date.UTC(year, monthOfYear + 1),
+    month: date.getUTCFullYear() * 12 + date.getUTCMonth(),
+    month_ends_ms: monthStart(epoch_ms, 1),
   };
 }
 

@@ -22,7 +22,7 @@ export function ledgerRowOf({ clock }: Exchange, account: Account, outcome: Outc
     trace_id: outcome.trace_id ?? null,
     started_ms: Math.round(timings.started_epoch_ms),
     duration_ms: Math.round(timings.duration_ms),
-    first_token_ms: rounded(timings.first_token_ms),
+    first_token_ms: wholeMs(timings.first_token_ms) ?? null,
     status: outcome.status,
     error_type: outcome.error_type ?? null,
     code: outcome.code ?? null,
@@ -50,8 +50,8 @@ function attemptRowOf(attempt: AttemptRecord): LedgerRow['attempts_made'][number
     model: model ?? null,
     offset_ms: Math.round(attempt.offset_ms),
     wait_ms: Math.round(attempt.wait_ms),
-    first_token_ms: rounded(attempt.first_token_ms),
-    duration_ms: rounded(attempt.duration_ms),
+    first_token_ms: wholeMs(attempt.first_token_ms) ?? null,
+    duration_ms: wholeMs(attempt.duration_ms) ?? null,
     status: status ?? null,
     outcome: outcome ?? null,
     kind: kind ?? null,
@@ -59,7 +59,9 @@ function attemptRowOf(attempt: AttemptRecord): LedgerRow['attempts_made'][number
   };
 }
 
-const rounded = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms));
+/** `ms` without fractions, if known. */
+export const wholeMs = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.round(ms);
 
 /** Whether any of the usage was estimated. Usage of zero was not. */
 export const isEstimated = ({ estimated, prompt_tokens, completion_tokens }: RunningUsage): boolean =>

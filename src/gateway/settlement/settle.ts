@@ -11,7 +11,7 @@ import { withoutPrompt } from '../exchange/prompt-filter.ts';
 import { stageRecords } from '../exchange/stage-record.ts';
 import { costOf } from './cost.ts';
 import type { LedgerRow } from './ledger-entry.ts';
-import { isEstimated, ledgerRowOf } from './ledger-row.ts';
+import { isEstimated, ledgerRowOf, wholeMs } from './ledger-row.ts';
 import { lineShare } from './log-sample.ts';
 
 /** Who gets the record of an exchange. */
@@ -163,7 +163,7 @@ function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void
       upstream_status: attempts.at(-1)?.status,
       attempts: attempts.map(attemptFields),
       duration_ms: Math.round(timings.duration_ms),
-      ttft_ms: rounded(timings.first_token_ms),
+      ttft_ms: wholeMs(timings.first_token_ms),
       upstream_wait_ms: Math.round(timings.upstream_wait_ms),
       prompt_tokens: usage.prompt_tokens,
       completion_tokens: usage.completion_tokens,
@@ -176,9 +176,6 @@ function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void
     `${exchange.method} ${exchange.path} ${outcome.status}`,
   );
 }
-
-const rounded = (ms: number | undefined): number | undefined =>
-  ms === undefined ? undefined : Math.round(ms);
 
 /** An attempt as the log has it: its fields as far as there is something to say, in whole milliseconds. */
 function attemptFields({
@@ -198,7 +195,7 @@ function attemptFields({
     kind,
     error_message,
     wait_ms: times.wait_ms > 0 ? Math.round(times.wait_ms) : undefined,
-    ttft_ms: rounded(times.first_token_ms),
-    duration_ms: rounded(times.duration_ms),
+    ttft_ms: wholeMs(times.first_token_ms),
+    duration_ms: wholeMs(times.duration_ms),
   };
 }

@@ -1,4 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
+import { monthStart } from '../../common/calendar-day.ts';
+import { day_ms } from '../../common/durations.ts';
 import { timeOfUuid } from '../../common/ids.ts';
 import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
 import { type Connection, rowMarks } from '../../records/database.ts';
@@ -100,8 +102,7 @@ export class DiskQueue {
    */
   async budgets(by: 'account' | 'key_id', owners: readonly string[], day: string): Promise<BudgetSum[]> {
     const database = await this.#database();
-    const day_ms = Date.parse(`${day}T00:00:00Z`);
-    const month_ms = Date.parse(`${day.slice(0, 8)}01T00:00:00Z`);
+    const start_ms = Date.parse(day);
     const byModel = await database.run<BudgetSum>(
       `SELECT ${of(by)} AS owner, COALESCE(${of('model')}, '') AS model,
       CASE WHEN ${of('started_ms')} >= ? THEN 1 ELSE 0 END AS is_today,
@@ -110,7 +111,7 @@ export class DiskQueue {
       SUM(CAST(ROUND(${of('cost_usd')} * 1e9 + 0.4999) AS INTEGER)) AS nano_usd
       FROM waiting WHERE ${of(by)} IN ${rowMarks(1, owners.length)} AND ${of('started_ms')} BETWEEN ? AND ?
       GROUP BY 1, 2, 3`,
-      [day_ms, ...owners, month_ms, day_ms + 86_399_999],
+      [start_ms, ...owners, monthStart(start_ms, 0), start_ms + day_ms - 1],
     );
     return byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
   }

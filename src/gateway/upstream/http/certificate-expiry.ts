@@ -2,9 +2,10 @@ import { Agent as HttpsAgent } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock } from '../../../common/clock.ts';
+import { hour_ms } from '../../../common/durations.ts';
 
 /** Time after which an address that was not connected to counts no more: servers leave, and their certificates with them. */
-const forget_ms = 3_600_000;
+const forget_ms = hour_ms;
 const max_addresses = 100;
 
 /** When the certificates of one provider end, as seen on its TLS connections. */

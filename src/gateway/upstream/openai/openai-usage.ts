@@ -38,7 +38,8 @@ function greatest(usage: Json, names: readonly string[]): number {
   let most = 0;
   for (const figures of [usage, prompt, input]) {
     if (!isObject(figures)) continue;
-    for (const name of names) most = Math.max(most, tokenCount(figures[name]) ?? 0);
+    for (const name of names)
+      if (figures[name] !== undefined) most = Math.max(most, tokenCount(figures[name]) ?? 0);
   }
   return most;
 }
