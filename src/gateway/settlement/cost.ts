@@ -8,64 +8,43 @@ type BilledTokens = Pick<
   'prompt_tokens' | 'completion_tokens' | 'cached_tokens' | 'cache_creation_tokens'
 >;
 
-/** Prices per token, in 10⁻¹² dollars. */
-type Prices = Readonly<Record<'prompt' | 'completion' | 'cached' | 'creation', bigint>>;
-interface ExactPrices {
-  readonly exact: Prices;
-  /** The same rounded, where they are too large for numbers. */
-  readonly rounded: Readonly<Record<keyof Prices, number>>;
-}
+/** Prices per token in 10⁻¹² dollars: of the prompt, of what is written to the provider's cache and read from it, of the completion. */
+type Prices<N> = readonly [plain: N, created: N, cached: N, completion: N];
 
-const knownPrices = new WeakMap<Pricing, ExactPrices>();
+const knownPrices = new WeakMap<
+  Pricing,
+  { readonly exact: Prices<bigint>; readonly rounded: Prices<number> }
+>();
 
-function pricesOf(pricing: Pricing): ExactPrices {
+function pricesOf(pricing: Pricing) {
   const known = knownPrices.get(pricing);
   if (known) return known;
   const { prompt, completion, input_cache_read = prompt, input_cache_write = prompt } = pricing;
-  const exact = {
-    prompt: picoUsd(prompt),
-    completion: picoUsd(completion),
-    cached: picoUsd(input_cache_read),
-    creation: picoUsd(input_cache_write),
+  const exact = [prompt, input_cache_write, input_cache_read, completion].map(picoUsd);
+  const made = {
+    exact: exact as unknown as Prices<bigint>,
+    rounded: exact.map(Number) as unknown as Prices<number>,
   };
-  const rounded = {
-    prompt: Number(exact.prompt),
-    completion: Number(exact.completion),
-    cached: Number(exact.cached),
-    creation: Number(exact.creation),
-  };
-  const made = { exact, rounded };
   knownPrices.set(pricing, made);
   return made;
 }
 
 /**
  * Cost of `usage` at `pricing`, as an exact decimal string: prices are decimal strings and tokens integers, so nothing is rounded (spec
- * 2.1). Tokens read from the
- * provider's cache and tokens written to it are part of the prompt's, and have their own prices if the model sets them.
+ * 2.1). Tokens read from the provider's cache and tokens written to it are part of the prompt's, and have their own prices if the model
+ * sets them.
  */
 export function costOf(usage: Readonly<BilledTokens>, pricing: Pricing): string {
   const { exact, rounded } = pricesOf(pricing);
-  const { prompt_tokens, completion_tokens } = usage;
-  const cached_tokens = Math.min(usage.cached_tokens, prompt_tokens);
-  const created_tokens = Math.min(usage.cache_creation_tokens ?? 0, prompt_tokens - cached_tokens);
-  const plain_tokens = prompt_tokens - cached_tokens - created_tokens;
+  const { prompt_tokens, completion_tokens, cache_creation_tokens = 0 } = usage;
+  const cached = Math.min(usage.cached_tokens, prompt_tokens);
+  const created = Math.min(cache_creation_tokens, prompt_tokens - cached);
+  const plain = prompt_tokens - cached - created;
   const pico_usd =
-    plain_tokens * rounded.prompt +
-    created_tokens * rounded.creation +
-    cached_tokens * rounded.cached +
-    completion_tokens * rounded.completion;
+    plain * rounded[0] + created * rounded[1] + cached * rounded[2] + completion_tokens * rounded[3];
   // Nothing was rounded in a sum of whole numbers below 2^53.
-  if (
-    Number.isSafeInteger(pico_usd) &&
-    Number.isInteger(prompt_tokens) &&
-    Number.isInteger(completion_tokens)
-  )
-    return usdOf(pico_usd);
-  return usdOf(
-    BigInt(plain_tokens) * exact.prompt +
-      BigInt(created_tokens) * exact.creation +
-      BigInt(cached_tokens) * exact.cached +
-      BigInt(completion_tokens) * exact.completion,
-  );
+  const isExact = Number.isSafeInteger(pico_usd) && Number.isInteger(prompt_tokens + completion_tokens);
+  if (isExact) return usdOf(pico_usd);
+  const counts = [plain, created, cached, completion_tokens];
+  return usdOf(counts.reduce((sum, count, at) => sum + BigInt(count) * exact[at]!, 0n));
 }
