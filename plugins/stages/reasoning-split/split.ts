@@ -66,7 +66,8 @@ export class StreamSplitter implements StreamTransformer {
 
   /** Whether a chunk needs no change, as most of a long answer. */
   #passes({ choices }: Chunk): boolean {
-    for (const { index } of choices) if (this.#splitters.get(index) !== null) return false;
+    for (let at = 0; at < choices.length; at++)
+      if (this.#splitters.get(choices[at]!.index) !== null) return false;
     return true;
   }
 

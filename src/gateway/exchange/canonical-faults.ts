@@ -27,7 +27,8 @@ export function chunkFault(chunk: unknown): string | undefined {
   if (typeof chunk !== 'object') return chunk === undefined ? 'nothing' : `a ${typeof chunk}`;
   const { choices, usage } = (chunk ?? {}) as Partial<Chunk>;
   if (!Array.isArray(choices)) return 'an object without a list of choices';
-  for (const choice of choices) {
+  for (let at = 0; at < choices.length; at++) {
+    const choice = choices[at];
     if (typeof choice?.delta !== 'object' || choice.delta === null) return 'a choice without a delta';
     const { finish_reason } = choice;
     if (finish_reason !== null && !isFinishReason(finish_reason))

@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { writeHead } from './reply-headers.ts';
 import type { StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
-import { ClientWatch, cutOff } from './slow-client.ts';
+import { ClientWatch, type ClientWatcher, cutOff } from './slow-client.ts';
 
 /**
  * Sends the bytes of `body` as a reply, paused while the client does not read. When the client has left or was cut off, destroys the rest
@@ -25,7 +25,7 @@ export async function writeBytes(
   writeHead(exchange, response, status, headers);
   try {
     const length_bytes = Number(headers['content-length'] ?? Number.NaN);
-    await passedOn(exchange, response, body, { length_bytes, slow_client_ms, readsOn });
+    await new ByteRelay(exchange, response, body, { length_bytes, slow_client_ms, readsOn }).run();
   } catch (thrown) {
     if (!exchange.client_gone) cutOff(response);
     throw thrown;
@@ -39,63 +39,100 @@ interface Passing {
 }
 
 /**
- * Resolves when the client has all of `body`, or reads no longer. The last part, recognized by the announced `length_bytes`, is sent
+ * Passes `body` on until the client has all of it, or reads no longer. The last part, recognized by the announced `length_bytes`, is sent
  * together with the end. Uses listeners instead of `for await`: most replies are one part, and an iterator costs more.
  */
-function passedOn(
-  exchange: Exchange,
-  response: ReplySink,
-  body: Readable,
-  { length_bytes, slow_client_ms, readsOn }: Passing,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // Created only for a client that has to be waited for; most take their whole reply at once.
-    let client: ClientWatch | undefined;
-    const wait = () => {
-      client ??= new ClientWatch(exchange, response, slow_client_ms, watcher);
-      client.wait();
-    };
-    const closed = () => {
-      if (readsOn) body.off('data', write).off('end', ended).resume();
-      else if (!exchange.end.reply_ended) body.destroy();
-      over(resolve);
-    };
-    const watcher = { onDrained: () => body.resume(), onOver: closed };
-    const over = (act: () => void) => {
-      client?.end();
-      exchange.offAbort(left);
-      act();
-    };
-    const left = () => {
-      if (exchange.client_gone) closed();
-    };
-    const broke = (fault: unknown) => exchange.end.reply_ended || over(() => reject(fault));
-    const end = (last?: Buffer) => {
-      exchange.end.replyEnded();
-      if (last) response.end(last);
-      else response.end();
-      if (hasTakenAll(response)) over(resolve);
-      else wait();
-    };
+class ByteRelay implements ClientWatcher {
+  readonly #exchange: Exchange;
+  readonly #response: ReplySink;
+  readonly #body: Readable;
+  readonly #slow_client_ms: number;
+  readonly #readsOn: boolean;
+  readonly #over = Promise.withResolvers<void>();
+  #left_bytes: number;
+  /** Created only for a client that has to be waited for; most take their whole reply at once. */
+  #client: ClientWatch | undefined;
+
+  constructor(
+    exchange: Exchange,
+    response: ReplySink,
+    body: Readable,
+    { length_bytes, slow_client_ms, readsOn }: Passing,
+  ) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#body = body;
+    this.#slow_client_ms = slow_client_ms;
+    this.#readsOn = readsOn;
+    this.#left_bytes = length_bytes;
+  }
+
+  run(): Promise<void> {
     // Events from before these listeners are not repeated.
-    if (body.destroyed) return void broke(body.errored ?? cut());
-    let left_bytes = length_bytes;
-    if (readsOn) exchange.readOn = left;
-    exchange.onAbort(left);
-    const write = (part: Buffer) => {
-      left_bytes -= part.length;
-      if (left_bytes === 0) return end(part);
-      const keepsUp = response.write(part);
-      response.flush?.();
-      if (keepsUp) return;
-      body.pause();
-      wait();
-    };
-    const ended = () => exchange.end.reply_ended || end();
-    body.on('data', write).on('end', ended).on('error', broke);
-    // Closed without an end means cut off. The error is created only then, since it costs more than a reply.
-    body.on('close', () => exchange.end.reply_ended || broke(cut()));
-  });
+    if (this.#body.destroyed) this.#broke(this.#body.errored ?? cut());
+    else {
+      if (this.#readsOn) this.#exchange.readOn = this.#left;
+      this.#exchange.onAbort(this.#left);
+      this.#body.on('data', this.#write).on('end', this.#ended).on('error', this.#broke);
+      // Closed without an end means cut off. The error is created only then, since it costs more than a reply.
+      this.#body.on('close', () => this.#exchange.end.reply_ended || this.#broke(cut()));
+    }
+    return this.#over.promise;
+  }
+
+  readonly onDrained = (): void => {
+    this.#body.resume();
+  };
+
+  readonly onOver = (): void => {
+    if (this.#readsOn) this.#body.off('data', this.#write).off('end', this.#ended).resume();
+    else if (!this.#exchange.end.reply_ended) this.#body.destroy();
+    this.#close();
+    this.#over.resolve();
+  };
+
+  readonly #write = (part: Buffer): void => {
+    this.#left_bytes -= part.length;
+    if (this.#left_bytes === 0) return this.#end(part);
+    const keepsUp = this.#response.write(part);
+    this.#response.flush?.();
+    if (keepsUp) return;
+    this.#body.pause();
+    this.#wait();
+  };
+
+  readonly #ended = (): void => {
+    if (!this.#exchange.end.reply_ended) this.#end();
+  };
+
+  readonly #broke = (fault: unknown): void => {
+    if (this.#exchange.end.reply_ended) return;
+    this.#close();
+    this.#over.reject(fault);
+  };
+
+  readonly #left = (): void => {
+    if (this.#exchange.client_gone) this.onOver();
+  };
+
+  #end(last?: Buffer): void {
+    this.#exchange.end.replyEnded();
+    if (last) this.#response.end(last);
+    else this.#response.end();
+    if (!hasTakenAll(this.#response)) return this.#wait();
+    this.#close();
+    this.#over.resolve();
+  }
+
+  #wait(): void {
+    this.#client ??= new ClientWatch(this.#exchange, this.#response, this.#slow_client_ms, this);
+    this.#client.wait();
+  }
+
+  #close(): void {
+    this.#client?.end();
+    this.#exchange.offAbort(this.#left);
+  }
 }
 
 /** Whether the operating system has taken the whole reply; false while other middleware holds part of it back. */

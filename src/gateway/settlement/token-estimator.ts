@@ -59,6 +59,10 @@ export class TokenEstimator implements TokenCounter {
         this.#accents = 0;
         this.#run = this.#kind <= combining ? this.#run + 1 : 1;
         tokens += plain_shares[Math.min(this.#run, 9)] as number;
+      } else if (kind === space && this.#kind !== space) {
+        // A word has the space before it.
+        this.#accents = 0;
+        this.#run = 1;
       } else if (kind <= vietnamese) tokens += this.#latinShare(unit, kind, isCapital);
       else {
         this.#accents = 0;

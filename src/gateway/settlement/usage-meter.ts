@@ -88,7 +88,10 @@ export class UsageMeter {
       this.#tell(chunk.usage);
       return;
     }
-    for (const { index, delta } of chunk.choices) this.#count(index, delta);
+    for (let at = 0; at < chunk.choices.length; at++) {
+      const { index, delta } = chunk.choices[at]!;
+      this.#count(index, delta);
+    }
     if (chunk.usage) this.#tellSome(chunk.usage);
     if (!this.#uncounted) return;
     const { usage } = this.#exchange;

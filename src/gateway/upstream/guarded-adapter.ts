@@ -170,11 +170,12 @@ class GuardedDecoder implements StreamDecoder {
       throw this.#guard.known('decode', thrown);
     }
     if (!Array.isArray(chunks)) throw this.#guard.wrong('decode', chunks);
-    for (const chunk of chunks) {
-      const fault = chunkFault(chunk);
+    for (let at = 0; at < chunks.length; at++) {
+      const fault = chunkFault(chunks[at]);
       if (fault !== undefined) throw this.#guard.faulty('decode', fault);
-      for (const choice of chunk.choices)
-        if (choice.native_finish_reason !== undefined) this.#guard.finished(choice);
+      const { choices } = chunks[at]!;
+      for (let place = 0; place < choices.length; place++)
+        if (choices[place]!.native_finish_reason !== undefined) this.#guard.finished(choices[place]!);
     }
     return chunks;
   }

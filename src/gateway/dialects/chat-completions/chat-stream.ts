@@ -38,7 +38,8 @@ export function chatStream({ key, created, model }: Identity, names: ReasoningNa
 
 /** Whether choices are written as they are, which nearly all are. */
 function areShownAsIs(choices: readonly ChunkChoice[], names: ReasoningNames): boolean {
-  for (const { delta, stop_sequence } of choices) {
+  for (let at = 0; at < choices.length; at++) {
+    const { delta, stop_sequence } = choices[at]!;
     if (delta.reasoning !== undefined && names !== reasoningNames.reasoning) return false;
     if (delta.reasoning_details || stop_sequence !== undefined) return false;
   }

@@ -116,8 +116,8 @@ export class AttemptStream implements StreamHandle {
   }
 
   #pass(chunks: readonly Chunk[]): void {
-    for (const chunk of chunks) {
-      this.#sink.chunk(chunk);
+    for (let at = 0; at < chunks.length; at++) {
+      this.#sink.chunk(chunks[at]!);
       if (this.#over) return;
     }
     if (chunks.length > 0) this.isFull = !this.#sink.flush();

@@ -114,18 +114,12 @@ export class StreamReader implements BodyConsumer {
   #decode(events: readonly SseEvent[]): Chunk[] {
     let chunks: Chunk[] = [];
     try {
-      for (const event of events) {
+      for (let next = 0; next < events.length; next++) {
+        const event = events[next]!;
         const isEnd = !event.data.startsWith('{') && event.data.trim() === '[DONE]';
         const decoded = isEnd ? [] : this.#decoder.decode(event);
-        for (const { choices } of decoded) {
-          for (const choice of choices) {
-            const { index, delta, finish_reason, logprobs } = choice;
-            // Of text, as nearly every piece is, there is nothing to count.
-            if (index > 0 || delta.tool_calls || delta.reasoning_details || logprobs != null)
-              this.#bounds.add(choice, delta);
-            if (finish_reason !== null) this.#finished.add(index);
-          }
-        }
+        // By index, here and wherever each event passes: iterators of short arrays are a tenth of its heap.
+        for (let at = 0; at < decoded.length; at++) this.#count(decoded[at]!);
         // Usually there is one event, and its chunks are the result.
         if (chunks.length === 0) chunks = decoded;
         else chunks.push(...decoded);
@@ -139,6 +133,16 @@ export class StreamReader implements BodyConsumer {
       this.#fault = thrown;
     }
     return chunks;
+  }
+
+  #count({ choices }: Chunk): void {
+    for (let at = 0; at < choices.length; at++) {
+      const { index, delta, finish_reason, logprobs } = choices[at]!;
+      // Of text, as nearly every piece is, there is nothing to count.
+      if (index > 0 || delta.tool_calls || delta.reasoning_details || logprobs != null)
+        this.#bounds.add(choices[at]!, delta);
+      if (finish_reason !== null) this.#finished.add(index);
+    }
   }
 
   #faulted(): void {

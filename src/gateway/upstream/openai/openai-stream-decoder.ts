@@ -74,13 +74,15 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   }
 
   #chunk(body: Json): Chunk[] {
-    const given = Array.isArray(body.choices) ? atMost(body.choices, max_choices, 'choices') : [];
-    const [only] = given;
+    const given: readonly unknown[] = Array.isArray(body.choices) ? body.choices : [];
+    const only = given[0];
     // An array that is pushed to, or filtered, has room for 16 more.
     const choices =
       given.length === 1 && isObject(only)
         ? [this.choice(only)]
-        : given.filter(isObject).map(choice => this.choice(choice));
+        : atMost(given, max_choices, 'choices')
+            .filter(isObject)
+            .map(choice => this.choice(choice));
     const { usageIn } = this.#options;
     // Moonshot has it within the only choice of a stream.
     const isAlone = this.#open.size + this.#finished.size === 1;
