@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { addressOf, type ExtensionContext } from '../../src/plugin.ts';
 import type { OidcPeople } from './access/claims.ts';
-import { isSecure } from './access/connection.ts';
 import {
   cookieOf,
   formTokenOf,
   isFormToken,
   isSameOrigin,
+  isSecure,
   setCookie,
   token_field,
 } from './access/cookies.ts';

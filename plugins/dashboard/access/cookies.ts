@@ -1,6 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import { parseCookie, stringifySetCookie } from 'cookie';
+import { lastOf } from '../../../src/plugin.ts';
 
 /** Value of a dashboard cookie; undefined if absent or malformed. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
@@ -46,4 +48,10 @@ export function isSameOrigin({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}
+
+/** Whether the browser's connection is encrypted, as far as is known. */
+export function isSecure(request: IncomingMessage & { secure?: boolean }, trust_proxy: boolean): boolean {
+  if ((request.socket as TLSSocket).encrypted || request.secure === true) return true;
+  return trust_proxy && lastOf(request, 'x-forwarded-proto') === 'https';
 }

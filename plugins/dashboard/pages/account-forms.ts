@@ -13,10 +13,10 @@ import {
   limitFields,
   limitTexts,
   overridesFrom,
+  overridesList,
   type RefusedLimits,
   withoutMoney,
 } from '../view/limit-fields.ts';
-import { overridesList } from '../view/overrides-list.ts';
 import { panel, postForm } from '../view/shell.ts';
 
 /** A form that was refused. */

@@ -12,9 +12,9 @@ import type { PageResponse } from '../page-response.ts';
 import { countOf, linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
-import { searchForm } from '../view/search-form.ts';
+import { searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
-import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { type Column, emptyState, names, tableOf } from '../view/table.ts';
 import { noSuchPlan, planSelect } from './account-forms.ts';
 
 /** Accounts that are listed of the configuration, and of the application; the search finds the others. */
@@ -67,7 +67,7 @@ const accountSearch = (request: PageRequest, search: string): Html =>
   searchForm(
     request,
     'accounts',
-    html`<label>Search accounts <input type="search" name="search" value="${search}" placeholder="a part of either name" autocomplete="off" spellcheck="false"></label>
+    html`${textField('Search accounts', { name: 'search', value: search, placeholder: 'a part of either name', type: 'search' })}
 <button>Search</button>`,
   );
 
@@ -75,13 +75,12 @@ const accountSearch = (request: PageRequest, search: string): Html =>
 const columns: readonly Column<
   Pick<AccountRecord | AccountView, 'id' | 'plan' | 'display_name' | 'disabled_ms'>
 >[] = [
-  {
-    title: 'Account',
-    cell: ({ id, display_name, disabled_ms }) =>
+  names(
+    'Account',
+    ({ id, display_name, disabled_ms }) =>
       html`<a href="${linkOf('account', { id })}">${id}</a> ${muted(display_name)} ${disabled_ms !== null && html`<span class="state bad">disabled</span>`}`,
-    isName: true,
-  },
-  { title: 'Plan', cell: ({ plan }) => plan ?? muted('none'), isName: true },
+  ),
+  names('Plan', ({ plan }) => plan ?? muted('none')),
 ];
 
 const storedColumns: readonly Column<AccountRecord>[] = [

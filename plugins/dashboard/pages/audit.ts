@@ -1,18 +1,25 @@
-import { type AuditEntry, auditGroups } from '../../../src/plugin.ts';
+import {
+  type AuditEntry,
+  type AuditQuery,
+  actionsNamed,
+  auditGroups,
+  csvOf,
+  day_ms,
+  isDay,
+} from '../../../src/plugin.ts';
 import type { Role } from '../access/roles.ts';
-import { type AuditFilters, auditFiltersOf, auditQueryOf } from '../audit-filters.ts';
 import type { Page, PageRequest } from '../page-request.ts';
-import type { PageResponse } from '../page-response.ts';
+import { fileResponse, type PageResponse } from '../page-response.ts';
 import { auditColumns, customerColumns } from '../view/audit-table.ts';
 import { linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
-import { searchForm } from '../view/search-form.ts';
+import { dayField, optionsOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, tableOf } from '../view/table.ts';
 
 /** Who sees the audit log: it has amounts of money, which operators do not see. */
-export const auditReaders: readonly Role[] = ['admin', 'viewer'];
+const auditReaders: readonly Role[] = ['admin', 'viewer'];
 
 /** Changes and sign-ins with their authors, newest first. */
 export const auditPage: Page = { name: 'audit', get: listed, readers: auditReaders };
@@ -72,17 +79,15 @@ const groupTitles: Readonly<Record<string, string>> = {
 };
 
 function filterForm(request: PageRequest, { who, action, target, from, to }: AuditFilters): Html {
-  const option = (value: string, title: string) =>
-    html`<option value="${value}" ${value === action && html`selected`}>${title}</option>\n`;
-  const groups = [...auditGroups].map(
-    ([group, ofGroup]) => html`<optgroup label="${groupTitles[group] ?? group}">
-${option(group, `${groupTitles[group] ?? group}: all`)}${ofGroup.map(one => option(one, one))}</optgroup>\n`,
-  );
-  const fields = html`<label>Who <input name="who" value="${who}" placeholder="anybody" autocomplete="off" spellcheck="false"></label>
-<label>Change <select name="action">${option('', 'any')}${groups}</select></label>
-<label>Account or key <input name="target" value="${target}" placeholder="any" autocomplete="off" spellcheck="false"></label>
-<label>From <input type="date" name="from" value="${from}"></label>
-<label>To <input type="date" name="to" value="${to}"></label>
+  const groups = [...auditGroups].map(([group, ofGroup]) => {
+    const title = groupTitles[group] ?? group;
+    const choices = [[group, `${title}: all`] as const, ...ofGroup.map(one => [one, one] as const)];
+    return html`<optgroup label="${title}">\n${optionsOf(choices, action)}</optgroup>\n`;
+  });
+  const fields = html`${textField('Who', { name: 'who', value: who, placeholder: 'anybody' })}
+<label>Change <select name="action">${optionsOf([['', 'any']], action)}${groups}</select></label>
+${textField('Account or key', { name: 'target', value: target, placeholder: 'any' })}
+${dayField('From', from)}${dayField('To', to)}
 <button class="primary">Show</button>`;
   return searchForm(request, 'audit', fields, { label: 'Filter the audit log' });
 }
@@ -97,4 +102,67 @@ function noChanges({ target }: AuditFilters, isFiltered: boolean): Html {
     target ? `No change of “${target}” is recorded.` : 'No entry matches.',
     html`Give whole names and ids, or <a href="audit">show all entries</a>.`,
   );
+}
+
+/** The filters of the audit log, as they stand in the address. */
+interface AuditFilters {
+  readonly who: string;
+  /** An action, or a group of them. */
+  readonly action: string;
+  readonly target: string;
+  /** The first and the last day. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The filters that an address has; what makes no sense is as if it were left out. */
+function auditFiltersOf(query: URLSearchParams): AuditFilters {
+  const given = (name: string) => (query.get(name) ?? '').trim();
+  const action = given('action');
+  const day = (name: string) => (isDay(given(name)) ? given(name) : '');
+  return {
+    who: given('who'),
+    action: actionsNamed(action) ? action : '',
+    target: given('target'),
+    from: day('from'),
+    to: day('to'),
+  };
+}
+
+/** What of the audit log these filters show. */
+const auditQueryOf = ({ who, action, target, from, to }: AuditFilters): Omit<AuditQuery, 'limit'> => ({
+  actor: who || undefined,
+  actions: actionsNamed(action),
+  target: target || undefined,
+  from_ms: from ? Date.parse(from) : undefined,
+  until_ms: to ? Date.parse(to) + day_ms : undefined,
+});
+
+/** Entries of a download, which is built in memory; the newest ones. */
+const max_exported = 20_000;
+/** Entries that are read at once. */
+const batch = 1000;
+
+/** Entries of the audit log as a file, with the filters of the page. */
+export const auditExportPage: Page = { name: 'audit-csv', get: exported, readers: auditReaders };
+
+async function exported({ context, query }: PageRequest): Promise<PageResponse> {
+  const asked = auditQueryOf(auditFiltersOf(query));
+  const entries: AuditEntry[] = [];
+  for (;;) {
+    const limit = Math.min(batch, max_exported - entries.length);
+    const read = await context.records.store.audit.list({ ...asked, limit, after: entries.at(-1)?.id });
+    entries.push(...read);
+    if (read.length < batch || entries.length >= max_exported) break;
+  }
+  const lines = entries.map(({ at_ms, actor, address, action, target, detail }) => [
+    new Date(at_ms).toISOString(),
+    actor,
+    address,
+    action,
+    target,
+    detail,
+  ]);
+  const titles = ['time', 'who', 'from', 'action', 'target', 'detail'];
+  return fileResponse('audit-log.csv', 'text/csv', `${csvOf([titles, ...lines])}\r\n`);
 }

@@ -1,8 +1,7 @@
 import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
-import { auditPage } from './audit.ts';
-import { auditExportPage } from './audit-export.ts';
+import { auditExportPage, auditPage } from './audit.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { invitedPage, signInsPage } from './portal-sign-ins.ts';
 import { requestsLivePage } from './requests.ts';

@@ -7,7 +7,7 @@ import { type Html, html, type Part } from '../view/html.ts';
 import { keyFields, type RefusedKey, readKeyFields } from '../view/key-fields.ts';
 import { keyTable } from '../view/key-table.ts';
 import { listPage } from '../view/pager.ts';
-import { searchForm } from '../view/search-form.ts';
+import { choiceField, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { issueOnce, nonceInput } from './issued.ts';
@@ -74,12 +74,9 @@ async function chosenAccount(request: PageRequest): Promise<AccountView | undefi
 }
 
 function keySearch({ form_token, scope }: PageRequest, filters: KeyFilters): Html {
-  const fields = html`<label>Search keys <input type="search" name="search" value="${filters.search}" placeholder="name, id, end, or a whole key" autocomplete="off" spellcheck="false"></label>
-${!scope.account && html`<label>Account <input name="account" value="${filters.account}" placeholder="any" autocomplete="off" spellcheck="false"></label>`}
-<label>Sort by <select name="sort">${Object.entries(sorts).map(
-    ([value, label]) =>
-      html`<option value="${value}" ${value === filters.sort && html`selected`}>${label}</option>\n`,
-  )}</select></label>
+  const fields = html`${textField('Search keys', { name: 'search', value: filters.search, placeholder: 'name, id, end, or a whole key', type: 'search' })}
+${!scope.account && textField('Account', { name: 'account', value: filters.account, placeholder: 'any' })}
+${choiceField('Sort by', 'sort', Object.entries(sorts), filters.sort)}
 <label class="check"><input type="checkbox" name="all" value="yes" ${filters.all && html`checked`}> Also expired and revoked</label>
 <button>Search</button>`;
   return searchForm({ form_token }, 'keys', fields);

@@ -12,7 +12,7 @@ import {
   stateMark,
 } from '../view/provider-table.ts';
 import { pageResponse, panel } from '../view/shell.ts';
-import { emptyState, tableOf } from '../view/table.ts';
+import { emptyState, names, numbers, tableOf } from '../view/table.ts';
 
 /** The models that the reader may use, for operators with the providers and upstreams behind them and their states. */
 export const modelsPage: Page = {
@@ -103,13 +103,13 @@ function perMillion(price: string): string {
 }
 
 const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: number): Html =>
-  tableOf(
+  tableOf<Upstream>(
     `Upstreams of ${id}`,
     [
-      { title: 'Upstream', cell: ({ provider }) => provider.name, isName: true },
-      { title: 'Model there', cell: ({ target }) => target.model, isName: true },
-      { title: 'Priority', cell: upstream => upstream.priority, isNumber: true },
-      { title: 'Weight', cell: upstream => upstream.weight, isNumber: true },
+      names('Upstream', ({ provider }) => provider.name),
+      names('Model there', ({ target }) => target.model),
+      numbers('Priority', upstream => upstream.priority),
+      numbers('Weight', upstream => upstream.weight),
       { title: 'State', cell: upstream => stateMark(upstreamState(upstream, now_ms)) },
     ],
     upstreams,

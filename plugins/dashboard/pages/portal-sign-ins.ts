@@ -16,7 +16,7 @@ import { type FieldTexts, isOutdated, seenInput } from '../view/edited-fields.ts
 import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageResponse, panel, postForm } from '../view/shell.ts';
-import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { type Column, emptyState, names, tableOf } from '../view/table.ts';
 import { issueOnce, nonceInput, secretPart, takeKey } from './issued.ts';
 
 /** For how long an invitation can be accepted. */
@@ -51,10 +51,10 @@ function table(request: PageRequest, account: string, customers: readonly Custom
         'actions',
       ),
   };
-  return tableOf(
+  return tableOf<CustomerLogin>(
     'Customers who may sign in',
     [
-      { title: 'Name', cell: ({ name }) => name, isName: true },
+      names('Name', ({ name }) => name),
       { title: 'Since', cell: ({ created_ms }) => timeOf(created_ms) },
       { title: 'State', cell: login => stateOf(login, now_ms) },
       ...(request.scope.may.invite ? [actions] : []),

@@ -1,13 +1,11 @@
-import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
+import type { AttemptRow, LedgerRow, ListedRow } from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import type { Scope } from '../scope.ts';
-import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
+import { dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { dollars } from '../view/money.ts';
-import { endOf } from '../view/request-end.ts';
 import { pageResponse } from '../view/shell.ts';
-import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
 import { timelineTable } from '../view/timeline.ts';
 
 /** One request, found by its `x-request-id`: how it ended, what it used, and every attempt. */
@@ -83,22 +81,18 @@ ${row.estimated && html`<dt>Tokens</dt><dd>${muted('estimated')}</dd>`}
 </dl>`;
 }
 
-const began: Column<AttemptRow> = {
-  title: 'Began at',
-  cell: ({ offset_ms }) => secondsOf(offset_ms),
-  isNumber: true,
-};
+const began: Column<AttemptRow> = numbers('Began at', ({ offset_ms }) => secondsOf(offset_ms));
 const took: readonly Column<AttemptRow>[] = [
-  { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
-  { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
+  numbers('First token', ({ first_token_ms }) => secondsOf(first_token_ms)),
+  numbers('Duration', ({ duration_ms }) => secondsOf(duration_ms)),
 ];
 
 const attemptColumns: readonly Column<AttemptRow>[] = [
-  { title: 'Provider', cell: ({ provider }) => provider ?? muted('handler'), isName: true },
-  { title: 'Model at the provider', cell: ({ model }) => model ?? muted('as sent'), isName: true },
+  names('Provider', ({ provider }) => provider ?? muted('handler')),
+  names('Model at the provider', ({ model }) => model ?? muted('as sent')),
   began,
-  { title: 'Waited before', cell: ({ wait_ms }) => secondsOf(wait_ms), isNumber: true },
-  { title: 'Status', cell: ({ status }) => status ?? muted('none'), isNumber: true },
+  numbers('Waited before', ({ wait_ms }) => secondsOf(wait_ms)),
+  numbers('Status', ({ status }) => status ?? muted('none')),
   ...took,
   { title: 'Outcome', cell: outcomeOf },
 ];
@@ -112,4 +106,16 @@ const said: Column<AttemptRow> = { title: 'Provider said', cell: ({ error_messag
 function outcomeOf({ outcome, kind }: AttemptRow): Html {
   const tone = outcome === 'completed' ? 'good' : outcome === 'failed' ? 'bad' : 'warn';
   return html`<span class="state ${tone}">${outcome ?? 'unknown'}</span> ${kind}`;
+}
+
+/** How a request ended: its status, and the end reason unless it was completed. */
+export function endOf({
+  status,
+  end_reason,
+  error_type,
+}: Pick<ListedRow, 'status' | 'end_reason' | 'error_type'>): Html {
+  const isGood = end_reason === 'completed';
+  const tone = isGood ? 'good' : end_reason === 'client_gone' ? 'warn' : 'bad';
+  const shown = status === 0 ? 'no reply' : status;
+  return html`<span class="state ${tone}">${shown}</span> ${!isGood && end_reason} ${error_type && muted(error_type)}`;
 }

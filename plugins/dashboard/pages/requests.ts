@@ -14,13 +14,12 @@ import {
   timeOfList,
 } from '../request-filters.ts';
 import type { Scope } from '../scope.ts';
-import { linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
+import { dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { dollars } from '../view/money.ts';
-import { endOf } from '../view/request-end.ts';
-import { searchForm } from '../view/search-form.ts';
+import { choiceField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
-import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
+import { endOf } from './request.ts';
 
 /** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };
@@ -37,7 +36,7 @@ export const requestsLivePage: Page = {
     return request.services.live.serve(request, {
       every_ms,
       async next() {
-        const { text } = (await listOf({ ...request, path: requestsPage.name })).list;
+        const { text } = (await requestsOf({ ...request, path: requestsPage.name })).list;
         if (text === sent) return undefined;
         sent = text;
         return { html: text };
@@ -47,7 +46,7 @@ export const requestsLivePage: Page = {
 };
 
 /** The list that the address asks for. */
-async function listOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
+async function requestsOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
   const { rows, pager, isFirst, isPart } = await ledgerPage(request, queryOf(request));
   const empty = isPart ? noneYet : nothing(filtersOf(request));
   const columns = columnsFor(request.scope);
@@ -57,7 +56,7 @@ async function listOf(request: PageRequest): Promise<{ readonly list: Html; read
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { scope } = request;
   const filters = filtersOf(request);
-  const { list, isFirst } = await listOf(request);
+  const { list, isFirst } = await requestsOf(request);
   return pageResponse(request, {
     title: 'Requests',
     section: 'requests',
@@ -81,7 +80,7 @@ const findForm = (request: PageRequest): Html =>
   searchForm(
     request,
     'request',
-    html`<label>Request id <input name="id" placeholder="x-request-id" autocomplete="off" spellcheck="false" required></label>
+    html`${textField('Request id', { name: 'id', placeholder: 'x-request-id', required: true })}
 <button>Find</button>`,
     { style: 'row', label: 'Find one request' },
   );
@@ -98,36 +97,39 @@ const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
   code: 'codes',
 };
 
+const endChoices: readonly (readonly [string, string])[] = [
+  ['', 'any'],
+  ['failed', 'any error'],
+  ...ends.map(name => [name, name] as const),
+];
+
 function filterForm(request: PageRequest, filters: RequestFilters): Html {
   const { context, scope } = request;
   const { end, since, until } = filters;
   const text = (name: keyof typeof texts) =>
     isOffered(name, scope) &&
-    html`<label>${texts[name]} <input name="${name}" value="${filters[name]}" placeholder="any" ${lists[name] && html`list="${lists[name]}"`} autocomplete="off" spellcheck="false"></label>`;
-  const option = (value: string, title: string, chosen: string) =>
-    html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>`;
-  const list = (id: string, values: readonly string[]) =>
-    html`<datalist id="${id}">${values.map(value => html`<option value="${value}"></option>`)}</datalist>`;
+    textField(texts[name], { name, value: filters[name], placeholder: 'any', list: lists[name] });
+  const times = Object.entries(spans).map(([name, { title }]): [string, string] => [name, title]);
   const isMore = more_texts.some(name => filters[name] !== '');
   const fields = html`<div class="row">
-<label>Time <select name="since">${isTime(since) && option(since, timeOfList(filters), since)}${Object.entries(spans).map(([name, { title }]) => option(name, title, since))}</select></label>
+${choiceField('Time', 'since', isTime(since) ? [[since, timeOfList(filters)], ...times] : times, since)}
 ${until && html`<input type="hidden" name="until" value="${until}">`}
 ${shown_texts.map(text)}
-<label>End <select name="end">${option('', 'any', end)}${option('failed', 'any error', end)}${ends.map(name => option(name, name, end))}</select></label>
+${choiceField('End', 'end', endChoices, end)}
 <input type="hidden" name="live" value="yes" id="keep-live" disabled>
 <button class="primary">Show</button>
 </div>
 <details class="more" ${isMore && html`open`}><summary>More filters</summary><div class="row">${more_texts.map(text)}</div></details>
-${list('models', [...context.catalog.models.map(({ id }) => id), none])}
+${listOf('models', [...context.catalog.models.map(({ id }) => id), none])}
 ${
   scope.sees.internals &&
-  list(
+  listOf(
     'providers',
     context.providers.map(({ name }) => name),
   )
 }
-${list('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
-${list('codes', Object.keys(errorCatalogue))}`;
+${listOf('error-types', [...new Set(Object.values(errorCatalogue).map(({ type }) => type))])}
+${listOf('codes', Object.keys(errorCatalogue))}`;
   return searchForm(request, 'requests', fields, { style: 'panel', label: 'Filter requests' });
 }
 
@@ -135,7 +137,7 @@ ${list('codes', Object.keys(errorCatalogue))}`;
 export const columnsFor = ({ account, sees }: Scope): readonly Column<ListedRow>[] => [
   time,
   ...(account ? [] : [accountColumn]),
-  { title: 'Model', cell: ({ model }) => model ?? muted('none'), isName: true },
+  names('Model', ({ model }) => model ?? muted('none')),
   ...(sees.internals ? [providerColumn] : []),
   ...outcomes,
   ...(sees.money ? [cost] : []),
@@ -147,17 +149,12 @@ const time: Column<ListedRow> = {
     html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
 };
 
-const accountColumn: Column<ListedRow> = {
-  title: 'Account',
-  cell: ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
-  isName: true,
-};
+const accountColumn: Column<ListedRow> = names(
+  'Account',
+  ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
+);
 
-const providerColumn: Column<ListedRow> = {
-  title: 'Provider',
-  cell: ({ provider }) => provider ?? muted('none'),
-  isName: true,
-};
+const providerColumn: Column<ListedRow> = names('Provider', ({ provider }) => provider ?? muted('none'));
 
 const outcomes: readonly Column<ListedRow>[] = [
   {
@@ -165,21 +162,16 @@ const outcomes: readonly Column<ListedRow>[] = [
     cell: row =>
       html`${endOf(row)}${row.error_message && html`<span class="muted reason">${row.error_message}</span>`}`,
   },
-  { title: 'First token', cell: ({ first_token_ms }) => secondsOf(first_token_ms), isNumber: true },
-  { title: 'Duration', cell: ({ duration_ms }) => secondsOf(duration_ms), isNumber: true },
-  {
-    title: 'Tokens in, out',
-    cell: ({ prompt_tokens, completion_tokens }) =>
+  numbers('First token', ({ first_token_ms }) => secondsOf(first_token_ms)),
+  numbers('Duration', ({ duration_ms }) => secondsOf(duration_ms)),
+  numbers(
+    'Tokens in, out',
+    ({ prompt_tokens, completion_tokens }) =>
       html`<span class="nowrap">${numberOf(prompt_tokens)}, ${numberOf(completion_tokens)}</span>`,
-    isNumber: true,
-  },
+  ),
 ];
 
-const cost: Column<ListedRow> = {
-  title: 'Cost',
-  cell: ({ cost_usd }) => dollars(cost_usd),
-  isNumber: true,
-};
+const cost: Column<ListedRow> = numbers('Cost', ({ cost_usd }) => dollars(cost_usd));
 
 /** In place of a page without rows, if others may have some. */
 const noneYet = emptyState(

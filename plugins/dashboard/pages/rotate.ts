@@ -3,6 +3,7 @@ import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { choiceField } from '../view/search-form.ts';
 import { pageResponse, postForm } from '../view/shell.ts';
 import { issueOnce, nonceInput } from './issued.ts';
 import { keyOf, refuseEnded } from './key.ts';
@@ -42,10 +43,12 @@ ${postForm(request, linkOf('rotate', { id }), fields(id, chosen), 'row')}
 }
 
 const fields = (id: string, chosen: string): Html =>
-  html`<label>The old key ends <select name="overlap">${[...overlaps].map(
-    ([value, { label }]) =>
-      html`<option value="${value}" ${value === chosen && html`selected`}>${label}</option>\n`,
-  )}</select></label>
+  html`${choiceField(
+    'The old key ends',
+    'overlap',
+    [...overlaps].map(([value, { label }]) => [value, label]),
+    chosen,
+  )}
 ${nonceInput()}
 <button class="primary">Rotate key</button> <a class="button" href="${linkOf('key', { id })}">Cancel</a>`;
 

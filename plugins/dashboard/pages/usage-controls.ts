@@ -1,7 +1,7 @@
 import type { PageRequest } from '../page-request.ts';
 import { type PresetName, presets } from '../usage-question.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { searchForm } from '../view/search-form.ts';
+import { dayField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { measures } from './usage-chart.ts';
 import { chartGroups, fieldsOf, isOffered, measuresFor, type UsageView, viewLink } from './usage-view.ts';
 
@@ -23,11 +23,13 @@ export function usageFilters(
 ${searchForm(
   request,
   'usage',
-  html`<label>From <input type="date" name="from" value="${from}"></label>
-<label>To <input type="date" name="to" value="${to}"></label>
-${!view.scope.account && html`<label>Account <input name="account" value="${account}" placeholder="all" autocomplete="off" spellcheck="false"></label>`}
-<label>Model <input name="model" value="${model}" placeholder="all" list="models" autocomplete="off" spellcheck="false"></label>
-<datalist id="models">${catalog.models.map(({ id }) => html`<option value="${id}"></option>`)}</datalist>
+  html`${dayField('From', from)}${dayField('To', to)}
+${!view.scope.account && textField('Account', { name: 'account', value: account, placeholder: 'all' })}
+${textField('Model', { name: 'model', value: model, placeholder: 'all', list: 'models' })}
+${listOf(
+  'models',
+  catalog.models.map(({ id }) => id),
+)}
 ${[
   ['by', view.group],
   ['show', view.measure],

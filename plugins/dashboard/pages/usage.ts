@@ -1,12 +1,12 @@
 import { dayOf, type ExtensionContext, no_model as none, type UsageGroup } from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { linkOf, muted } from '../view/format.ts';
+import { errorsText } from '../view/error-counts.ts';
+import { dollars, linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { pageResponse, panel } from '../view/shell.ts';
+import { figure, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { totalOf, type UsageLine, usageTable } from '../view/usage-table.ts';
-import { usageTiles } from '../view/usage-tiles.ts';
+import { type Totals, totalOf, type UsageLine, usageTable } from '../view/usage-table.ts';
 import { chartOf, measures, rangeText } from './usage-chart.ts';
 import { chartTabs, usageFilters } from './usage-controls.ts';
 import { max_lines, seriesOf, type UsageFigures, usageFigures } from './usage-figures.ts';
@@ -28,11 +28,11 @@ async function shown(request: PageRequest): Promise<PageResponse> {
   const { view, fault } = usageView(request);
   const figures = await usageFigures(context, view);
   const names = await namesOf(context, view, figures);
-  const { before, periods } = figures;
+  const { periods } = figures;
   const isEmpty = periods.length === 0;
   const body = isEmpty
     ? html`<section class="panel" aria-label="Usage">${nothing(view)}</section>`
-    : html`${usageTiles(view.scope, figures.total, before && totalOf(before.periods), comparedWith(context, figures))}
+    : html`${tiles(context, view, figures)}
 ${chartPanel(context, view, figures, names)}
 ${groupPanel(view, figures, names)}
 ${periodPanel(view, figures)}`;
@@ -50,6 +50,31 @@ ${periodPanel(view, figures)}`;
       ),
     body: html`${keptNotice(request)}${usageFilters(request, view, names)}${leftOut(view, figures)}${body}`,
   });
+}
+
+/** Totals as figures, each with its change since the time before if that is known. */
+function tiles(context: ExtensionContext, { scope }: UsageView, figures: UsageFigures): Html {
+  const { total, before } = figures;
+  const was = before && totalOf(before.periods);
+  const tile = (title: string, value: Part, of: (totals: Totals) => number, more: Part) =>
+    figure(title, value, more, was && changeOf(of(total), of(was)));
+  const { requests, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } = total;
+  const estimated = total.estimated_requests > 0 && `${numberOf(total.estimated_requests)} estimated`;
+  return html`<section class="panel" aria-label="Totals"><dl class="figures">
+${tile('Requests', numberOf(requests), totals => totals.requests, errorsText(total, scope))}
+${tile('Prompt tokens', numberOf(prompt_tokens), totals => totals.prompt_tokens, `${numberOf(cached_tokens)} cached`)}
+${tile('Completion tokens', numberOf(completion_tokens), totals => totals.completion_tokens, `${numberOf(reasoning_tokens)} reasoning`)}
+${scope.sees.money && tile('Cost', dollars(total.cost_usd), ({ cost_usd }) => Number(cost_usd), estimated)}
+</dl>${comparedWith(context, figures)}</section>`;
+}
+
+/** `+12.5 %`; from nothing there is no percentage. */
+function changeOf(now: number, before: number): string {
+  if (before === 0) return now === 0 ? '±0 %' : 'new';
+  const percent = ((now - before) / before) * 100;
+  const rounded = Math.abs(percent) < 100 ? Number(percent.toFixed(1)) : Math.round(percent);
+  if (rounded === 0) return '±0 %';
+  return `${rounded > 0 ? '+' : '−'}${numberOf(Math.abs(rounded))} %`;
 }
 
 /** With what the changes compare. */

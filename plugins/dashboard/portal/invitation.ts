@@ -6,7 +6,7 @@ import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect } from '../page-response.ts';
 import { aloneDocument, tokenInput } from '../view/document.ts';
 import { html } from '../view/html.ts';
-import { inTurn, newPassword, newPasswordFields } from './new-password.ts';
+import { inTurn, newPassword, newPasswordFields } from './password.ts';
 
 /** Takes an invitation: its customer chooses a password and is signed in. Whether an invitation was used, has ended or never was is not told. */
 export class InvitationEntrance implements Entrance {

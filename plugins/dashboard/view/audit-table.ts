@@ -4,7 +4,7 @@ import type { PageRequest } from '../page-request.ts';
 import { linkOf, minuteOf, muted, timeOf } from './format.ts';
 import { html, type Part } from './html.ts';
 import { panel } from './shell.ts';
-import { type Column, emptyState, tableOf } from './table.ts';
+import { type Column, emptyState, names, tableOf } from './table.ts';
 
 /** Changes that are shown beside what was changed; the audit log has all. */
 const max_changes = 10;
@@ -60,25 +60,21 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
 /** Changes with who made them, and from where. */
 export const auditColumns: readonly Column<AuditEntry>[] = [
   { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
-  { title: 'Who', cell: ({ actor }) => actor, isName: true },
-  { title: 'From', cell: ({ address }) => address, isName: true },
+  names('Who', ({ actor }) => actor),
+  names('From', ({ address }) => address),
   { title: 'Change', cell: ({ action }) => actions[action] ?? action },
-  { title: 'What', cell: targetOf, isName: true },
-  { title: 'Detail', cell: entry => detailOf(entry), isName: true },
+  names('What', targetOf),
+  names('Detail', entry => detailOf(entry)),
 ];
 
 /** The same for customers: of those who run the service neither names nor addresses are told, and the account is always the reader's. */
 export const customerColumns: readonly Column<AuditEntry>[] = [
   { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
-  { title: 'Who', cell: ({ actor }) => customerOf(actor) ?? muted('the service'), isName: true },
-  { title: 'From', cell: ({ actor, address }) => customerOf(actor) !== undefined && address, isName: true },
+  names('Who', ({ actor }) => customerOf(actor) ?? muted('the service')),
+  names('From', ({ actor, address }) => customerOf(actor) !== undefined && address),
   { title: 'Change', cell: ({ action }) => actions[action].replace(/ the portal of$/, ' the portal') },
-  {
-    title: 'Key',
-    cell: ({ action, target }) => action.startsWith('key.') && html`<code>${target}</code>`,
-    isName: true,
-  },
-  { title: 'Detail', cell: entry => detailOf(entry, ['account']), isName: true },
+  names('Key', ({ action, target }) => action.startsWith('key.') && html`<code>${target}</code>`),
+  names('Detail', entry => detailOf(entry, ['account'])),
 ];
 
 function targetOf({ action, target }: AuditEntry): Part {

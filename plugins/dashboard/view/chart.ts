@@ -1,6 +1,5 @@
-import { numberOf, percentOf, roundedSecondsOf } from './format.ts';
+import { dollarText, numberOf, percentOf, roundedSecondsOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { dollarText } from './money.ts';
 import type { SeriesLook } from './series-looks.ts';
 
 /** What amounts are, and how they are read. */

@@ -9,7 +9,7 @@ import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
 import { classTitles } from './error-counts.ts';
 import { muted, numberOf, percentOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { emptyState, tableOf } from './table.ts';
+import { emptyState, names, numbers, tableOf } from './table.ts';
 
 /** Requests with the same error of the same provider and model. */
 interface Cause extends Omit<FailurePoint, 'at_ms'> {
@@ -30,12 +30,12 @@ export function failureTable(failures: readonly FailurePoint[], range: TrafficRa
   const table = tableOf<Cause>(
     'Errors by cause',
     [
-      { title: 'Error', cell: cause => errorOf(cause, range), isName: true },
+      names('Error', cause => errorOf(cause, range)),
       { title: 'Counts as', cell: classOf },
-      { title: 'Provider', cell: ({ provider }) => provider || muted('none asked'), isName: true },
-      { title: 'Model', cell: ({ model }) => model || muted('none known'), isName: true },
-      { title: 'Requests', cell: ({ requests }) => numberOf(requests), isNumber: true },
-      { title: 'Of all errors', cell: ({ requests }) => percentOf(requests / all), isNumber: true },
+      names('Provider', ({ provider }) => provider || muted('none asked')),
+      names('Model', ({ model }) => model || muted('none known')),
+      numbers('Requests', ({ requests }) => numberOf(requests)),
+      numbers('Of all errors', ({ requests }) => percentOf(requests / all)),
       { title: 'First', cell: ({ first_ms }) => time(first_ms) },
       { title: 'Last', cell: ({ last_ms }) => time(last_ms) },
       { title: 'Over time', cell: ({ counts }) => sparkBars(counts) },

@@ -1,9 +1,8 @@
 import { day_ms, dayOf, type KeyRecord, type KeyUse } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
-import { linkOf, numberOf, timeOf } from './format.ts';
+import { dollars, linkOf, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { dollars } from './money.ts';
-import { type Column, tableOf } from './table.ts';
+import { type Column, names, numbers, tableOf } from './table.ts';
 
 interface KeyTableSetup {
   /** Whether it names accounts: lists of one account do so nowhere. */
@@ -49,19 +48,17 @@ const chooseColumn: Column<KeyRecord> = {
 };
 
 /** For any table of keys. */
-export const nameColumn: Column<KeyRecord> = {
-  title: 'Key',
-  cell: ({ id, name, hint }) =>
+export const nameColumn: Column<KeyRecord> = names(
+  'Key',
+  ({ id, name, hint }) =>
     html`<a href="${linkOf('key', { id })}">${name || 'no name'}</a> <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
-  isName: true,
-};
+);
 
 /** For any table of keys. */
-export const accountColumn: Column<KeyRecord> = {
-  title: 'Account',
-  cell: ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
-  isName: true,
-};
+export const accountColumn: Column<KeyRecord> = names(
+  'Account',
+  ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
+);
 
 /** Tables of keys have many columns: a time may take two lines, so that the last ones are not cut off. */
 const foldedTime = (at_ms: number | null): Html => html`<span class="folded">${timeOf(at_ms)}</span>`;
@@ -77,16 +74,8 @@ export const timeColumns: readonly Column<KeyRecord>[] = [
 const use_days = 30;
 
 const useColumns = (uses: ReadonlyMap<string, KeyUse>): readonly Column<KeyRecord>[] => [
-  {
-    title: 'Requests',
-    cell: ({ id }) => numberOf(uses.get(id)?.requests ?? 0),
-    isNumber: true,
-  },
-  {
-    title: 'Cost',
-    cell: ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'),
-    isNumber: true,
-  },
+  numbers('Requests', ({ id }) => numberOf(uses.get(id)?.requests ?? 0)),
+  numbers('Cost', ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0')),
 ];
 
 /** State of a key, as a badge. */

@@ -1,9 +1,8 @@
 import { type Limit, rowOf } from '../../../src/plugin.ts';
 import type { Use, Uses } from '../account-view.ts';
 import type { Scope } from '../scope.ts';
-import { durationOf, numberOf } from './format.ts';
+import { dollarText, durationOf, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { dollarText } from './money.ts';
 
 const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   'no stage': 'The chain has no stage rate-limit: nothing is limited.',

@@ -10,7 +10,8 @@ import {
   type Plan,
 } from '../../../src/plugin.ts';
 import type { FieldTexts } from './edited-fields.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, type Part } from './html.ts';
+import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** Limits as they are stored. */
 export type Limits = Readonly<Record<string, unknown>>;
@@ -125,3 +126,34 @@ export function textOf(value: unknown): string {
   const { limit = value, hard } = Object(value) as { limit?: unknown; hard?: boolean };
   return hard === undefined ? String(limit) : `${limit} ${hard ? 'hard' : 'not hard'}`;
 }
+
+/** Limits of an account that cannot be edited here: those of single models, and with `isAll` the others too. */
+export function overridesList(limits: Limits, isAll: boolean): Part {
+  const { models = {}, ...overall } = limits;
+  const rows = [
+    ...(isAll ? linesOf('all', overall) : []),
+    ...Object.entries(models as Readonly<Record<string, Limits>>).flatMap(([model, ofModel]) =>
+      linesOf(model, ofModel),
+    ),
+  ];
+  return rows.length > 0 && tableOf('Overrides that are changed elsewhere', columns, rows);
+}
+
+interface Line {
+  readonly model: string;
+  readonly title: string;
+  readonly value: string;
+}
+
+const linesOf = (model: string, limits: Limits): Line[] =>
+  Object.entries(limits).map(([name, value]) => ({
+    model,
+    title: Object.hasOwn(limitTable, name) ? limitTable[name as LimitName].title : name,
+    value: value === null ? 'not limited' : textOf(value),
+  }));
+
+const columns: readonly Column<Line>[] = [
+  names('Models', ({ model }) => model),
+  names('Limit', ({ title }) => title),
+  numbers('Amount', ({ value }) => value),
+];

@@ -2,7 +2,7 @@ import type { AttemptSum, ExtensionContext, ListedProvider, ProviderStatus } fro
 import { durationWithin } from '../traffic-groups.ts';
 import { durationOf, linkOf, muted, numberOf, percentOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { type Column, tableOf } from './table.ts';
+import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** The state of a provider or an upstream: a short label and its severity. */
 export interface State {
@@ -52,20 +52,20 @@ export function providerTable(
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
   const details: readonly Column<ShownProvider>[] = [
-    { title: 'Models', cell: ({ name }) => numberOf(serves(name)), isNumber: true },
+    numbers('Models', ({ name }) => numberOf(serves(name))),
     { title: 'Adapter', cell: ({ adapter }) => adapter },
-    { title: 'Address', cell: ({ address }) => `${address.host}:${address.port}`, isName: true },
+    names('Address', ({ address }) => `${address.host}:${address.port}`),
   ];
-  return tableOf(
+  return tableOf<ShownProvider>(
     'Providers and their states',
     [
-      { title: 'Provider', cell: ({ name }) => name, isName: true },
+      names('Provider', ({ name }) => name),
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
       ...(attempts ? attemptColumns(attempts) : []),
       { title: 'Circuit breaker', cell: ({ breaker }) => breaker.state.replace('_', ' ') },
       ...(attempts ? [] : [{ title: 'Health check', cell: healthOf }]),
-      { title: 'In flight', cell: inFlightOf, isNumber: true },
-      { title: 'Waiting', cell: ({ bulkhead }) => numberOf(bulkhead.queued), isNumber: true },
+      numbers('In flight', inFlightOf),
+      numbers('Waiting', ({ bulkhead }) => numberOf(bulkhead.queued)),
       ...(attempts ? [] : details),
     ],
     providers,
@@ -121,9 +121,9 @@ function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<Shown
     return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
   };
   return [
-    { title: 'Success rate', cell: success, isNumber: true },
+    numbers('Success rate', success),
     { title: 'Failed attempts', cell: failures },
-    { title: 'Client errors', cell: clients, isNumber: true },
-    { title: 'Attempt p50 · p95', cell: took, isNumber: true },
+    numbers('Client errors', clients),
+    numbers('Attempt p50 · p95', took),
   ];
 }

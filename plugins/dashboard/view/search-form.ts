@@ -19,3 +19,38 @@ ${tokenInput(form_token)}
 <input type="hidden" name="${page_field}" value="${page}">
 ${fields}
 </form>`;
+
+interface TextField {
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly placeholder: string;
+  /** The id of a list of what is known. */
+  readonly list?: string | undefined;
+  readonly type?: 'text' | 'search';
+  readonly required?: boolean;
+}
+
+/** A field for a name or an id, which browsers neither complete nor correct. */
+export const textField = (
+  title: string,
+  { name, value = '', placeholder, list, type = 'text', required }: TextField,
+): Html =>
+  html`<label>${title} <input type="${type}" name="${name}" value="${value}" placeholder="${placeholder}" ${list && html`list="${list}"`} autocomplete="off" spellcheck="false" ${required && html`required`}></label>`;
+
+/** What a text field of the same `list` offers. */
+export const listOf = (id: string, values: readonly string[]): Html =>
+  html`<datalist id="${id}">${values.map(value => html`<option value="${value}"></option>`)}</datalist>`;
+
+/** A field for the first or the last day. */
+export const dayField = (title: 'From' | 'To', value: string): Html =>
+  html`<label>${title} <input type="date" name="${title.toLowerCase()}" value="${value}"></label>`;
+
+type Choices = Iterable<readonly [value: string, title: string]>;
+
+/** The options of a selection. */
+export const optionsOf = (choices: Choices, chosen: string): Html =>
+  html`${[...choices].map(([value, title]) => html`<option value="${value}" ${value === chosen && html`selected`}>${title}</option>\n`)}`;
+
+/** A field that takes one of some values. */
+export const choiceField = (title: string, name: string, choices: Choices, chosen: string): Html =>
+  html`<label>${title} <select name="${name}">${optionsOf(choices, chosen)}</select></label>`;

@@ -89,3 +89,7 @@ export const inMemoryNotice = ({ context, scope }: PageRequest): Part =>
   scope.sees.internals &&
   context.records.isMemory &&
   html`<p class="notice warn">Records are in memory: changes made here are lost on exit. Set <code>stores.records</code> to a SQLite file or a Postgres database to keep them.</p>`;
+
+/** One figure of a list of them, with its change since before and what else there is to say of it. */
+export const figure = (title: string, value: Part, more: Part, change?: string): Html =>
+  html`<div class="figure"><dt>${title}</dt><dd><strong>${value}</strong> ${change !== undefined && html`<span class="change">${change}</span> `}<span class="muted">${more}</span></dd></div>`;

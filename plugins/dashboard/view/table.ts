@@ -11,6 +11,20 @@ export interface Column<R> {
   readonly isWide?: boolean;
 }
 
+/** A column of numbers, which are shown as they are given. */
+export const numbers = <R>(title: string, cell: Column<R>['cell']): Column<R> => ({
+  title,
+  cell,
+  isNumber: true,
+});
+
+/** A column of names, which may be broken anywhere. */
+export const names = <R>(title: string, cell: Column<R>['cell']): Column<R> => ({
+  title,
+  cell,
+  isName: true,
+});
+
 /**
  * A table called `label`; `empty` in place of one without rows. Where the window is narrow its rows become cards, with titles beside the
  * cells; one with pictures scrolls by itself.

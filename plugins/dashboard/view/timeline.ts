@@ -1,7 +1,7 @@
 import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
 import { muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { type Column, tableOf } from './table.ts';
+import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** Something that took time in a request. Milliseconds from its start. */
 interface Span {
@@ -53,13 +53,9 @@ const spanOfAttempt = (attempt: AttemptRow, at: number): Span => ({
 const endOf = ({ begin_ms, took_ms }: Span): number => begin_ms + (took_ms ?? 0);
 
 const figures: readonly Column<Span>[] = [
-  { title: 'Part', cell: ({ name }) => name, isName: true },
-  { title: 'Began after', cell: ({ begin_ms }) => millisecondsOf(begin_ms), isNumber: true },
-  {
-    title: 'Took',
-    cell: ({ took_ms }) => (took_ms === null ? muted('unknown') : millisecondsOf(took_ms)),
-    isNumber: true,
-  },
+  names('Part', ({ name }) => name),
+  numbers('Began after', ({ begin_ms }) => millisecondsOf(begin_ms)),
+  numbers('Took', ({ took_ms }) => (took_ms === null ? muted('unknown') : millisecondsOf(took_ms))),
 ];
 
 /** `0.12 ms`, `1 203 ms`: with hundredths below a hundred. */

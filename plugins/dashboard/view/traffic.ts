@@ -11,7 +11,7 @@ import { type Chart, type ChartSeries, chart, swatch } from './chart.ts';
 import { classTitles } from './error-counts.ts';
 import { muted, numberOf, percentOf, roundedSecondsOf as waited } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { type Column, tableOf } from './table.ts';
+import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** Requests over time, by group. */
 export interface Traffic {
@@ -109,24 +109,21 @@ interface Line {
 }
 
 const figures: readonly Column<Line>[] = [
-  {
-    title: 'Requests',
-    cell: ({ sum, from_ms, until_ms, filters }) =>
+  numbers(
+    'Requests',
+    ({ sum, from_ms, until_ms, filters }) =>
       html`<a href="${samplesLink(from_ms, until_ms, filters)}">${numberOf(sum.requests)}</a>`,
-    isNumber: true,
-  },
+  ),
   ...errorClasses.map(
-    (end): Column<Line> => ({
-      title: classTitles[end],
-      cell: ({ sum, all, from_ms, until_ms, filters }) =>
+    (end): Column<Line> =>
+      numbers(classTitles[end], ({ sum, all, from_ms, until_ms, filters }) =>
         sum[end] === 0
           ? '0'
           : html`<a href="${samplesLink(from_ms, until_ms, { ...filters, end })}">${numberOf(sum[end])}</a> ${muted(percentOf(sum[end] / all))}`,
-      isNumber: true,
-    }),
+      ),
   ),
-  { title: 'First token p50', cell: ({ sum }) => waited(firstTokenWithin(sum, 0.5)), isNumber: true },
-  { title: 'p95', cell: ({ sum }) => waited(firstTokenWithin(sum, 0.95)), isNumber: true },
+  numbers('First token p50', ({ sum }) => waited(firstTokenWithin(sum, 0.5))),
+  numbers('p95', ({ sum }) => waited(firstTokenWithin(sum, 0.95))),
 ];
 
 /** What each group adds up to in the whole range; the legend of the charts. */
@@ -144,7 +141,7 @@ export function groupTable({ range, split, groups }: Traffic): Html {
   const together: Line = { title: 'all', sum: all, from_ms, until_ms, filters: {}, all: all.requests };
   return tableOf<Line>(
     `Traffic by ${splitTitles[split].toLowerCase()}`,
-    [{ title: splitTitles[split], cell: ({ title }) => title, isName: true }, ...figures],
+    [names(splitTitles[split], ({ title }) => title), ...figures],
     lines.length > 1 ? [...lines, together] : lines,
   );
 }

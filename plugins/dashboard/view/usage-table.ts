@@ -1,10 +1,9 @@
 import { picoUsd, type UsageGroup, type UsageSum, usdOf } from '../../../src/plugin.ts';
 import type { Scope } from '../scope.ts';
 import { errorColumns } from './error-counts.ts';
-import { numberOf } from './format.ts';
+import { dollars, numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { dollars } from './money.ts';
-import { type Column, tableOf } from './table.ts';
+import { type Column, numbers, tableOf } from './table.ts';
 
 /** What exchanges add up to. */
 export type Totals = Omit<UsageSum, UsageGroup>;
@@ -70,8 +69,4 @@ export const usageTable = (scope: Scope, label: string, title: string, lines: re
     lines,
   );
 
-const costColumn: Column<UsageLine> = {
-  title: 'Cost',
-  cell: ({ total }) => dollars(total.cost_usd),
-  isNumber: true,
-};
+const costColumn: Column<UsageLine> = numbers('Cost', ({ total }) => dollars(total.cost_usd));

@@ -1,0 +1,75 @@
+import {
+  amountOfRule,
+  day_ms,
+  dayOf,
+  type ExtensionContext,
+  type KeyRecord,
+  type LimitRule,
+} from '../../../src/plugin.ts';
+import { type AccountView, planLimitsOf } from '../account-view.ts';
+import type { PageRequest } from '../page-request.ts';
+import { toMonthEnd } from '../usage-question.ts';
+import { errorsText } from '../view/error-counts.ts';
+import { dollars, dollarText, linkOf, numberOf } from '../view/format.ts';
+import { type Html, html, type Part } from '../view/html.ts';
+import { figure, panel } from '../view/shell.ts';
+import { emptyState } from '../view/table.ts';
+import { totalOf } from '../view/usage-table.ts';
+import { type MeasureName, measures, usageChart } from './usage-chart.ts';
+
+/** Days that are shown, with today. */
+const days = 30;
+
+/** What was used in the last 30 days, and what it cost: by a key of an account, or by all of it. */
+export async function usePanel(
+  request: PageRequest,
+  account: string,
+  more: { readonly key?: KeyRecord; readonly ofMonth?: Part } = {},
+): Promise<Html> {
+  const { context, scope } = request;
+  const now_ms = context.clock.epoch_ms();
+  const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day: dayOf(now_ms) };
+  const key = more.key?.id;
+  const sums = await context.records.store.usage.sum({ account, key, ...span, by: ['day', 'model'] });
+  const total = totalOf(sums);
+  const whose = { account: scope.account ? undefined : account, key };
+  const models = context.catalog.models.map(({ id }) => id);
+  const chart = (name: MeasureName) =>
+    html`<div><h3>${measures[name].title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measures[name], models, day => linkOf('usage', { ...whose, from: day, to: day, show: name }))}</div>`;
+  return panel(
+    'use',
+    'Last 30 days',
+    html`<dl class="figures">
+${more.ofMonth}
+${scope.sees.money && figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}
+${figure('Requests in 30 days', numberOf(total.requests), errorsText(total, scope))}
+${figure('Tokens in 30 days', numberOf(total.prompt_tokens + total.completion_tokens), `${numberOf(total.completion_tokens)} of completions`)}
+</dl>
+${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : html`<div class="columns">${chart(scope.sees.money ? 'cost' : 'tokens')}${chart('requests')}</div>`}
+<p class="pager"><a class="button" href="${linkOf('requests', key ? { key } : whose)}">${key ? 'Requests with this key' : 'All requests'}</a>
+<a class="button" href="${linkOf('usage', { ...whose, time: '30d' })}">${key ? 'Usage of this key' : 'Usage'}</a></p>`,
+  );
+}
+
+/** The cost of this month against the account's limit; nothing for those who see no money. */
+export async function monthFigure({ context, scope }: PageRequest, account: AccountView): Promise<Part> {
+  if (!scope.sees.money) return '';
+  const now_ms = context.clock.epoch_ms();
+  const to_day = dayOf(now_ms);
+  const month = { account: account.id, model: undefined, from_day: `${to_day.slice(0, 8)}01`, to_day };
+  const sums = await context.records.store.usage.sum({ ...toMonthEnd(month, now_ms), by: [] });
+  const { cost_usd } = totalOf(sums);
+  const limit = usdLimitOf(context, account);
+  const share =
+    limit === undefined
+      ? 'no limit per month'
+      : html`of ${dollarText(limit)}, ${((Number(cost_usd) / limit) * 100).toFixed(1)} %`;
+  return figure('Cost this month', dollars(cost_usd), share);
+}
+
+/** Dollars per month; undefined for no limit. */
+function usdLimitOf(context: ExtensionContext, { plan, limits }: AccountView): number | undefined {
+  const { usd_per_month: ofPlan } = planLimitsOf(context, plan) ?? {};
+  const { usd_per_month: own = ofPlan } = limits;
+  return own === undefined || own === null ? undefined : Number(amountOfRule(own as LimitRule));
+}
