@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { endClassOf, errorNameOf, serviceFailures } from '../../src/plugin.ts';
 
 /** Counters of the gateway since its process began; rates are the difference of two. */
-export interface LiveFigures {
+interface LiveFigures {
   /** Exchanges that have ended. */
   readonly requests: number;
   /** Exchanges that failed at providers or in the gateway. */

@@ -18,7 +18,3 @@ export async function scopeOf(context: ExtensionContext, { role, account: id = '
   const { sees, may } = rights.customer;
   return { account, sees, may: { ...may, change: may.change && account.disabled_ms === null } };
 }
-
-/** The account that a page is about: the customer's own, or the one that the address names. */
-export const accountIdOf = ({ account }: Scope, query: URLSearchParams, name = 'account'): string =>
-  account?.id ?? (query.get(name) ?? '').trim();

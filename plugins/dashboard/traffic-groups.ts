@@ -1,9 +1,10 @@
 import {
   type AttemptSum,
   duration_bounds_ms,
+  type ErrorClass,
   type ErrorCounts,
+  errorClasses,
   first_token_bounds_ms,
-  noErrors,
   no_model as none,
   serviceFailures,
   type TrafficPoint,
@@ -37,11 +38,7 @@ const nameless: Readonly<Record<TrafficSplit, string>> = {
   error_type: 'no error',
 };
 
-const zero: TrafficSum = {
-  requests: 0,
-  ...noErrors,
-  first_tokens: Array<number>(first_token_bounds_ms.length + 1).fill(0),
-};
+const noFirstTokens = Array<number>(first_token_bounds_ms.length + 1).fill(0);
 
 /** The largest groups, in the order of their names, then the others as one. */
 export function groupsOf(
@@ -77,20 +74,16 @@ function summed(members: readonly TrafficPoint[], times: readonly number[]) {
 }
 
 /** What several sums add up to. */
-export const totalOf = (sums: readonly TrafficSum[]): TrafficSum =>
-  sums.length === 1
-    ? sums[0]!
-    : sums.reduce(
-        (total, sum) => ({
-          requests: total.requests + sum.requests,
-          provider_failed: total.provider_failed + sum.provider_failed,
-          gateway_failed: total.gateway_failed + sum.gateway_failed,
-          refusal: total.refusal + sum.refusal,
-          client_error: total.client_error + sum.client_error,
-          first_tokens: total.first_tokens.map((count, at) => count + sum.first_tokens[at]!),
-        }),
-        zero,
-      );
+export function totalOf(sums: readonly TrafficSum[]): TrafficSum {
+  if (sums.length === 1) return sums[0]!;
+  const count = (of: (sum: TrafficSum) => number) => sums.reduce((total, sum) => total + of(sum), 0);
+  const errors = Object.fromEntries(errorClasses.map(name => [name, count(sum => sum[name])]));
+  return {
+    requests: count(sum => sum.requests),
+    ...(errors as Record<ErrorClass, number>),
+    first_tokens: noFirstTokens.map((_, at) => count(sum => sum.first_tokens[at]!)),
+  };
+}
 
 /** Share of `all` requests that failed at providers or in the gateway; undefined without any. Refusals and clients' errors are none of them. */
 export const failureRateOf = (sum: TrafficSum, all = sum.requests): number | undefined =>

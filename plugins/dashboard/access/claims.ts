@@ -52,7 +52,7 @@ export function customersByClaims(settings: PortalOidcSettings): OidcPeople {
 }
 
 /** Looks up a name as the provider gives it: addresses of mail in any case. */
-export function namedIn<T>(
+function namedIn<T>(
   values: Readonly<Record<string, T>>,
   { name_claim }: { readonly name_claim: string },
 ): (name: string) => T | undefined {

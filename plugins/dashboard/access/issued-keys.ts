@@ -8,7 +8,7 @@ export const nonce_field = 'nonce';
 export const newNonce = (): string => randomBytes(16).toString('base64url');
 
 /** A newly issued key, with its text. */
-export interface IssuedKey {
+interface IssuedKey {
   readonly id: string;
   readonly key: string;
 }

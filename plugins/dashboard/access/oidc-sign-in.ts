@@ -26,7 +26,7 @@ interface OidcSignInSetup {
 }
 
 /** A person whom the provider has signed in. */
-export interface OidcLogin {
+interface OidcLogin {
   readonly person: Person;
   /** Changes with the settings that the sign-in depends on. */
   readonly credential: string;

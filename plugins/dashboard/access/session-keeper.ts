@@ -7,7 +7,7 @@ import type { Person } from './roles.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 /** A session with the token that its browser has. */
-export interface Found {
+interface Found {
   readonly token: string;
   readonly session: Session;
   /** Whether the application or a proxy names the person with each request. */

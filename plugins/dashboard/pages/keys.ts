@@ -119,7 +119,8 @@ export function issuePanel(request: PageRequest, account: AccountView, refused?:
 ${nonceInput()}
 <button class="primary">Issue key</button>`;
   const action = linkOf('keys', { account: scope.account ? undefined : account.id });
-  return panel('issue', 'Issue a key', postForm(request, action, fields, 'stack'));
+  const title = scope.account ? 'Issue a key' : `Issue a key for ${account.id}`;
+  return panel('issue', title, postForm(request, action, fields, 'stack'));
 }
 
 /** Issues a key and leads to the page that shows it, so that a reload issues no second one. */

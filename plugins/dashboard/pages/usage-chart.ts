@@ -33,7 +33,7 @@ interface Span {
 }
 
 /** Usage as bars, of which some groups have series of their own. */
-export interface ChartedUsage {
+interface ChartedUsage {
   readonly span: Span;
   readonly group: UsageGroup;
   /** The groups with series, by the name in the sums. */

@@ -19,7 +19,7 @@ export interface ChartSeries {
 }
 
 /** One place on the axis of time. */
-export interface ChartPoint {
+interface ChartPoint {
   readonly label: string;
   /** What the axis has of the label; all of it without. */
   readonly tick?: string;

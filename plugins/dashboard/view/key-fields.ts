@@ -17,7 +17,7 @@ const at_a_time = 'at';
 const as_it_is = 'keep';
 
 /** What the fields of a key say. */
-export type KeyFields = Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>;
+type KeyFields = Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>;
 
 /** Fields of a key as they were sent, and what is wrong with them by their names. */
 export interface RefusedKey extends RefusedLimits {

@@ -31,7 +31,7 @@ const isMoney = (name: string): boolean =>
   Object.hasOwn(limitTable, name) && limitTable[name as LimitName].unit === 'nano_usd';
 
 /** The limits that have fields: all, or for people who see no money those that are not in dollars. */
-export const fieldNames = (seesMoney: boolean): readonly LimitName[] =>
+const fieldNames = (seesMoney: boolean): readonly LimitName[] =>
   seesMoney ? limitNames : limitNames.filter(name => !isMoney(name));
 
 /** Limits without those in dollars, those of single models included. */

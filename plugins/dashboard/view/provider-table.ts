@@ -37,7 +37,7 @@ export function providerState({ healthy, breaker, bulkhead }: ProviderStatus): S
 export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
 
 /** How the attempts of each provider ended in a range. */
-export interface AttemptsInRange {
+interface AttemptsInRange {
   /** The name of the range in addresses. */
   readonly since: string;
   readonly sums: readonly AttemptSum[];

@@ -5,7 +5,7 @@ import { timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** What a page has beside the shell. */
-export interface PageParts {
+interface PageParts {
   readonly title: string;
   /** The section of the navigation that it belongs to. */
   readonly section: string;

@@ -14,7 +14,7 @@ import { type Html, html, type Part } from './html.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** Requests over time, by group. */
-export interface Traffic {
+interface Traffic {
   readonly range: TrafficRange;
   readonly split: TrafficSplit;
   readonly groups: readonly TrafficGroup[];

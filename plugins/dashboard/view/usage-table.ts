@@ -1,4 +1,4 @@
-import { picoUsd, type UsageGroup, type UsageSum, usdOf } from '../../../src/plugin.ts';
+import { errorClasses, picoUsd, type UsageGroup, type UsageSum, usdOf } from '../../../src/plugin.ts';
 import type { Scope } from '../scope.ts';
 import { errorColumns } from './error-counts.ts';
 import { dollars, numberOf } from './format.ts';
@@ -10,30 +10,22 @@ export type Totals = Omit<UsageSum, UsageGroup>;
 
 /** Exact total of `sums`. */
 export function totalOf(sums: readonly UsageSum[]): Totals {
-  const count = (name: Exclude<keyof Totals, 'cost_usd'>) =>
-    sums.reduce((total, sum) => total + sum[name], 0);
-  return {
-    requests: count('requests'),
-    failed_requests: count('failed_requests'),
-    provider_failed: count('provider_failed'),
-    gateway_failed: count('gateway_failed'),
-    refusal: count('refusal'),
-    client_error: count('client_error'),
-    estimated_requests: count('estimated_requests'),
-    prompt_tokens: count('prompt_tokens'),
-    completion_tokens: count('completion_tokens'),
-    cached_tokens: count('cached_tokens'),
-    reasoning_tokens: count('reasoning_tokens'),
-    cost_usd: usdOf(sums.reduce((total, { cost_usd }) => total + picoUsd(cost_usd), 0n)),
-  };
+  const count = (name: (typeof counted)[number]) => sums.reduce((total, sum) => total + sum[name], 0);
+  const counts = Object.fromEntries(counted.map(name => [name, count(name)]));
+  const cost_usd = usdOf(sums.reduce((total, sum) => total + picoUsd(sum.cost_usd), 0n));
+  return { ...(counts as Record<(typeof counted)[number], number>), cost_usd };
 }
 
-/** Totals by group, in the order of first occurrence. */
-export const totalsBy = (
-  sums: readonly UsageSum[],
-  group: 'model' | 'day' | 'month',
-): readonly (readonly [name: string, total: Totals])[] =>
-  [...Map.groupBy(sums, sum => sum[group]!)].map(([name, members]) => [name, totalOf(members)]);
+const counted = [
+  'requests',
+  'failed_requests',
+  ...errorClasses,
+  'estimated_requests',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'reasoning_tokens',
+] as const;
 
 /** One line of usage: its name, its link, and its totals. */
 export interface UsageLine {
