@@ -5,10 +5,17 @@ export interface Row {
   /** As a panel's. */
   readonly id: number;
   readonly title: string;
-  /** How many charts stand next to each other; 2 if not given. */
-  readonly across?: number;
+  /** How many charts stand next to each other. */
+  readonly across: number;
   readonly panels: readonly Panel[];
 }
+
+export const row = (id: number, title: string, across: number, panels: readonly Panel[]): Row => ({
+  id,
+  title,
+  across,
+  panels,
+});
 
 /** A place on Grafana's grid of 24 columns. */
 export interface Place {
@@ -40,7 +47,7 @@ export function layout(rows: readonly Row[]): ReadonlyMap<Row | Panel, Place> {
   return places;
 }
 
-function widthOf(kind: Panel['kind'], { across = 2 }: Row): number {
+function widthOf(kind: Panel['kind'], { across }: Row): number {
   if (kind === 'stat') return 3;
   return kind === 'table' ? columns : columns / across;
 }

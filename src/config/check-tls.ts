@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigIssue } from '../common/config-error.ts';
+import type { TlsConfig } from './certificate-files.ts';
 import { CertificateProblem, readCertificate, timeLeft } from './certificate-files.ts';
-import type { TlsConfig } from './tls-schema.ts';
 
 /** The sections of a configuration that may have `tls`. */
 interface Listeners {

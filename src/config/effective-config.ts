@@ -2,6 +2,7 @@ import { builtInStages } from '../../plugins/index.ts';
 import { valueAt } from '../common/field-path.ts';
 import { asObject, isObject } from '../common/json-object.ts';
 import { hrefOf, severalHostsOf } from '../common/several-hosts.ts';
+import { decodePath } from '../gateway/dialects/decode-path.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';
 import { isAddress, isShown } from './shown-options.ts';
@@ -112,7 +113,7 @@ class Masking {
     if (!address) return text === 'memory' ? text : this.#hidden(text);
     const { url } = address;
     if (url.username + url.password + url.search + url.hash === '') return text;
-    this.#keep(url.password, decodedOf(url.password));
+    this.#keep(url.password, decodePath(url.password));
     for (const [name, value] of url.searchParams)
       if (secretName.test(name)) this.#keep(value, encodeURIComponent(value));
     if (url.username !== '') url.username = mask;
@@ -134,13 +135,5 @@ class Masking {
 
 /** Options of every provider that hold secrets, whatever its adapter. */
 const commonSecrets: ReadonlySet<string> = new Set(['api_key', 'api_keys', 'headers']);
-
-function decodedOf(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 const placeOf = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String));

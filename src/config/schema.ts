@@ -12,11 +12,11 @@ import { logSample } from '../gateway/settlement/log-sample.ts';
 import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
+import { tlsSchema } from './certificate-files.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
 import { passthroughRuleSchema } from './passthrough-rule.ts';
 import { recordsOptions } from './records-options.ts';
 import { stateOptions } from './state-options.ts';
-import { tlsSchema } from './tls-schema.ts';
 
 /** A port, as a number or as the text of an environment variable. */
 const port = (

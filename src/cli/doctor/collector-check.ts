@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { type Finding, finding } from '../../common/finding.ts';
 import { within } from '../../common/within.ts';
+import { decodePath } from '../../gateway/dialects/decode-path.ts';
 import { type Environment, traceMistakes, unusedExporters } from '../../telemetry/otel-variables.ts';
 import { isTracingWanted } from '../../telemetry/sdk.ts';
 import { ask_ms, askServer, faultOf, noAnswer } from '../ask-server.ts';
@@ -90,17 +91,9 @@ function headersIn(environment: Environment): Record<string, string> {
   return Object.fromEntries(
     pairs.map(pair => {
       const [name = '', ...value] = pair.split('=');
-      return [name.trim().toLowerCase(), decoded(value.join('=').trim())];
+      return [name.trim().toLowerCase(), decodePath(value.join('=').trim())];
     }),
   );
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Only whether HTTP/2 is spoken: a call would need the SDK. */

@@ -1,6 +1,7 @@
 import { picoUsd } from '../../common/money.ts';
 import { queryOf } from '../../config/passthrough-path.ts';
 import type { Model } from '../../gateway/catalog/catalog.ts';
+import { decodePath } from '../../gateway/dialects/decode-path.ts';
 
 /** The catalog's models by the names that calls to one provider have for them. */
 export class ServedModels {
@@ -36,7 +37,7 @@ export class ServedModels {
 
   /** The model that a request target names, as `/v1/engines/NAME/embeddings`, `/v1/models/NAME:embed` and `?model=NAME` do. */
   inTarget(path: string, url: string): Model | undefined {
-    const segments = path.split('/').map(decoded);
+    const segments = path.split('/').map(decodePath);
     for (const [at, segment] of segments.entries()) {
       // An id of the catalog has a slash.
       for (const name of [`${segments[at - 1]}/${segment}`, segment]) {
@@ -59,11 +60,3 @@ const plainName = (name: string): string =>
     .replace(/[-@](?:latest|20\d{6}|20\d\d-\d\d-\d\d)$/, '');
 
 const priceOf = ({ pricing }: Model): bigint => picoUsd(pricing.prompt) + picoUsd(pricing.completion);
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FormModel } from '../../../../../src/mount/passthrough/form-model.ts';
+import { FormModel } from '../../../../../src/mount/passthrough/request-meter.ts';
 import { ServedModels } from '../../../../../src/mount/passthrough/served-models.ts';
 import { sampleModel } from '../../../sample-exchange.ts';
 
