@@ -7,22 +7,18 @@ import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
 import type { StatePlace } from '../gateway/limits/define-state-store.ts';
 import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
 import type { ExtensionDefinition } from '../records/define-extension.ts';
-import { builtInDialects, isOffered } from './built-in-dialects.ts';
-import { checkListeners } from './check-listeners.ts';
+import type { RecordsPlace } from '../records/define-records-store.ts';
+import { builtInDialects } from './built-in-dialects.ts';
+import { type Candidate, mistakesIn, mistakesTogether } from './check-config.ts';
 import { checkPackages } from './check-packages.ts';
-import { checkRouting } from './check-routing.ts';
-import { checkSignIn } from './check-sign-in.ts';
-import { checkTls, tlsWarnings, withTlsPaths } from './check-tls.ts';
+import { tlsWarnings, withTlsPaths } from './check-tls.ts';
 import { type ExpandedPart, expandPart } from './checked-part.ts';
-import { checkAccess } from './checks/check-access.ts';
-import { checkBodyBounds } from './checks/check-body-bounds.ts';
-import { checkReferences } from './checks/check-references.ts';
 import type { Environment, ExpandedValue } from './environment.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import { loadCounter } from './gpt-counter.ts';
 import { pluginsIn } from './import-plugin.ts';
 import { type LoadedPlugins, loadPlugins } from './load-plugins.ts';
-import { checkProviderKeys, type ProviderSettings, providerOf } from './load-provider.ts';
+import { type ProviderSettings, providerOf } from './load-provider.ts';
 import type { ListedStage } from './load-stages.ts';
 import { type ConfigText, readConfig } from './read-config.ts';
 import { type RecordsSettings, recordsSettings } from './records-options.ts';
@@ -105,32 +101,20 @@ export async function loadWritten(
     ? stores.recordsIn(given.records)
     : config && stores.recordsAt(config.stores.records, directory);
   const server = config && stores.stateAt(config.stores.state);
-  for (const found of [plugins.ofStores, ...mistakesTogether(value, given, directory, plugins)])
-    part.report(found);
+  const candidate = { value, plugins, given, directory };
+  for (const found of [plugins.ofStores, ...mistakesTogether(candidate)]) part.report(found);
   if (config) {
-    issues.push(...mistakesIn(config, stages, given, directory, issues));
+    issues.push(...mistakesIn(config, candidate, issues));
     const needed = { records: place, state: given.state ? undefined : server };
     issues.push(...(await checkPackages(config, needed)));
   }
   const newCounter = await loadCounter(config?.usage.estimator, issues);
   if (issues.length > 0 || !config || !place) throw part.error(given.stages ? issues.map(inOptions) : issues);
-  const placesOf: Settings['placesOf'] = options => {
-    // A store is asked for its place once.
-    const isSame = given.records || options.records === config.stores.records;
-    const own = isSame ? place : (stores.recordsAt(options.records, directory) ?? place);
-    return {
-      records: recordsSettings(options, directory, own),
-      stateServer: stores.stateAt(options.state),
-    };
-  };
+  const placesOf = placesBeside(config.stores, place, candidate);
   const settings: Settings = {
-    ...sectionsOf(config, directory, plugins, given),
+    ...settingsOf(config, candidate),
     ...placesOf(config.stores),
     placesOf,
-    stages: stages.flatMap(({ plan }) => plan ?? []),
-    dialects: [...builtInDialects, ...pluginsIn(plugins.dialects)],
-    extensions: plugins.extensions,
-    isWritten: writtenAddress(value),
     source: written.source,
     made: makersOf(part.error, plugins, given),
     mistake: part.error,
@@ -139,70 +123,19 @@ export async function loadWritten(
   return { settings, config, stages, written: written.value, expanded: part.expanded };
 }
 
-/** What does not fit together in a configuration with its plugins, valid or not, in the order in which it is told. */
-function* mistakesTogether(
-  value: Json,
-  given: GivenPlugins,
-  directory: string,
-  { adapters, dialects, stages, ofStages }: LoadedPlugins,
-): Generator<Iterable<ConfigIssue>> {
-  // Stages that are given as objects have their options inside.
-  const listed = stages.map(({ name, options }) => ({ [name]: options }));
-  const offered = [...builtInDialects, ...pluginsIn(dialects)].filter(one => isOffered(one, value));
-  const known = {
-    adapters: [...adapters].map(([name, adapter]) => ({ ...adapter, name })),
-    paths: offered.flatMap(({ paths }) => Object.keys(paths)),
-  };
-  yield checkReferences({ ...value, stages: listed }, known);
-  yield checkRouting(value);
-  yield checkProviderKeys(value, directory);
-  yield ofStages;
-  if (given.stages && value.stages !== undefined)
-    yield [
-      { path: ['stages'], message: 'cannot be given here and in the configuration; remove one of the two' },
-    ];
-  const message = 'cannot be given here and as the option records; remove one of the two';
-  if (given.records && asObject(value.stores).records !== undefined)
-    yield [{ path: ['stores', 'records'], message }];
-}
-
-/** What is wrong with a configuration of the right form, of which `issues` are known. */
-function* mistakesIn(
-  config: CheckedConfig,
-  stages: readonly ListedStage[],
-  given: GivenPlugins,
-  directory: string,
-  issues: readonly ConfigIssue[],
-): Generator<ConfigIssue> {
-  // An unknown stage may have been meant to be auth.
-  const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
-  if (areStages) yield* checkStageAccess(config, stages, given);
-  yield* checkListeners(config);
-  yield* checkBodyBounds(config.server, ['server']);
-  yield* checkSignIn(config);
-  yield* checkTls(config, directory);
-}
-
-/** Checks that the stages enforce keys and limits, and in which order. */
-function* checkStageAccess(
-  { accounts, plans, server }: CheckedConfig,
-  stages: readonly ListedStage[],
-  given: GivenPlugins,
-): Generator<ConfigIssue> {
-  // Of a stage with wrong options it is not known whether it authenticates; nothing is reported for that.
-  const access = stages.map(({ name, plan }) => ({
-    name,
-    authenticates: plan?.authenticates ?? (name === 'auth' || !server.open),
-  }));
-  yield* checkAccess(
-    { stages: access, accounts, plans, open: server.open, accountOf: given.accountOf !== undefined },
-    { path: ['server', 'open'], written: 'server: { open: true }', mayBeInner: false },
-  );
-  for (const [stage, own] of Object.entries({ auth: 'accounts', 'rate-limit': 'plans' })) {
-    const at = stages.findIndex(({ name }) => name === stage);
-    if (stages[at]?.options[own] !== undefined)
-      yield { path: ['stages', at, stage, own], message: `belongs to ${own}, at the top level` };
-  }
+/** Where records and state are with other options of the stores than those `own`, whose records are at `place`. */
+function placesBeside(
+  own: CheckedConfig['stores'],
+  place: RecordsPlace,
+  { given, directory, plugins: { stores } }: Candidate,
+): Settings['placesOf'] {
+  // A store is asked for its place once.
+  const recordsAt = (text: string) =>
+    given.records || text === own.records ? place : (stores.recordsAt(text, directory) ?? place);
+  return options => ({
+    records: recordsSettings(options, directory, recordsAt(options.records)),
+    stateServer: stores.stateAt(options.state),
+  });
 }
 
 /** An issue of the stages at the place of the option `stages`. */
@@ -214,13 +147,9 @@ function writtenAddress(value: Json): Settings['isWritten'] {
   return { host: host !== undefined, port: port !== undefined };
 }
 
-/** The sections of a checked configuration as a gateway needs them, with absolute paths, and the warnings about them. */
-function sectionsOf(
-  config: CheckedConfig,
-  directory: string,
-  { adapters, stages }: LoadedPlugins,
-  given: GivenPlugins,
-) {
+/** A checked configuration as a gateway needs it: with its plugins, with absolute paths, and with the warnings about it. */
+function settingsOf(config: CheckedConfig, { value, plugins, given, directory }: Candidate) {
+  const { adapters, stages } = plugins;
   const providers = Object.entries(config.providers).map(([name, written]) =>
     providerOf(name, written, directory, adapters),
   );
@@ -238,7 +167,13 @@ function sectionsOf(
   // Not memory, whatever the configuration has by default.
   const stores = given.records ? { ...config.stores, records: 'pool' } : config.stores;
   const warnings = [...warningsOf({ ...config, stores }, stages, given), ...tlsWarnings({ server, admin })];
-  return { ...config, server, admin, models, providers, warnings };
+  return {
+    ...{ ...config, server, admin, models, providers, warnings },
+    stages: stages.flatMap(({ plan }) => plan ?? []),
+    dialects: [...builtInDialects, ...pluginsIn(plugins.dialects)],
+    extensions: plugins.extensions,
+    isWritten: writtenAddress(value),
+  };
 }
 
 /** What makes the plugins; a mistake of one has the place where it is named. */
