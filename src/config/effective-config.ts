@@ -3,6 +3,7 @@ import { valueAt } from '../common/field-path.ts';
 import { asObject, isObject } from '../common/json-object.ts';
 import { hrefOf, severalHostsOf } from '../common/several-hosts.ts';
 import { decodePath } from '../gateway/dialects/decode-path.ts';
+import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';
 import { isAddress, isShown } from './shown-options.ts';
@@ -102,7 +103,9 @@ class Masking {
   #isOfOwnPlugin(path: readonly PropertyKey[]): boolean {
     const [section, name, stage] = path.map(String);
     const isOwn =
-      (section === 'providers' && this.#ownAdapters.has(name!) && !commonSecrets.has(stage!)) ||
+      (section === 'providers' &&
+        this.#ownAdapters.has(name!) &&
+        !Object.hasOwn(providerBaseSchema.shape, stage!)) ||
       (section === 'stages' && !builtInStages.some(({ stageName }) => stageName === stage));
     return isOwn && !path.slice(2).some(part => typeof part === 'string' && secretName.test(part));
   }
@@ -132,8 +135,5 @@ class Masking {
     for (const secret of secrets) if (secret.length >= min_secret_characters) this.secrets.add(secret);
   }
 }
-
-/** Options of every provider that hold secrets, whatever its adapter. */
-const commonSecrets: ReadonlySet<string> = new Set(['api_key', 'api_keys', 'headers']);
 
 const placeOf = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String));

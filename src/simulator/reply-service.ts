@@ -1,24 +1,12 @@
-import QuickLRU from 'quick-lru';
-import type { StreamEvent } from './chunks.ts';
 import { type Directives, readDirectives } from './directives.ts';
 import { failureInstead, hasStreamFaults, isFailure, sendCompletion, withFaults } from './faults.ts';
 import type { SimulatorOptions } from './options.ts';
 import { readSource } from './read-source.ts';
-import { planReply, type Reply } from './reply.ts';
+import { planReply } from './reply.ts';
 import { saltSeed } from './seed.ts';
 import type { SimulatedExchange } from './simulated-exchange.ts';
 import { sendStream } from './stream.ts';
 import type { WireFormat } from './wire-format.ts';
-
-/** Longer request bodies are not cached. */
-const KEPT_BODY_CHARS = 16_384;
-/** Longer streams are rendered anew for each request. */
-const KEPT_STREAM_TOKENS = 1_024;
-
-interface Kept extends Reply {
-  events?: readonly StreamEvent[];
-  completion?: string;
-}
 
 /** Answers requests in one format as the options and the requests' own directives say. */
 export class ReplyService {
@@ -27,9 +15,6 @@ export class ReplyService {
   readonly #failure: Directives;
   /** Requests of which it was decided whether they fail. */
   #drawn = 0;
-  /** Planned replies by request body, with and without a failure by the fail rate. */
-  readonly #healthy = new QuickLRU<string, Kept>({ maxSize: 256 });
-  readonly #failing = new QuickLRU<string, Kept>({ maxSize: 256 });
 
   constructor(format: WireFormat, options: SimulatorOptions) {
     this.#format = format;
@@ -39,17 +24,18 @@ export class ReplyService {
 
   /** Answers the request with this body, at once or paced. Throws a Refusal for a bad one. */
   answer(exchange: SimulatedExchange, body_text: string): void {
-    const reply = this.#planned(body_text, this.#fails());
+    const failure = this.#fails() ? this.#failure : {};
+    const reply = planReply(readSource(this.#format, body_text, this.#options, failure));
     const { directives, model } = reply;
     const { ttft_ms, tokens_per_second } = reply.options;
     const ms_per_token = tokens_per_second === 0 ? 0 : 1_000 / tokens_per_second;
     if (isFailure(directives)) exchange.outcome = 'failed';
-    const failure = failureInstead(directives);
-    if (failure) {
-      exchange.after(ttft_ms, () => failure(exchange));
+    const instead = failureInstead(directives);
+    if (instead) {
+      exchange.after(ttft_ms, () => instead(exchange));
     } else if (reply.request.stream && !directives.json) {
       const head = this.#format.head(model, true);
-      const whole = this.#eventsOf(reply);
+      const whole = this.#format.events(reply);
       const events = hasStreamFaults(directives) ? withFaults(whole, directives) : whole[Symbol.iterator]();
       sendStream(exchange, { head, events, ttft_ms, ms_per_token, done: this.#format.done });
     } else {
@@ -57,8 +43,8 @@ export class ReplyService {
       // An endless completion is never sent: the client waits until it gives up.
       if (longest === Number.POSITIVE_INFINITY) return;
       exchange.after(ttft_ms + longest * ms_per_token, () => {
-        reply.completion ??= this.#format.completion(reply);
-        sendCompletion(exchange, this.#format.head(model, false) + reply.completion, directives);
+        const text = this.#format.head(model, false) + this.#format.completion(reply);
+        sendCompletion(exchange, text, directives);
       });
     }
   }
@@ -67,19 +53,5 @@ export class ReplyService {
   #fails(): boolean {
     const { fail_rate, seed } = this.#options;
     return fail_rate > 0 && saltSeed(seed, this.#drawn++) / 2 ** 32 < fail_rate;
-  }
-
-  #planned(body_text: string, fails: boolean): Kept {
-    const cache = fails ? this.#failing : this.#healthy;
-    const known = cache.get(body_text);
-    if (known) return known;
-    const reply = planReply(readSource(this.#format, body_text, this.#options, fails ? this.#failure : {}));
-    if (body_text.length <= KEPT_BODY_CHARS) cache.set(body_text, reply);
-    return reply;
-  }
-
-  #eventsOf(reply: Kept): Iterable<StreamEvent> {
-    if (reply.total.completion > KEPT_STREAM_TOKENS) return this.#format.events(reply);
-    return (reply.events ??= [...this.#format.events(reply)]);
   }
 }
