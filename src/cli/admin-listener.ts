@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, gzip, type ZlibOptions } from 'node:zlib';
+import { acceptedEncodings } from '../common/accepted-encodings.ts';
 import type { OpenedGateway } from '../mount/gateway.ts';
 import type { ServerStatus } from '../mount/server-status.ts';
 import { openMetricsOf, openMetricsType, wantsOpenMetrics } from '../telemetry/open-metrics.ts';
@@ -67,7 +68,7 @@ async function sendCompressed(
   type: string,
   text: string,
 ): Promise<void> {
-  const isGzip = takesGzip(headers['accept-encoding']);
+  const isGzip = acceptedEncodings(String(headers['accept-encoding'] ?? ''), ['gzip']).length > 0;
   const body = isGzip ? await gzipped(text, { level: constants.Z_BEST_SPEED }) : Buffer.from(text);
   const encoding = isGzip ? { 'content-encoding': 'gzip' } : {};
   response
@@ -81,20 +82,6 @@ async function sendCompressed(
 }
 
 const gzipped = promisify<string, ZlibOptions, Buffer>(gzip);
-
-/** Whether `accept-encoding` names gzip, or any encoding, with a weight above 0. */
-function takesGzip(accepted: string | string[] | undefined): boolean {
-  const weights = new Map(
-    String(accepted ?? '')
-      .toLowerCase()
-      .split(',')
-      .map(part => {
-        const [name = '', weight] = part.split(/;\s*q=/);
-        return [name.trim(), weight === undefined ? 1 : Number.parseFloat(weight)] as const;
-      }),
-  );
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
-}
 
 /**
  * Host names that a listener accepts. Protects against DNS rebinding: a page of another site can point its own name at this machine and

@@ -66,7 +66,7 @@ export const isRecordsStoreDefinition = (value: unknown): value is RecordsStoreD
   isObject(value) && typeof value.placeOf === 'function' && typeof value.form === 'string';
 
 /** Time for a store to open: that of a plugin may never settle. */
-const patience_ms = 10_000;
+const patience_ms = 30_000;
 
 /** Opens a store. Rejects with StoreUnavailable if that takes longer than `limit_ms`; one that opens later is closed. */
 export async function openPlace(

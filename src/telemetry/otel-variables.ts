@@ -37,7 +37,12 @@ const elsewhere: Readonly<Record<string, string>> = {
     'logs are not exported by OpenTelemetry: collect the JSON lines of standard output, with the filelog receiver of a collector for example',
 };
 
-const given = (environment: Environment, name: string): string => environment[name]?.trim() ?? '';
+/** The value of a variable without spaces around it; empty for one that is not set. */
+export const given = (environment: Environment, name: string): string => environment[name]?.trim() ?? '';
+
+/** The value of `OTEL_EXPORTER_OTLP_…` of traces alone, or else of all signals. */
+export const ofTraces = (environment: Environment, name: string): string =>
+  given(environment, `OTEL_EXPORTER_OTLP_TRACES_${name}`) || given(environment, `OTEL_EXPORTER_OTLP_${name}`);
 
 /** Whether the environment switches OpenTelemetry off. */
 export const isDisabled = (environment: Environment): boolean =>
@@ -85,9 +90,7 @@ export function traceMistakes(environment: Environment): string[] {
 const isList = (value: string, accepted: readonly string[]): boolean =>
   value === 'none' || value.split(',').every(name => accepted.includes(name.trim()));
 
-const isGrpc = (environment: Environment): boolean =>
-  (given(environment, 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ||
-    given(environment, 'OTEL_EXPORTER_OTLP_PROTOCOL')) === 'grpc';
+const isGrpc = (environment: Environment): boolean => ofTraces(environment, 'PROTOCOL') === 'grpc';
 
 /** Whether the exporter can send to `value`; for gRPC, also a host and port alone. */
 const isEndpoint = (value: string, grpc: boolean): boolean =>

@@ -3,7 +3,13 @@ import { connect } from 'node:http2';
 import { type Finding, finding } from '../../common/finding.ts';
 import { within } from '../../common/within.ts';
 import { decodePath } from '../../gateway/dialects/decode-path.ts';
-import { type Environment, traceMistakes, unusedExporters } from '../../telemetry/otel-variables.ts';
+import {
+  type Environment,
+  given,
+  ofTraces,
+  traceMistakes,
+  unusedExporters,
+} from '../../telemetry/otel-variables.ts';
 import { isTracingWanted } from '../../telemetry/sdk.ts';
 import { ask_ms, askServer, faultOf, noAnswer } from '../ask-server.ts';
 import { refusalOf } from '../list-models.ts';
@@ -37,24 +43,17 @@ async function checkTraces(environment: Environment): Promise<Finding[]> {
         'npm install @opentelemetry/sdk-node',
       ),
     ];
-  const exporters = variable(environment, 'OTEL_TRACES_EXPORTER') || 'otlp';
+  const exporters = given(environment, 'OTEL_TRACES_EXPORTER') || 'otlp';
   if (!exporters.split(',').some(name => name.trim() === 'otlp'))
     return [ok(thing, `traces go to ${exporters}, which is not reached by doctor`)];
-  const protocol = signalVariable(environment, 'PROTOCOL') || 'http/protobuf';
+  const protocol = ofTraces(environment, 'PROTOCOL') || 'http/protobuf';
   return [await (protocol === 'grpc' ? checkGrpc(environment) : checkHttp(environment, protocol))];
 }
 
-const variable = (environment: Environment, name: string): string => environment[name]?.trim() ?? '';
-
-/** Of traces alone, or else of all signals. */
-const signalVariable = (environment: Environment, name: string): string =>
-  variable(environment, `OTEL_EXPORTER_OTLP_TRACES_${name}`) ||
-  variable(environment, `OTEL_EXPORTER_OTLP_${name}`);
-
 async function checkHttp(environment: Environment, protocol: string): Promise<Finding> {
-  const base = variable(environment, 'OTEL_EXPORTER_OTLP_ENDPOINT') || 'http://localhost:4318';
+  const base = given(environment, 'OTEL_EXPORTER_OTLP_ENDPOINT') || 'http://localhost:4318';
   const url = new URL(
-    variable(environment, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || `${base.replace(/\/+$/, '')}/v1/traces`,
+    given(environment, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || `${base.replace(/\/+$/, '')}/v1/traces`,
   );
   const place = url.origin + url.pathname;
   const isJson = protocol === 'http/json';
@@ -85,7 +84,7 @@ async function checkHttp(environment: Environment, protocol: string): Promise<Fi
 }
 
 function headersIn(environment: Environment): Record<string, string> {
-  const pairs = signalVariable(environment, 'HEADERS')
+  const pairs = ofTraces(environment, 'HEADERS')
     .split(',')
     .filter(pair => pair.includes('='));
   return Object.fromEntries(
@@ -98,8 +97,8 @@ function headersIn(environment: Environment): Record<string, string> {
 
 /** Only whether HTTP/2 is spoken: a call would need the SDK. */
 async function checkGrpc(environment: Environment): Promise<Finding> {
-  const given = signalVariable(environment, 'ENDPOINT') || 'http://localhost:4317';
-  const { origin } = new URL(/^https?:/i.test(given) ? given : `http://${given}`);
+  const address = ofTraces(environment, 'ENDPOINT') || 'http://localhost:4317';
+  const { origin } = new URL(/^https?:/i.test(address) ? address : `http://${address}`);
   const session = connect(origin);
   try {
     // The settings of the other side: a server of HTTP/1 sends none.

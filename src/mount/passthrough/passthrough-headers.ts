@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import { acceptedEncodings } from '../../common/accepted-encodings.ts';
 import { readEncodings } from '../../gateway/upstream/http/reply-body.ts';
 
 /** Request headers that go upstream: those of the body and of content negotiation, never of the client or its connection. */
@@ -57,22 +58,8 @@ export function headersForUpstream(
  */
 export function meteredHeaders(from: IncomingHttpHeaders): IncomingHttpHeaders {
   const { range, 'if-range': ifRange, 'accept-encoding': accepted, ...headers } = from;
-  return { ...headers, 'accept-encoding': encodingsIn(String(accepted ?? '')) };
-}
-
-/** The encodings of an `Accept-Encoding` that are read, with their weights; `identity` if it has none. */
-function encodingsIn(accepted: string): string {
-  const weights = new Map<string, string>();
-  for (const item of accepted.toLowerCase().split(',')) {
-    const [name = '', weight = ''] = item.split(';').map(part => part.trim());
-    weights.set(name, weight);
-  }
-  const read = readEncodings.flatMap(name => {
-    const weight = weights.get(name) ?? weights.get('*') ?? 'q=0';
-    if (/^q=0(?:\.0*)?$/.test(weight)) return [];
-    return weight === '' ? name : `${name};${weight}`;
-  });
-  return read.join(', ') || 'identity';
+  const read = acceptedEncodings(String(accepted ?? ''), readEncodings);
+  return { ...headers, 'accept-encoding': read.join(', ') || 'identity' };
 }
 
 /** The headers that reach the client. A stream of events is kept from being held back on its way. */
