@@ -126,6 +126,7 @@ const elsewhere = [
   /may not create it: CREATE SCHEMA/, // test/contract/records-postgres.test.ts
   /^no worker could be started/, // test/e2e/workers.test.ts
   /there is no file/, // test/e2e/check-plugins.test.ts
+  /it did not open within/, // test/unit/src/records/define-records-store.test.ts
   /^listen EACCES/, // as another user than root
   /readonly database$/, // as another user than root
 ];
