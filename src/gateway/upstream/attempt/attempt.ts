@@ -1,22 +1,39 @@
 import type { Metrics } from '../../../telemetry/metrics.ts';
+import { traceHeaders } from '../../../telemetry/tracing.ts';
+import type { RunningAttempt } from '../../exchange/attempt-record.ts';
 import type { Chunk, Completion } from '../../exchange/canonical.ts';
 import { GatewayError, refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
+import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import { decodeText, isEventStream } from '../http/decode-reply.ts';
-import type { Provider } from '../http/provider.ts';
-import { decompressed, textOf } from '../http/reply-body.ts';
+import type { ProviderKey } from '../http/key-pool.ts';
+import { decompressed, errorTextOf, readText } from '../http/reply-body.ts';
 import { StreamReader, type StreamReaderOwner } from '../http/stream-reader.ts';
-import type { ResponseHead } from '../http/upstream-call.ts';
+import type { CallOwner, ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
+import { UpstreamError } from '../http/upstream-error.ts';
 import { WholeReply } from '../http/whole-reply.ts';
 import type { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { Upstream } from '../routing/upstream.ts';
-import { causeOf, type Failure, textOfFailure } from './attempt-failure.ts';
+import {
+  AttemptFailed,
+  causeOf,
+  type Failure,
+  failureOf,
+  failureOfErrorReply,
+  retryAfter_s,
+  staleConnection,
+  textOfFailure,
+} from './attempt-failure.ts';
+import { AttemptSpan } from './attempt-span.ts';
 import type { AttemptProgress, AttemptStream } from './attempt-stream.ts';
-import { SentRequest } from './sent-request.ts';
+import { ChunkTimes } from './chunk-times.ts';
 
-/** One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. */
-export class Attempt implements AttemptProgress, StreamReaderOwner {
+/**
+ * One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. None of the headers of its
+ * reply reach the client: they would reveal the server, its limits and cookies.
+ */
+export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   readonly upstream: Upstream;
   /** Set once the attempt has failed; not by `cancel`, nor when nothing was sent. */
   failure: Failure | undefined;
@@ -27,16 +44,21 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
   readonly isResent: boolean;
   readonly #exchange: Exchange;
   readonly #permit: AttemptPermit;
-  readonly #provider: Provider;
   readonly #metrics: Metrics;
   readonly #wait_ms: number;
-  #sent: SentRequest | undefined;
+  #record: RunningAttempt | undefined;
+  #span: AttemptSpan | undefined;
+  #key: ProviderKey | undefined;
+  #call: UpstreamCall | undefined;
+  #hasHead = false;
+  /** Where the whole reply goes, unless it is to fill a stream. */
+  #whole: Pick<PromiseWithResolvers<Completion>, 'resolve' | 'reject'> | undefined;
   #stream: AttemptStream | undefined;
   #reader: StreamReader | WholeReply | undefined;
+  #chunkTimes: ChunkTimes | undefined;
   #firstWordLimit: NodeJS.Timeout | undefined;
   #totalLimit: NodeJS.Timeout | undefined;
   #waited = false;
-  #superseded = false;
 
   /** `wait_ms` is the time for which the permit was waited for; one that `isResent` has a new connection. */
   constructor(exchange: Exchange, permit: AttemptPermit, metrics: Metrics, wait_ms = 0, isResent = false) {
@@ -46,52 +68,44 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#wait_ms = wait_ms;
     this.isResent = isResent;
     this.upstream = permit.upstream;
-    this.#provider = permit.upstream.provider;
   }
 
   /** True once the request was sent; it never is if the adapter cannot express it. */
   get sent(): boolean {
-    return this.#sent !== undefined;
+    return this.#record !== undefined;
   }
 
   /** Resolves with the whole reply; rejects with a GatewayError. */
-  async reply(): Promise<Completion> {
-    try {
-      const sent = this.#send();
-      const reply = await this.#whole(sent, await sent.head());
-      sent.telemetry.reply(reply);
-      this.released();
-      this.#answered();
-      this.#end(undefined);
-      return reply;
-    } catch (thrown) {
-      throw this.#failed(thrown);
-    }
+  reply(): Promise<Completion> {
+    return new Promise((resolve, reject) => {
+      this.#whole = { resolve, reject };
+      this.#send();
+    });
   }
 
   /** Sends the request and fills `stream`. Rejects with a GatewayError when the attempt fails before anything was passed on. */
   fill(stream: AttemptStream): Promise<void> {
-    const { first_token_timeout_ms } = this.#provider.config;
+    const { first_token_timeout_ms } = this.upstream.provider.config;
     this.#firstWordLimit = setTimeout(this.#late, first_token_timeout_ms, 'first token').unref();
     this.#stream = stream;
     const begun = stream.attempt(this);
-    this.#read().catch(thrown => this.fault(thrown, false));
+    this.#send();
     return begun;
   }
 
   firstWord(): void {
     this.generated = true;
-    this.#sent?.record.firstToken();
+    this.#record?.firstToken();
     clearTimeout(this.#firstWordLimit);
     this.#exchange.whenAnswered?.();
-    this.#answered();
+    this.#permit.answered(this.#exchange.clock.elapsed_ms());
   }
 
   /** Adds the wait for the reply to that of the exchange, once. */
   released(): void {
-    if (this.#waited || !this.#sent) return;
+    if (this.#waited || !this.#record) return;
     this.#waited = true;
-    this.#exchange.upstream_wait_ms += this.#sent.record.elapsed_ms;
+    this.#exchange.upstream_wait_ms += this.#record.elapsed_ms;
   }
 
   /** Resumes reading, because the sink takes chunks again. */
@@ -99,10 +113,47 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     this.#reader?.drained();
   }
 
+  responded(head: ResponseHead): void {
+    this.#hasHead = true;
+    this.#record!.status = head.status;
+    if (head.status >= 300) return void this.#refused(head);
+    try {
+      this.#read(head);
+    } catch (thrown) {
+      this.fault(thrown, false);
+    }
+  }
+
+  /** Takes the text of a whole reply. */
+  text(text: string): void {
+    try {
+      const { adapter } = this.upstream.provider;
+      const reply = decodeText(text, this.#span?.adapterOf(adapter) ?? adapter);
+      if (this.#stream) {
+        this.#reader = new WholeReply(reply, this);
+        return this.#reader.give();
+      }
+      this.#span?.reply(reply);
+      this.released();
+      this.#permit.answered(this.#exchange.clock.elapsed_ms());
+      this.#end(undefined);
+      this.#whole?.resolve(reply);
+    } catch (thrown) {
+      this.fault(thrown, false);
+    }
+  }
+
+  /** Takes the error that ended the call, before a head came or while a whole reply was read. */
+  failed(error: Error): void {
+    // A reply that was cut off or is too large was generated all the same.
+    this.generated = this.#call?.hasBody === true;
+    this.fault(error, false);
+  }
+
   /** Passes chunks on; false asks for a pause. Ignores chunks after the end, when another attempt may fill the stream. */
   give(chunks: readonly Chunk[]): boolean {
     if (this.isOver) return true;
-    this.#sent?.telemetry.chunks(chunks);
+    if (chunks.length > 0) this.#arrived(chunks);
     this.#stream?.give(chunks);
     return !this.#stream?.isFull;
   }
@@ -116,108 +167,133 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
 
   fault(thrown: unknown, tooLarge: boolean): void {
     if (tooLarge) this.generated = true;
-    const isStreamFailed = this.#stream?.fail(this.#failed(thrown), this);
-    if (isStreamFailed && this.failure) this.#exchange.end.causedBy(causeOf(this.failure));
+    const call = this.isOver ? undefined : this.#call;
+    const error = this.#failed(thrown);
+    this.#whole?.reject(error);
+    if (this.#stream?.fail(error, this) && this.failure) this.#exchange.end.causedBy(causeOf(this.failure));
+    call?.cancel(new Error('the attempt has failed'));
   }
 
   /** Ends the call if it has not ended. */
   readonly cancel = (): void => {
     if (this.isOver) return;
     this.#end('given up');
-    this.#sent?.call.cancel(new Error('the reply is not wanted any longer'));
+    this.#call?.cancel(new Error('the reply is not wanted any longer'));
   };
 
   /** Fails the attempt because its upstream is unhealthy, unless something of the reply has arrived. */
   unhealthy(): void {
-    const call = this.#sent?.call;
-    if (call && !call.hasBody && !this.isOver)
-      call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
+    if (this.#call && !this.#call.hasBody && !this.isOver)
+      this.#call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
   }
 
   /** Closes a failed attempt that another one follows; its usage is not billed. */
   superseded(): void {
-    this.#superseded = true;
-    this.#sent?.telemetry.superseded();
+    this.#span?.superseded();
   }
 
   /** Closes the attempt after its exchange has ended and the usage is known. */
   settled(): void {
-    if (!this.#superseded) this.#sent?.telemetry.settled();
+    this.#span?.settled();
   }
 
-  #send(): SentRequest {
-    // The client has left while a stage worked, or the gateway was closed.
-    if (this.#exchange.aborted || this.isOver) throw refusal('server_error');
-    const { client } = this.#metrics;
-    const sent = new SentRequest(this.#exchange, this.upstream, client, this.#wait_ms, this.isResent);
-    this.#sent = sent;
-    const { total_timeout_ms } = this.#provider.config;
-    if (total_timeout_ms !== undefined)
-      this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
-    this.#exchange.onAbort(this.cancel);
-    return sent;
-  }
-
-  async #read(): Promise<void> {
-    const sent = this.#send();
-    const head = await sent.head();
-    const { adapter, config } = this.#provider;
-    if (isEventStream(head.headers)) {
-      const decoder = sent.telemetry.decoderOf(adapter.openStream());
-      const reader = new StreamReader(decoder, this, config, this.#exchange.request.n);
-      this.#reader = reader;
-      reader.read(decompressed(sent.call, head));
-    } else {
-      const reply = new WholeReply(await this.#whole(sent, head), this);
-      this.#reader = reply;
-      reply.give();
-    }
-  }
-
-  async #whole({ call, telemetry }: SentRequest, head: ResponseHead): Promise<Completion> {
-    const { adapter, config } = this.#provider;
-    let text: string;
+  /** Encodes the request and sends it with one of its provider's keys; sends nothing when the adapter cannot express it. */
+  #send(): void {
+    const exchange = this.#exchange;
+    const { provider, target } = this.upstream;
     try {
-      text = await textOf(decompressed(call, head), config.max_reply_bytes);
+      // The client has left while a stage worked, or the gateway was closed.
+      if (exchange.aborted || this.isOver) throw refusal('server_error');
+      const { path, headers, body, ignored } = provider.encode(exchange.request, target);
+      ignoredByUpstream(exchange, ignored);
+      const text = JSON.stringify(body);
+      this.#record = exchange.beginAttempt({
+        provider: provider.name,
+        model: target.model,
+        wait_ms: this.#wait_ms,
+      });
+      this.#span = AttemptSpan.of(exchange, this.upstream, this.#record);
+      this.#key = provider.keys.next();
+      const { total_timeout_ms } = provider.config;
+      if (total_timeout_ms !== undefined)
+        this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
+      exchange.onAbort(this.cancel);
+      const all = { ...headers, ...(this.#span?.headers ?? traceHeaders(exchange.span)) };
+      this.#call = provider.send(this, path, text, all, this.#key, this.isResent);
     } catch (thrown) {
-      // A reply that was cut off or is too large was generated all the same.
-      this.generated = call.hasBody;
-      throw thrown;
+      this.fault(thrown, false);
     }
-    return decodeText(text, telemetry.adapterOf(adapter));
+  }
+
+  #read(head: ResponseHead): void {
+    const { adapter, config } = this.upstream.provider;
+    if (!this.#stream || !isEventStream(head.headers))
+      return readText(decompressed(this.#call!, head), config.max_reply_bytes, this);
+    const decoder = adapter.openStream();
+    const shown = this.#span?.decoderOf(decoder) ?? decoder;
+    const reader = new StreamReader(shown, this, config, this.#exchange.request.n);
+    this.#reader = reader;
+    reader.read(decompressed(this.#call!, head));
+  }
+
+  async #refused(head: ResponseHead): Promise<void> {
+    const { provider } = this.upstream;
+    const { keys, adapter, config } = provider;
+    const text = provider.redacted(await errorTextOf(this.#call!, head));
+    try {
+      const { status, ...failure } = failureOfErrorReply(adapter, head, text, config.pass_upstream_429);
+      const retry_after_s = retryAfter_s(head.headers, this.#exchange.clock.epoch_ms());
+      const another_key = keys.answered(this.#key, status, retry_after_s) && keys.hasFresh;
+      this.fault(new AttemptFailed({ ...failure, retry_after_s, another_key }), false);
+    } catch (thrown) {
+      this.fault(thrown, false);
+    }
+  }
+
+  #arrived(chunks: readonly Chunk[]): void {
+    if (this.#chunkTimes) this.#chunkTimes.arrived(chunks.length);
+    else {
+      const { client } = this.#metrics;
+      this.#chunkTimes = new ChunkTimes(this.#exchange, this.upstream.provider.name, client, this.#record!);
+    }
+    this.#span?.chunks(chunks, this.#chunkTimes.first_ms);
   }
 
   /** Reports an error that came when the answer was whole. */
   #endedLate(thrown: unknown): void {
-    const { name: provider } = this.#provider;
+    const { name: provider } = this.upstream.provider;
     this.#metrics.routing.endedLate(provider);
-    const err = withoutPrompt(this.#exchange, this.#sent?.failureOf(thrown).error);
+    const err = withoutPrompt(this.#exchange, this.#failureOf(thrown).error);
     this.#exchange.log.warn({ err, provider }, 'the upstream failed after its last finish_reason');
   }
 
   /** Fails the attempt because a time limit has passed. */
   readonly #late = (limit: string): void => {
-    this.#sent?.call.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
+    this.#call?.cancel(refusal('provider_timeout', { cause: new Error(`the limit: ${limit}`) }));
   };
 
-  #answered(): void {
-    this.#permit.answered(this.#exchange.clock.elapsed_ms());
+  /** The failure behind an error that was thrown while the reply was awaited or read. */
+  #failureOf(thrown: unknown): Failure {
+    if (this.#call?.isStale) return staleConnection(thrown);
+    const { provider } = this.upstream;
+    const error = UpstreamError.is(thrown)
+      ? new UpstreamError(provider.redacted(thrown.message), thrown.status)
+      : thrown;
+    return failureOf(error, this.#hasHead, provider.config.pass_upstream_429);
   }
 
   #failed(thrown: unknown): GatewayError {
     // An aborted call throws; the cause is on the exchange.
     if (this.isOver) return refusal('server_error', { cause: thrown });
     // The request could not be encoded, which is not the upstream's fault.
-    if (!this.#sent) {
+    if (!this.#record) {
       this.#end('given up');
       return GatewayError.from(thrown);
     }
-    const failure = this.#sent.failureOf(thrown);
-    this.failure = failure;
+    this.failure = this.#failureOf(thrown);
     this.released();
-    this.#end(failure);
-    this.#sent.call.cancel(new Error('the attempt has failed'));
-    return failure.error;
+    this.#end(this.failure);
+    return this.failure.error;
   }
 
   #end(how: Failure | 'given up' | undefined): void {
@@ -228,10 +304,19 @@ export class Attempt implements AttemptProgress, StreamReaderOwner {
     clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.cancel);
     this.#permit.ended(how, this.#exchange.clock.elapsed_ms());
-    const record = this.#sent?.record;
-    if (how === undefined) record?.ended('completed');
-    else if (how === 'given up' || how.kind === 'aborted') record?.ended('aborted');
-    else record?.ended('failed', how.kind, textOfFailure(this.#exchange, how));
-    this.#sent?.telemetry.ended();
+    const record = this.#record;
+    if (!record) return;
+    if (how === undefined) record.ended('completed');
+    else if (how === 'given up' || how.kind === 'aborted') record.ended('aborted');
+    else record.ended('failed', how.kind, textOfFailure(this.#exchange, how));
+    const { duration_ms = 0, error_type, status } = record;
+    this.#metrics.client.attempted(
+      this.#exchange,
+      this.upstream.provider.name,
+      duration_ms,
+      error_type,
+      status,
+    );
+    this.#span?.ended();
   }
 }

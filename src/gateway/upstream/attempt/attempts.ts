@@ -26,8 +26,10 @@ export class Attempts {
   readonly #balancer: LoadBalancer;
   readonly #setup: RouterSetup;
   readonly #selector: UpstreamSelector;
-  readonly #made: Attempt[] = [];
+  /** The last attempt, unless another one is to follow. */
   #current: Attempt | undefined;
+  /** The last attempt that has failed. */
+  #failed: Attempt | undefined;
   /** The error of the exchange if no attempt is answered. */
   #error: GatewayError | undefined;
   #ended = false;
@@ -76,7 +78,7 @@ export class Attempts {
 
   /** Closes the last attempt after the exchange has ended and its usage is known. */
   settled(): void {
-    for (const attempt of this.#made) attempt.settled();
+    this.#current?.settled();
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
@@ -95,7 +97,7 @@ export class Attempts {
   }
 
   #next(): Attempt | Promise<Attempt> {
-    const permit = this.#permit();
+    const permit = this.#selector.next();
     return permit instanceof Promise ? this.#whenFree(permit) : this.#begin(permit, 0);
   }
 
@@ -116,8 +118,11 @@ export class Attempts {
   async #whenFree(permit: Promise<AttemptPermit>): Promise<Attempt> {
     const { clock } = this.#exchange;
     const asked_ms = clock.elapsed_ms();
-    const free = await permit;
-    return this.#begin(free, clock.elapsed_ms() - asked_ms);
+    try {
+      return this.#begin(await permit, clock.elapsed_ms() - asked_ms);
+    } catch (thrown) {
+      throw thrown instanceof NoUpstreamAvailable ? this.#end(this.#refusalOf(thrown)) : thrown;
+    }
   }
 
   #answerOf<T>(attempt: Attempt, ask: (attempt: Attempt) => Promise<T>): Promise<T> {
@@ -135,17 +140,9 @@ export class Attempts {
     if (this.#selector.hasOther(attempt.upstream)) attempt.unhealthy();
   }
 
-  #permit(): AttemptPermit | Promise<AttemptPermit> {
-    const found = this.#selector.next();
-    if (!(found instanceof Promise)) return found;
-    return found.catch(thrown => {
-      throw thrown instanceof NoUpstreamAvailable ? this.#end(this.#refusalOf(thrown)) : thrown;
-    });
-  }
-
   #begin(permit: AttemptPermit, wait_ms: number): Attempt {
     const attempt = new Attempt(this.#exchange, permit, this.#setup.metrics, wait_ms);
-    const failed = this.#made.findLast(({ failure }) => failure);
+    const failed = this.#failed;
     if (failed?.failure) {
       const [from, to] = [failed.upstream.provider.name, permit.upstream.provider.name];
       markEvent(this.#exchange.span, 'retry', { 'error.type': failed.failure.kind });
@@ -157,7 +154,6 @@ export class Attempts {
   }
 
   #follow(attempt: Attempt): Attempt {
-    this.#made.push(attempt);
     this.#current = attempt;
     // The permit arrived in the same turn as `cancel`.
     if (this.#ended) attempt.cancel();
@@ -182,6 +178,7 @@ export class Attempts {
       if (!failure || generated || !isRetryable(failure)) return false;
       // A declined key is paused, so an upstream gets one attempt with each of its keys at most.
       if (!failure.another_key) this.#selector.failed(upstream);
+      this.#failed = attempt;
       attempt.superseded();
     }
     this.#error = errorOf(this.#error, error);

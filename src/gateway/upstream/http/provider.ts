@@ -26,7 +26,7 @@ import { keysOf, watchKeyFile } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
 import type { ProviderConfig } from './provider-schema.ts';
 import { withoutCredentials } from './scrub.ts';
-import { UpstreamCall } from './upstream-call.ts';
+import { type CallOwner, UpstreamCall } from './upstream-call.ts';
 import { UpstreamConnection } from './upstream-connection.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -217,8 +217,9 @@ export class Provider {
       .reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
   }
 
-  /** Sends `body` to `path` below the base address, with `key`; on a connection of its own if it `isResent`. */
+  /** Sends `body` to `path` below the base address, for `owner` and with `key`; on a connection of its own if it `isResent`. */
   send(
+    owner: CallOwner,
     path: string,
     body: string,
     headers: Headers,
@@ -234,7 +235,9 @@ export class Provider {
       headers: all,
       body: isLarge ? sentOnce(body) : body,
     };
-    return isResent ? this.#dispatch({ ...request, reset: true }, this.#unkept) : this.#dispatch(request);
+    return isResent
+      ? this.#dispatch(owner, { ...request, reset: true }, this.#unkept)
+      : this.#dispatch(owner, request);
   }
 
   /** Ends every connection, idle or not, and the health check. */
@@ -255,13 +258,13 @@ export class Provider {
     this.#log.error({ err, provider: this.name }, 'failed to read the key file; the keys stay as they were');
 
   /** Requests `path` from the server's root. */
-  readonly #get = (path: string): UpstreamCall => {
+  readonly #get = (path: string, owner: CallOwner): UpstreamCall => {
     const headers = { 'user-agent': 'sluice', ...this.ownHeaders, ...this.keys.next()?.headers };
-    return this.#dispatch({ method: 'GET', path, headers });
+    return this.#dispatch(owner, { method: 'GET', path, headers });
   };
 
-  #dispatch(options: Dispatcher.DispatchOptions, pool = this.#pool): UpstreamCall {
-    const call = new UpstreamCall();
+  #dispatch(owner: CallOwner, options: Dispatcher.DispatchOptions, pool = this.#pool): UpstreamCall {
+    const call = new UpstreamCall(owner);
     try {
       pool.dispatch(options, call);
     } catch (cause) {

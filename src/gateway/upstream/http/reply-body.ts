@@ -77,16 +77,25 @@ export function decompressed(body: Body, head: Head): Body {
   return new StreamBody(plain, body);
 }
 
-/** The whole body as text. Throws `provider_invalid` when it is larger than `max_bytes`. */
-export function textOf(body: Body, max_bytes: number): Promise<string> {
-  const cause = () => new Error(`a reply over ${max_bytes} bytes`);
-  return collected(body, max_bytes, decoded, () => refusal('provider_invalid', { cause: cause() }));
+/** Takes the text of a body, or the error that kept it from being read. */
+export interface TextOwner {
+  text(text: string): void;
+  failed(error: Error): void;
 }
 
-/** The first `max_bytes` of the body as text. Ends the body there. */
-export function beginningOf(body: Body, max_bytes: number): Promise<string> {
-  return collected(body, max_bytes, bytes => decoded(bytes.subarray(0, max_bytes)));
+/** Reads the whole body as text; what is larger than `max_bytes` is `provider_invalid`. */
+export function readText(body: Body, max_bytes: number, owner: TextOwner): void {
+  const tooLarge = () => refusal('provider_invalid', { cause: new Error(`a reply over ${max_bytes} bytes`) });
+  body.readInto(new TextReader(body, max_bytes, owner, tooLarge));
 }
+
+/** The whole body as text. Throws `provider_invalid` when it is larger than `max_bytes`. */
+export const textOf = (body: Body, max_bytes: number): Promise<string> =>
+  new Promise((text, failed) => readText(body, max_bytes, { text, failed }));
+
+/** The first `max_bytes` of the body as text. Ends the body there. */
+export const beginningOf = (body: Body, max_bytes: number): Promise<string> =>
+  new Promise((text, failed) => body.readInto(new TextReader(body, max_bytes, { text, failed })));
 
 /** UTF-8 as text, without the byte order mark that some servers begin with, and that no JSON may have. */
 function decoded(bytes: Buffer): string {
@@ -94,33 +103,43 @@ function decoded(bytes: Buffer): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** The whole body as `decode` reads it. Above `max_bytes` it rejects with `tooLarge`, or ends the body and takes the bytes so far. */
-function collected<T>(
-  body: Body,
-  max_bytes: number,
-  decode: (bytes: Buffer) => T,
-  tooLarge?: () => Error,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let total_bytes = 0;
-    const end = () => resolve(decode(parts.length === 1 ? parts[0]! : Buffer.concat(parts, total_bytes)));
-    body.readInto({
-      bytes: part => {
-        parts.push(part);
-        total_bytes += part.length;
-        if (total_bytes <= max_bytes) return true;
-        const error = tooLarge?.();
-        // The call may have ended before its body was read.
-        if (error) reject(error);
-        else end();
-        body.cancel(error ?? new Error('the body is not read on'));
-        return true;
-      },
-      end,
-      fail: reject,
-    });
-  });
+/** Collects a body. Above `max_bytes` it ends the body, and fails with `tooLarge` or takes the bytes so far. */
+class TextReader implements BodyConsumer {
+  readonly #body: Body;
+  readonly #max_bytes: number;
+  readonly #owner: TextOwner;
+  readonly #tooLarge: (() => Error) | undefined;
+  readonly #parts: Buffer[] = [];
+  #total_bytes = 0;
+
+  constructor(body: Body, max_bytes: number, owner: TextOwner, tooLarge?: () => Error) {
+    this.#body = body;
+    this.#max_bytes = max_bytes;
+    this.#owner = owner;
+    this.#tooLarge = tooLarge;
+  }
+
+  bytes(part: Buffer): boolean {
+    this.#parts.push(part);
+    this.#total_bytes += part.length;
+    if (this.#total_bytes <= this.#max_bytes) return true;
+    const error = this.#tooLarge?.();
+    // The call may have ended before its body was read.
+    if (error) this.fail(error);
+    else this.end();
+    this.#body.cancel(error ?? new Error('the body is not read on'));
+    return true;
+  }
+
+  end(): void {
+    const [first] = this.#parts;
+    const bytes = this.#parts.length === 1 ? first! : Buffer.concat(this.#parts, this.#total_bytes);
+    this.#owner.text(decoded(bytes.subarray(0, this.#max_bytes)));
+  }
+
+  fail(error: Error): void {
+    this.#owner.failed(error);
+  }
 }
 
 /** The beginning of an error body as text; empty if it cannot be read or takes more than three seconds. Ends the body. */

@@ -16,6 +16,14 @@ export interface ResponseHead {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** What a call is made for. */
+export interface CallOwner {
+  /** Takes the head of the reply, in the turn in which it arrives. */
+  responded(head: ResponseHead): void;
+  /** Takes the error that ended the call before a head came. */
+  failed(error: Error): void;
+}
+
 /** Takes a body in the turn in which it arrives. */
 export interface BodyConsumer {
   /** False asks for a pause until `resume`. */
@@ -41,17 +49,17 @@ export const switchedProtocols = (): Error =>
   refusal('provider_invalid', { cause: new Error('the upstream switched protocols unasked') });
 
 /**
- * One HTTP request to an upstream, on undici's lowest level: the head as a promise, the body pushed to a consumer. Pauses the socket while
+ * One HTTP request to an upstream, on undici's lowest level: the head goes to its owner, the body to a consumer. Pauses the socket while
  * too many bytes wait for a consumer. `cancel` closes the connection.
  */
 export class UpstreamCall implements ConnectionUser, Body {
-  readonly #head = Promise.withResolvers<ResponseHead>();
-  readonly head = this.#head.promise;
   /** True once a byte of the body has arrived. */
   hasBody = false;
   /** True if the call failed because the server had closed a kept connection, and sent nothing of a reply. */
   isStale = false;
   connection: UpstreamConnection | undefined;
+  readonly #owner: CallOwner;
+  #hasHead = false;
   #use: ConnectionUse | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #queue: Buffer[] = [];
@@ -61,9 +69,8 @@ export class UpstreamCall implements ConnectionUser, Body {
   #released: NodeJS.Timeout | undefined;
   #consumer: BodyConsumer | undefined;
 
-  constructor() {
-    // It may reject before it is awaited, as when the call is cancelled first.
-    this.head.catch(() => {});
+  constructor(owner: CallOwner) {
+    this.#owner = owner;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -80,9 +87,11 @@ export class UpstreamCall implements ConnectionUser, Body {
     // A stream would keep them, and the whole read that they came in, to its end.
     controller.rawHeaders = null;
     this.#use = undefined;
-    if (status >= 200) this.#head.resolve({ status, headers });
     // Bytes after 101 are not HTTP; other interim replies are ignored.
-    else if (status === 101) this.cancel(switchedProtocols());
+    if (status === 101) this.cancel(switchedProtocols());
+    if (status < 200 || this.#ended) return;
+    this.#hasHead = true;
+    this.#owner.responded({ status, headers });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -107,9 +116,7 @@ export class UpstreamCall implements ConnectionUser, Body {
     this.#ended = true;
     clearTimeout(this.#released);
     this.isStale = !this.#error && this.#use !== undefined && isStale(this.#use, error);
-    this.#error ??= error;
-    this.#head.reject(this.#error);
-    this.#consumer?.fail(this.#error);
+    this.#fail((this.#error ??= error));
   }
 
   cancel(reason: Error): void {
@@ -118,8 +125,12 @@ export class UpstreamCall implements ConnectionUser, Body {
     this.#error = reason;
     this.#queue = [];
     this.#controller?.abort(reason);
-    this.#head.reject(reason);
-    this.#consumer?.fail(reason);
+    this.#fail(reason);
+  }
+
+  #fail(error: Error): void {
+    if (this.#hasHead) this.#consumer?.fail(error);
+    else this.#owner.failed(error);
   }
 
   release(patience_ms: number): void {

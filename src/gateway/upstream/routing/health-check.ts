@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UpstreamCall } from '../http/upstream-call.ts';
+import type { CallOwner, ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 
 /** How a server's health is checked. */
 export const healthCheckSchema = z.strictObject({
@@ -24,6 +24,9 @@ export const healthCheckSchema = z.strictObject({
 
 export type HealthCheckConfig = z.output<typeof healthCheckSchema>;
 
+/** Requests a path of the server. */
+type Ask = (path: string, owner: CallOwner) => UpstreamCall;
+
 /** Part of the interval that is random, so that the checks of several processes spread. */
 const jitter = 0.1;
 
@@ -31,7 +34,7 @@ const jitter = 0.1;
 export class HealthCheck {
   healthy = true;
   #config: HealthCheckConfig;
-  #get: (path: string) => UpstreamCall;
+  #get: Ask;
   #onChange: (healthy: boolean) => void;
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
@@ -41,11 +44,7 @@ export class HealthCheck {
   /** Changes when running checks no longer count. */
   #round = 0;
 
-  constructor(
-    config: HealthCheckConfig,
-    get: (path: string) => UpstreamCall,
-    onChange: (healthy: boolean) => void,
-  ) {
+  constructor(config: HealthCheckConfig, get: Ask, onChange: (healthy: boolean) => void) {
     this.#config = config;
     this.#get = get;
     this.#onChange = onChange;
@@ -56,11 +55,7 @@ export class HealthCheck {
   }
 
   /** Goes on with other options, from what is known: a check that runs is given up, and the next begins. */
-  restart(
-    config: HealthCheckConfig,
-    get: (path: string) => UpstreamCall,
-    onChange: (healthy: boolean) => void,
-  ): void {
+  restart(config: HealthCheckConfig, get: Ask, onChange: (healthy: boolean) => void): void {
     this.close();
     this.#config = config;
     this.#get = get;
@@ -97,11 +92,12 @@ export class HealthCheck {
 
   async #passes(): Promise<boolean> {
     const { path, timeout_ms } = this.#config;
-    const call = this.#get(path);
+    const head = Promise.withResolvers<ResponseHead>();
+    const call = this.#get(path, { responded: head.resolve, failed: head.reject });
     this.#call = call;
     const late = setTimeout(() => call.cancel(new Error('a late health check')), timeout_ms).unref();
     try {
-      const { status } = await call.head;
+      const { status } = await head.promise;
       call.release(timeout_ms);
       return status < 300;
     } catch {

@@ -28,6 +28,9 @@ afterEach(() => {
 
 const messageOf = (thrown: unknown) => (thrown as Error).message;
 
+/** The owner of a call whose head is not looked at. */
+const nobody = { responded() {}, failed() {} };
+
 /** An intake whose owner and call note what they hear. */
 function intakeOf(choices = 1, body?: Body) {
   const heard: string[] = [];
@@ -59,7 +62,7 @@ function intakeOf(choices = 1, body?: Body) {
     }
   }
   const intake = new StreamReader(new OpenAiStreamDecoder(), owner, limits, choices);
-  intake.read(body ?? new NotingCall());
+  intake.read(body ?? new NotingCall(nobody));
   // A call resumes when it has a consumer.
   heard.length = 0;
   return { intake, given, client, heard, end };
@@ -175,12 +178,13 @@ describe('a compressed stream', () => {
   /** A call whose bytes are pushed through a decompressor into the reader. */
   function compressed(choices = 1) {
     const paused = { count: 0 };
-    const call = new UpstreamCall();
+    const call = new UpstreamCall(nobody);
     const controller = { paused: false, pause: () => paused.count++, resume() {}, abort() {} };
     const dispatcher = controller as unknown as Dispatcher.DispatchController;
     const body = decompressed(call, { headers: { 'content-encoding': 'gzip' } });
     const noting = intakeOf(choices, body);
     call.onRequestStart(dispatcher);
+    call.onResponseStart(dispatcher, 200, {});
     const send = (bytes: Buffer) => call.onResponseData(dispatcher, bytes);
     return { ...noting, call, paused, send };
   }

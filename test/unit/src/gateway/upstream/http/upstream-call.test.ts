@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { beginningOf, textOf } from '../../../../../../src/gateway/upstream/http/reply-body.ts';
 import {
   type BodyConsumer,
+  type ResponseHead,
   UpstreamCall,
 } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
 
@@ -27,7 +28,9 @@ class Connection {
 
 /** A call, its connection, and what the consumer of its body has heard. */
 function callOf({ isConnected = true } = {}) {
-  const call = new UpstreamCall();
+  const { promise: replied, resolve: responded, reject: failed } = Promise.withResolvers<ResponseHead>();
+  replied.catch(() => {});
+  const call = new UpstreamCall({ responded, failed });
   const connection = new Connection();
   const dispatcher = connection as unknown as Dispatcher.DispatchController;
   if (isConnected) call.onRequestStart(dispatcher);
@@ -47,7 +50,7 @@ function callOf({ isConnected = true } = {}) {
   };
   const head = (status: number, headers = {}) => call.onResponseStart(dispatcher, status, headers);
   const reset = () => call.onResponseError(dispatcher, new Error('reset'));
-  return { call, connection, dispatcher, give, read, head, reset };
+  return { call, connection, dispatcher, give, read, head, replied, reset };
 }
 
 const half = Buffer.alloc(128 * 1024);
@@ -55,34 +58,38 @@ const unwanted = new Error('not wanted');
 
 describe('the head of a reply', () => {
   it('is the first that is not interim', async () => {
-    const { call, head } = callOf();
+    const { head, replied } = callOf();
     head(103);
     head(200, { etag: '1' });
-    expect(await call.head).toEqual({ status: 200, headers: { etag: '1' } });
+    expect(await replied).toEqual({ status: 200, headers: { etag: '1' } });
   });
 
   it('fails when the upstream switches protocols unasked, which ends the connection', async () => {
-    const { call, connection, head } = callOf();
+    const { connection, head, replied } = callOf();
     head(101);
-    await expect(call.head).rejects.toMatchObject({ code: 'provider_invalid' });
+    await expect(replied).rejects.toMatchObject({ code: 'provider_invalid' });
     expect(connection.aborted).toBeDefined();
   });
 
   it('fails with the error of the connection', async () => {
-    const { call, reset } = callOf();
+    const { replied, reset } = callOf();
     reset();
-    await expect(call.head).rejects.toThrow('reset');
+    await expect(replied).rejects.toThrow('reset');
   });
 });
 
 describe('a cancelled call', () => {
-  it('ends its connection and rejects every wait with the reason', async () => {
-    const { call, connection, read } = callOf();
-    const told = read();
-    call.cancel(unwanted);
-    call.cancel(new Error('later'));
-    expect([connection.aborted, told]).toEqual([unwanted, ['not wanted']]);
-    await expect(call.head).rejects.toThrow('not wanted');
+  it('ends its connection and tells the reason to its owner, or behind the head to the reader of its body', async () => {
+    const [early, late] = [callOf(), callOf()];
+    late.head(200);
+    const told = late.read();
+    for (const { call } of [early, late]) {
+      call.cancel(unwanted);
+      call.cancel(new Error('later'));
+    }
+    expect([early.connection.aborted, late.connection.aborted]).toEqual([unwanted, unwanted]);
+    expect(told).toEqual(['not wanted']);
+    await expect(early.replied).rejects.toThrow('not wanted');
   });
 
   it('ends a connection that is opened later, and none once its reply was complete', () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { UpstreamCall } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
+import { type CallOwner, UpstreamCall } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
 import {
   HealthCheck,
   healthCheckSchema,
@@ -16,8 +16,8 @@ beforeEach(() => {
   jest.useFakeTimers();
   asked = [];
   changes = [];
-  const ask = (path: string) => {
-    const call = new UpstreamCall();
+  const ask = (path: string, owner: CallOwner) => {
+    const call = new UpstreamCall(owner);
     asked.push({ path, call });
     return call;
   };

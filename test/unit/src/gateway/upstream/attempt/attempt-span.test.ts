@@ -7,9 +7,7 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { Registry } from 'prom-client';
-import { AttemptTelemetry } from '../../../../../../src/gateway/upstream/attempt/attempt-telemetry.ts';
-import { ClientMetrics } from '../../../../../../src/telemetry/client-metrics.ts';
+import { AttemptSpan } from '../../../../../../src/gateway/upstream/attempt/attempt-span.ts';
 import { epochOf } from '../../../../../../src/telemetry/tracing.ts';
 import { sampleExchange } from '../../../../sample-exchange.ts';
 import { closeRoutes, routeOver } from '../sample-route.ts';
@@ -27,8 +25,7 @@ function setting(request: object = {}, content: object = {}) {
   Object.assign(a.provider.content, content);
   const exchange = sampleExchange({ request, start: { clock } });
   const [, attempt] = ['x', 'y'].map(model => exchange.beginAttempt({ provider: 'a', model, wait_ms: 30 }));
-  const registry = new Registry();
-  const span = new AttemptTelemetry(exchange, a, new ClientMetrics(registry), attempt!);
+  const span = AttemptSpan.of(exchange, a, attempt!)!;
   const end = (kind?: string) => {
     attempt!.ended(kind ? 'failed' : 'completed', kind);
     span.ended();
@@ -38,7 +35,7 @@ function setting(request: object = {}, content: object = {}) {
     span.settled();
     return finished().at(-1)!.attributes;
   };
-  return { exchange, clock, span, end, settled, registry, adapter: a.provider.adapter };
+  return { exchange, span, end, settled, adapter: a.provider.adapter };
 }
 
 const finished = () => exporter.getFinishedSpans();
@@ -156,19 +153,15 @@ describe('the span of an attempt', () => {
   it('has the finish reason error for a choice that did not come to its end', () => {
     const { span, settled } = setting({ stream: true, n: 2 });
     const delta = { content: 'a' };
-    span.chunks([{ choices: [{ index: 1, delta, finish_reason: 'stop' }] }]);
-    span.chunks([{ choices: [{ index: 60_000, delta, finish_reason: 'stop' }] }]);
+    span.chunks([{ choices: [{ index: 1, delta, finish_reason: 'stop' }] }], 1);
+    span.chunks([{ choices: [{ index: 60_000, delta, finish_reason: 'stop' }] }], 1);
     expect(settled('broken')['gen_ai.response.finish_reasons']).toEqual(['error', 'stop']);
   });
 
-  it('measures the time to the first chunk of a stream, not to a later one or to none', () => {
-    const { clock, span, settled } = setting({ stream: true });
-    clock.advance(100);
-    span.chunks([]);
-    clock.advance(150);
-    span.chunks([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }]);
-    clock.advance(1000);
-    span.chunks([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }]);
+  it('has the time to the first chunk of a stream', () => {
+    const { span, settled } = setting({ stream: true });
+    span.chunks([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }], 250);
+    span.chunks([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }], 250);
     expect(settled()).toMatchObject({
       'gen_ai.response.time_to_first_chunk': 0.25,
       'gen_ai.response.finish_reasons': ['stop'],
@@ -191,39 +184,12 @@ describe('the span of an attempt', () => {
   it('has the prompt and the answer only where that is configured', () => {
     const [captured, plain] = [true, false].map(capture_content => {
       const { span, settled } = setting({ stream: true }, { capture_content, max_content_characters: 100 });
-      span.chunks([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }]);
+      span.chunks([{ choices: [{ index: 0, delta: { content: 'Because.' }, finish_reason: null }] }], 1);
       return settled();
     });
     expect(captured!['gen_ai.input.messages']).toContain('Why do rivers bend?');
     expect(captured!['gen_ai.output.messages']).toContain('Because.');
     expect(plain).not.toHaveProperty(['gen_ai.input.messages']);
     expect(plain).not.toHaveProperty(['gen_ai.output.messages']);
-  });
-});
-
-describe('the chunk times of an attempt', () => {
-  it('are measured from sending for the first chunk and from the one before for others, also when chunks come together', async () => {
-    const { clock, span, registry } = setting({ stream: true });
-    const chunk = { choices: [] };
-    const arrived = (after_ms: number, count: number) => {
-      clock.advance(after_ms);
-      span.chunks(Array(count).fill(chunk));
-    };
-    arrived(300, 0);
-    arrived(200, 1);
-    arrived(60, 0);
-    arrived(30, 3);
-    arrived(10, 1);
-    const text = await registry.metrics();
-    const labels =
-      '{gen_ai_operation_name="chat",gen_ai_provider_name="",sluice_provider="a",gen_ai_request_model="_other"}';
-    for (const [name, sum, count] of [
-      ['time_to_first_chunk', 0.5, 1],
-      ['time_per_output_chunk', 0.1, 4],
-    ] as const) {
-      const metric = `gen_ai_client_operation_${name}_seconds`;
-      expect(text).toContain(`${metric}_count${labels} ${count}\n`);
-      expect(Number(text.split(`${metric}_sum${labels} `)[1]!.split('\n')[0])).toBeCloseTo(sum, 9);
-    }
   });
 });
