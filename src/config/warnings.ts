@@ -1,11 +1,11 @@
 import { builtInStages } from '../../plugins/index.ts';
 import type { Json } from '../common/json-object.ts';
-import { priceWarnings } from '../gateway/catalog/price-warnings.ts';
 import { stageOrderWarnings } from '../gateway/exchange/stage-order.ts';
 import { AccountLimits } from '../gateway/limits/plan-limits.ts';
 import { signInWarnings } from './check-sign-in.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import type { ListedStage } from './load-stages.ts';
+import { priceWarnings } from './price-warnings.ts';
 import { type CheckedConfig, configSchema } from './schema.ts';
 import { stateOptions } from './state-options.ts';
 

@@ -7,10 +7,10 @@ import { ConfiguredAccounts } from '../gateway/accounts/accounts.ts';
 import { Catalog } from '../gateway/catalog/catalog.ts';
 import { Chain } from '../gateway/exchange/chain.ts';
 import { Provider } from '../gateway/upstream/http/provider.ts';
-import { checkImageUpstreams } from '../gateway/upstream/routing/check-images.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { createStages } from './chain/create-stages.ts';
+import { checkImageUpstreams } from './check-images.ts';
 import { openStateStore } from './state/open-state-store.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Document, type Pair, type YAMLMap } from 'yaml';
-import { familyOf } from '../../gateway/catalog/model-families.ts';
 import type { DiscoveredModel } from './discovered-model.ts';
+import { familyOf } from './model-families.ts';
 
 const unknown_context = 8192;
 const unknown_completion = 4096;

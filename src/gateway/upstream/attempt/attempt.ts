@@ -40,6 +40,8 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   /** True once generated content has arrived: no retry may follow. */
   generated = false;
   isOver = false;
+  /** Undefined without a trace; whoever makes the attempt closes it. */
+  span: AttemptSpan | undefined;
   /** True for the second sending of a request whose connection was stale. */
   readonly isResent: boolean;
   readonly #exchange: Exchange;
@@ -47,7 +49,6 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   readonly #metrics: Metrics;
   readonly #wait_ms: number;
   #record: RunningAttempt | undefined;
-  #span: AttemptSpan | undefined;
   #key: ProviderKey | undefined;
   #call: UpstreamCall | undefined;
   #hasHead = false;
@@ -128,12 +129,12 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   text(text: string): void {
     try {
       const { adapter } = this.upstream.provider;
-      const reply = decodeText(text, this.#span?.adapterOf(adapter) ?? adapter);
+      const reply = decodeText(text, this.span?.adapterOf(adapter) ?? adapter);
       if (this.#stream) {
         this.#reader = new WholeReply(reply, this);
         return this.#reader.give();
       }
-      this.#span?.reply(reply);
+      this.span?.reply(reply);
       this.released();
       this.#permit.answered(this.#exchange.clock.elapsed_ms());
       this.#end(undefined);
@@ -187,16 +188,6 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
       this.#call.cancel(refusal('provider_unhealthy', { cause: new Error('its health check failed') }));
   }
 
-  /** Closes a failed attempt that another one follows; its usage is not billed. */
-  superseded(): void {
-    this.#span?.superseded();
-  }
-
-  /** Closes the attempt after its exchange has ended and the usage is known. */
-  settled(): void {
-    this.#span?.settled();
-  }
-
   /** Encodes the request and sends it with one of its provider's keys; sends nothing when the adapter cannot express it. */
   #send(): void {
     const exchange = this.#exchange;
@@ -212,13 +203,13 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
         model: target.model,
         wait_ms: this.#wait_ms,
       });
-      this.#span = AttemptSpan.of(exchange, this.upstream, this.#record);
+      this.span = AttemptSpan.of(exchange, this.upstream, this.#record);
       this.#key = provider.keys.next();
       const { total_timeout_ms } = provider.config;
       if (total_timeout_ms !== undefined)
         this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
       exchange.onAbort(this.cancel);
-      const all = { ...headers, ...(this.#span?.headers ?? traceHeaders(exchange.span)) };
+      const all = { ...headers, ...(this.span?.headers ?? traceHeaders(exchange.span)) };
       this.#call = provider.send(this, path, text, all, this.#key, this.isResent);
     } catch (thrown) {
       this.fault(thrown, false);
@@ -230,7 +221,7 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
     if (!this.#stream || !isEventStream(head.headers))
       return readText(decompressed(this.#call!, head), config.max_reply_bytes, this);
     const decoder = adapter.openStream();
-    const shown = this.#span?.decoderOf(decoder) ?? decoder;
+    const shown = this.span?.decoderOf(decoder) ?? decoder;
     const reader = new StreamReader(shown, this, config, this.#exchange.request.n);
     this.#reader = reader;
     reader.read(decompressed(this.#call!, head));
@@ -256,7 +247,7 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
       const { client } = this.#metrics;
       this.#chunkTimes = new ChunkTimes(this.#exchange, this.upstream.provider.name, client, this.#record!);
     }
-    this.#span?.chunks(chunks, this.#chunkTimes.first_ms);
+    this.span?.chunks(chunks, this.#chunkTimes.first_ms);
   }
 
   /** Reports an error that came when the answer was whole. */
@@ -317,6 +308,6 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
       error_type,
       status,
     );
-    this.#span?.ended();
+    this.span?.ended();
   }
 }

@@ -78,7 +78,7 @@ export class Attempts {
 
   /** Closes the last attempt after the exchange has ended and its usage is known. */
   settled(): void {
-    this.#current?.settled();
+    this.#current?.span?.settled();
   }
 
   async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
@@ -108,7 +108,7 @@ export class Attempts {
   #sendAgain(stale: Attempt): Attempt | undefined {
     const { failure, upstream, isResent } = stale;
     if (failure?.kind !== 'stale_connection' || isResent || !this.#selector.isWanted) return undefined;
-    stale.superseded();
+    stale.span?.superseded();
     this.#resends++;
     markEvent(this.#exchange.span, 'retry', { 'error.type': failure.kind });
     const permit = this.#selector.acquire(upstream);
@@ -179,7 +179,7 @@ export class Attempts {
       // A declined key is paused, so an upstream gets one attempt with each of its keys at most.
       if (!failure.another_key) this.#selector.failed(upstream);
       this.#failed = attempt;
-      attempt.superseded();
+      attempt.span?.superseded();
     }
     this.#error = errorOf(this.#error, error);
     this.#current = undefined;

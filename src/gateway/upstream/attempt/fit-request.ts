@@ -23,25 +23,24 @@ export interface AcceptedParameters {
 /** Droppable fields that are not among a request's `parameters`. */
 const ownFields = ['temperature', 'stop'] as const;
 
-/** A copy of `request` without fields that its upstream does not accept, and their names; the next attempt may need the original. */
-export function fitted(given: ChatRequest, { parameters, drop, extra, messages }: AcceptedParameters) {
-  const { request, ignored } = withFitMessages(given, messages);
-  for (const name in request.unknown) if (!extra.includes(name)) ignored.push(name);
-  const isLost = (name: string) =>
-    drop.includes(name) ||
-    // A parameter outside the interface was added by the operator.
-    (parameters !== undefined && !parameters.has(name) && Object.hasOwn(forwardedParameters, name));
-  let fit = request;
-  const copy = () => (fit === request ? (fit = { ...request, parameters: { ...request.parameters } }) : fit);
+/** `given`, or a copy without fields that its upstream does not accept, and their names; the next attempt may need the original. */
+export function fitted(given: ChatRequest, accepted: AcceptedParameters) {
+  const { request, ignored } = withFitMessages(given, accepted.messages);
+  for (const name in request.unknown) if (!accepted.extra.includes(name)) ignored.push(name);
+  const kept = ignored.length;
   for (const name of ownFields)
-    if (request[name] !== undefined && drop.includes(name)) {
-      delete copy()[name];
-      ignored.push(name);
-    }
-  for (const name in request.parameters)
-    if (isLost(name)) {
-      delete copy().parameters[name];
-      ignored.push(name);
-    }
+    if (request[name] !== undefined && accepted.drop.includes(name)) ignored.push(name);
+  for (const name in request.parameters) if (isLost(name, accepted)) ignored.push(name);
+  if (ignored.length === kept) return { request, ignored };
+  const fit: ChatRequest = { ...request, parameters: { ...request.parameters } };
+  for (const name of ignored.slice(kept)) {
+    if (name === 'temperature' || name === 'stop') delete fit[name];
+    delete fit.parameters[name];
+  }
   return { request: fit, ignored };
 }
+
+/** Whether a parameter is not sent; one outside the interface was added by the operator. */
+const isLost = (name: string, { drop, parameters }: AcceptedParameters): boolean =>
+  drop.includes(name) ||
+  (parameters !== undefined && !parameters.has(name) && Object.hasOwn(forwardedParameters, name));

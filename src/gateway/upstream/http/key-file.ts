@@ -1,5 +1,4 @@
 import { readSmallFile } from '../../../common/small-file.ts';
-import { watchFiles } from '../../../common/watch-files.ts';
 import type { ProviderConfig } from './provider-schema.ts';
 
 /** Thousands of keys. */
@@ -26,18 +25,3 @@ export const keysOf = ({ api_key, api_keys, api_key_file }: ProviderConfig): rea
   api_key_file === undefined
     ? (api_keys ?? (api_key === undefined ? [] : [api_key]))
     : readKeyFile(api_key_file);
-
-/** Calls `onKeys` when the file has changed, or `onFault` if it cannot be read. Returns a function that ends the watch. */
-export function watchKeyFile(
-  file: string,
-  onKeys: (keys: string[]) => void,
-  onFault: (fault: unknown) => void,
-): () => void {
-  return watchFiles([file], () => {
-    try {
-      onKeys(readKeyFile(file));
-    } catch (fault) {
-      onFault(fault);
-    }
-  });
-}

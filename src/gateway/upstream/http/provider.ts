@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../../common/clock.ts';
+import { watchFiles } from '../../../common/watch-files.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { pluginMetrics } from '../../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../../telemetry/routing-metrics.ts';
@@ -22,22 +21,25 @@ import { Bulkhead } from '../routing/bulkhead.ts';
 import { type BreakerState, CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { HealthCheck } from '../routing/health-check.ts';
 import { CertificateExpiry } from './certificate-expiry.ts';
-import { keysOf, watchKeyFile } from './key-file.ts';
+import { Connections } from './connections.ts';
+import { keysOf } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
 import type { ProviderConfig } from './provider-schema.ts';
 import { withoutCredentials } from './scrub.ts';
-import { type CallOwner, UpstreamCall } from './upstream-call.ts';
-import { UpstreamConnection } from './upstream-connection.ts';
+import type { CallOwner, UpstreamCall } from './upstream-call.ts';
 
 type Headers = Readonly<Record<string, string>>;
-
-/** Requests of more characters are not kept until the end of their reply. */
-const large_characters = 256 * 1024;
 
 /** Unknown finish reasons of one provider that are logged. */
 const max_unknown_finishes = 20;
 
-const noFields: ReadonlySet<never> = new Set();
+const requestHeaders: Headers = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  // A compressed stream would arrive in blocks instead of tokens.
+  'accept-encoding': 'identity',
+  'user-agent': 'sluice',
+};
 
 /** The parts of the gateway that a provider uses. */
 export interface ProviderSetup {
@@ -67,9 +69,7 @@ export class Provider {
   /** Undefined unless configured. */
   readonly health: HealthCheck | undefined;
   readonly #log: Log;
-  readonly #pool: Pool;
-  /** Every request of it has a connection of its own. */
-  readonly #unkept: Pool;
+  readonly #connections: Connections;
   readonly #basePath: string;
   readonly #headers: Headers;
   readonly #accepted: AcceptedParameters;
@@ -94,47 +94,18 @@ export class Provider {
     this.config = config;
     this.content = content;
     this.#log = log;
-    const created = createAdapter(definition, options, {
-      provider: name,
-      log: log.child({ provider: name }),
-      clock,
-      metrics: pluginMetrics(registry, definition.name),
-    });
-    this.adapter = guarded(definition.name, created, word => this.#finishedUnknown(word));
-    if (created.headers) checkedHeaders(`headers of the adapter ${definition.name}`, created.headers);
+    this.adapter = this.#createAdapter(clock, registry);
     this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
-    this.#accepted = {
-      parameters: created.parameters,
-      drop: config.drop_parameters,
-      extra: config.extra_parameters,
-      messages: { fields: created.messageFields ?? noFields, send_reasoning: config.send_reasoning },
-    };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.ownHeaders = { ...this.adapter.headers, ...lowerCased(config.headers) };
+    this.#headers = { ...requestHeaders, ...this.ownHeaders };
+    this.#accepted = acceptedBy(this.adapter, config);
     this.keys = new KeyPool(keysOf(config), key => lowerCased(headersOfKey(this.adapter, key)), clock);
-    this.#unwatchKeys = this.#watchKeys();
-    this.#headers = {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      // A compressed stream would arrive in blocks instead of tokens.
-      'accept-encoding': 'identity',
-      'user-agent': 'sluice',
-      ...this.ownHeaders,
-    };
-    if (before?.name === name && before.config.base_url === config.base_url) this.#before = before;
+    if (config.api_key_file !== undefined)
+      this.#unwatchKeys = watchFiles([config.api_key_file], () => this.readKeysAgain());
+    if (before?.isSameServer(this)) this.#before = before;
     this.certificates = this.#before?.certificates ?? new CertificateExpiry(clock);
-    const connections = {
-      // Every stream holds a connection, so a cap here would be a cap on streams.
-      connections: null,
-      pipelining: 1,
-      connect: this.certificates.watched(buildConnector({ timeout: config.connect_timeout_ms })),
-      headersTimeout: config.idle_timeout_ms,
-      bodyTimeout: config.idle_timeout_ms,
-      keepAliveTimeout: 4000,
-      factory: (origin: URL, options: object) => new UpstreamConnection(origin, options),
-    };
-    this.#pool = new Pool(url.origin, connections);
-    this.#unkept = new Pool(url.origin, connections);
+    this.#connections = new Connections(url, config, this.certificates);
     this.bulkhead = this.#before?.bulkhead ?? new Bulkhead(config);
     this.breaker = this.#before?.breaker ?? new CircuitBreaker(config.breaker, clock, this.#breakerBecame);
     if (config.health_check)
@@ -183,8 +154,9 @@ export class Provider {
     if (this.config.api_key_file === undefined) return;
     try {
       this.keys.replace(keysOf(this.config));
-    } catch (fault) {
-      this.#keysUnread(fault);
+    } catch (err) {
+      const facts = { err, provider: this.name };
+      this.#log.error(facts, 'failed to read the key file; the keys stay as they were');
     }
   }
 
@@ -227,17 +199,7 @@ export class Provider {
     isResent = false,
   ): UpstreamCall {
     const all: Record<string, string> = { ...this.#headers, ...key?.headers, ...headers };
-    const isLarge = body.length > large_characters;
-    if (isLarge) all['content-length'] = String(Buffer.byteLength(body));
-    const request: Dispatcher.DispatchOptions = {
-      method: 'POST',
-      path: this.#basePath + path,
-      headers: all,
-      body: isLarge ? sentOnce(body) : body,
-    };
-    return isResent
-      ? this.#dispatch(owner, { ...request, reset: true }, this.#unkept)
-      : this.#dispatch(owner, request);
+    return this.#connections.post(owner, this.#basePath + path, all, body, isResent);
   }
 
   /** Ends every connection, idle or not, and the health check. */
@@ -245,33 +207,28 @@ export class Provider {
     // One that was never watched leaves what it shares to the one before it.
     if (this.#before) this.#unwatchKeys?.();
     else this.retire();
-    return Promise.all([this.#pool.destroy(), this.#unkept.destroy()]).then(() => {});
+    return this.#connections.close();
   }
 
-  #watchKeys(): (() => void) | undefined {
-    const { api_key_file } = this.config;
-    if (api_key_file === undefined) return undefined;
-    return watchKeyFile(api_key_file, keys => this.keys.replace(keys), this.#keysUnread);
+  #createAdapter(clock: Clock, registry: Registry): Adapter {
+    const [definition, options] = this.#given;
+    const created = createAdapter(definition, options, {
+      provider: this.name,
+      log: this.#log.child({ provider: this.name }),
+      clock,
+      metrics: pluginMetrics(registry, definition.name),
+    });
+    if (created.headers) checkedHeaders(`headers of the adapter ${definition.name}`, created.headers);
+    return guarded(definition.name, created, word => this.#finishedUnknown(word));
   }
-
-  readonly #keysUnread = (err: unknown): void =>
-    this.#log.error({ err, provider: this.name }, 'failed to read the key file; the keys stay as they were');
 
   /** Requests `path` from the server's root. */
-  readonly #get = (path: string, owner: CallOwner): UpstreamCall => {
-    const headers = { 'user-agent': 'sluice', ...this.ownHeaders, ...this.keys.next()?.headers };
-    return this.#dispatch(owner, { method: 'GET', path, headers });
-  };
-
-  #dispatch(owner: CallOwner, options: Dispatcher.DispatchOptions, pool = this.#pool): UpstreamCall {
-    const call = new UpstreamCall(owner);
-    try {
-      pool.dispatch(options, call);
-    } catch (cause) {
-      call.cancel(cause instanceof Error ? cause : new Error(String(cause)));
-    }
-    return call;
-  }
+  readonly #get = (path: string, owner: CallOwner): UpstreamCall =>
+    this.#connections.get(owner, path, {
+      'user-agent': 'sluice',
+      ...this.ownHeaders,
+      ...this.keys.next()?.headers,
+    });
 
   /** Counts a finish reason that the adapter does not know, and logs the first of each word. */
   #finishedUnknown(word: string): void {
@@ -298,17 +255,12 @@ export class Provider {
   };
 }
 
-/** A stream that does not keep the text: undici keeps the body of a request until the reply has ended. */
-function sentOnce(text: string): Readable {
-  let left: Buffer | null = Buffer.from(text);
-  return new Readable({
-    read() {
-      const bytes = left;
-      left = null;
-      this.push(bytes);
-    },
-  });
-}
+const acceptedBy = (adapter: Adapter, config: ProviderConfig): AcceptedParameters => ({
+  parameters: adapter.parameters,
+  drop: config.drop_parameters,
+  extra: config.extra_parameters,
+  messages: { fields: adapter.messageFields ?? new Set(), send_reasoning: config.send_reasoning },
+});
 
 const headersOfKey = (adapter: Adapter, api_key: string): Headers =>
   adapter.credential?.(api_key) ?? { authorization: `Bearer ${api_key}` };

@@ -59,6 +59,9 @@ export class LoadBalancer {
   /** Selects the next upstream. One that has failed in this exchange is selected again only after all others. */
   next(query: UpstreamQuery): Selection {
     const isFirst = query.failed.size === 0;
+    const [only] = this.upstreams;
+    if (isFirst && this.upstreams.length === 1 && only!.usable_in_ms(query.now_ms) === 0)
+      if (only!.provider.bulkhead.hasPermit) return { when: 'now', upstream: only! };
     return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
   }
 

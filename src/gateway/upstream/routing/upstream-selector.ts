@@ -42,13 +42,15 @@ const timer_slack_ms = 2;
 /** As a failure count, excludes an upstream for the rest of the exchange; as a time, unknown. */
 const never = Number.POSITIVE_INFINITY;
 
+const noneFailed: ReadonlyMap<Upstream, number> = new Map();
+
 /** Finds one upstream after another for an exchange; waits for permits and for retries. */
 export class UpstreamSelector {
   readonly #exchange: Exchange;
   readonly #balancer: LoadBalancer;
   readonly #setup: RouterSetup;
   /** Failed attempts per upstream. */
-  readonly #failed = new Map<Upstream, number>();
+  #failed: ReadonlyMap<Upstream, number> = noneFailed;
   readonly #affinity_key: number | undefined;
   #backoff: IBackoff<unknown> | undefined;
   #isOverflown = false;
@@ -79,19 +81,23 @@ export class UpstreamSelector {
   }
 
   failed(upstream: Upstream): void {
-    this.#failed.set(upstream, (this.#failed.get(upstream) ?? 0) + 1);
+    this.#count(upstream, (this.#failed.get(upstream) ?? 0) + 1);
   }
 
   /** Excludes an upstream whose format cannot express this request. */
   unfit(upstream: Upstream): void {
-    this.#failed.set(upstream, never);
+    this.#count(upstream, never);
   }
 
   /** Ends all waiting; no further upstream is selected. */
-  readonly end = (): void => {
+  end(): void {
     this.#ended = true;
     this.#wake?.();
-  };
+  }
+
+  #count(upstream: Upstream, failures: number): void {
+    this.#failed = new Map(this.#failed).set(upstream, failures);
+  }
 
   #select(failed: ReadonlyMap<Upstream, number> = this.#failed): Selection {
     return this.#balancer.next({
@@ -110,8 +116,9 @@ export class UpstreamSelector {
   async #wait(first: Selection): Promise<AttemptPermit> {
     const { clock } = this.#exchange;
     const begun_ms = clock.elapsed_ms();
-    this.#exchange.onAbort(this.end);
-    this.#exchange.whenLeft = this.end;
+    const end = () => this.end();
+    this.#exchange.onAbort(end);
+    this.#exchange.whenLeft = end;
     try {
       for (let selection = first; ; selection = this.#select()) {
         if (selection.when === 'now') return this.acquire(selection.upstream);
@@ -122,7 +129,7 @@ export class UpstreamSelector {
         if (permit) return permit;
       }
     } finally {
-      this.#exchange.offAbort(this.end);
+      this.#exchange.offAbort(end);
       this.#exchange.whenLeft = undefined;
       this.#exchange.upstream_wait_ms += clock.elapsed_ms() - begun_ms;
     }
@@ -170,7 +177,7 @@ export class UpstreamSelector {
     // If a permit was granted, the breaker has opened or a pause begun meanwhile, and the next selection finds it unusable.
     if (how !== 'entered') {
       this.#isOverflown = true;
-      this.#failed.set(upstream, never);
+      this.unfit(upstream);
     }
     return undefined;
   }

@@ -1,6 +1,6 @@
-import type { ConfigIssue } from '../../../common/config-error.ts';
-import { type Model, takesImages } from '../../catalog/catalog.ts';
-import type { Provider } from '../http/provider.ts';
+import type { ConfigIssue } from '../common/config-error.ts';
+import { type Model, takesImages } from '../gateway/catalog/catalog.ts';
+import type { Provider } from '../gateway/upstream/http/provider.ts';
 
 /** Reports upstreams of models that take images whose adapter cannot send any: whether a request is answered would depend on the upstream. */
 export function* checkImageUpstreams(
