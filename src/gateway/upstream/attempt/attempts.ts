@@ -81,19 +81,22 @@ export class Attempts {
     this.#current?.span?.settled();
   }
 
-  async #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
-    let resent: Attempt | undefined;
-    while (true) {
-      const attempt = resent ?? this.#next();
-      // Usually a permit is there at once, and need not be awaited.
-      const begun = attempt instanceof Promise ? await attempt : attempt;
-      try {
-        return await this.#answerOf(begun, ask);
-      } catch (error) {
-        resent = this.#sendAgain(begun);
-        if (!resent && !this.#canRetry(begun, error)) throw this.#end(error, begun.failure);
-      }
-    }
+  #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const attempt = this.#next();
+    // Usually a permit is there at once, and need not be awaited.
+    return attempt instanceof Promise
+      ? attempt.then(begun => this.#answer(begun, ask))
+      : this.#answer(attempt, ask);
+  }
+
+  /** The answer of `attempt`, or of those that follow it. */
+  #answer<T>(attempt: Attempt, ask: (attempt: Attempt) => Promise<T>): Promise<T> {
+    return this.#answerOf(attempt, ask).catch(error => {
+      const resent = this.#sendAgain(attempt);
+      if (resent) return this.#answer(resent, ask);
+      if (!this.#canRetry(attempt, error)) throw this.#end(error, attempt.failure);
+      return this.#untilAnswered(ask);
+    });
   }
 
   #next(): Attempt | Promise<Attempt> {
