@@ -154,7 +154,11 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   /** Passes chunks on; false asks for a pause. Ignores chunks after the end, when another attempt may fill the stream. */
   give(chunks: readonly Chunk[]): boolean {
     if (this.isOver) return true;
-    if (chunks.length > 0) this.#arrived(chunks);
+    if (chunks.length > 0) {
+      if (this.#chunkTimes) this.#chunkTimes.arrived(chunks.length);
+      else this.#chunkTimes = this.#firstChunk();
+      this.span?.chunks(chunks, this.#chunkTimes.first_ms);
+    }
     this.#stream?.give(chunks);
     return !this.#stream?.isFull;
   }
@@ -241,13 +245,9 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
     }
   }
 
-  #arrived(chunks: readonly Chunk[]): void {
-    if (this.#chunkTimes) this.#chunkTimes.arrived(chunks.length);
-    else {
-      const { client } = this.#metrics;
-      this.#chunkTimes = new ChunkTimes(this.#exchange, this.upstream.provider.name, client, this.#record!);
-    }
-    this.span?.chunks(chunks, this.#chunkTimes.first_ms);
+  #firstChunk(): ChunkTimes {
+    const { provider } = this.upstream;
+    return new ChunkTimes(this.#exchange, provider.name, this.#metrics.client, this.#record!);
   }
 
   /** Reports an error that came when the answer was whole. */
