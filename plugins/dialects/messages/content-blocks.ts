@@ -3,7 +3,6 @@ import {
   arrayOf,
   type ContentPart,
   type ImagePart,
-  isObject,
   type Message,
   requestFields,
   type TextPart,
@@ -12,6 +11,7 @@ import {
 import type { RedactedBlock, ThinkingBlock } from './reasoning-details.ts';
 
 const {
+  byType,
   cacheControl,
   eachParsedBy,
   fault,
@@ -40,30 +40,23 @@ const textBlock = z
   .transform(({ text, cache_control }): TextPart => ({ type: 'text', text, ...present({ cache_control }) }));
 
 const media_types = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
-const base64Source = z.object({
-  media_type: z.enum(media_types, `must be one of: ${media_types.join(', ')}`),
-  data: text,
+const base64Source = z
+  .object({ media_type: z.enum(media_types, `must be one of: ${media_types.join(', ')}`), data: text })
+  .transform(
+    ({ media_type, data }, issues): string =>
+      acceptedImageUrl(`data:${media_type};base64,${data}`) ??
+      fault(issues, 'must be an image in base64, of at most 20 MiB', 'data'),
+  );
+const urlSource = z.object({ url: text }).transform(({ url: given }, issues): string => {
+  const url = acceptedImageUrl(given);
+  return url?.startsWith('https:') ? url : fault(issues, 'must be an https: address of a public host', 'url');
 });
-const urlSource = z.object({ url: text });
 
 /** The address of an image, or the image itself. */
-const source = z.unknown().transform((given, issues): string => {
-  if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
-  if (given.type === 'base64') {
-    const parsed = parsedBy(base64Source, given, issues);
-    const url = parsed && `data:${parsed.media_type};base64,${parsed.data}`;
-    if (url === undefined) return z.NEVER;
-    return acceptedImageUrl(url) ?? fault(issues, 'must be an image in base64, of at most 20 MiB', 'data');
-  }
-  if (given.type === 'url') {
-    const parsed = parsedBy(urlSource, given, issues);
-    if (!parsed) return z.NEVER;
-    const url = acceptedImageUrl(parsed.url);
-    if (url?.startsWith('https:')) return url;
-    return fault(issues, 'must be an https: address of a public host', 'url');
-  }
-  return fault(issues, 'must be "base64" or "url"; files are not stored here', 'type');
-});
+const source = byType(
+  { base64: base64Source, url: urlSource },
+  'must be "base64" or "url"; files are not stored here',
+);
 
 const imageBlock = z
   .object({ source, cache_control: cacheControl })
@@ -81,25 +74,13 @@ const toolReference = z.object({ tool_name: nonEmptyText, cache_control: cacheCo
   }),
 );
 
-/** Kinds of blocks by their type. */
-type Kinds = Readonly<Record<string, z.ZodType<ContentPart>>>;
-
-const contentPart = (kinds: Kinds) =>
-  z.unknown().transform((given, issues): ContentPart => {
-    if (!isObject(given)) return fault(issues, 'must be an object {type, …}');
-    const { type } = given;
-    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
-    if (kind) return parsedBy(kind, given, issues) ?? z.NEVER;
-    return fault(issues, notAccepted(Object.keys(kinds)), 'type');
-  });
-
 const alternatives = new Intl.ListFormat('en-GB', { type: 'disjunction' });
-const notAccepted = (types: readonly string[]): string =>
-  `must be ${alternatives.format(types.map(type => `"${type}"`))}`;
+const blockOf = <T>(kinds: Readonly<Record<string, z.ZodType<T>>>) =>
+  byType(kinds, `must be ${alternatives.format(Object.keys(kinds).map(type => `"${type}"`))}`);
 
 /** The system prompt. */
 export const systemBlocks = arrayOf(
-  contentPart({ text: textBlock }),
+  blockOf({ text: textBlock }),
   'must be a string or an array of text blocks',
 );
 
@@ -115,8 +96,8 @@ const toolUse = z
   );
 
 const notResult = 'must be a string or an array of text, image and tool_reference blocks';
-const inResult: Kinds = { text: textBlock, image: imageBlock, tool_reference: toolReference };
-const resultParts = arrayOf(contentPart(inResult), notResult);
+const inResult = { text: textBlock, image: imageBlock, tool_reference: toolReference };
+const resultParts = arrayOf(blockOf<ContentPart>(inResult), notResult);
 
 const toolResult = z
   .object({
@@ -164,44 +145,36 @@ const partOf = (schema: z.ZodType<ContentPart>) => schema.transform((part): Bloc
 const thinkingOf = (schema: z.ZodType<ThinkingBlock | RedactedBlock>) =>
   schema.transform((block): Block => ({ thinking: block }));
 
-const byRole: Readonly<Record<'user' | 'assistant', Readonly<Record<string, z.ZodType<Block>>>>> = {
-  user: {
+const byRole = {
+  user: blockOf({
     text: partOf(textBlock),
     image: partOf(imageBlock),
     tool_result: toolResult.transform((result): Block => ({ result })),
-  },
-  assistant: {
+  }),
+  assistant: blockOf({
     text: partOf(textBlock),
     tool_use: toolUse.transform((call): Block => ({ call })),
     thinking: thinkingOf(thinking),
     redacted_thinking: thinkingOf(redactedThinking),
-  },
+  }),
 };
 
 /** The blocks of a message; `undefined` after a fault. */
-export function blocksIn(
-  role: 'user' | 'assistant',
-  given: readonly unknown[],
-  issues: z.RefinementCtx,
-): Block[] | undefined {
-  const kinds = byRole[role];
-  const block = z.unknown().transform((one, issues): Block => {
-    if (!isObject(one)) return fault(issues, 'must be an object {type, …}');
-    const { type } = one;
-    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
-    if (kind) return parsedBy(kind, one, issues) ?? z.NEVER;
-    return fault(issues, notAccepted(Object.keys(kinds)), 'type');
-  });
-  return eachParsedBy(block, given, issues, ['content']);
-}
+export const blocksIn = (role: keyof typeof byRole, given: readonly unknown[], issues: z.RefinementCtx) =>
+  eachParsedBy(byRole[role], given, issues, ['content']);
+
+const blocks = {
+  ...inResult,
+  tool_use: toolUse,
+  tool_result: toolResult,
+  thinking,
+  redacted_thinking: redactedThinking,
+};
 
 /** Names of the fields of each block; all others are named as ignored. */
-export const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
-  text: new Set(['type', 'text', 'cache_control']),
-  image: new Set(['type', 'source', 'cache_control']),
-  tool_reference: new Set(['type', 'tool_name', 'cache_control']),
-  tool_use: new Set(['type', 'id', 'name', 'input', 'cache_control']),
-  tool_result: new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']),
-  thinking: new Set(['type', 'thinking', 'signature']),
-  redacted_thinking: new Set(['type', 'data']),
-};
+export const blockFields: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
+  Object.entries(blocks).map(([type, { in: object }]) => [
+    type,
+    new Set(['type', ...Object.keys(object.shape)]),
+  ]),
+);

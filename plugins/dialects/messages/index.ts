@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Catalog, defineDialect } from '../../../src/plugin.ts';
-import { anthropicErrorBody } from './anthropic-error.ts';
-import { renderMessage } from './message-object.ts';
+import { anthropicErrorBody, renderMessage } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';
 import { parseCountRequest, parseMessagesRequest, refitEffort } from './messages-request.ts';
 

@@ -9,8 +9,7 @@ import {
   type Usage,
   usageOf,
 } from '../../../src/plugin.ts';
-import { anthropicErrorBody } from './anthropic-error.ts';
-import { endOf, messageHead, usageFields } from './message-object.ts';
+import { anthropicErrorBody, endOf, messageHead, usageFields } from './message-object.ts';
 import { event, StreamedBlocks } from './streamed-blocks.ts';
 
 const json = JSON.stringify;

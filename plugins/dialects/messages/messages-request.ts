@@ -1,29 +1,15 @@
 import { z } from 'zod';
 import {
   type ChatRequest,
+  requestFields as fields,
   type Model,
   parseBody,
-  requestFields,
   setAsideUnknown,
 } from '../../../src/plugin.ts';
 import { markLast, messages, system } from './conversation.ts';
 import { checkChoice, choiceParameters, functionsIn, toolChoice, tools } from './messages-tools.ts';
 import { type Effort, efforts, nearestEffort, thinking } from './nearest-effort.ts';
 import { setAsideInside } from './unknown-fields.ts';
-
-const {
-  cacheControl,
-  fault,
-  anyObject,
-  atLeastOne,
-  checkStreamOptions,
-  notOffered,
-  number,
-  optionalText,
-  sharedFields,
-  sharedRequest,
-  setAsideStreamOptions,
-} = requestFields;
 
 /** The shape of a Messages request. Null is the same as absent. */
 
@@ -36,7 +22,7 @@ const texts = z
 
 const jsonFormat = z
   .object(
-    { type: z.literal('json_schema', 'must be "json_schema"'), schema: anyObject },
+    { type: z.literal('json_schema', 'must be "json_schema"'), schema: fields.anyObject },
     'must be an object {type: "json_schema", schema}',
   )
   .nullish();
@@ -48,7 +34,7 @@ const outputConfig = z
   )
   .nullish();
 
-const { model, stream, stream_options } = sharedFields;
+const { model, stream, stream_options } = fields.sharedFields;
 const counted = {
   model,
   messages,
@@ -57,30 +43,30 @@ const counted = {
   tool_choice: toolChoice,
   thinking,
   output_config: outputConfig,
-  cache_control: cacheControl,
-  thread: notOffered('conversations are not stored here; send all messages each time'),
+  cache_control: fields.cacheControl,
+  thread: fields.notOffered('conversations are not stored here; send all messages each time'),
 };
-const maxTokens = `is required: ${atLeastOne.slice('must be '.length)}`;
+const maxTokens = `is required: ${fields.atLeastOne.slice('must be '.length)}`;
 const generated = {
   ...counted,
-  max_tokens: z.int(maxTokens).min(1, atLeastOne),
-  metadata: z.object({ user_id: optionalText }, 'must be an object {user_id}').nullish(),
+  max_tokens: z.int(maxTokens).min(1, fields.atLeastOne),
+  metadata: z.object({ user_id: fields.optionalText }, 'must be an object {user_id}').nullish(),
   stop_sequences: texts,
   stream,
   stream_options,
-  temperature: number(0, 1),
+  temperature: fields.number(0, 1),
   top_k: z.int('must be an integer of at least 0').min(0, 'must be an integer of at least 0').nullish(),
-  top_p: number(0, 1),
+  top_p: fields.number(0, 1),
 };
 
 const countRequest = z.object(counted).superRefine(checkChoice);
 const messagesRequest = z
   .object(generated)
   .superRefine(checkChoice)
-  .superRefine(checkStreamOptions)
+  .superRefine(fields.checkStreamOptions)
   .superRefine(({ thinking, max_tokens }, issues) => {
     if (thinking?.type === 'enabled' && thinking.budget_tokens >= max_tokens)
-      fault(issues, 'must be less than max_tokens', 'thinking', 'budget_tokens');
+      fields.fault(issues, 'must be less than max_tokens', 'thinking', 'budget_tokens');
   });
 
 type CountFields = z.output<typeof countRequest>;
@@ -99,7 +85,7 @@ export function parseMessagesRequest(body: Record<string, unknown>, find: FindMo
   const { max_tokens, stop_sequences: stop } = from;
   Object.assign(request, { max_tokens }, stop?.length && { stop });
   setAsideUnknown(request, body, generatedFields);
-  setAsideStreamOptions(request, body);
+  fields.setAsideStreamOptions(request, body);
   return request;
 }
 
@@ -119,7 +105,7 @@ function requestOf(
   const conversation = system ? [system, ...messages] : messages;
   if (from.cache_control) markLast(conversation, from.cache_control);
   const shared = { model, temperature, top_p, stream, stream_options, user: metadata?.user_id };
-  const request = sharedRequest(shared, conversation);
+  const request = fields.sharedRequest(shared, conversation);
   const { functions, foreign } = functionsIn(from.tools);
   if (functions.length > 0) request.tools = functions;
   Object.assign(request.parameters, choiceParameters(from.tool_choice), formatOf(from));

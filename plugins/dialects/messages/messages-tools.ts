@@ -95,11 +95,4 @@ export function choiceParameters(choice: Choice): ChatRequest['parameters'] {
 }
 
 /** Names of the fields of a tool; all others are named as ignored. */
-export const toolFields: ReadonlySet<string> = new Set([
-  'type',
-  'name',
-  'description',
-  'input_schema',
-  'strict',
-  'cache_control',
-]);
+export const toolFields: ReadonlySet<string> = new Set(['type', ...Object.keys(customTool.in.shape)]);

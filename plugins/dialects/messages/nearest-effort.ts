@@ -1,31 +1,29 @@
 import { z } from 'zod';
-import { isObject, type Model, requestFields } from '../../../src/plugin.ts';
+import { type Model, requestFields } from '../../../src/plugin.ts';
 
-const { fault, parsedBy } = requestFields;
+const { byType } = requestFields;
 
 /** How much a model thinks: a number of tokens or an effort here, one of the model's levels in the canonical form. */
 
 const least_budget_tokens = 1024;
 const budgetRule = `must be an integer of at least ${least_budget_tokens}`;
-const budget = z.object({ budget_tokens: z.int(budgetRule).min(least_budget_tokens, budgetRule) });
+const kinds = {
+  enabled: z.object({
+    type: z.literal('enabled'),
+    budget_tokens: z.int(budgetRule).min(least_budget_tokens, budgetRule),
+  }),
+  adaptive: z.object({ type: z.literal('adaptive') }),
+  disabled: z.object({ type: z.literal('disabled') }),
+};
 
-export type Thinking =
-  | { readonly type: 'enabled'; readonly budget_tokens: number }
-  | { readonly type: 'adaptive' | 'disabled' };
+export type Thinking = z.output<(typeof kinds)[keyof typeof kinds]>;
 
 /** The field `thinking`. */
-export const thinking = z
-  .unknown()
-  .transform((given, issues): Thinking | undefined => {
-    if (given == null) return undefined;
-    if (!isObject(given)) return fault(issues, 'must be an object {type}');
-    const { type } = given;
-    if (type === 'adaptive' || type === 'disabled') return { type };
-    if (type !== 'enabled') return fault(issues, 'must be one of: enabled, adaptive, disabled', 'type');
-    const parsed = parsedBy(budget, given, issues);
-    return parsed && { type, budget_tokens: parsed.budget_tokens };
-  })
-  .optional();
+export const thinking = byType<Thinking>(
+  kinds,
+  `must be one of: ${Object.keys(kinds).join(', ')}`,
+  'must be an object {type}',
+).nullish();
 
 /** Values of `output_config.effort`. */
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -50,7 +48,7 @@ const order = Object.keys(known_levels);
  */
 export function nearestEffort(
   { reasoning_effort: { levels, default: usual } }: Pick<Model, 'reasoning_effort'>,
-  thinking: Thinking | undefined,
+  thinking: Thinking | null | undefined,
   effort: Effort | null | undefined,
 ): string | undefined {
   const place = placeOf(thinking, effort);
@@ -67,7 +65,7 @@ export function nearestEffort(
 }
 
 /** Distance of a level from what is asked. */
-function placeOf(thinking: Thinking | undefined, effort: Effort | null | undefined) {
+function placeOf(thinking: Thinking | null | undefined, effort: Effort | null | undefined) {
   const asked = thinking?.type === 'disabled' ? 'none' : effort;
   if (asked) return (level: string) => Math.abs(order.indexOf(level) - order.indexOf(asked));
   if (thinking?.type !== 'enabled') return undefined;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { defineDialect, openAiErrorBody } from '../../../src/plugin.ts';
 import { outputOf } from './output-items.ts';
-import { placement_settings, placementOf } from './reasoning-placement.ts';
-import { replyFormOf } from './reply-form.ts';
+import { placement_settings, placementOf, replyFormOf } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
 import { ResponseStream } from './response-stream.ts';
 import { parseResponsesRequest } from './responses-request.ts';

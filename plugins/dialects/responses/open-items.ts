@@ -1,11 +1,10 @@
 import type { FinishReason, ReasoningDetail, ToolCallDelta } from '../../../src/plugin.ts';
-import type { ItemIds } from './item-ids.ts';
+import type { DefinedKind } from './defined-tools.ts';
 import {
-  callItem,
-  customCallItem,
-  definedCallItem,
+  type ItemIds,
   type ItemStatus,
   isCutOff,
+  itemOfCall,
   messageItem,
   reasoningItem,
   sign,
@@ -92,7 +91,7 @@ export class OpenItems {
   }
 
   #openCall(index: number, { id, arguments: text }: UnnamedCall, name: string): string {
-    const call = this.#newCall(this.#ids.callId(id), name);
+    const call = this.#newCall(id, name);
     const opened = this.#open(call);
     this.#calls.set(index, call);
     this.#newest = this.#latest = call;
@@ -118,19 +117,13 @@ export class OpenItems {
     return text.close(status);
   }
 
-  #newCall(call_id: string, name: string): StreamedCall {
+  #newCall(id: string, name: string): StreamedCall {
     const tool = toolOf(name, this.#form);
+    const item = itemOfCall(this.#ids, id, tool, 'in_progress', '');
     const at = this.all.length;
-    if (tool.kind === 'custom') {
-      const item = customCallItem(this.#ids.next('ctc'), 'in_progress', call_id, tool, '');
-      return new StreamedCustomCall(this.#events, item, at);
-    }
-    if (tool.kind !== 'function') {
-      const item = definedCallItem(this.#ids.next('dtc'), 'in_progress', call_id, tool.kind, '');
-      return new StreamedDefinedCall(this.#events, item, at, tool.kind);
-    }
-    const item = callItem(this.#ids.next('fc'), 'in_progress', call_id, tool, '');
-    return new StreamedFunctionCall(this.#events, item, at);
+    if ('arguments' in item) return new StreamedFunctionCall(this.#events, item, at);
+    if ('input' in item) return new StreamedCustomCall(this.#events, item, at);
+    return new StreamedDefinedCall(this.#events, item, at, tool.kind as DefinedKind);
   }
 
   #newText(type: 'reasoning' | 'message'): StreamedText {

@@ -1,10 +1,14 @@
-import type { Choice, Identity, ReasoningDetail, ReplyMessage, ToolCall } from '../../../src/plugin.ts';
+import {
+  CallIds,
+  type Choice,
+  type Identity,
+  type ReasoningDetail,
+  type ReplyMessage,
+} from '../../../src/plugin.ts';
 import { CustomInput } from './custom-input.ts';
 import { type DefinedKind, definedCallOf } from './defined-tools.ts';
 import { encryptedContentOf } from './encrypted-reasoning.ts';
-import { ItemIds } from './item-ids.ts';
-import type { ReasoningPlacement } from './reasoning-placement.ts';
-import type { ReplyForm } from './reply-form.ts';
+import type { ReasoningPlacement, ReplyForm } from './reply-form.ts';
 import type { ClientTool } from './tool-names.ts';
 
 /** Output items of the Responses format, in the order of keys in which people read them. */
@@ -62,7 +66,7 @@ export const messageItem = (id: string, status: ItemStatus, content: readonly Co
   content: [...content],
 });
 
-export const callItem = (
+const callItem = (
   id: string,
   status: ItemStatus,
   call_id: string,
@@ -78,7 +82,7 @@ export const callItem = (
   arguments: text,
 });
 
-export const customCallItem = (
+const customCallItem = (
   id: string,
   status: ItemStatus,
   call_id: string,
@@ -94,7 +98,7 @@ export const customCallItem = (
   input,
 });
 
-export const definedCallItem = (
+const definedCallItem = (
   id: string,
   status: ItemStatus,
   call_id: string,
@@ -128,7 +132,11 @@ export function outputOf(
   const ids = new ItemIds(identity.key);
   const { tool_calls: calls = [] } = choice.message;
   const texts = textItems(ids, identity, choice, form, calls.length > 0);
-  return [...texts, ...callItems(ids, calls, lastStatus(choice.finish_reason), form)];
+  const items = calls.map(({ id, function: { name, arguments: text } }, at) => {
+    const status = at < calls.length - 1 ? 'completed' : lastStatus(choice.finish_reason);
+    return itemOfCall(ids, id, toolOf(name, form), status, text);
+  });
+  return [...texts, ...items];
 }
 
 const lastStatus = (finish_reason: string): ItemStatus =>
@@ -173,21 +181,19 @@ function wholeReasoning(
   return [item];
 }
 
-function callItems(
+/** The item of a call, whose id may be replaced. */
+export function itemOfCall(
   ids: ItemIds,
-  calls: readonly ToolCall[],
-  last: ItemStatus,
-  form: ReplyForm,
-): (CallItem | CustomCallItem | DefinedCallItem)[] {
-  return calls.map(({ id, function: { name, arguments: text } }, at) => {
-    const tool = toolOf(name, form);
-    const status = at < calls.length - 1 ? 'completed' : last;
-    if (tool.kind === 'function') return callItem(ids.next('fc'), status, ids.callId(id), tool, text);
-    if (tool.kind !== 'custom')
-      return definedCallItem(ids.next('dtc'), status, ids.callId(id), tool.kind, text);
-    const input = new CustomInput();
-    return customCallItem(ids.next('ctc'), status, ids.callId(id), tool, input.push(text) + input.end());
-  });
+  id: string,
+  tool: ClientTool,
+  status: ItemStatus,
+  text: string,
+): CallItem | CustomCallItem | DefinedCallItem {
+  const call_id = ids.callId(id);
+  if (tool.kind === 'function') return callItem(ids.next('fc'), status, call_id, tool, text);
+  if (tool.kind !== 'custom') return definedCallItem(ids.next('dtc'), status, call_id, tool.kind, text);
+  const input = new CustomInput();
+  return customCallItem(ids.next('ctc'), status, call_id, tool, input.push(text) + input.end());
 }
 
 /** Whether the model was stopped before its end: the response is incomplete. */
@@ -200,4 +206,28 @@ export const wantsLogprobs = ({ parameters }: Identity['request']): boolean => p
 export function logprobsIn(logprobs: unknown): readonly unknown[] | undefined {
   const content = (logprobs as { content?: unknown } | null | undefined)?.content;
   return Array.isArray(content) ? content : undefined;
+}
+
+/** Ids of one response's items: made of its own key, never the same twice, and the same in a stream as in a whole reply. */
+export class ItemIds {
+  readonly #key: string;
+  /** Items so far, by prefix. */
+  readonly #counts = new Map<string, number>();
+  readonly #callIds = new CallIds((given, count) => `${given || 'call'}_${count + 1}`);
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  next(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'dtc'): string {
+    const count = (this.#counts.get(prefix) ?? 0) + 1;
+    this.#counts.set(prefix, count);
+    const id = `${prefix}_${this.#key}`;
+    return count === 1 ? id : `${id}_${count}`;
+  }
+
+  /** The id of a call: the upstream's, unless it is empty or taken. */
+  callId(given: string): string {
+    return this.#callIds.unique(given);
+  }
 }

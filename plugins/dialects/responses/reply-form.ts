@@ -1,6 +1,54 @@
-import type { ChatRequest } from '../../../src/plugin.ts';
-import type { PlacementOptions, ReasoningPlacement } from './reasoning-placement.ts';
+import { type ChatRequest, invalidField, type RequestContext, shown } from '../../../src/plugin.ts';
 import type { ToolNames } from './tool-names.ts';
+
+/**
+ * Places of reasoning in a response: in the message's content, or in an item of its own, as OpenAI has it: as the item's
+ * content, or as its summary, which is all that some clients show.
+ */
+export const reasoning_placements = ['message', 'item', 'summary'] as const;
+export type ReasoningPlacement = (typeof reasoning_placements)[number];
+
+/** `auto` decides by the fields of the request. */
+export const placement_settings = ['auto', ...reasoning_placements] as const;
+export type PlacementSetting = (typeof placement_settings)[number];
+
+export interface PlacementOptions {
+  readonly reasoning_placement: PlacementSetting;
+  readonly reasoning_placement_by_account?: Readonly<Record<string, PlacementSetting>> | undefined;
+}
+
+/** Fields that only OpenAI's own interface has. Agent clients send some of them with every request, and reject content that OpenAI does not have. */
+const openAiFields = [
+  'include',
+  'store',
+  'reasoning',
+  'text',
+  'tools',
+  'parallel_tool_calls',
+  'truncation',
+  'prompt_cache_key',
+];
+
+const header = 'x-reasoning-placement';
+
+/** Where this request wants its reasoning: by its header, or else its account's setting, or else the configuration. Refuses another header. */
+export function placementOf(
+  body: Readonly<Record<string, unknown>>,
+  { headers, account_id }: RequestContext,
+  { reasoning_placement, reasoning_placement_by_account: accounts = {} }: PlacementOptions,
+): ReasoningPlacement {
+  const asked = headers[header];
+  if (asked !== undefined) {
+    const placement = reasoning_placements.find(one => one === asked);
+    if (!placement)
+      throw invalidField(header, `must be one of: ${reasoning_placements.join(', ')}, not ${shown(asked)}`);
+    return placement;
+  }
+  const isSet = account_id !== undefined && Object.hasOwn(accounts, account_id);
+  const setting = isSet ? accounts[account_id]! : reasoning_placement;
+  if (setting !== 'auto') return setting;
+  return openAiFields.some(name => body[name] != null) ? 'summary' : 'message';
+}
 
 /** Form of a response, as its request asks for it. */
 export interface ReplyForm {

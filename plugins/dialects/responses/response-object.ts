@@ -1,6 +1,11 @@
-import type { FinishReason, Identity, Usage } from '../../../src/plugin.ts';
+import {
+  type ChatRequest,
+  type FinishReason,
+  type Identity,
+  isObject,
+  type Usage,
+} from '../../../src/plugin.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
-import { shownFormat, shownToolChoice, shownTools } from './shown-fields.ts';
 
 /** The JSON of one response in each of its states. */
 export class ResponseObject {
@@ -67,4 +72,27 @@ function echoOf({ request }: Identity): object {
     prompt_cache_key: parameters.prompt_cache_key ?? null,
     ...client?.echo,
   };
+}
+
+/** Tools as repeated in a reply. */
+function shownTools(tools: ChatRequest['tools'] = []): object[] {
+  return tools.map(({ function: { name, description, parameters, strict } }) => ({
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  }));
+}
+
+/** The choice of tools as repeated in a reply. */
+function shownToolChoice(choice: unknown): unknown {
+  const called = isObject(choice) && isObject(choice.function) ? choice.function : undefined;
+  return called ? { type: 'function', name: called.name } : (choice ?? 'auto');
+}
+
+/** The format of the text as repeated in a reply. */
+function shownFormat(format: unknown): object {
+  if (!isObject(format)) return { type: 'text' };
+  return isObject(format.json_schema) ? { type: 'json_schema', ...format.json_schema } : format;
 }

@@ -9,9 +9,9 @@ import {
   type StreamRenderer,
   type Usage,
 } from '../../../src/plugin.ts';
-import { ItemIds } from './item-ids.ts';
 import { OpenItems } from './open-items.ts';
 import {
+  ItemIds,
   type ItemStatus,
   isCutOff,
   logprobsIn,

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import { arrayOf, requestFields } from '../../../src/plugin.ts';
 import { type Item, item } from './input-items.ts';
-import { textField } from './text-format.ts';
 import { toolChoice } from './tool-choice.ts';
 import { toolList } from './tool-list.ts';
 
 const {
+  anyObject,
+  byType,
   eachParsedBy,
   fault,
   message,
   checkStreamOptions,
   flag,
   isStringOrArray,
+  nonEmptyText,
   notOffered,
   optionalText,
+  present,
   seed,
   sharedFields,
   sharedParameters,
@@ -51,6 +54,23 @@ const repeated = {
   safety_identifier: optionalText,
 };
 
+const jsonSchemaFormat = z
+  .object({ name: nonEmptyText, description: optionalText, strict: flag, schema: anyObject })
+  .transform(({ name, ...rest }) => ({ type: 'json_schema', json_schema: { name, ...present(rest) } }));
+
+const formats = {
+  text: z.unknown().transform(() => undefined),
+  json_object: z.unknown().transform(() => ({ type: 'json_object' })),
+  json_schema: jsonSchemaFormat,
+};
+
+/** `text.format` as chat's `response_format`; plain text needs none. */
+const format = byType<Record<string, unknown> | undefined>(
+  formats,
+  'must be one of: text, json_object, json_schema',
+  'must be an object {type}',
+).nullish();
+
 /** A Responses request. */
 export const responsesRequest = z
   .object({
@@ -62,7 +82,7 @@ export const responsesRequest = z
     reasoning: z.object({ effort: optionalText }, 'must be an object {effort}').nullish(),
     tools: toolList,
     tool_choice: toolChoice,
-    text: textField,
+    text: z.object({ format }, 'must be an object {format}').nullish(),
     ...sharedParameters,
     seed,
     top_logprobs: topLogprobs,

@@ -8,8 +8,7 @@ import {
 } from '../../../src/plugin.ts';
 import { setAsideInItems, setAsideInTools } from './input-fields.ts';
 import { messagesOf } from './input-messages.ts';
-import type { ReasoningPlacement } from './reasoning-placement.ts';
-import type { ReplyForm } from './reply-form.ts';
+import type { ReasoningPlacement, ReplyForm } from './reply-form.ts';
 import { type ResponsesFields, responsesRequest } from './responses-fields.ts';
 import { chooseTools, isPlainTool } from './tool-choice.ts';
 import { type DeclaredTools, declaredTools, withoutHosted } from './tool-list.ts';

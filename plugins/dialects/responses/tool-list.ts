@@ -11,7 +11,7 @@ import {
 import { type DefinedKind, functionOfDefined, isDefined } from './defined-tools.ts';
 import { ToolNames } from './tool-names.ts';
 
-const { fault, parsedBy, anyObject, flag, nonEmptyText, optionalText, present } = requestFields;
+const { byType, parsedBy, anyObject, flag, nonEmptyText, optionalText, present } = requestFields;
 
 /** Tools of Responses requests. Upstreams get all that a client runs itself as functions. */
 
@@ -51,56 +51,50 @@ const grammar = z.object({
   definition: nonEmptyText,
 });
 
-const format = z.unknown().transform((given, issues) => {
-  if (given == null) return undefined;
-  if (!isObject(given)) return fault(issues, 'must be an object {type}');
-  if (given.type === 'text') return undefined;
-  if (given.type !== 'grammar') return fault(issues, 'must be "text" or "grammar"', 'type');
-  return parsedBy(grammar, given, issues);
-});
+const formats = { text: z.unknown().transform(() => undefined), grammar };
+const format = byType<z.output<typeof grammar> | undefined>(
+  formats,
+  'must be "text" or "grammar"',
+  'must be an object {type}',
+);
 
 const customTool = z.object({
   type: z.literal('custom'),
   name: nonEmptyText,
   description: optionalText,
-  format: format.optional(),
+  format: format.nullish(),
 });
 
 type OwnTool = z.output<typeof functionTool> | z.output<typeof customTool>;
 
-const ownTool = (accepted: string) =>
-  z.unknown().transform((given, issues): OwnTool => {
-    if (!isObject(given))
-      return fault(issues, 'must be an object {type: "function", name, description, parameters}');
-    if (given.type === 'function') return parsedBy(functionTool, given, issues) ?? z.NEVER;
-    if (given.type === 'custom') return parsedBy(customTool, given, issues) ?? z.NEVER;
-    return fault(issues, `must be ${accepted}`, 'type');
-  });
+const ownKinds = { function: functionTool, custom: customTool };
+const notTool = 'must be an object {type: "function", name, description, parameters}';
 
 const namespaceTool = z.object({
   type: z.literal('namespace'),
   name: nonEmptyText,
   description: optionalText,
-  tools: arrayOf(ownTool('"function" or "custom"'), 'must be an array of tools'),
+  tools: arrayOf(
+    byType<OwnTool>(ownKinds, 'must be "function" or "custom"', notTool),
+    'must be an array of tools',
+  ),
 });
 
-const otherTool = ownTool(
-  '"function", "custom" or "namespace", or a hosted tool of OpenAI\'s, which is left out',
+type DeclaredTool = OwnTool | z.output<typeof namespaceTool>;
+
+const declaredTool = byType<DeclaredTool>(
+  { ...ownKinds, namespace: namespaceTool },
+  'must be "function", "custom" or "namespace", or a hosted tool of OpenAI\'s, which is left out',
+  notTool,
 );
 
 /** A tool of a request; `hosted` is left out. */
-type AnyTool =
-  | OwnTool
-  | z.output<typeof namespaceTool>
-  | { readonly type: 'hosted' }
-  | { readonly type: DefinedKind };
+type AnyTool = DeclaredTool | { readonly type: 'hosted' } | { readonly type: DefinedKind };
 
 const anyTool = z.unknown().transform((given, issues): AnyTool => {
-  if (!isObject(given)) return parsedBy(otherTool, given, issues) ?? z.NEVER;
-  if (given.type === 'namespace') return parsedBy(namespaceTool, given, issues) ?? z.NEVER;
   if (isHosted(given)) return { type: 'hosted' };
-  if (isDefined(given.type)) return { type: given.type };
-  return parsedBy(otherTool, given, issues) ?? z.NEVER;
+  if (isObject(given) && isDefined(given.type)) return { type: given.type };
+  return parsedBy(declaredTool, given, issues) ?? z.NEVER;
 });
 
 /** The field `tools`. */

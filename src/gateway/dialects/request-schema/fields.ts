@@ -1,5 +1,5 @@
 import { cacheControl } from './cache-control.ts';
-import { eachParsedBy, fault, parsedBy } from './first-fault.ts';
+import { byType, eachParsedBy, fault, parsedBy } from './first-fault.ts';
 import { acceptedImageUrl, imagePart, imageUrl } from './image.ts';
 import { message, messageFields } from './message.ts';
 import {
@@ -25,6 +25,7 @@ import { setAsideInEach, setAsideInMessages, setAsideStreamOptions } from './unk
 
 /** What request schemas in the manner of OpenAI's are made of, with the messages that clients of the built-in dialects know. */
 export const requestFields = {
+  byType,
   cacheControl,
   eachParsedBy,
   fault,

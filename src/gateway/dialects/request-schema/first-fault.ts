@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fieldPath, shown, valueAt } from '../../../common/field-path.ts';
+import { isObject } from '../../../common/json-object.ts';
 import { invalidField, refusal } from '../../exchange/errors.ts';
 
 /** Parses `body`. Throws `invalid_request` for the first fault, with the field, what is accepted and what was sent. */
@@ -65,6 +66,19 @@ function reportFirst(
 ): void {
   if (issue) fault(issues, messageOf(issue), ...path, ...issue.path);
 }
+
+/** An object of one of `kinds` by its `type`, or else a fault: `notObject`, or `notKind` at the type. */
+export const byType = <T>(
+  kinds: Readonly<Record<string, z.ZodType<T>>>,
+  notKind: string,
+  notObject = 'must be an object {type, …}',
+) =>
+  z.unknown().transform((given, issues): T => {
+    if (!isObject(given)) return fault(issues, notObject);
+    const { type } = given;
+    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+    return kind ? (parsedBy(kind, given, issues) as T) : fault(issues, notKind, 'type');
+  });
 
 /**
  * An array, parsed until an element has a fault; `z.array` would keep an issue of every element, gigabytes for a body of a few kilobytes.

@@ -3,7 +3,7 @@ import {
   type PlacementOptions,
   type PlacementSetting,
   placementOf,
-} from '../../../../../plugins/dialects/responses/reasoning-placement.ts';
+} from '../../../../../plugins/dialects/responses/reply-form.ts';
 
 const context = { path: '/v1/responses', headers: {}, account_id: undefined };
 const automatic: PlacementOptions = { reasoning_placement: 'auto' };
