@@ -82,7 +82,7 @@ export class Exchange implements ExchangeView {
   #request: ChatRequest | undefined;
   #abort: AbortController | undefined;
   #aborted = false;
-  readonly #abortListeners = new Set<() => void>();
+  #abortListeners: Set<() => void> | undefined;
   #left: Map<Key<unknown>, unknown> | undefined;
 
   constructor(start: ExchangeStart) {
@@ -163,11 +163,11 @@ export class Exchange implements ExchangeView {
   /** Calls `listener` when `signal` aborts, at once if it has. Much cheaper than the signal, for code that runs in every request. */
   onAbort(listener: () => void): void {
     if (this.#aborted) listener();
-    else this.#abortListeners.add(listener);
+    else (this.#abortListeners ??= new Set()).add(listener);
   }
 
   offAbort(listener: () => void): void {
-    this.#abortListeners.delete(listener);
+    this.#abortListeners?.delete(listener);
   }
 
   /** Ends the exchange early. The first reason counts. */
@@ -175,8 +175,8 @@ export class Exchange implements ExchangeView {
     this.end.causedBy(reason);
     if (this.#aborted) return;
     this.#aborted = true;
-    for (const listener of this.#abortListeners) listener();
-    this.#abortListeners.clear();
+    for (const listener of this.#abortListeners ?? []) listener();
+    this.#abortListeners = undefined;
   }
 
   /** Called instead of aborting when the client leaves, while a reply that will be billed is read to its end. */

@@ -35,10 +35,10 @@ export const isShallow = ({ levels }: CountedJson): boolean => levels <= max_lev
  */
 export function checkBody(body: Record<string, unknown>, limits: SizeLimits): BodySize {
   const walk = new Walk(limits);
-  walk.count();
   for (const name in body) {
+    walk.keys++;
+    walk.characters += name.length;
     const levels = name === 'tools' ? max_levels_in_tools : max_levels;
-    walk.member(name);
     if (walk.isDeeper(body[name], levels - 1)) {
       const param = name.slice(0, 64);
       const message = `${param}: is nested more than ${levels} levels deep.`;
@@ -51,7 +51,8 @@ export function checkBody(body: Record<string, unknown>, limits: SizeLimits): Bo
 /** Walks a value, counts what it visits, and throws above the limits. */
 class Walk implements BodySize {
   readonly #limits: SizeLimits;
-  values = 0;
+  /** With the body itself. */
+  values = 1;
   keys = 0;
   characters = 0;
 
@@ -59,17 +60,10 @@ class Walk implements BodySize {
     this.#limits = limits;
   }
 
-  count(): void {
-    if (++this.values > this.#limits.max_body_values) throw tooMany('values', this.#limits.max_body_values);
-  }
-
-  member(name: string): void {
-    this.characters += name.length;
-    if (++this.keys > this.#limits.max_body_keys) throw tooMany('keys', this.#limits.max_body_keys);
-  }
-
   isDeeper(value: unknown, levels: number): boolean {
-    this.count();
+    const { max_body_values, max_body_keys } = this.#limits;
+    if (++this.values > max_body_values) throw tooMany('values', max_body_values);
+    if (this.keys > max_body_keys) throw tooMany('keys', max_body_keys);
     if (typeof value === 'string') this.characters += value.length;
     if (typeof value !== 'object' || value === null) return false;
     if (levels === 0) return true;
@@ -78,7 +72,8 @@ class Walk implements BodySize {
       return false;
     }
     for (const key in value) {
-      this.member(key);
+      this.keys++;
+      this.characters += key.length;
       if (this.isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
     }
     return false;

@@ -28,7 +28,7 @@ export function startExchange(
   const { request_id } = endpoint.headers ?? {};
   if (request_id !== undefined) exchange.replyHeaders[request_id] = id;
   // Watches the response: a request already closes once its body has been read.
-  response.once('close', () => {
+  response.on('close', () => {
     if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();
   });
   // While the application was busy with the request, such as looking up a session; nothing would tell that later.

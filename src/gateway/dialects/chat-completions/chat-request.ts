@@ -3,7 +3,7 @@ import { isObject } from '../../../common/json-object.ts';
 import { max_choices, type Tool } from '../../exchange/canonical.ts';
 import { cacheControl } from '../request-schema/cache-control.ts';
 import { arrayOf, parsedBy } from '../request-schema/first-fault.ts';
-import { message } from '../request-schema/message.ts';
+import { message, plainMessage } from '../request-schema/message.ts';
 import {
   anyObject,
   atLeastOne,
@@ -65,7 +65,12 @@ export const forwardedParameters = {
 export const chatRequest = z
   .object({
     ...sharedFields,
-    messages: arrayOf(message, 'is required: an array of messages', 'must have at least one message.'),
+    messages: arrayOf(
+      message,
+      'is required: an array of messages',
+      'must have at least one message.',
+      plainMessage,
+    ),
     max_tokens: tokens,
     max_completion_tokens: tokens,
     stop,

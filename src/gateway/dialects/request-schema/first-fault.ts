@@ -39,15 +39,21 @@ export function parsedBy<T>(
   return undefined;
 }
 
-/** Parses each of `given` until one has a fault; a client may send hundreds of thousands. */
+/** Parses each of `given` until one has a fault; a client may send hundreds of thousands. `plainOf` parses the common form without the schema. */
 export function eachParsedBy<T>(
   schema: z.ZodType<T>,
   given: readonly unknown[],
   issues: z.RefinementCtx,
   path: readonly PropertyKey[] = [],
+  plainOf?: (element: unknown) => T | undefined,
 ): T[] | undefined {
   const each: T[] = [];
   for (let index = 0; index < given.length; index++) {
+    const plain = plainOf?.(given[index]);
+    if (plain !== undefined) {
+      each.push(plain);
+      continue;
+    }
     const parsed = schema.safeParse(given[index]);
     if (!parsed.success) {
       reportFirst(parsed.error, issues, [...path, index]);
@@ -82,10 +88,15 @@ export const byType = <T>(
 
 /**
  * An array, parsed until an element has a fault; `z.array` would keep an issue of every element, gigabytes for a body of a few kilobytes.
- * With the message `empty` it must not be empty.
+ * With the message `empty` it must not be empty. `plainOf` as in `eachParsedBy`.
  */
-export const arrayOf = <T>(element: z.ZodType<T>, notArray: string, empty?: string) =>
+export const arrayOf = <T>(
+  element: z.ZodType<T>,
+  notArray: string,
+  empty?: string,
+  plainOf?: (element: unknown) => T | undefined,
+) =>
   z.custom<unknown[]>(Array.isArray, notArray).transform((given, issues): T[] => {
     if (empty !== undefined && given.length === 0) return fault(issues, empty);
-    return eachParsedBy(element, given, issues) ?? z.NEVER;
+    return eachParsedBy(element, given, issues, [], plainOf) ?? z.NEVER;
   });

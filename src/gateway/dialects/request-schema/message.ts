@@ -143,6 +143,15 @@ export const message = messageShape.transform((from, issues): Message => {
   return to;
 });
 
+/** A message of a role and a text and nothing else, as most are: through the schema it would take 1,600 bytes of garbage. */
+export function plainMessage(given: unknown): Message | undefined {
+  const { role, content } = (given ?? {}) as { role?: unknown; content?: unknown };
+  if (typeof content !== 'string' || (role !== 'user' && role !== 'assistant' && role !== 'system'))
+    return undefined;
+  for (const name in given as object) if (name !== 'role' && name !== 'content') return undefined;
+  return { role, content };
+}
+
 /** The content; `undefined` after a fault. */
 function contentOf(from: MessageFields, issues: z.RefinementCtx): Message['content'] {
   const { role, content, tool_calls, refusal } = from;

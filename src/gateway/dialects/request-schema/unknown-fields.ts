@@ -16,7 +16,7 @@ export function setAsideUnknown(
   prefix = '',
 ): void {
   let count = 0;
-  for (const name of Object.keys(body)) {
+  for (const name in body) {
     if (known.has(name) || isAbsent(body[name])) continue;
     if (++count > max_unknown_fields) throw tooManyUnknown(prefix);
     // Assigning `__proto__` would change the object's prototype.
