@@ -32,7 +32,7 @@ export class HeldRow {
   /** Used since the last message, and what that one reported while it is unanswered. */
   #used = 0;
   #sent_used = 0;
-  /** A block that has expired, to be given back. */
+  /** What was in the block and may not be used, to be given back. */
   #expired = 0;
   /** The table does not know yet what runs: what ends is free for others, and not for the block. */
   #isUnknown = false;
@@ -169,11 +169,13 @@ export class HeldRow {
     this.block = 0;
   }
 
-  /** Its place is free for the next request. */
+  /** Its place is free for the next request, unless more runs than may: what was forced, or admitted before the limit was lowered. */
   #end(reserved: number): void {
     this.running -= reserved;
     this.#used -= reserved;
-    if (!this.#isUnknown) this.block += reserved;
+    if (this.#isUnknown) return;
+    if (this.#known.used > this.limit.max) this.#expired += reserved;
+    else this.block += reserved;
   }
 
   #demandAt(now_ms: number): number {

@@ -95,6 +95,20 @@ describe('a holder of leases', () => {
     expect(holder.status('b', limit, clock.elapsed_ms())?.remaining).toBe(99);
   });
 
+  it('keeps no place of concurrency that was forced above the limit', () => {
+    const { holder, clock, tick, reserve } = open();
+    const running: Limit = { name: 'concurrent_requests', max: 1 };
+    const first = reserve(running);
+    const forced = holder.reserve('a', [running], [1], clock.elapsed_ms(), true);
+    tick();
+    expect(forced.over).toEqual([running]);
+    first.settle([]);
+    expect(reserve(running).state).toBe('refused');
+    forced.settle([]);
+    clock.advance(1000);
+    expect(reserve(running).state).toBe('admitted');
+  });
+
   it('forgets accounts of which it holds nothing', () => {
     const { holder, reserve, pass } = open();
     for (let account = 0; account < 100; account++) reserve(perMinute(10), 1, `${account}`).settle([1]);
