@@ -127,7 +127,7 @@ export {
   type StateStoreDefinition,
 } from './gateway/limits/define-state-store.ts';
 export {
-  amountOf,
+  amountsOf,
   counterKey,
   type Limit,
   type LimitName,
@@ -140,7 +140,7 @@ export {
   unitOf,
   windowOf,
 } from './gateway/limits/limit-table.ts';
-export type { Charge } from './gateway/limits/limit-units.ts';
+export { type Charge, type LimitUnit, limitUnits } from './gateway/limits/limit-units.ts';
 export {
   AccountLimits,
   amountOfRule,

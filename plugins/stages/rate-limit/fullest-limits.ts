@@ -2,7 +2,7 @@ import { type Limit, type LimitStatus, limitLabel, type StageSetup, windowOf } f
 
 /** Series at a scrape, and the least use that is shown. */
 const max_shown = 20;
-const min_shown = 0.5;
+export const min_shown = 0.5;
 /** Accounts that are remembered; when there are more, the less full half is forgotten. */
 const max_accounts = 200;
 /** Time for which a refusal is shown, and concurrency of which the store does not tell when it ended. */

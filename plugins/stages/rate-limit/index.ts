@@ -11,19 +11,5 @@ export const rateLimit: StageFactory<RateLimitOptions> = defineStage({
   name: 'rate-limit',
   metricPrefix: 'sluice_limit_',
   schema,
-  create(options, setup) {
-    const enforcer = new LimitEnforcer(options, setup);
-    return {
-      mustRead: exchange => enforcer.mustRead(exchange),
-      onHeaders: exchange => enforcer.reserveBeforeBody(exchange),
-      onRequest: exchange => enforcer.reserveWithRequest(exchange),
-      // Every error shows the limit status of the account.
-      onError(exchange, error) {
-        enforcer.addKnownStatuses(exchange);
-        return error;
-      },
-      onSettled: (exchange, outcome) => enforcer.settle(exchange, outcome),
-      close: async () => enforcer.metrics.close(),
-    };
-  },
+  create: (options, setup) => new LimitEnforcer(options, setup),
 });

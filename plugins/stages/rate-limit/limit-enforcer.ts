@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import {
+  amountsOf,
   type Charge,
   defineKey,
   type Exchange,
+  type GatewayError,
+  type Hooks,
   type Limit,
   type LimitStatus,
+  limitLabel,
   type Outcome,
   type Reservation,
   type ReservationResult,
@@ -12,24 +16,51 @@ import {
   type StateStore,
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
-import { type Held, reported, reportOver, tooSmall } from './held-reservations.ts';
 import { LimitMetrics } from './limit-metrics.ts';
 import { limitRefusal, type RefusedCharge } from './limit-refusal.ts';
 import type { CheckedOptions } from './options-schema.ts';
 import { addIetfHeaders, addRateHeaders } from './rate-limit-headers.ts';
-import { actualUse, estimatePromptTokens, expectedUse, mostUse, withinLeft } from './request-charge.ts';
+import {
+  actualUse,
+  estimatePromptTokens,
+  expectedUse,
+  type MostUse,
+  mostUse,
+  withinLeft,
+} from './request-charge.ts';
 import { UnreadForecast, UsageForecast } from './usage-forecast.ts';
 
 /** Account name for requests without an account; no account has this name. */
 const no_account = '';
-const idOf = ({ account }: Exchange): string => account?.id ?? no_account;
+const none = [] as const;
 const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
 /** One name for all models outside the catalog: clients must not be able to fill the memory with names. */
 const unlisted = '';
 
+/** The reservations of an exchange, and its account's limit status at that time. */
+interface Held {
+  readonly account: string;
+  /** In order; settled together. */
+  reservations: readonly Reservation[];
+  /** The limits that a dry run has exceeded. */
+  over: readonly Limit[];
+  /** What the exchange has used, once it has ended. */
+  used: Charge | undefined;
+  statuses: readonly LimitStatus[];
+  refused_by: Limit | undefined;
+  /** True once all limits of the exchange have decided: `statuses` is complete. */
+  isComplete: boolean;
+  countsMoney: boolean;
+  estimated_prompt: number;
+  /** Set if a limit on tokens or money is hard. */
+  most: MostUse | undefined;
+  /** True once `most` is reserved. */
+  hasCeiling: boolean;
+}
+
 /** Admits exchanges within the limits of their accounts and keys, and settles what they have used. */
-export class LimitEnforcer {
-  readonly metrics: LimitMetrics;
+export class LimitEnforcer implements Hooks {
+  readonly #metrics: LimitMetrics;
   readonly #options: CheckedOptions;
   readonly #state: StateStore;
   readonly #plans: AccountPlans;
@@ -46,7 +77,7 @@ export class LimitEnforcer {
   constructor(options: CheckedOptions, setup: StageSetup) {
     this.#options = options;
     this.#state = setup.state;
-    this.metrics = new LimitMetrics(setup);
+    this.#metrics = new LimitMetrics(setup);
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
     this.#forecast = new UsageForecast(options.initial_completion_tokens);
   }
@@ -63,7 +94,7 @@ export class LimitEnforcer {
    * more will be known: by what recent ones of the account have used, a hard one by the most that this may use, or all that is left.
    * Synchronous if the store is.
    */
-  reserveBeforeBody(exchange: Exchange): void | Promise<void> {
+  onHeaders(exchange: Exchange): void | Promise<void> {
     const { endpoint } = exchange;
     if (endpoint.public) return;
     const set = this.#plans.limitsOf(exchange.account).of(undefined);
@@ -85,15 +116,15 @@ export class LimitEnforcer {
   }
 
   /** Reserves the expected usage under the other limits, or throws 429. */
-  reserveWithRequest(exchange: Exchange): void | Promise<void> {
+  onRequest(exchange: Exchange): void | Promise<void> {
     const { model, request, endpoint } = exchange;
-    const account = idOf(exchange);
+    const account = exchange.account?.id ?? no_account;
     const set = this.#plans.limitsOf(exchange.account).of(model?.id);
     const before = exchange.get(this.#held);
     // An account found only with the body has reserved nothing yet.
     const limits = before?.account === account ? set.withRequest : set.limits;
     if (limits.length === 0) return;
-    const held = before?.account === account ? before : this.#hold(exchange, before?.reservations);
+    const held = before?.account === account ? before : this.#hold(exchange, before);
     const generates = endpoint.generates !== false;
     const counts = generates && (set.countsTokens || set.countsMoney);
     const estimated_prompt = counts ? estimatePromptTokens(request) : 0;
@@ -106,12 +137,13 @@ export class LimitEnforcer {
     return this.#reserve(exchange, held, limits, charge);
   }
 
-  #hold(exchange: Exchange, reservations: Reservation[] = []): Held {
+  #hold(exchange: Exchange, before?: Held): Held {
     const held: Held = {
-      account: idOf(exchange),
-      reservations,
+      account: exchange.account?.id ?? no_account,
+      reservations: before?.reservations ?? none,
+      over: before?.over ?? none,
       used: undefined,
-      statuses: [],
+      statuses: none,
       refused_by: undefined,
       isComplete: false,
       countsMoney: false,
@@ -124,48 +156,58 @@ export class LimitEnforcer {
   }
 
   #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], charge: Charge): void | Promise<void> {
-    const id = `${this.#name}-${++this.#reservations}`;
     const { account } = held;
-    const limit = this.#options.dry_run ? undefined : tooSmall(limits, charge);
+    const force = this.#options.dry_run;
+    const limit = charge.ceiling && !force ? tooSmall(limits, charge) : undefined;
     if (limit) {
       const [{ remaining } = { remaining: limit.max }] = this.#state.knownStatuses(account, [limit]);
       this.#refuse(exchange, held, { limit, charge, remaining, retry_ms: Number.POSITIVE_INFINITY });
     }
-    const result = this.#state.reserve({ id, account, limits, charge, force: this.#options.dry_run });
+    const id = `${this.#name}-${++this.#reservations}`;
+    const result = this.#state.reserve({ id, account, limits, charge, force });
     return result instanceof Promise
-      ? result.then(answer => this.#decide(exchange, held, charge, answer))
+      ? this.#decideLater(exchange, held, charge, result)
       : this.#decide(exchange, held, charge, result);
+  }
+
+  async #decideLater(
+    exchange: Exchange,
+    held: Held,
+    charge: Charge,
+    result: Promise<ReservationResult>,
+  ): Promise<void> {
+    this.#decide(exchange, held, charge, await result);
   }
 
   #decide(exchange: Exchange, held: Held, charge: Charge, result: ReservationResult): void {
     const { statuses } = result;
     // The exchange has ended without waiting: its hook was given up.
     if (held.used) return result.admitted ? result.reservation.settle(held.used) : undefined;
-    held.statuses = held.statuses.length === 0 ? statuses : [...held.statuses, ...statuses];
-    if (result.admitted) {
-      const reservation = this.#options.dry_run ? reported(result, charge) : result.reservation;
-      held.reservations.push(reservation);
-      if (charge.ceiling) {
-        held.hasCeiling = true;
-        this.#countCeiling(held.account, 1);
-      }
-      this.#addHeaders(exchange, held.statuses, undefined);
-      const { over } = reservation;
-      for (const status of statuses)
-        this.metrics.decided(held.account, status, over.includes(status.limit) ? 'over' : 'admitted');
-      if (over.length > 0) reportOver(exchange, held.reservations);
-      return;
+    const before = held.statuses.length;
+    held.statuses = before === 0 ? statuses : [...held.statuses, ...statuses];
+    if (!result.admitted) {
+      const { refused_by, retry_ms } = result;
+      const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};
+      this.#refuse(exchange, held, { limit: refused_by, charge, remaining, retry_ms });
     }
-    const { refused_by, retry_ms } = result;
-    const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};
-    this.#refuse(exchange, held, { limit: refused_by, charge, remaining, retry_ms });
+    held.reservations = [...held.reservations, result.reservation];
+    if (charge.ceiling) {
+      held.hasCeiling = true;
+      this.#countCeiling(held.account, 1);
+    }
+    this.#addHeaders(exchange, held.statuses, undefined, before);
+    const over = this.#options.dry_run ? overOf(result, charge) : none;
+    this.#metrics.admitted(held.account, statuses, over);
+    if (over.length === 0) return;
+    held.over = [...held.over, ...over];
+    reportOver(exchange, held.over);
   }
 
   #refuse(exchange: Exchange, held: Held, refused: RefusedCharge): never {
     const { limit, remaining, retry_ms } = refused;
     held.refused_by = limit;
     this.#addHeaders(exchange, held.statuses, limit);
-    this.metrics.decided(held.account, { limit, remaining, reset_ms: retry_ms }, 'refused');
+    this.#metrics.refused(held.account, { limit, remaining, reset_ms: retry_ms });
     throw limitRefusal(exchange, refused, held.most, this.#ceilings.has(held.account));
   }
 
@@ -175,25 +217,36 @@ export class LimitEnforcer {
     else this.#ceilings.delete(account);
   }
 
-  /** Adds the last known status of limits that have not decided to the headers of an error. */
-  addKnownStatuses(exchange: Exchange): void {
+  /** Every error shows the limit status of the account: of limits that have not decided the last known one. */
+  onError(exchange: Exchange, error: GatewayError): GatewayError {
     const { account, model, endpoint } = exchange;
     const held = exchange.get(this.#held);
-    if (!account || endpoint.public || held?.isComplete) return;
+    if (!account || endpoint.public || held?.isComplete) return error;
     const set = this.#plans.limitsOf(account).of(model?.id);
     const undecided = held ? set.withRequest : set.limits;
-    if (undecided.length === 0) return;
+    if (undecided.length === 0) return error;
     const known = this.#state.knownStatuses(account.id, undecided);
     this.#addHeaders(exchange, [...(held?.statuses ?? []), ...known], held?.refused_by);
+    return error;
   }
 
-  #addHeaders(exchange: Exchange, statuses: readonly LimitStatus[], refused_by: Limit | undefined): void {
-    addRateHeaders(exchange.replyHeaders, statuses, refused_by);
-    if (this.#options.ietf_headers) addIetfHeaders(exchange.replyHeaders, statuses);
+  /** The first `added` statuses have been added before. */
+  #addHeaders(
+    { replyHeaders }: Exchange,
+    statuses: readonly LimitStatus[],
+    refused_by: Limit | undefined,
+    added = 0,
+  ): void {
+    addRateHeaders(replyHeaders, statuses, refused_by, added);
+    if (this.#options.ietf_headers) addIetfHeaders(replyHeaders, statuses);
+  }
+
+  async close(): Promise<void> {
+    this.#metrics.close();
   }
 
   /** Replaces all reservations by the actual usage. */
-  settle(exchange: Exchange, outcome: Outcome): void {
+  onSettled(exchange: Exchange, outcome: Outcome): void {
     const held = exchange.get(this.#held);
     if (!held) return;
     const used = actualUse(held, outcome);
@@ -209,12 +262,41 @@ export class LimitEnforcer {
     const { request, model } = exchange;
     const choices = request.n ?? 1;
     const cap = request.max_tokens ?? model?.max_completion_tokens;
-    this.#forecast.learn(idOf(exchange), model?.id ?? unlisted, {
-      estimated_prompt: estimated_prompt,
+    this.#forecast.learn(exchange.account?.id ?? no_account, model?.id ?? unlisted, {
+      estimated_prompt,
       prompt: usage.estimated ? 0 : usage.prompt_tokens,
       completion: usage.completion_tokens,
       choices,
       isCut: cap !== undefined && usage.completion_tokens >= cap * choices,
     });
   }
+}
+
+/** A hard limit of which the whole is less than `charge`: a store admits what is above a whole limit while that is unused. */
+function tooSmall(limits: readonly Limit[], charge: Charge): Limit | undefined {
+  const amounts = amountsOf(limits, charge, 1);
+  for (let at = 0; at < limits.length; at++)
+    if (limits[at]!.hard && amounts[at]! > limits[at]!.max) return limits[at];
+  return undefined;
+}
+
+/** The limits that a dry run has exceeded, with one that is too small. */
+function overOf(
+  { reservation, statuses }: Extract<ReservationResult, { admitted: true }>,
+  charge: Charge,
+): readonly Limit[] {
+  const { over } = reservation;
+  const limits = statuses.map(({ limit }) => limit);
+  const limit = charge.ceiling && tooSmall(limits, charge);
+  return !limit || over.includes(limit) ? over : [...over, limit];
+}
+
+/** Reports in a header and in the log the limits that a dry run would have refused, including those before the body. */
+function reportOver(exchange: Exchange, over: readonly Limit[]): void {
+  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(limitLabel))].join(', ');
+  if (!exchange.isLogged('info')) return;
+  const limits = over.map(limit =>
+    limit.model === undefined ? limitLabel(limit) : `${limitLabel(limit)} of ${limit.model}`,
+  );
+  exchange.log.info({ account: exchange.account?.id, limits }, 'over a limit, admitted by dry_run');
 }

@@ -2,28 +2,33 @@ import {
   type Counter,
   type Histogram,
   type Limit,
+  type LimitName,
   type LimitStatus,
   limitLabel,
   type StageSetup,
 } from '../../../src/plugin.ts';
-import { FullestLimits } from './fullest-limits.ts';
+import { FullestLimits, min_shown } from './fullest-limits.ts';
 
 const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
-/** `over`: admitted by a dry run although it is over the limit. */
-type Decision = 'admitted' | 'refused' | 'over';
 
 /** The series of one limit. */
 interface LimitSeries {
-  readonly decisions: Readonly<Record<Decision, ReturnType<Counter<['limit', 'decision']>['labels']>>>;
+  readonly admitted: ReturnType<Counter<['limit', 'decision']>['labels']>;
+  readonly refused: LimitSeries['admitted'];
+  /** Admitted by a dry run although it is over the limit. */
+  readonly over: LimitSeries['admitted'];
   readonly headroom: ReturnType<Histogram<['limit']>['labels']>;
 }
+
+type SeriesByName = Partial<Record<LimitName, LimitSeries>>;
 
 /** Counts the decisions of limits, by their names in the configuration; those of keys begin with `key.`. */
 export class LimitMetrics {
   readonly #decisions;
   readonly #headroom;
-  /** By the name of the limit: looking a series up by its labels costs more. */
-  readonly #series = new Map<string, LimitSeries>();
+  /** Looking a series up by its labels costs more. */
+  readonly #ofAccounts: SeriesByName = {};
+  readonly #ofKeys: SeriesByName = {};
   readonly #fullest: FullestLimits;
 
   constructor(setup: Pick<StageSetup, 'metrics' | 'state' | 'clock'>) {
@@ -42,30 +47,40 @@ export class LimitMetrics {
     });
   }
 
-  /** Counts a decision, with the status of the account's limit after it. */
-  decided(account: string, status: LimitStatus, decision: Decision): void {
-    const { limit, remaining } = status;
-    const { decisions, headroom } = this.#seriesOf(limit);
-    decisions[decision].inc();
-    headroom.observe(remaining / limit.max);
-    this.#fullest.decided(account, status, decision !== 'admitted');
+  /** Counts an admission, with the status of the account's limits after it, of which some are exceeded. */
+  admitted(account: string, statuses: readonly LimitStatus[], over: readonly Limit[]): void {
+    for (const status of statuses) {
+      const { limit, remaining } = status;
+      const series = (limit.key === undefined ? this.#ofAccounts : this.#ofKeys)[limit.name];
+      const { admitted, headroom } = series ?? this.#added(limit);
+      const share = remaining / limit.max;
+      headroom.observe(share);
+      const isOver = over.length > 0 && over.includes(limit);
+      if (isOver) this.#added(limit).over.inc();
+      else admitted.inc();
+      if (isOver || 1 - share >= min_shown) this.#fullest.decided(account, status, isOver);
+    }
+  }
+
+  /** Counts the decision of the limit that has refused. */
+  refused(account: string, status: LimitStatus): void {
+    const { refused, headroom } = this.#added(status.limit);
+    refused.inc();
+    headroom.observe(status.remaining / status.limit.max);
+    this.#fullest.decided(account, status, true);
   }
 
   /** All series of a limit, created together so that its first refusal is seen as an increase. */
-  #seriesOf(limit: Limit): LimitSeries {
+  #added(limit: Limit): LimitSeries {
     const name = limitLabel(limit);
-    const known = this.#series.get(name);
-    if (known) return known;
-    const series = {
-      decisions: {
-        admitted: this.#decisions.labels(name, 'admitted'),
-        refused: this.#decisions.labels(name, 'refused'),
-        over: this.#decisions.labels(name, 'over'),
-      },
+    const byName = limit.key === undefined ? this.#ofAccounts : this.#ofKeys;
+    byName[limit.name] ??= {
+      admitted: this.#decisions.labels(name, 'admitted'),
+      refused: this.#decisions.labels(name, 'refused'),
+      over: this.#decisions.labels(name, 'over'),
       headroom: this.#headroom.labels(name),
     };
-    this.#series.set(name, series);
-    return series;
+    return byName[limit.name]!;
   }
 
   /** Shows no accounts any longer. */

@@ -1,45 +1,55 @@
-import { type Limit, type LimitStatus, rowOf, unitOf, windowOf } from '../../../src/plugin.ts';
+import {
+  type Limit,
+  type LimitStatus,
+  type LimitUnit,
+  limitTable,
+  limitUnits,
+  rowOf,
+  unitOf,
+  windowOf,
+} from '../../../src/plugin.ts';
 
 type Headers = Record<string, string>;
 
-/** Names of the headers of a unit, made once: they are needed with every request. */
-const namesByUnit = new Map<string, ReturnType<typeof namesOf>>();
-
-const namesOf = (unit: string) => ({
-  limit: `x-ratelimit-limit-${unit}`,
-  remaining: `x-ratelimit-remaining-${unit}`,
-  reset: `x-ratelimit-reset-${unit}`,
+/** The units that have headers, with the names of these. */
+const shownUnits = Object.values<LimitUnit>(limitUnits).flatMap(unit => {
+  const { header } = unit;
+  if (header === undefined) return [];
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map(
+    what => `x-ratelimit-${what}-${header}`,
+  );
+  return [{ unit, limit: limit!, remaining: remaining!, reset: reset! }];
 });
 
 /**
  * Adds `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. Where several limits count the same unit, by minute and day, of
- * all models and of one, or of the account and of the key, the one that refused gives all three values, or else the one with the least remaining share.
+ * all models and of one, or of the account and of the key, the one that refused gives all three values, or else the one with the least
+ * remaining share. The first `added` statuses have been added before.
  */
-export function addRateHeaders(headers: Headers, statuses: readonly LimitStatus[], refused_by?: Limit): void {
-  const shown = new Map<string, LimitStatus>();
-  for (const status of statuses) {
-    const { header } = unitOf(status.limit);
-    if (header !== undefined) shown.set(header, tighter(shown.get(header), status, refused_by));
-  }
-  for (const [unit, { limit, remaining, reset_ms }] of shown) {
-    let names = namesByUnit.get(unit);
-    if (!names) namesByUnit.set(unit, (names = namesOf(unit)));
+export function addRateHeaders(
+  headers: Headers,
+  statuses: readonly LimitStatus[],
+  refused_by?: Limit,
+  added = 0,
+): void {
+  for (const names of shownUnits) {
+    let tightest = -1;
+    let least_share = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < statuses.length; at++) {
+      const { limit, remaining } = statuses[at]!;
+      if (limitUnits[limitTable[limit.name].unit] !== names.unit) continue;
+      const share = limit === refused_by ? Number.NEGATIVE_INFINITY : remaining / limit.max;
+      if (share >= least_share) continue;
+      tightest = at;
+      least_share = share;
+    }
+    if (tightest < added) continue;
+    const { limit, remaining, reset_ms } = statuses[tightest]!;
     headers[names.limit] = String(limit.max);
     headers[names.remaining] = String(remaining);
     headers[names.reset] = duration(reset_ms);
   }
 }
-
-function tighter(
-  one: LimitStatus | undefined,
-  other: LimitStatus,
-  refused_by: Limit | undefined,
-): LimitStatus {
-  if (!one || other.limit === refused_by) return other;
-  return one.limit === refused_by || shareLeft(one) <= shareLeft(other) ? one : other;
-}
-
-const shareLeft = ({ limit, remaining }: LimitStatus): number => remaining / limit.max;
 
 /** Duration in OpenAI's format: `250ms`, `1s`, `6m0s`, `23h59m1s`. Rounded up, so that no client retries too early. */
 export function duration(ms: number): string {

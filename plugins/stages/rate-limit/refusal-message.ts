@@ -1,5 +1,5 @@
 import {
-  amountOf,
+  amountsOf,
   type Charge,
   type ChatRequest,
   type Limit,
@@ -46,7 +46,7 @@ export function unfittingMessage(limit: Limit, { request, charge, fitting, when 
   const { max_tokens, client, n = 1 } = request;
   const field = client?.field_names?.max_tokens ?? 'max_tokens';
   const asked = max_tokens === undefined ? `without ${field}` : `with ${field} ${max_tokens}`;
-  const amount = amountOf(limit, charge, 1);
+  const amount = amountsOf([limit], charge, 1)[0]!;
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const most = isMoney ? `cost $${dollars(amount)}` : `use ${counted(amount, 'token')}`;
   return [

@@ -26,10 +26,13 @@ export class UsageAverage {
   #samples = 0;
   /** Ratio of the upstream's prompt tokens to the estimate. */
   prompt_ratio = 1;
+  /** Upper bound of most completions, for one choice. */
+  completion: number;
 
   /** `expected` is the length until the first completion. */
   constructor(expected: number) {
     this.#mean = expected;
+    this.completion = Math.ceil(expected);
   }
 
   learn({ estimated_prompt, prompt, completion, choices, isCut }: Sample): void {
@@ -43,15 +46,11 @@ export class UsageAverage {
     if (this.#samples++ === 0) {
       this.#mean = tokens;
       this.#deviation = tokens / 2;
-      return;
+    } else {
+      this.#deviation += (Math.abs(tokens - this.#mean) - this.#deviation) * deviation_weight;
+      this.#mean += (tokens - this.#mean) * mean_weight;
     }
-    this.#deviation += (Math.abs(tokens - this.#mean) - this.#deviation) * deviation_weight;
-    this.#mean += (tokens - this.#mean) * mean_weight;
-  }
-
-  /** Upper bound of most completions, for one choice. */
-  get completion(): number {
-    return Math.ceil(this.#mean + this.#deviation);
+    this.completion = Math.ceil(this.#mean + this.#deviation);
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
-  amountOf,
+  amountsOf,
   CannotServe,
   type Clock,
   CommandRejected,
@@ -66,7 +66,8 @@ export class RedisState implements RemoteState {
     const { id, account, limits, charge, force } = request;
     const keys = this.#keysOf(account, id, limits);
     const args = [this.#now(), id, this.#options.lease_ms, reservation_ms, force ? 1 : 0];
-    for (const limit of limits) args.push(rowOf(limit).window, limit.max, amountOf(limit, charge, 1));
+    const amounts = amountsOf(limits, charge, 1);
+    for (const [at, limit] of limits.entries()) args.push(rowOf(limit).window, limit.max, amounts[at]!);
     const reply = (await this.#serverOf(account).run(reserveScript, keys, args)) as number[];
     const [verdict, refusedAt, retry_ms] = reply as [number, number, number];
     if (verdict === -1) throw new CommandRejected('the reservation arrived after its settlement');
@@ -80,7 +81,7 @@ export class RedisState implements RemoteState {
     const { id, account, limits, charge } = hold.request;
     const now_ms = this.#options.clock.elapsed_ms();
     const server = this.#serverOf(account);
-    const before = { certain: settlement.certain, sent_ms: settlement.sent_ms };
+    const unsent = { certain: settlement.certain, sent_ms: settlement.sent_ms };
     if (server.ready) {
       // Decided at the first sending: before a second one the reservation may be gone because the first has counted.
       settlement.certain ??= hold.life === server.lives;
@@ -96,13 +97,13 @@ export class RedisState implements RemoteState {
       age(hold.reserved_ms),
       age(settled_ms),
     ];
-    for (const limit of limits)
-      args.push(rowOf(limit).window, amountOf(limit, charge, 1), amountOf(limit, used, 0));
+    const [before, after] = [amountsOf(limits, charge, 1), amountsOf(limits, used, 0)];
+    for (const [at, limit] of limits.entries()) args.push(rowOf(limit).window, before[at]!, after[at]!);
     try {
       await server.run(settleScript, this.#keysOf(account, id, limits), args);
     } catch (error) {
       // It was not done; the next server may not have the hold.
-      if (error instanceof CannotServe) Object.assign(settlement, before);
+      if (error instanceof CannotServe) Object.assign(settlement, unsent);
       throw error;
     }
   }

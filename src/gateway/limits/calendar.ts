@@ -4,7 +4,7 @@ import { day_ms } from '../../common/durations.ts';
 /** No month is longer. */
 const month_ms = 31 * day_ms;
 
-/** A day and a month in UTC, and when they end, in milliseconds since 1970. */
+/** A day and a month in UTC by their beginnings, and when they end, in milliseconds since 1970. */
 export interface CalendarDay {
   readonly day: number;
   readonly day_ends_ms: number;
@@ -14,63 +14,41 @@ export interface CalendarDay {
 
 /** The UTC day of `epoch_ms`. */
 export function calendarDayOf(epoch_ms: number): CalendarDay {
-  const day = Math.floor(epoch_ms / day_ms);
-  const date = new Date(epoch_ms);
-  return {
-    day,
-    day_ends_ms: (day + 1) * day_ms,
-    month: date.getUTCFullYear() * 12 + date.getUTCMonth(),
-    month_ends_ms: monthStart(epoch_ms, 1),
-  };
+  const day = Math.floor(epoch_ms / day_ms) * day_ms;
+  const [month, month_ends_ms] = [monthStart(epoch_ms, 0), monthStart(epoch_ms, 1)];
+  return { day, day_ends_ms: day + day_ms, month, month_ends_ms };
 }
 
 /**
  * The day and the month that count. A clock that is set back does not repeat a day: neither goes back to an earlier one for the length of a
  * day or a month, after which a clock that was set forward by mistake no longer holds them.
  */
-export class Calendar {
-  readonly #day = new Period(day_ms);
-  readonly #month = new Period(month_ms);
-  /** The day that the clock showed last. */
-  #shown: CalendarDay | undefined;
+export class Calendar implements CalendarDay {
+  day = Number.NEGATIVE_INFINITY;
+  day_ends_ms = 0;
+  month = Number.NEGATIVE_INFINITY;
+  month_ends_ms = 0;
+  /** When each began to count in this process, on the monotonic clock. */
+  #day_began_ms = 0;
+  #month_began_ms = 0;
+  /** True while the clock shows an earlier day or month than counts. */
+  isSetBack = false;
 
-  at(epoch_ms: number, elapsed_ms: number): CalendarDay {
-    const isSameDay = this.#shown?.day === Math.floor(epoch_ms / day_ms);
-    if (!isSameDay) this.#shown = calendarDayOf(epoch_ms);
-    const { day, day_ends_ms, month, month_ends_ms } = this.#shown!;
-    this.#day.pass(day, day_ends_ms, epoch_ms, elapsed_ms);
-    this.#month.pass(month, month_ends_ms, epoch_ms, elapsed_ms);
-    return {
-      day: this.#day.number,
-      day_ends_ms: this.#day.ends_ms,
-      month: this.#month.number,
-      month_ends_ms: this.#month.ends_ms,
-    };
-  }
-}
-
-/** The day or month that counts now. */
-class Period {
-  number = Number.NEGATIVE_INFINITY;
-  ends_ms = 0;
-  readonly #longest_ms: number;
-  /** When it began to count in this process, on the monotonic clock, and its end by the calendar. */
-  #began_ms = 0;
-  #last_ms = 0;
-
-  constructor(longest_ms: number) {
-    this.#longest_ms = longest_ms;
-  }
-
-  /** The clock shows the period `number`, which ends at `ends_ms`. */
-  pass(number: number, ends_ms: number, epoch_ms: number, elapsed_ms: number): void {
-    const left_ms = this.#began_ms + this.#longest_ms - elapsed_ms;
-    if (number < this.number && left_ms > 0) {
-      this.ends_ms = Math.min(this.#last_ms, epoch_ms + left_ms);
-      return;
-    }
-    if (number !== this.number) this.#began_ms = elapsed_ms;
-    this.number = number;
-    this.ends_ms = this.#last_ms = ends_ms;
+  /** Reads what counts at a time: the same within `day`, unless the clock is set back. */
+  pass(epoch_ms: number, elapsed_ms: number): void {
+    const shown = calendarDayOf(epoch_ms);
+    const day_left_ms = this.#day_began_ms + day_ms - elapsed_ms;
+    const month_left_ms = this.#month_began_ms + month_ms - elapsed_ms;
+    const keepsDay = shown.day < this.day && day_left_ms > 0;
+    const keepsMonth = shown.month < this.month && month_left_ms > 0;
+    this.isSetBack = keepsDay || keepsMonth;
+    if (!keepsDay && shown.day !== this.day) this.#day_began_ms = elapsed_ms;
+    if (!keepsMonth && shown.month !== this.month) this.#month_began_ms = elapsed_ms;
+    if (!keepsDay) this.day = shown.day;
+    if (!keepsMonth) this.month = shown.month;
+    this.day_ends_ms = keepsDay ? Math.min(this.day + day_ms, epoch_ms + day_left_ms) : shown.day_ends_ms;
+    this.month_ends_ms = keepsMonth
+      ? Math.min(monthStart(this.month, 1), epoch_ms + month_left_ms)
+      : shown.month_ends_ms;
   }
 }

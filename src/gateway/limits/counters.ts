@@ -1,114 +1,167 @@
-import type { CalendarDay } from './calendar.ts';
-import { type Limit, type LimitWindowName, limitTable, limitWindows } from './limit-table.ts';
+import type { Clock } from '../../common/clock.ts';
+import { Calendar } from './calendar.ts';
+import { type Limit, limitTable, limitWindows } from './limit-table.ts';
 
-/** Current time: one reading of the clock for all counters of a reservation. */
-export interface Now extends CalendarDay {
+/** When something was added to counters. */
+export interface Moment {
   /** Never runs backwards; sliding windows follow it. */
   readonly elapsed_ms: number;
+  readonly day: number;
+  readonly month: number;
+}
+
+/** Current time: one reading of the clock for all counters of a reservation. */
+export class Now extends Calendar implements Moment {
+  elapsed_ms = 0;
   /** Since 1970. */
-  readonly epoch_ms: number;
+  epoch_ms = 0;
+
+  read(clock: Clock): this {
+    this.epoch_ms = clock.epoch_ms();
+    this.elapsed_ms = clock.elapsed_ms();
+    if (this.isSetBack || this.epoch_ms < this.day || this.epoch_ms >= this.day_ends_ms)
+      this.pass(this.epoch_ms, this.elapsed_ms);
+    return this;
+  }
 }
 
-/** Amounts that leave the window together. */
-interface Slot {
-  /** The first addition, and when the last one was, on the monotonic clock. */
-  readonly first: Now;
-  last_ms: number;
-  amount: number;
+/** The wait that is suggested where the end of what counts is unknown. */
+const unknown_ms = 1000;
+
+/** What counts under one limit of an account: until settlement, unless a subclass says otherwise. */
+export class Counter {
+  readonly limit: Limit;
+  /** What counted when `used` was asked last, with what was added and given back since. */
+  amount = 0;
+
+  constructor(limit: Limit) {
+    this.limit = limit;
+  }
+
+  /** What counts now. The other methods rely on it: it is asked first. */
+  used(_now: Now): number {
+    return this.amount;
+  }
+
+  add(amount: number, _now: Now): void {
+    this.amount += amount;
+  }
+
+  /** Gives back part of what was added at `added`, as far as it still counts. */
+  giveBack(amount: number, _added: Moment): void {
+    this.amount -= Math.min(amount, this.amount);
+  }
+
+  /** Milliseconds until `excess` of it counts no longer; a second if that is more than there is. */
+  wait_ms(_excess: number, _now: Now): number {
+    return unknown_ms;
+  }
+
+  /** Milliseconds until nothing is counted; 0 for concurrency. */
+  reset_ms(_now: Now): number {
+    return 0;
+  }
 }
 
-/** How long amounts count. */
-interface Window {
-  /** Whether what is added at `moment` is in `slot`. */
-  has(slot: Slot, moment: Now): boolean;
-  /** Milliseconds until the amount in `slot` leaves the window; not above 0 if it has left. */
-  leaves_ms(slot: Slot, now: Now): number;
+/** Counts for a UTC day or month. */
+class CalendarCounter extends Counter {
+  readonly #window: 'day' | 'month';
+  #period = Number.NEGATIVE_INFINITY;
+
+  constructor(limit: Limit, window: 'day' | 'month') {
+    super(limit);
+    this.#window = window;
+  }
+
+  override used(now: Now): number {
+    if (this.#period !== now[this.#window]) {
+      this.#period = now[this.#window];
+      this.amount = 0;
+    }
+    return this.amount;
+  }
+
+  override giveBack(amount: number, added: Moment): void {
+    if (added[this.#window] === this.#period) this.amount -= Math.min(amount, this.amount);
+  }
+
+  override wait_ms(excess: number, now: Now): number {
+    return excess > this.amount ? unknown_ms : this.reset_ms(now);
+  }
+
+  override reset_ms(now: Now): number {
+    if (this.amount === 0) return 0;
+    return (this.#window === 'day' ? now.day_ends_ms : now.month_ends_ms) - now.epoch_ms;
+  }
 }
 
 /** Slots per sliding window: an amount counts for one window, and up to one slot more. */
 export const slots_per_window = 60;
 
-const sliding = (window_ms: number): Window => ({
-  has({ first }, moment) {
-    const after_ms = moment.elapsed_ms - first.elapsed_ms;
-    return after_ms >= 0 && after_ms < window_ms / slots_per_window;
-  },
-  leaves_ms: ({ last_ms }, now) => last_ms + window_ms - now.elapsed_ms,
-});
+/** Amounts that leave a sliding window together: the first addition, and when the last one was, on the monotonic clock. */
+interface Slot {
+  readonly first_ms: number;
+  last_ms: number;
+  amount: number;
+}
 
-const day: Window = {
-  has: ({ first }, moment) => first.day === moment.day,
-  leaves_ms: ({ first }, now) => (first.day === now.day ? now.day_ends_ms - now.epoch_ms : 0),
-};
-
-const month: Window = {
-  has: ({ first }, moment) => first.month === moment.month,
-  leaves_ms: ({ first }, now) => (first.month === now.month ? now.month_ends_ms - now.epoch_ms : 0),
-};
-
-/** Until settlement. The end of a running exchange is unknown: a second is the suggested wait. */
-const running: Window = { has: () => true, leaves_ms: () => 1000 };
-
-const windows: Readonly<Record<LimitWindowName, Window>> = {
-  minute: sliding(limitWindows.minute.duration_ms),
-  day,
-  month,
-  running,
-};
-
-/** What counts under one limit of an account. */
-export class Counter {
-  readonly limit: Limit;
-  readonly #window: Window;
+/** Counts for a duration. */
+class SlidingCounter extends Counter {
+  readonly #window_ms: number;
   /** The oldest first; at most 61. */
   readonly #slots: Slot[] = [];
-  #used = 0;
 
-  constructor(limit: Limit) {
-    this.limit = limit;
-    this.#window = windows[limitTable[limit.name].window];
+  constructor(limit: Limit, window_ms: number) {
+    super(limit);
+    this.#window_ms = window_ms;
   }
 
-  used(now: Now): number {
-    while (this.#slots.length > 0 && this.#window.leaves_ms(this.#slots[0]!, now) <= 0)
-      this.#used -= this.#slots.shift()!.amount;
-    return this.#used;
+  override used({ elapsed_ms }: Now): number {
+    const left_ms = elapsed_ms - this.#window_ms;
+    while (this.#slots.length > 0 && this.#slots[0]!.last_ms <= left_ms)
+      this.amount -= this.#slots.shift()!.amount;
+    return this.amount;
   }
 
-  /** Milliseconds until `amount` more is within `max`; 0 if it is now, a second if `amount` alone is above. */
-  wait_ms(amount: number, max: number, now: Now): number {
-    let over = this.used(now) + amount - max;
-    for (const slot of this.#slots) {
-      if (over <= 0) break;
-      over -= slot.amount;
-      if (over <= 0) return this.#window.leaves_ms(slot, now);
-    }
-    return over > 0 ? 1000 : 0;
-  }
-
-  /** Milliseconds until nothing is counted; 0 for concurrency. */
-  reset_ms(now: Now): number {
-    const isCounted = this.used(now) > 0 && this.#window !== running;
-    return isCounted ? this.#window.leaves_ms(this.#slots.findLast(({ amount }) => amount > 0)!, now) : 0;
-  }
-
-  add(amount: number, now: Now): void {
-    if (amount <= 0) return;
-    this.#used = this.used(now) + amount;
-    const newest = this.#slots.at(-1);
-    if (newest && this.#window.has(newest, now)) {
-      newest.last_ms = now.elapsed_ms;
+  override add(amount: number, { elapsed_ms }: Now): void {
+    this.amount += amount;
+    const newest = this.#slots[this.#slots.length - 1];
+    if (newest && elapsed_ms - newest.first_ms < this.#window_ms / slots_per_window) {
+      newest.last_ms = elapsed_ms;
       newest.amount += amount;
-    } else this.#slots.push({ first: now, last_ms: now.elapsed_ms, amount });
+    } else this.#slots.push({ first_ms: elapsed_ms, last_ms: elapsed_ms, amount });
   }
 
-  /** Gives back part of what was added at `added`, as far as it still counts. */
-  giveBack(amount: number, added: Now, now: Now): void {
-    this.used(now);
-    const slot = this.#slots.findLast(slot => this.#window.has(slot, added));
-    if (!slot) return;
+  override giveBack(amount: number, { elapsed_ms: added_ms }: Moment): void {
+    let at = this.#slots.length - 1;
+    while (at >= 0 && this.#slots[at]!.first_ms > added_ms) at--;
+    const slot = this.#slots[at];
+    if (!slot || added_ms - slot.first_ms >= this.#window_ms / slots_per_window) return;
     const given = Math.min(amount, slot.amount);
     slot.amount -= given;
-    this.#used -= given;
+    this.amount -= given;
   }
+
+  override wait_ms(excess: number, now: Now): number {
+    let over = excess;
+    for (const slot of this.#slots) {
+      over -= slot.amount;
+      if (over <= 0) return slot.last_ms + this.#window_ms - now.elapsed_ms;
+    }
+    return unknown_ms;
+  }
+
+  override reset_ms(now: Now): number {
+    let at = this.#slots.length - 1;
+    while (at >= 0 && this.#slots[at]!.amount <= 0) at--;
+    return at < 0 ? 0 : this.#slots[at]!.last_ms + this.#window_ms - now.elapsed_ms;
+  }
+}
+
+/** The counter of a limit. */
+export function counterOf(limit: Limit): Counter {
+  const { window } = limitTable[limit.name];
+  if (window === 'running') return new Counter(limit);
+  if (window === 'minute') return new SlidingCounter(limit, limitWindows[window].duration_ms);
+  return new CalendarCounter(limit, window);
 }

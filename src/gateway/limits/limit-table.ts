@@ -139,11 +139,16 @@ export function counterKey({ name, model, key }: Limit): string {
 export const limitLabel = ({ name, key }: Pick<Limit, 'name' | 'key'>): string =>
   key === undefined ? name : `key.${name}`;
 
-/** The part of a charge that counts under a limit. `leases` is 1 until the exchange is settled. */
-export function amountOf(limit: Limit, charge: Charge, leases: 0 | 1): number {
-  const { unit } = rowOf(limit);
-  if (unit === 'leases') return leases;
-  return limit.hard && unit !== 'requests' && charge.ceiling ? charge.ceiling[unit] : charge[unit];
+/** The parts of a charge that count under limits. `leases` is 1 until the exchange is settled. */
+export function amountsOf(limits: readonly Limit[], charge: Charge, leases: 0 | 1): number[] {
+  const amounts = new Array<number>(limits.length);
+  for (let at = 0; at < limits.length; at++) {
+    const { name, hard } = limits[at]!;
+    const { unit } = limitTable[name];
+    if (unit === 'leases') amounts[at] = leases;
+    else amounts[at] = hard && unit !== 'requests' && charge.ceiling ? charge.ceiling[unit] : charge[unit];
+  }
+  return amounts;
 }
 
 /** A value for each limit, by its name. */

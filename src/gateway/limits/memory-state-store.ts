@@ -1,22 +1,16 @@
 import { type Clock, systemClock } from '../../common/clock.ts';
-import { Calendar } from './calendar.ts';
-import { CounterGroup, CounterGroups } from './counter-groups.ts';
-import type { Counter, Now } from './counters.ts';
-import { amountOf, isCalendar, type Limit, limitTable } from './limit-table.ts';
-import type {
-  LimitStatus,
-  Reservation,
-  ReservationRequest,
-  ReservationResult,
-  StateStore,
-} from './state-store.ts';
+import { type Counter, counterOf, type Moment, Now } from './counters.ts';
+import { amountsOf, counterKey, isCalendar, type Limit, limitTable } from './limit-table.ts';
+import type { Charge } from './limit-units.ts';
+import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
-/** How many accounts, and keys, each reservation checks, to forget those whose counters are at zero: more than it can add. */
-const swept_per_reservation = 2;
+/** How many accounts and keys each reservation checks, to forget those whose counters are at zero: more than it can add. */
+const swept_per_reservation = 3;
+/** One that was found in use is not checked again for so long. */
+const in_use_ms = 1000;
 
 /** How much of a limit is admitted. */
 export type MaxOf = (limit: Limit) => number;
-const ownMax: MaxOf = ({ max }) => max;
 
 /** Whose use a counter counts: an account's, or that of one of its keys. */
 export interface CounterOwner {
@@ -25,14 +19,53 @@ export interface CounterOwner {
   readonly key?: string | undefined;
 }
 
+/** One name for each account and each key. */
+export const ownerName = ({ account, key }: CounterOwner): string =>
+  key === undefined ? `account ${account}` : `key ${key}`;
+
 /** An account's or a key's use of a day and of a month, by the ledger. */
 export interface PastUse {
-  /** The day since 1970, and the month since the year 0, as in `CalendarDay`. */
+  /** The day and the month, as in `CalendarDay`. */
   readonly day: number;
   readonly month: number;
   /** Use of the limit's unit in that day or month, of the limit's model or of all. */
   of(limit: Limit): number;
 }
+
+/** The counters of an account or a key by `counterKey`: found and forgotten together. */
+class CounterGroup {
+  readonly name: string;
+  readonly counters = new Map<string, Counter>();
+  isForgotten = false;
+  /** Not checked before, on the monotonic clock. */
+  in_use_until_ms = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The counter of a limit, made at first use. */
+  of(limit: Limit): Counter {
+    const name = counterKey(limit);
+    let counter = this.counters.get(name);
+    if (!counter) this.counters.set(name, (counter = counterOf(limit)));
+    return counter;
+  }
+
+  isIdle(now: Now): boolean {
+    for (const counter of this.counters.values()) if (counter.used(now) > 0) return false;
+    return true;
+  }
+}
+
+/** The counters of a list of limits, in its order: looked up once for each list. */
+interface BoundCounters {
+  readonly account: string;
+  readonly groups: readonly CounterGroup[];
+  readonly counters: readonly Counter[];
+}
+
+const none: readonly Limit[] = [];
 
 /**
  * The state of one process, lost on exit. Answers without a promise. An account takes memory while one of its counters is above zero: for a
@@ -41,9 +74,12 @@ export interface PastUse {
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
-  readonly #accounts = new CounterGroups();
-  readonly #keys = new CounterGroups();
-  readonly #calendar = new Calendar();
+  readonly #now = new Now();
+  readonly #groups = new Map<string, CounterGroup>();
+  /** The same in any order, and which of them is checked next. */
+  readonly #checked: CounterGroup[] = [];
+  #next = 0;
+  readonly #bound = new WeakMap<readonly Limit[], BoundCounters>();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -51,52 +87,58 @@ export class MemoryStateStore implements StateStore {
 
   /** How many accounts and keys are remembered. */
   get size(): number {
-    return this.#accounts.size + this.#keys.size;
+    return this.#groups.size;
   }
 
-  /** `maxOf` replaces the limits' own `max`. */
-  reserve(request: ReservationRequest, maxOf = ownMax): ReservationResult {
+  /** Lists of limits that are the same array in later requests of an account are found faster. `maxOf` replaces the limits' own `max`. */
+  reserve(request: ReservationRequest, maxOf?: MaxOf): ReservationResult {
     const { account, limits, charge, force } = request;
-    const now = this.#now();
-    this.#accounts.forgetIdle(swept_per_reservation, now);
-    this.#keys.forgetIdle(swept_per_reservation, now);
-    const counters = this.#countersOf(account, limits);
-    const over: Limit[] = [];
+    const now = this.#now.read(this.#clock);
+    this.#forgetIdle(now);
+    const { counters } = this.#boundTo(account, limits) ?? this.#bind(account, limits);
+    const amounts = amountsOf(limits, charge, 1);
+    let over = none;
     let refused_by: Limit | undefined;
     let retry_ms = 0;
     for (let at = 0; at < limits.length; at++) {
       const limit = limits[at]!;
-      const max = maxOf(limit);
-      const reserved = amountOf(limit, charge, 1);
+      const max = maxOf ? maxOf(limit) : limit.max;
+      const amount = amounts[at]!;
       // A charge above a whole limit is admitted while the limit is unused, unless it is the most that a request may use.
-      const amount = limit.hard && charge.ceiling ? reserved : Math.min(reserved, max);
-      const wait_ms = counters[at]!.wait_ms(amount, max, now);
-      if (wait_ms > 0) over.push(limit);
-      if (wait_ms > retry_ms) {
-        refused_by = limit;
-        retry_ms = wait_ms;
-      }
+      const needed = limit.hard && charge.ceiling ? amount : Math.min(amount, max);
+      const excess = counters[at]!.used(now) + needed - max;
+      if (excess <= 0) continue;
+      over = [...over, limit];
+      const wait_ms = counters[at]!.wait_ms(excess, now);
+      if (wait_ms <= retry_ms) continue;
+      refused_by = limit;
+      retry_ms = wait_ms;
     }
-    const statuses = () => limits.map((limit, at) => statusOf(counters[at]!, limit, maxOf, now));
     if (refused_by && !force) {
-      const wait_ms = Math.max(1, Math.ceil(retry_ms));
-      return { admitted: false, statuses: statuses(), refused_by, retry_ms: wait_ms };
+      const statuses = statusesOf(limits, counters, now, maxOf);
+      return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
     }
-    for (let at = 0; at < limits.length; at++) counters[at]!.add(amountOf(limits[at]!, charge, 1), now);
-    const reservation = { over, settle: this.#settlementOf(request, now) };
-    return { admitted: true, statuses: statuses(), reservation };
+    for (let at = 0; at < limits.length; at++) if (amounts[at]! > 0) counters[at]!.add(amounts[at]!, now);
+    const { elapsed_ms, day, month } = now;
+    const added = { elapsed_ms, day, month };
+    let isSettled = false;
+    const settle = (used: Charge): void => {
+      if (!isSettled) this.#settle(request, amounts, added, used);
+      isSettled = true;
+    };
+    return {
+      admitted: true,
+      statuses: statusesOf(limits, counters, now, maxOf),
+      reservation: { over, settle },
+    };
   }
 
-  /** The use of `limits` by `account`; reserves nothing. */
-  statuses(account: string, limits: readonly Limit[], maxOf = ownMax): readonly LimitStatus[] {
-    const now = this.#now();
-    // Asking about an account or a key does not make it known.
-    const group = this.#accounts.find(account) ?? new CounterGroup();
-    return limits.map(limit => {
-      const { key } = limit;
-      const counters = key === undefined ? group : (this.#keys.find(key) ?? new CounterGroup());
-      return statusOf(counters.of(limit), limit, maxOf, now);
-    });
+  /** The use of `limits` by `account`; reserves nothing, and does not make the account or its key known. */
+  statuses(account: string, limits: readonly Limit[], maxOf?: MaxOf): readonly LimitStatus[] {
+    const now = this.#now.read(this.#clock);
+    const counters = limits.map(limit => this.#known(account, limit) ?? counterOf(limit));
+    for (const counter of counters) counter.used(now);
+    return statusesOf(limits, counters, now, maxOf);
   }
 
   /** The same. */
@@ -106,65 +148,108 @@ export class MemoryStateStore implements StateStore {
 
   /** Those of the limits on days and months that have no counter yet. */
   lacking(account: string, limits: readonly Limit[]): readonly Limit[] {
-    const group = this.#accounts.find(account);
-    return limits.filter(limit => {
-      if (!isCalendar(limit)) return false;
-      return !(limit.key === undefined ? group : this.#keys.find(limit.key))?.has(limit);
-    });
+    if (this.#boundTo(account, limits)) return none;
+    return limits.filter(limit => isCalendar(limit) && !this.#known(account, limit));
   }
 
   /**
    * Raises counters of the present day and month to at least `past`, which is the use of `owner`, an account or, with `key`, a key: those of
    * its `limits`, which are made, or all that there are.
    */
-  raise({ account, key }: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
-    const now = this.#now();
-    const group = key === undefined ? this.#accounts.of(account) : this.#keys.of(key);
-    const own = limits?.filter(limit => limit.key === key).map(limit => group.of(limit));
-    for (const counter of own ?? group.all) {
+  raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
+    const now = this.#now.read(this.#clock);
+    const group = this.#groupOf(ownerName(owner));
+    const own = limits?.filter(limit => limit.key === owner.key).map(limit => group.of(limit));
+    for (const counter of own ?? group.counters.values()) {
       const { window } = limitTable[counter.limit.name];
-      if ((window === 'day' || window === 'month') && past[window] === now[window])
-        counter.add(past.of(counter.limit) - counter.used(now), now);
+      if ((window !== 'day' && window !== 'month') || past[window] !== now[window]) continue;
+      const more = past.of(counter.limit) - counter.used(now);
+      if (more > 0) counter.add(more, now);
     }
   }
 
   /** Does nothing: there is no connection. */
   async close(): Promise<void> {}
 
-  /** What settles a charge that was counted at `taken`. */
-  #settlementOf({ account, limits, charge }: ReservationRequest, taken: Now): Reservation['settle'] {
-    let isSettled = false;
-    return used => {
-      if (isSettled) return;
-      isSettled = true;
-      const now = this.#now();
-      // Anew, since those at zero may have been forgotten meanwhile.
-      const counters = this.#countersOf(account, limits);
-      for (let at = 0; at < limits.length; at++) {
-        const limit = limits[at]!;
-        const more = amountOf(limit, used, 0) - amountOf(limit, charge, 1);
-        if (more > 0) counters[at]!.add(more, now);
-        else if (more < 0) counters[at]!.giveBack(-more, taken, now);
+  /** Replaces the amounts that were added at a moment by what was used. */
+  #settle(
+    { account, limits }: ReservationRequest,
+    amounts: readonly number[],
+    added: Moment,
+    used: Charge,
+  ): void {
+    const now = this.#now.read(this.#clock);
+    // Those at zero may have been forgotten meanwhile.
+    const { counters } = this.#boundTo(account, limits) ?? this.#bind(account, limits);
+    const all = amountsOf(limits, used, 0);
+    for (let at = 0; at < all.length; at++) {
+      const more = all[at]! - amounts[at]!;
+      if (more === 0) continue;
+      counters[at]!.used(now);
+      if (more > 0) counters[at]!.add(more, now);
+      else counters[at]!.giveBack(-more, added);
+    }
+  }
+
+  #known(account: string, limit: Limit): Counter | undefined {
+    return this.#groups.get(ownerName({ account, key: limit.key }))?.counters.get(counterKey(limit));
+  }
+
+  #groupOf(name: string): CounterGroup {
+    let group = this.#groups.get(name);
+    if (!group) {
+      this.#groups.set(name, (group = new CounterGroup(name)));
+      this.#checked.push(group);
+    }
+    return group;
+  }
+
+  #boundTo(account: string, limits: readonly Limit[]): BoundCounters | undefined {
+    const bound = this.#bound.get(limits);
+    if (bound?.account !== account) return undefined;
+    for (const group of bound.groups) if (group.isForgotten) return undefined;
+    return bound;
+  }
+
+  #bind(account: string, limits: readonly Limit[]): BoundCounters {
+    const groups = limits.map(({ key }) => this.#groupOf(ownerName({ account, key })));
+    const counters = limits.map((limit, at) => groups[at]!.of(limit));
+    const bound = { account, groups: [...new Set(groups)], counters };
+    this.#bound.set(limits, bound);
+    return bound;
+  }
+
+  #forgetIdle(now: Now): void {
+    for (let checked = 0; checked < swept_per_reservation && this.#checked.length > 0; checked++) {
+      this.#next = (this.#next + 1) % this.#checked.length;
+      const group = this.#checked[this.#next]!;
+      if (group.in_use_until_ms > now.elapsed_ms) continue;
+      if (!group.isIdle(now)) {
+        group.in_use_until_ms = now.elapsed_ms + in_use_ms;
+        continue;
       }
-    };
-  }
-
-  /** The counters of limits of an account, or of its keys, in their order. */
-  #countersOf(account: string, limits: readonly Limit[]): Counter[] {
-    const group = this.#accounts.of(account);
-    return limits.map(limit => (limit.key === undefined ? group : this.#keys.of(limit.key)).of(limit));
-  }
-
-  #now(): Now {
-    const epoch_ms = this.#clock.epoch_ms();
-    const elapsed_ms = this.#clock.elapsed_ms();
-    const { day, day_ends_ms, month, month_ends_ms } = this.#calendar.at(epoch_ms, elapsed_ms);
-    return { elapsed_ms, epoch_ms, day, day_ends_ms, month, month_ends_ms };
+      group.isForgotten = true;
+      this.#groups.delete(group.name);
+      this.#checked[this.#next] = this.#checked.at(-1)!;
+      this.#checked.pop();
+    }
   }
 }
 
-const statusOf = (counter: Counter, limit: Limit, maxOf: MaxOf, now: Now): LimitStatus => ({
-  limit,
-  remaining: Math.max(0, Math.min(limit.max, maxOf(limit)) - counter.used(now)),
-  reset_ms: Math.ceil(counter.reset_ms(now)),
-});
+/** The use of limits, of which `used` has been asked. */
+function statusesOf(
+  limits: readonly Limit[],
+  counters: readonly Counter[],
+  now: Now,
+  maxOf: MaxOf | undefined,
+): LimitStatus[] {
+  const statuses = new Array<LimitStatus>(limits.length);
+  for (let at = 0; at < limits.length; at++) {
+    const limit = limits[at]!;
+    const counter = counters[at]!;
+    const max = maxOf ? Math.min(limit.max, maxOf(limit)) : limit.max;
+    const remaining = Math.max(0, max - counter.amount);
+    statuses[at] = { limit, remaining, reset_ms: Math.ceil(counter.reset_ms(now)) };
+  }
+  return statuses;
+}

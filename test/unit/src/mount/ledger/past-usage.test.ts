@@ -55,7 +55,7 @@ it('is what the ledger has and what waits on disk, by day, month, model and key'
   ]);
   expect([perDay, perMonth].map(ofKey.of)).toEqual([3 * tokens, 5]);
   expect([perDay, perMonth].map(none.of)).toEqual([0, 0]);
-  expect([use.day, use.month]).toEqual([Math.floor(noon_ms / day_ms), 2026 * 12 + 10]);
+  expect([use.day, use.month]).toEqual([Date.UTC(2026, 10, 21), Date.UTC(2026, 10)]);
 });
 
 it('counts a row once that is moved from the disk to the ledger meanwhile', async () => {
