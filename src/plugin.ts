@@ -122,11 +122,6 @@ export { discardBody } from './gateway/inbound/discard-body.ts';
 export { sendContinue } from './gateway/inbound/expect-continue.ts';
 export { slots_per_window } from './gateway/limits/counters.ts';
 export {
-  defineStateStore,
-  type Examination,
-  type StateStoreDefinition,
-} from './gateway/limits/define-state-store.ts';
-export {
   amountsOf,
   counterKey,
   type Limit,
@@ -155,17 +150,6 @@ export {
   planSchema,
   plansSchema,
 } from './gateway/limits/plan-limits.ts';
-export {
-  CannotServe,
-  CommandRejected,
-  type Hold,
-  type RemoteReservationResult,
-  type RemoteServer,
-  type RemoteState,
-  type Settlement,
-  TooLate,
-  Unreachable,
-} from './gateway/limits/remote-state.ts';
 export type {
   LimitStatus,
   Reservation,
@@ -279,6 +263,11 @@ export {
   type RecordsStoreDefinition,
 } from './records/define-records-store.ts';
 export {
+  defineStateStore,
+  type Examination,
+  type StateStoreDefinition,
+} from './records/define-state-store.ts';
+export {
   type FoundKey,
   type KeyChange,
   type KeyOptions,
@@ -308,6 +297,17 @@ export {
   TooManyKeys,
 } from './records/record-errors.ts';
 export type { RecordsStore } from './records/records-store.ts';
+export {
+  CannotServe,
+  CommandRejected,
+  type Hold,
+  type RemoteReservationResult,
+  type RemoteServer,
+  type RemoteState,
+  type Settlement,
+  TooLate,
+  Unreachable,
+} from './records/remote-state.ts';
 export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
 export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
 export {

@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../common/config-error.ts';
 import { missingPackage } from '../common/missing-package.ts';
-import type { StatePlace } from '../gateway/limits/define-state-store.ts';
 import type { RecordsPlace } from '../records/define-records-store.ts';
+import type { StatePlace } from '../records/define-state-store.ts';
 import type { CheckedConfig } from './schema.ts';
 
 /** The places of a configuration, as far as it names them. */

@@ -2,15 +2,15 @@ import { builtInRecordsStores } from '../../plugins/stores/records-stores.ts';
 import { builtInStateStores } from '../../plugins/stores/state-stores.ts';
 import type { ConfigIssue } from '../common/config-error.ts';
 import {
-  isStateStoreDefinition,
-  type StatePlace,
-  type StateStoreDefinition,
-} from '../gateway/limits/define-state-store.ts';
-import {
   isRecordsStoreDefinition,
   type RecordsPlace,
   type RecordsStoreDefinition,
 } from '../records/define-records-store.ts';
+import {
+  isStateStoreDefinition,
+  type StatePlace,
+  type StateStoreDefinition,
+} from '../records/define-state-store.ts';
 import { loadLists, messageOf, type PluginKind, type PluginList, pluginsIn } from './import-plugin.ts';
 
 /** A store of one of the two kinds. */

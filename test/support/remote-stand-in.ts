@@ -1,12 +1,12 @@
 import type { Limit } from '../../src/gateway/limits/limit-table.ts';
+import type { LimitStatus, ReservationRequest } from '../../src/gateway/limits/state-store.ts';
 import type {
   Hold,
   RemoteReservationResult,
   RemoteServer,
   RemoteState,
   Settlement,
-} from '../../src/gateway/limits/remote-state.ts';
-import type { LimitStatus, ReservationRequest } from '../../src/gateway/limits/state-store.ts';
+} from '../../src/records/remote-state.ts';
 
 /** A remote store that admits every request, and is down, fails or is slow as a test sets it. */
 export class RemoteStandIn implements RemoteState, RemoteServer {

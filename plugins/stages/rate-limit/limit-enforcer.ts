@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  amountsOf,
   type Charge,
   defineKey,
   type Exchange,
@@ -8,26 +7,18 @@ import {
   type Hooks,
   type Limit,
   type LimitStatus,
-  limitLabel,
   type Outcome,
-  type Reservation,
   type ReservationResult,
   type StageSetup,
   type StateStore,
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
+import { type Held, overOf, reportOver, tooSmall } from './held-reservations.ts';
 import { LimitMetrics } from './limit-metrics.ts';
 import { limitRefusal, type RefusedCharge } from './limit-refusal.ts';
 import type { CheckedOptions } from './options-schema.ts';
 import { addIetfHeaders, addRateHeaders } from './rate-limit-headers.ts';
-import {
-  actualUse,
-  estimatePromptTokens,
-  expectedUse,
-  type MostUse,
-  mostUse,
-  withinLeft,
-} from './request-charge.ts';
+import { actualUse, estimatePromptTokens, expectedUse, mostUse, withinLeft } from './request-charge.ts';
 import { UnreadForecast, UsageForecast } from './usage-forecast.ts';
 
 /** Account name for requests without an account; no account has this name. */
@@ -36,27 +27,6 @@ const none = [] as const;
 const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
 /** One name for all models outside the catalog: clients must not be able to fill the memory with names. */
 const unlisted = '';
-
-/** The reservations of an exchange, and its account's limit status at that time. */
-interface Held {
-  readonly account: string;
-  /** In order; settled together. */
-  reservations: readonly Reservation[];
-  /** The limits that a dry run has exceeded. */
-  over: readonly Limit[];
-  /** What the exchange has used, once it has ended. */
-  used: Charge | undefined;
-  statuses: readonly LimitStatus[];
-  refused_by: Limit | undefined;
-  /** True once all limits of the exchange have decided: `statuses` is complete. */
-  isComplete: boolean;
-  countsMoney: boolean;
-  estimated_prompt: number;
-  /** Set if a limit on tokens or money is hard. */
-  most: MostUse | undefined;
-  /** True once `most` is reserved. */
-  hasCeiling: boolean;
-}
 
 /** Admits exchanges within the limits of their accounts and keys, and settles what they have used. */
 export class LimitEnforcer implements Hooks {
@@ -270,33 +240,4 @@ export class LimitEnforcer implements Hooks {
       isCut: cap !== undefined && usage.completion_tokens >= cap * choices,
     });
   }
-}
-
-/** A hard limit of which the whole is less than `charge`: a store admits what is above a whole limit while that is unused. */
-function tooSmall(limits: readonly Limit[], charge: Charge): Limit | undefined {
-  const amounts = amountsOf(limits, charge, 1);
-  for (let at = 0; at < limits.length; at++)
-    if (limits[at]!.hard && amounts[at]! > limits[at]!.max) return limits[at];
-  return undefined;
-}
-
-/** The limits that a dry run has exceeded, with one that is too small. */
-function overOf(
-  { reservation, statuses }: Extract<ReservationResult, { admitted: true }>,
-  charge: Charge,
-): readonly Limit[] {
-  const { over } = reservation;
-  const limits = statuses.map(({ limit }) => limit);
-  const limit = charge.ceiling && tooSmall(limits, charge);
-  return !limit || over.includes(limit) ? over : [...over, limit];
-}
-
-/** Reports in a header and in the log the limits that a dry run would have refused, including those before the body. */
-function reportOver(exchange: Exchange, over: readonly Limit[]): void {
-  exchange.replyHeaders['x-ratelimit-dry-run'] = [...new Set(over.map(limitLabel))].join(', ');
-  if (!exchange.isLogged('info')) return;
-  const limits = over.map(limit =>
-    limit.model === undefined ? limitLabel(limit) : `${limitLabel(limit)} of ${limit.model}`,
-  );
-  exchange.log.info({ account: exchange.account?.id, limits }, 'over a limit, admitted by dry_run');
 }

@@ -1,27 +1,12 @@
 import { type Clock, systemClock } from '../../common/clock.ts';
+import { CounterGroups, type CounterOwner } from './counter-groups.ts';
 import { type Counter, counterOf, type Moment, Now } from './counters.ts';
-import { amountsOf, counterKey, isCalendar, type Limit, limitTable } from './limit-table.ts';
+import { amountsOf, isCalendar, type Limit, limitTable } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
 import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
-/** How many accounts and keys each reservation checks, to forget those whose counters are at zero: more than it can add. */
-const swept_per_reservation = 3;
-/** One that was found in use is not checked again for so long. */
-const in_use_ms = 1000;
-
 /** How much of a limit is admitted. */
 export type MaxOf = (limit: Limit) => number;
-
-/** Whose use a counter counts: an account's, or that of one of its keys. */
-export interface CounterOwner {
-  readonly account: string;
-  /** The id of the key. */
-  readonly key?: string | undefined;
-}
-
-/** One name for each account and each key. */
-export const ownerName = ({ account, key }: CounterOwner): string =>
-  key === undefined ? `account ${account}` : `key ${key}`;
 
 /** An account's or a key's use of a day and of a month, by the ledger. */
 export interface PastUse {
@@ -30,39 +15,6 @@ export interface PastUse {
   readonly month: number;
   /** Use of the limit's unit in that day or month, of the limit's model or of all. */
   of(limit: Limit): number;
-}
-
-/** The counters of an account or a key by `counterKey`: found and forgotten together. */
-class CounterGroup {
-  readonly name: string;
-  readonly counters = new Map<string, Counter>();
-  isForgotten = false;
-  /** Not checked before, on the monotonic clock. */
-  in_use_until_ms = 0;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  /** The counter of a limit, made at first use. */
-  of(limit: Limit): Counter {
-    const name = counterKey(limit);
-    let counter = this.counters.get(name);
-    if (!counter) this.counters.set(name, (counter = counterOf(limit)));
-    return counter;
-  }
-
-  isIdle(now: Now): boolean {
-    for (const counter of this.counters.values()) if (counter.used(now) > 0) return false;
-    return true;
-  }
-}
-
-/** The counters of a list of limits, in its order: looked up once for each list. */
-interface BoundCounters {
-  readonly account: string;
-  readonly groups: readonly CounterGroup[];
-  readonly counters: readonly Counter[];
 }
 
 const none: readonly Limit[] = [];
@@ -75,11 +27,7 @@ const none: readonly Limit[] = [];
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
   readonly #now = new Now();
-  readonly #groups = new Map<string, CounterGroup>();
-  /** The same in any order, and which of them is checked next. */
-  readonly #checked: CounterGroup[] = [];
-  #next = 0;
-  readonly #bound = new WeakMap<readonly Limit[], BoundCounters>();
+  readonly #groups = new CounterGroups();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -94,8 +42,8 @@ export class MemoryStateStore implements StateStore {
   reserve(request: ReservationRequest, maxOf?: MaxOf): ReservationResult {
     const { account, limits, charge, force } = request;
     const now = this.#now.read(this.#clock);
-    this.#forgetIdle(now);
-    const { counters } = this.#boundTo(account, limits) ?? this.#bind(account, limits);
+    this.#groups.forgetIdle(now);
+    const counters = this.#groups.bound(account, limits) ?? this.#groups.bind(account, limits);
     const amounts = amountsOf(limits, charge, 1);
     let over = none;
     let refused_by: Limit | undefined;
@@ -136,7 +84,7 @@ export class MemoryStateStore implements StateStore {
   /** The use of `limits` by `account`; reserves nothing, and does not make the account or its key known. */
   statuses(account: string, limits: readonly Limit[], maxOf?: MaxOf): readonly LimitStatus[] {
     const now = this.#now.read(this.#clock);
-    const counters = limits.map(limit => this.#known(account, limit) ?? counterOf(limit));
+    const counters = limits.map(limit => this.#groups.find(account, limit) ?? counterOf(limit));
     for (const counter of counters) counter.used(now);
     return statusesOf(limits, counters, now, maxOf);
   }
@@ -148,8 +96,8 @@ export class MemoryStateStore implements StateStore {
 
   /** Those of the limits on days and months that have no counter yet. */
   lacking(account: string, limits: readonly Limit[]): readonly Limit[] {
-    if (this.#boundTo(account, limits)) return none;
-    return limits.filter(limit => isCalendar(limit) && !this.#known(account, limit));
+    if (this.#groups.bound(account, limits)) return none;
+    return limits.filter(limit => isCalendar(limit) && !this.#groups.find(account, limit));
   }
 
   /**
@@ -158,7 +106,7 @@ export class MemoryStateStore implements StateStore {
    */
   raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
     const now = this.#now.read(this.#clock);
-    const group = this.#groupOf(ownerName(owner));
+    const group = this.#groups.of(owner);
     const own = limits?.filter(limit => limit.key === owner.key).map(limit => group.of(limit));
     for (const counter of own ?? group.counters.values()) {
       const { window } = limitTable[counter.limit.name];
@@ -180,7 +128,7 @@ export class MemoryStateStore implements StateStore {
   ): void {
     const now = this.#now.read(this.#clock);
     // Those at zero may have been forgotten meanwhile.
-    const { counters } = this.#boundTo(account, limits) ?? this.#bind(account, limits);
+    const counters = this.#groups.bound(account, limits) ?? this.#groups.bind(account, limits);
     const all = amountsOf(limits, used, 0);
     for (let at = 0; at < all.length; at++) {
       const more = all[at]! - amounts[at]!;
@@ -188,50 +136,6 @@ export class MemoryStateStore implements StateStore {
       counters[at]!.used(now);
       if (more > 0) counters[at]!.add(more, now);
       else counters[at]!.giveBack(-more, added);
-    }
-  }
-
-  #known(account: string, limit: Limit): Counter | undefined {
-    return this.#groups.get(ownerName({ account, key: limit.key }))?.counters.get(counterKey(limit));
-  }
-
-  #groupOf(name: string): CounterGroup {
-    let group = this.#groups.get(name);
-    if (!group) {
-      this.#groups.set(name, (group = new CounterGroup(name)));
-      this.#checked.push(group);
-    }
-    return group;
-  }
-
-  #boundTo(account: string, limits: readonly Limit[]): BoundCounters | undefined {
-    const bound = this.#bound.get(limits);
-    if (bound?.account !== account) return undefined;
-    for (const group of bound.groups) if (group.isForgotten) return undefined;
-    return bound;
-  }
-
-  #bind(account: string, limits: readonly Limit[]): BoundCounters {
-    const groups = limits.map(({ key }) => this.#groupOf(ownerName({ account, key })));
-    const counters = limits.map((limit, at) => groups[at]!.of(limit));
-    const bound = { account, groups: [...new Set(groups)], counters };
-    this.#bound.set(limits, bound);
-    return bound;
-  }
-
-  #forgetIdle(now: Now): void {
-    for (let checked = 0; checked < swept_per_reservation && this.#checked.length > 0; checked++) {
-      this.#next = (this.#next + 1) % this.#checked.length;
-      const group = this.#checked[this.#next]!;
-      if (group.in_use_until_ms > now.elapsed_ms) continue;
-      if (!group.isIdle(now)) {
-        group.in_use_until_ms = now.elapsed_ms + in_use_ms;
-        continue;
-      }
-      group.isForgotten = true;
-      this.#groups.delete(group.name);
-      this.#checked[this.#next] = this.#checked.at(-1)!;
-      this.#checked.pop();
     }
   }
 }

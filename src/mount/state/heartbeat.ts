@@ -1,5 +1,5 @@
 import { RepeatingTask } from '../../common/repeating-task.ts';
-import type { RemoteServer } from '../../gateway/limits/remote-state.ts';
+import type { RemoteServer } from '../../records/remote-state.ts';
 import type { StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** Interval of an instance's heartbeat. Limits are divided by the instances whose heartbeat is younger than `instance_ms`. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/clock.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
-import type { Hold, RemoteState } from '../../gateway/limits/remote-state.ts';
+import type { Hold, RemoteState } from '../../records/remote-state.ts';
 import type { CircuitBreakers, StoreCircuitBreaker } from './store-circuit-breaker.ts';
 
 /** Renews the leases of this process in the store, many with one call. Without renewal for `lease_ms` they expire there. */

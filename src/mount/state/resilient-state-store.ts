@@ -1,9 +1,7 @@
 import type { Clock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
 import type { OutagePolicies } from '../../config/state-options.ts';
-import type { ClosableCache } from '../../gateway/limits/define-state-store.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
-import type { Hold, RemoteState } from '../../gateway/limits/remote-state.ts';
 import type {
   LimitStatus,
   Reservation,
@@ -12,6 +10,8 @@ import type {
   StateOutage,
   StateStore,
 } from '../../gateway/limits/state-store.ts';
+import type { ClosableCache } from '../../records/define-state-store.ts';
+import type { Hold, RemoteState } from '../../records/remote-state.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { Leases } from './leases.ts';

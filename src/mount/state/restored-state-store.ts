@@ -1,7 +1,8 @@
 import type { Clock } from '../../common/clock.ts';
 import { within } from '../../common/within.ts';
+import { type CounterOwner, ownerName } from '../../gateway/limits/counter-groups.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
-import type { CounterOwner, MemoryStateStore, PastUse } from '../../gateway/limits/memory-state-store.ts';
+import type { MemoryStateStore, PastUse } from '../../gateway/limits/memory-state-store.ts';
 import type {
   LimitStatuses,
   ReservationRequest,
@@ -30,10 +31,6 @@ export interface RestoredStateSetup {
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 }
-
-/** One name for each account and each key. */
-const nameOf = ({ account, key }: CounterOwner): string =>
-  key === undefined ? `account ${account}` : `key ${key}`;
 
 /**
  * Counters of this process that begin with the ledger's use of the present day and month, so that a restart does not reset them. The first
@@ -85,7 +82,7 @@ export class RestoredStateStore implements StateStore {
     const lacking = this.#setup.own.lacking(account, limits);
     return lacking.length === 0
       ? lacking
-      : lacking.filter(({ key }) => !this.#late.has(nameOf({ account, key })));
+      : lacking.filter(({ key }) => !this.#late.has(ownerName({ account, key })));
   }
 
   #find({ account, key }: CounterOwner): Promise<PastUse> {
@@ -115,7 +112,7 @@ export class RestoredStateStore implements StateStore {
         'past usage cannot be read from the ledger: limits on days and months count from 0 until it can',
       );
     }
-    this.#late.set(nameOf(owner), owner);
+    this.#late.set(ownerName(owner), owner);
   }
 
   /** Looks some of the late ones up again; nothing waits for it. */

@@ -5,7 +5,7 @@ import {
   type Settlement,
   TooLate,
   Unreachable,
-} from '../../gateway/limits/remote-state.ts';
+} from '../../records/remote-state.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { CircuitBreakers } from './store-circuit-breaker.ts';

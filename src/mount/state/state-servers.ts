@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Clock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
-import type { RemoteServer, RemoteState } from '../../gateway/limits/remote-state.ts';
+import type { RemoteServer, RemoteState } from '../../records/remote-state.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { Heartbeat } from './heartbeat.ts';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
-import { CannotServe, CommandRejected, TooLate, Unreachable } from '../../gateway/limits/remote-state.ts';
+import { CannotServe, CommandRejected, TooLate, Unreachable } from '../../records/remote-state.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreHealth } from '../../telemetry/store-health.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';

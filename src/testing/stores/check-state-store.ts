@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../common/clock.ts';
-import type { StatePlace } from '../../gateway/limits/define-state-store.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
-import type { RemoteReservationResult, RemoteState } from '../../gateway/limits/remote-state.ts';
+import type { StatePlace } from '../../records/define-state-store.ts';
+import type { RemoteReservationResult, RemoteState } from '../../records/remote-state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { Expectation } from './expectation.ts';

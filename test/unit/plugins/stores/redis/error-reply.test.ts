@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorOfReply, mayHaveMoved } from '../../../../../plugins/stores/redis/error-reply.ts';
-import { CannotServe, CommandRejected } from '../../../../../src/gateway/limits/remote-state.ts';
+import { CannotServe, CommandRejected } from '../../../../../src/records/remote-state.ts';
 
 const at = 'script: 0af3, on @user_script:12.';
 const before7 = 'ERR Error running script (call to f_0af3): @user_script:12: @user_script: 12: ';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Charge } from '../../../../../src/gateway/limits/limit-units.ts';
-import { type Hold, TooLate } from '../../../../../src/gateway/limits/remote-state.ts';
 import type { ReservationRequest } from '../../../../../src/gateway/limits/state-store.ts';
+import { type Hold, TooLate } from '../../../../../src/records/remote-state.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { type RedisServer, startRedis } from '../../../../support/redis-server.ts';
 import { openRedisStore, type RedisStore } from '../../../../support/redis-store.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { CannotServe, type RemoteServer } from '../../../../../src/gateway/limits/remote-state.ts';
 import { Heartbeat } from '../../../../../src/mount/state/heartbeat.ts';
 import { StoreCircuitBreaker } from '../../../../../src/mount/state/store-circuit-breaker.ts';
+import { CannotServe, type RemoteServer } from '../../../../../src/records/remote-state.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/gateway/limits/remote-state.ts';
 import { Settlements } from '../../../../../src/mount/state/settlements.ts';
 import { StoreCircuitBreaker } from '../../../../../src/mount/state/store-circuit-breaker.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/records/remote-state.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';

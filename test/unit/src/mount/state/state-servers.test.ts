@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../../../src/common/clock.ts';
-import { CannotServe, type RemoteServer } from '../../../../../src/gateway/limits/remote-state.ts';
 import { Settlements } from '../../../../../src/mount/state/settlements.ts';
 import { StateServers } from '../../../../../src/mount/state/state-servers.ts';
+import { CannotServe, type RemoteServer } from '../../../../../src/records/remote-state.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { StoreCircuitBreaker } from '../../../../../src/mount/state/store-circuit-breaker.ts';
 import {
   CannotServe,
   CommandRejected,
   TooLate,
   Unreachable,
-} from '../../../../../src/gateway/limits/remote-state.ts';
-import { StoreCircuitBreaker } from '../../../../../src/mount/state/store-circuit-breaker.ts';
+} from '../../../../../src/records/remote-state.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 

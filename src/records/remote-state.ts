@@ -1,6 +1,6 @@
-import type { Limit } from './limit-table.ts';
-import type { Charge } from './limit-units.ts';
-import type { LimitStatus, ReservationRequest, ReservationResult } from './state-store.ts';
+import type { Limit } from '../gateway/limits/limit-table.ts';
+import type { Charge } from '../gateway/limits/limit-units.ts';
+import type { LimitStatus, ReservationRequest, ReservationResult } from '../gateway/limits/state-store.ts';
 
 /** An exchange's reservation in a remote store; unconfirmed while the store does not answer. */
 export interface Hold {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Clock } from '../../common/clock.ts';
-import { checkedBy } from '../../common/config-error.ts';
-import type { Finding } from '../../common/finding.ts';
-import { isObject } from '../../common/json-object.ts';
-import { aFunction } from '../../common/methods.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
-import type { CacheStore } from '../cache/cache-store.ts';
+import type { Clock } from '../common/clock.ts';
+import { checkedBy } from '../common/config-error.ts';
+import type { Finding } from '../common/finding.ts';
+import { isObject } from '../common/json-object.ts';
+import { aFunction } from '../common/methods.ts';
+import type { CacheStore } from '../gateway/cache/cache-store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import type { RemoteState } from './remote-state.ts';
 
 /** What a state store is opened with: `stores.state_*` of the configuration, and what is around it. */
