@@ -1,13 +1,17 @@
 import {
+  amountsOf,
   type Charge,
+  dayOf,
   type Exchange,
   type GatewayError,
   type Limit,
   limitLabel,
   refusal,
+  rowOf,
+  unitOf,
+  windowOf,
 } from '../../../src/plugin.ts';
 import { retryHeaders } from './rate-limit-headers.ts';
-import { refusalMessage, resetSentence, unfittingMessage, whenEnded } from './refusal-message.ts';
 import { fittingMaxTokens, type MostUse } from './request-charge.ts';
 
 /** A charge that a limit does not admit. */
@@ -22,32 +26,89 @@ export interface RefusedCharge {
 
 /** Running requests may give back what they have reserved at any moment. */
 const held_retry_ms = 1000;
+/** When what running requests hold is free again. */
+const whenEnded = 'Retry when running requests have ended.';
 
 /**
- * The error for a request that a limit refuses. `most` is what the request may use, if a limit is hard; `isHeld` says that running requests
- * of the account have reserved the most that they may use.
+ * The error for a request that a limit refuses: which limit was exceeded, and when to retry. `most` is what the request may use, if a limit
+ * is hard; `isHeld` says that running requests of the account have reserved the most that they may use.
  */
 export function limitRefusal(
   exchange: Exchange,
-  { limit, charge, remaining, retry_ms }: RefusedCharge,
+  refused: RefusedCharge,
   most: MostUse | undefined,
   isHeld: boolean,
 ): GatewayError {
-  const now_ms = exchange.clock.epoch_ms();
+  const { limit, remaining, retry_ms } = refused;
   const isNever = retry_ms === Number.POSITIVE_INFINITY;
   const waits = limit.hard === true && isHeld && !isNever;
   const isUnfitting = limit.hard && most && (isNever || waits || remaining > 0);
-  const when = () => (waits ? whenEnded : resetSentence(limit, retry_ms, now_ms));
+  let when = isNever ? undefined : resetSentence(limit, retry_ms, exchange.clock.epoch_ms());
+  if (waits) when = whenEnded;
+  const named = `${periodOf(limit)} ${unitOf(limit).noun} limit${ownerOf(limit)}`;
+  let message = `${exceeded(limit)}${ownerOf(limit)}. ${when}`;
+  if (isUnfitting) message = unfitting(exchange, refused, most, named, when);
+  else if (waits)
+    message = `Rate limit exceeded: running requests have reserved what is left of the ${named}. ${when}`;
   return refusal('rate_limited', {
-    message: isUnfitting
-      ? unfittingMessage(limit, {
-          request: exchange.request,
-          charge,
-          fitting: fittingMaxTokens(limit, remaining, most, exchange.model),
-          when: isNever ? undefined : when(),
-        })
-      : refusalMessage(limit, retry_ms, now_ms, waits),
+    message,
     headers: retryHeaders(waits ? Math.min(retry_ms, held_retry_ms) : retry_ms),
     limit: limitLabel(limit),
   });
 }
+
+function exceeded(limit: Limit): string {
+  const { noun } = unitOf(limit);
+  const window = windowOf(limit);
+  if (window.kind === 'calendar') return `${window.adjective} ${noun} limit exceeded`;
+  const period = window.kind === 'sliding' ? ` per ${window.noun}` : '';
+  return `Rate limit exceeded: ${counted(limit.max, noun)}${period}`;
+}
+
+/** When a limit admits again what it has refused. The day is that of a minute later: a timer may be some milliseconds early. */
+function resetSentence(limit: Limit, retry_ms: number, now_ms: number): string {
+  const window = windowOf(limit);
+  if (window.kind === 'running') return 'Retry when one has ended.';
+  if (window.kind === 'sliding')
+    return `Retry in ${counted(Math.max(1, Math.ceil(retry_ms / 1000)), 'second')}.`;
+  const day = window.resets_on_day ? ` on ${dayOf(now_ms + retry_ms + 60_000)}` : '';
+  return `Resets${day} at 00:00 UTC.`;
+}
+
+/** Message for a request that may use more than what is left of a hard limit: what would be reserved, and how to fit. Without `when`, never. */
+function unfitting(
+  { request, model }: Exchange,
+  { limit, charge, remaining }: RefusedCharge,
+  most: MostUse,
+  named: string,
+  when: string | undefined,
+): string {
+  const { max_tokens, client, n = 1 } = request;
+  const field = client?.field_names?.max_tokens ?? 'max_tokens';
+  const asked = max_tokens === undefined ? `without ${field}` : `with ${field} ${max_tokens}`;
+  const amount = amountsOf([limit], charge, 1)[0]!;
+  const isMoney = rowOf(limit).unit === 'nano_usd';
+  const use = isMoney ? `cost $${dollars(amount)}` : `use ${counted(amount, 'token')}`;
+  const fitting = fittingMaxTokens(limit, remaining, most, model);
+  return [
+    `Rate limit exceeded: ${asked}${n > 1 ? ` and n ${n}` : ''} this request may ${use}, more than ${when ? 'is left of ' : ''}the ${named}.`,
+    fitting > 0 && `Send ${field} of at most ${fitting}.`,
+    when,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function periodOf(limit: Limit): string {
+  const window = windowOf(limit);
+  return window.kind === 'calendar' ? window.adjective.toLowerCase() : 'minute';
+}
+
+/** Dollars with at least two places, rounded up to a hundred-thousandth. */
+const dollars = (nano_usd: number): string =>
+  (Math.ceil(nano_usd / 1e4) / 1e5).toFixed(5).replace(/0{1,3}$/, '');
+
+const ownerOf = ({ model, key }: Limit): string =>
+  `${model === undefined ? '' : ` for ${model}`}${key === undefined ? '' : ' for this API key'}`;
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

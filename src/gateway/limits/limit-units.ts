@@ -23,6 +23,7 @@ const money = z
     'must be an amount above 0 with at most 9 decimal places, such as 5 or "0.50"',
   );
 
+/** What limits count in. */
 export interface LimitUnit {
   /** The unit in refusals. */
   readonly noun: string;
