@@ -34,6 +34,13 @@ export class Calendar implements CalendarDay {
   /** True while the clock shows an earlier day or month than counts. */
   isSetBack = false;
 
+  /** What counts at a time. */
+  at(epoch_ms: number, elapsed_ms: number): CalendarDay {
+    this.pass(epoch_ms, elapsed_ms);
+    const { day, day_ends_ms, month, month_ends_ms } = this;
+    return { day, day_ends_ms, month, month_ends_ms };
+  }
+
   /** Reads what counts at a time: the same within `day`, unless the clock is set back. */
   pass(epoch_ms: number, elapsed_ms: number): void {
     const shown = calendarDayOf(epoch_ms);

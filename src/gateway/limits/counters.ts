@@ -1,19 +1,21 @@
 import type { Clock } from '../../common/clock.ts';
-import { Calendar } from './calendar.ts';
+import { Calendar, type CalendarDay } from './calendar.ts';
 import { type Limit, limitTable, limitWindows } from './limit-table.ts';
 
 /** When something was added to counters. */
-export interface Moment {
-  /** Never runs backwards; sliding windows follow it. */
-  readonly elapsed_ms: number;
-  readonly day: number;
-  readonly month: number;
-}
+export type Moment = Pick<Now, 'elapsed_ms' | 'day' | 'month'>;
 
 /** Current time: one reading of the clock for all counters of a reservation. */
-export class Now extends Calendar implements Moment {
-  elapsed_ms = 0;
+export interface Now extends CalendarDay {
+  /** Never runs backwards; sliding windows follow it. */
+  readonly elapsed_ms: number;
   /** Since 1970. */
+  readonly epoch_ms: number;
+}
+
+/** The time when it was read last. */
+export class Present extends Calendar implements Now {
+  elapsed_ms = 0;
   epoch_ms = 0;
 
   read(clock: Clock): this {

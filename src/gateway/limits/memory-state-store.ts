@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { CounterGroups, type CounterOwner } from './counter-groups.ts';
-import { type Counter, counterOf, type Moment, Now } from './counters.ts';
+import { type Counter, counterOf, type Moment, type Now, Present } from './counters.ts';
 import { amountsOf, isCalendar, type Limit, limitTable } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
 import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
@@ -26,7 +26,7 @@ const none: readonly Limit[] = [];
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
-  readonly #now = new Now();
+  readonly #now = new Present();
   readonly #groups = new CounterGroups();
 
   constructor(clock: Clock = systemClock) {

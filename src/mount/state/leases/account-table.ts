@@ -1,4 +1,4 @@
-import { Counter, type Now } from '../../../gateway/limits/counters.ts';
+import { type Counter, counterOf, type Moment, type Now } from '../../../gateway/limits/counters.ts';
 import { counterKey, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
 import type {
   LeaseAnswer,
@@ -132,7 +132,7 @@ export class AccountTable {
     let row = this.#rows.get(key);
     if (!row) {
       const isRunning = windowOf(limit).kind === 'running';
-      row = { limit, isRunning, counter: new Counter(limit), blocks: 0, scarce_until_ms: 0 };
+      row = { limit, isRunning, counter: counterOf(limit), blocks: 0, scarce_until_ms: 0 };
       this.#rows.set(key, row);
     }
     row.limit = limit;
@@ -151,9 +151,9 @@ export class AccountTable {
     session.isExpired = true;
     for (const [row, share] of session.shares) {
       row.blocks -= share.block;
-      if (row.isRunning) row.counter.giveBack(share.running, now, now);
+      if (row.isRunning) giveBack(row, share.running, now, now);
       else if (share.block > 0 && counts(row.limit, ended_ms, now)) {
-        row.counter.add(share.block, now);
+        add(row, share.block, now);
         share.charged += share.block;
         share.charged_ms = now.elapsed_ms;
       }
@@ -171,7 +171,8 @@ export class AccountTable {
       const amount = limit.hard ? amounts[at]! : Math.min(amounts[at]!, limit.max);
       if (amount === 0 || counter.used(now) + blocks + amount <= limit.max) continue;
       over.push(at);
-      const wait_ms = counter.wait_ms(amount, limit.max, now);
+      const excess = counter.used(now) + amount - limit.max;
+      const wait_ms = excess > 0 ? counter.wait_ms(excess, now) : 0;
       if (wait_ms > retry_ms) [refused_by, retry_ms] = [at, wait_ms];
     }
     if (over.length > 0 && !force) {
@@ -181,7 +182,7 @@ export class AccountTable {
       return { over, refused_by: over[0], retry_ms: patience_ms, is_held: true };
     }
     for (const [at, row] of rows.entries()) {
-      row.counter.add(amounts[at]!, now);
+      add(row, amounts[at]!, now);
       if (row.isRunning) shareOf(session, row).running += amounts[at]!;
     }
     return { over, retry_ms: 0, is_held: false };
@@ -208,34 +209,43 @@ function shareOf({ shares }: Session, row: Row): Share {
   return share;
 }
 
+function add({ counter }: Row, amount: number, now: Now): void {
+  if (amount <= 0) return;
+  counter.used(now);
+  counter.add(amount, now);
+}
+
+function giveBack({ counter }: Row, amount: number, added: Moment, now: Now): void {
+  counter.used(now);
+  counter.giveBack(amount, added);
+}
+
 /** Counts what a holder reports of a row. */
 function take(row: Row, share: Share, { used, back, refunds }: RowReport, now: TableNow): void {
-  const { counter } = row;
   let fromBlock = back;
   if (row.isRunning) {
     const begun = Math.max(used, -share.running);
     share.running += begun;
-    if (begun > 0) counter.add(begun, now);
-    else counter.giveBack(-begun, now, now);
+    if (begun > 0) add(row, begun, now);
+    else giveBack(row, -begun, now, now);
     fromBlock += begun;
   } else {
     const charged = Math.min(used, share.charged);
     share.charged -= charged;
-    counter.add(used - charged, now);
+    add(row, used - charged, now);
     const refunded = Math.min(back, share.charged);
     share.charged -= refunded;
-    counter.giveBack(refunded, atMoment(share.charged_ms, now), now);
+    giveBack(row, refunded, atMoment(share.charged_ms, now), now);
     fromBlock += used - charged - refunded;
   }
   fromBlock = Math.min(fromBlock, share.block);
   share.block -= fromBlock;
   row.blocks -= fromBlock;
-  for (const [at_ms, amount] of refunds) counter.giveBack(amount, atMoment(at_ms, now), now);
+  for (const [at_ms, amount] of refunds) giveBack(row, amount, atMoment(at_ms, now), now);
 }
 
 /** A past moment as counters know it: in the present day and month, or in none. */
-const atMoment = (at_ms: number, now: TableNow): Now => ({
-  ...now,
+const atMoment = (at_ms: number, now: TableNow): Moment => ({
   elapsed_ms: at_ms,
   day: at_ms >= now.day_began_ms ? now.day : Number.NaN,
   month: at_ms >= now.month_began_ms ? now.month : Number.NaN,

@@ -1,46 +1,40 @@
 import { describe, expect, it } from '@jest/globals';
-import { Calendar, type CalendarDay, calendarDayOf } from '../../../../../src/gateway/limits/calendar.ts';
+import { Calendar, calendarDayOf } from '../../../../../src/gateway/limits/calendar.ts';
 
 const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;
 const midnight_ms = Date.UTC(2026, 11, 1);
 
-const at = (calendar: Calendar, epoch_ms: number, elapsed_ms: number): CalendarDay => {
-  calendar.pass(epoch_ms, elapsed_ms);
-  const { isSetBack: _, ...day } = calendar;
-  return day;
-};
-
 describe('the calendar of limits', () => {
   it('gives the day and the month of the clock', () => {
     const calendar = new Calendar();
     for (const at_ms of [midnight_ms - 1, midnight_ms, midnight_ms + day_ms])
-      expect(at(calendar, at_ms, at_ms)).toEqual(calendarDayOf(at_ms));
+      expect(calendar.at(at_ms, at_ms)).toEqual(calendarDayOf(at_ms));
   });
 
   it('never goes back a day or a month when the clock is set back over midnight', () => {
     const calendar = new Calendar();
-    at(calendar, midnight_ms - 1000, 0);
-    const { day, month } = at(calendar, midnight_ms, 1000);
-    expect(at(calendar, midnight_ms - 10_000, 1001)).toEqual({
+    calendar.at(midnight_ms - 1000, 0);
+    const { day, month } = calendar.at(midnight_ms, 1000);
+    expect(calendar.at(midnight_ms - 10_000, 1001)).toEqual({
       day,
       month,
       day_ends_ms: midnight_ms - 10_000 + day_ms - 1,
       month_ends_ms: midnight_ms - 10_000 + 31 * day_ms - 1,
     });
-    expect(at(calendar, midnight_ms + hour_ms, 2 * hour_ms)).toEqual(calendarDayOf(midnight_ms + hour_ms));
+    expect(calendar.at(midnight_ms + hour_ms, 2 * hour_ms)).toEqual(calendarDayOf(midnight_ms + hour_ms));
   });
 
   it('keeps a day that a wrong clock has begun for a day at most, and its month for 31', () => {
     const calendar = new Calendar();
     const wrong_ms = Date.UTC(2031, 5, 5);
-    const wrong = at(calendar, wrong_ms, 0);
-    expect(at(calendar, midnight_ms, 1)).toMatchObject({ day: wrong.day, month: wrong.month });
-    expect(at(calendar, midnight_ms + day_ms, day_ms)).toMatchObject({
+    const wrong = calendar.at(wrong_ms, 0);
+    expect(calendar.at(midnight_ms, 1)).toMatchObject({ day: wrong.day, month: wrong.month });
+    expect(calendar.at(midnight_ms + day_ms, day_ms)).toMatchObject({
       day: calendarDayOf(midnight_ms + day_ms).day,
       month: wrong.month,
     });
     const later_ms = midnight_ms + 31 * day_ms;
-    expect(at(calendar, later_ms, 31 * day_ms)).toEqual(calendarDayOf(later_ms));
+    expect(calendar.at(later_ms, 31 * day_ms)).toEqual(calendarDayOf(later_ms));
   });
 });
