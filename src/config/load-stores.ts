@@ -12,6 +12,7 @@ import {
   type StateStoreDefinition,
 } from '../records/define-state-store.ts';
 import { loadLists, messageOf, type PluginKind, type PluginList, pluginsIn } from './import-plugin.ts';
+import { stateServerAt } from './state-server.ts';
 
 /** A store of one of the two kinds. */
 export type StoreDefinition = RecordsStoreDefinition | StateStoreDefinition;
@@ -69,17 +70,4 @@ export class Stores {
       return undefined;
     }
   }
-}
-
-/** The server that `stores.state` names; undefined for memory. Throws an Error that says what is accepted. */
-export function stateServerAt(
-  text: string,
-  stores: readonly StateStoreDefinition[] = builtInStateStores,
-): StatePlace | undefined {
-  if (text === 'memory') return undefined;
-  for (const store of stores) {
-    const server = store.serverAt(text);
-    if (server) return server;
-  }
-  throw new Error(`must be memory, or ${stores.map(({ form }) => form).join(', or ')}`);
 }

@@ -7,7 +7,7 @@ import { dashboard } from '../../plugins/dashboard/index.ts';
 import { placeOfPool, postgresPlace } from '../../plugins/stores/postgres/index.ts';
 import { memoryPlace } from '../../plugins/stores/records/index.ts';
 import { sqlitePlace } from '../../plugins/stores/sqlite/index.ts';
-import { stateServerAt } from '../../src/config/load-stores.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { defineExtension, type RecordsPlace, type RecordsStore } from '../../src/published.ts';
 import { checkExtension, checkRecordsStore, checkStateStore } from '../../src/testing/index.ts';
 import { recordsTargets } from '../support/records-targets.ts';

@@ -14,7 +14,7 @@ import { checkClock, checkOpenFiles, checkWorkers } from '../../src/cli/doctor/m
 import { checkRecords, checkState } from '../../src/cli/doctor/store-checks.ts';
 import { serve } from '../../src/cli/serve.ts';
 import type { Finding } from '../../src/common/finding.ts';
-import { stateServerAt } from '../../src/config/load-stores.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
 import { openRecords, placeOf } from '../support/open-records.ts';

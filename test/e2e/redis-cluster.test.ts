@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { slotOf } from '../../plugins/stores/redis/key-slot.ts';
 import { RedisCache } from '../../plugins/stores/redis/redis-cache.ts';
 import { checkState } from '../../src/cli/doctor/store-checks.ts';
-import { stateServerAt } from '../../src/config/load-stores.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 import { freePort } from '../support/free-port.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { checkState } from '../../src/cli/doctor/store-checks.ts';
 import type { Finding } from '../../src/common/finding.ts';
-import { stateServerAt } from '../../src/config/load-stores.ts';
+import { stateServerAt } from '../../src/config/state-server.ts';
 import { closeStores, loadOf, storeOf } from '../support/limit-load.ts';
 import { type RedisSentinelServers, startRedisSentinel } from '../support/redis-sentinel-servers.ts';
 import { limit } from '../support/state-store-contract.ts';

@@ -31,7 +31,6 @@ export class WorkerProcess {
   version = -1;
   readonly #process: ChildProcess;
   #unanswered = 0;
-  #isAsked = false;
 
   /** A process that was just started, with a pipe for messages. */
   constructor(number: number, worker: ChildProcess) {
@@ -66,14 +65,11 @@ export class WorkerProcess {
     return this.#unanswered;
   }
 
-  /** Asks whether it still serves, unless it was asked and has not answered yet. One that starts cannot answer. */
+  /** Asks whether it still answers, unless it was asked and has not. One that starts refuses to, which is an answer. */
   look(): void {
-    this.#unanswered++;
-    if (this.#isAsked) return;
-    this.#isAsked = true;
+    if (this.#unanswered++ > 0) return;
     const answered = () => void (this.#unanswered = 0);
-    const unanswered = () => void (this.#isAsked = false);
-    this.channel.request('alive').then(answered).then(unanswered, unanswered);
+    this.channel.request('alive').then(answered, answered);
   }
 
   /** Asks it to end. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { stateServerAt } from '../../../../src/config/load-stores.ts';
 import { stateSchema } from '../../../../src/config/state-options.ts';
+import { stateServerAt } from '../../../../src/config/state-server.ts';
 import { sampleConfig } from './sample-config.ts';
 
 describe('stores.state', () => {
