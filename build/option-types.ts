@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../plugins/index.ts';
+import { providerBaseSchema } from '../src/config/provider-schema.ts';
 import { configSchema } from '../src/config/schema.ts';
-import { providerBaseSchema } from '../src/gateway/upstream/http/provider-schema.ts';
 import {
   importOfParts,
   interfaceText,

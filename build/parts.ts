@@ -1,6 +1,9 @@
 import type { z } from 'zod';
 import { configurableDialects } from '../src/config/built-in-dialects.ts';
+import { modelSchema, upstreamSchema } from '../src/config/model-schema.ts';
 import { passthroughRuleSchema } from '../src/config/passthrough-rule.ts';
+import { breakerSchema, healthCheckSchema, providerBaseSchema } from '../src/config/provider-schema.ts';
+import { routingSchema } from '../src/config/routing-schema.ts';
 import {
   adminSchema,
   logSchema,
@@ -11,12 +14,7 @@ import {
   usageSchema,
 } from '../src/config/schema.ts';
 import { accountSchema } from '../src/gateway/accounts/accounts.ts';
-import { modelSchema, upstreamSchema } from '../src/gateway/catalog/model-schema.ts';
-import { routingSchema } from '../src/gateway/catalog/routing-schema.ts';
 import { limitOverridesSchema, planSchema } from '../src/gateway/limits/plan-limits.ts';
-import { providerBaseSchema } from '../src/gateway/upstream/http/provider-schema.ts';
-import { breakerSchema } from '../src/gateway/upstream/routing/circuit-breaker.ts';
-import { healthCheckSchema } from '../src/gateway/upstream/routing/health-check.ts';
 import { chainOptionsSchema } from '../src/mount/chain/chain-options.ts';
 import { portalSchema } from '../src/records/sign-in-schema.ts';
 import { type Definition, definitionOf, docstring, membersText, type NamedType } from './type-text.ts';
@@ -108,8 +106,14 @@ export const partsText = (): string =>
     interfaceText(
       named('ChainConfig', 'Options of a chain in the form of a configuration.', chainOptionsSchema),
     ),
-    `${docstring(['A model as it is checked: every default is filled in.'])}export interface ModelConfig {\n${membersText(shapeOf(modelSchema), 'checked')}}\n`,
+    checkedText('ModelConfig', 'A model', modelSchema),
+    checkedText('ProviderConfig', 'A provider', providerBaseSchema),
+    checkedText('RoutingConfig', 'The section `routing`', routingSchema),
   ].join('\n');
+
+/** The declaration of what a schema makes of its input. */
+const checkedText = (name: string, what: string, schema: z.ZodType): string =>
+  `${docstring([`${what} as it is checked: every default is filled in.`])}export interface ${name} {\n${membersText(shapeOf(schema), 'checked')}}\n`;
 
 export const partNamed = (name: string): OptionType => parts.find(part => part.name === name)!;
 

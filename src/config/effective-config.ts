@@ -3,9 +3,9 @@ import { valueAt } from '../common/field-path.ts';
 import { asObject, isObject } from '../common/json-object.ts';
 import { hrefOf, severalHostsOf } from '../common/several-hosts.ts';
 import { decodePath } from '../gateway/dialects/decode-path.ts';
-import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';
+import { providerBaseSchema } from './provider-schema.ts';
 import { isAddress, isShown } from './shown-options.ts';
 
 /** Stands in the place of a secret. */

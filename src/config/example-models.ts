@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../gateway/catalog/model-schema.ts';
+import type { ModelConfig } from '../common/options.ts';
 
 const newest = { supported: true, levels: ['low', 'high', 'max'], default: 'high' };
 const earlier = { supported: true, levels: ['none', 'low', 'medium', 'high', 'max'], default: 'medium' };

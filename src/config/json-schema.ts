@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { builtInStages } from '../../plugins/index.ts';
-import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import { builtInAdapters } from './load-adapters.ts';
+import { providerBaseSchema } from './provider-schema.ts';
 import { configSchema } from './schema.ts';
 
 interface Schema {

@@ -7,7 +7,6 @@ import {
   isProviderDefinition,
   type ProviderDefinition,
 } from '../gateway/upstream/adapter.ts';
-import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import {
   importPlugin,
   noPackage,
@@ -17,6 +16,7 @@ import {
   pluginMistake,
   reported,
 } from './import-plugin.ts';
+import { providerBaseSchema } from './provider-schema.ts';
 
 /** The adapters by the name that `providers.*.adapter` gives; undefined for one that cannot be used. */
 export type Adapters = ReadonlyMap<string, ProviderDefinition | undefined>;

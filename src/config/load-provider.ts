@@ -1,14 +1,15 @@
 import { resolve } from 'node:path';
 import type { ConfigIssue } from '../common/config-error.ts';
 import { asObject, isObject, type Json } from '../common/json-object.ts';
+import type { ProviderConfig } from '../common/options.ts';
 import { noSuchName } from '../common/suggestion.ts';
 import type { ProviderDefinition } from '../gateway/upstream/adapter.ts';
 import { readKeyFile } from '../gateway/upstream/http/key-file.ts';
-import { type ProviderConfig, providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { default_load_ms } from './import-plugin.ts';
 import { type Adapters, builtInAdapters, loadNamedAdapters } from './load-adapters.ts';
+import { providerBaseSchema } from './provider-schema.ts';
 import { readConfig } from './read-config.ts';
 import { type CheckedConfig, providerSchemaOf } from './schema.ts';
 
@@ -38,7 +39,7 @@ export function providerOf(
   return {
     name,
     definition,
-    config: Object.fromEntries(common) as ProviderConfig,
+    config: Object.fromEntries(common) as unknown as ProviderConfig,
     options: Object.fromEntries(own),
   };
 }

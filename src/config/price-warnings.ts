@@ -1,5 +1,5 @@
 import { picoUsd, usdOf } from '../common/money.ts';
-import type { ModelConfig } from '../gateway/catalog/model-schema.ts';
+import type { ModelConfig } from '../common/options.ts';
 
 /** The dearest price of a token that is believed: $1,000 per million tokens, ten times what any model costs. */
 const dearest_pico_usd = picoUsd('0.001');

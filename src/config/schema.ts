@@ -3,19 +3,19 @@ import { notOneOf } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { ms, off } from '../common/option-schemas.ts';
 import { accountsSchema } from '../gateway/accounts/accounts.ts';
-import { modelSchema } from '../gateway/catalog/model-schema.ts';
-import { routingSchema } from '../gateway/catalog/routing-schema.ts';
 import { bodyLimits } from '../gateway/inbound/body-limits.ts';
 import { plansSchema } from '../gateway/limits/plan-limits.ts';
 import { replyLimits, streamLimits } from '../gateway/outbound/reply-limits.ts';
 import { logSample } from '../gateway/settlement/log-sample.ts';
-import { providerBaseSchema } from '../gateway/upstream/http/provider-schema.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
 import { tlsSchema } from './certificate-files.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
+import { modelSchema } from './model-schema.ts';
 import { passthroughRuleSchema } from './passthrough-rule.ts';
+import { providerBaseSchema } from './provider-schema.ts';
 import { recordsOptions } from './records-options.ts';
+import { routingSchema } from './routing-schema.ts';
 import { stateOptions } from './state-options.ts';
 
 /** A port, as a number or as the text of an environment variable. */

@@ -1,4 +1,4 @@
-import type { ModelConfig } from './model-schema.ts';
+import type { ModelConfig } from '../../common/options.ts';
 
 /** A model as the chain sees it: the record behind both the public catalog and validation. */
 export type Model = Readonly<ModelConfig> & {

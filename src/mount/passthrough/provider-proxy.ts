@@ -1,10 +1,10 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { RequestHandler } from 'http-proxy-middleware';
+import type { ProviderConfig } from '../../common/options.ts';
 import { refusal } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
 import { sendContinue } from '../../gateway/inbound/expect-continue.ts';
 import type { CertificateExpiry } from '../../gateway/upstream/http/certificate-expiry.ts';
-import type { ProviderConfig } from '../../gateway/upstream/http/provider-schema.ts';
 import { switchedProtocols } from '../../gateway/upstream/http/upstream-call.ts';
 import { type ConnectionUse, isStale } from '../../gateway/upstream/http/upstream-connection.ts';
 import { type OnBody, SentBody, withoutFirst } from './sent-body.ts';

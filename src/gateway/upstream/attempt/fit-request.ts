@@ -3,11 +3,11 @@ import type { ChatRequest } from '../../exchange/canonical.ts';
 import { type AcceptedMessages, withFitMessages } from './fit-messages.ts';
 
 /** Parameters that the configuration may drop: a request makes sense without them. */
-export const droppableParameters: readonly string[] = [
+export const droppableParameters = [
   'temperature',
   'stop',
-  ...Object.keys(forwardedParameters),
-];
+  ...(Object.keys(forwardedParameters) as (keyof typeof forwardedParameters)[]),
+] as const;
 
 /** Parameters that a server accepts, by its adapter and its configuration. */
 export interface AcceptedParameters {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { ProviderConfig } from '../../../common/options.ts';
 import type { CertificateExpiry } from './certificate-expiry.ts';
-import type { ProviderConfig } from './provider-schema.ts';
 import { type CallOwner, UpstreamCall } from './upstream-call.ts';
 import { UpstreamConnection } from './upstream-connection.ts';
 

@@ -1,5 +1,5 @@
+import type { ProviderConfig } from '../../../common/options.ts';
 import { readSmallFile } from '../../../common/small-file.ts';
-import type { ProviderConfig } from './provider-schema.ts';
 
 /** Thousands of keys. */
 const max_bytes = 1024 * 1024;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import type { Clock } from '../../../common/clock.ts';
+import type { ProviderConfig } from '../../../common/options.ts';
 import { watchFiles } from '../../../common/watch-files.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { pluginMetrics } from '../../../telemetry/metric-factory.ts';
@@ -24,7 +25,6 @@ import { CertificateExpiry } from './certificate-expiry.ts';
 import { Connections } from './connections.ts';
 import { keysOf } from './key-file.ts';
 import { KeyPool, type ProviderKey } from './key-pool.ts';
-import type { ProviderConfig } from './provider-schema.ts';
 import { withoutCredentials } from './scrub.ts';
 import type { CallOwner, UpstreamCall } from './upstream-call.ts';
 

@@ -7,53 +7,10 @@ import {
   type IBackoff,
   type IBreaker,
 } from 'cockatiel';
-import { z } from 'zod';
 import type { Clock } from '../../../common/clock.ts';
+import type { ProviderConfig } from '../../../common/options.ts';
 
-const positive = z.int().positive();
-
-/** When a provider's circuit breaker opens, and how it closes again. */
-export const breakerSchema = z
-  .strictObject({
-    consecutive_failures: z
-      .int()
-      .min(0)
-      .default(5)
-      .describe('Failed attempts in a row that open the breaker; 0: none.'),
-    failure_ratio: z
-      .number()
-      .gt(0)
-      .max(1)
-      .default(0.5)
-      .describe('Share of failed attempts among the last `window` above which the breaker opens; 1: none.'),
-    window: z
-      .int()
-      .min(2)
-      .max(10_000)
-      .default(50)
-      .describe('How many attempts `failure_ratio` looks back at; half of them must have been made.'),
-    open_ms: positive
-      .default(5000)
-      .describe('How long the breaker stays open; half of it at random, doubled each time a probe fails.'),
-    max_open_ms: positive.default(60_000).describe('The longest such time.'),
-    probes: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(3)
-      .describe('Attempts that must succeed before the breaker closes: first one, then two at a time, …'),
-    ramp_ms: z
-      .int()
-      .min(0)
-      .default(10_000)
-      .describe('How long the share of requests takes to rise from a tenth to all after the breaker closed.'),
-  })
-  .refine(({ open_ms, max_open_ms }) => max_open_ms >= open_ms, {
-    path: ['max_open_ms'],
-    message: 'must not be shorter than open_ms',
-  });
-
-export type BreakerConfig = z.output<typeof breakerSchema>;
+export type BreakerConfig = ProviderConfig['breaker'];
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /** A provider's share right after its breaker has closed. */

@@ -1,28 +1,7 @@
-import { z } from 'zod';
+import type { ProviderConfig } from '../../../common/options.ts';
 import type { CallOwner, ResponseHead, UpstreamCall } from '../http/upstream-call.ts';
 
-/** How a server's health is checked. */
-export const healthCheckSchema = z.strictObject({
-  path: z
-    .string()
-    .regex(/^\/(?!\/)[^\s#]*$/, 'must be a path from the root of the server, such as /health')
-    .meta({ shown: true })
-    .describe("Requested with GET, from the server's root, such as `/health`; 2xx means healthy."),
-  interval_ms: z.int().min(100).default(10_000).describe('The time between two checks.'),
-  timeout_ms: z.int().positive().default(3000).describe('The longest wait for an answer.'),
-  unhealthy_after: z
-    .int()
-    .min(1)
-    .default(2)
-    .describe('Failed checks in a row after which it gets no requests.'),
-  healthy_after: z
-    .int()
-    .min(1)
-    .default(1)
-    .describe('Passed checks in a row after which it gets requests again.'),
-});
-
-export type HealthCheckConfig = z.output<typeof healthCheckSchema>;
+export type HealthCheckConfig = NonNullable<ProviderConfig['health_check']>;
 
 /** Requests a path of the server. */
 type Ask = (path: string, owner: CallOwner) => UpstreamCall;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../common/clock.ts';
-import type { RoutingOptions } from '../../catalog/routing-schema.ts';
+import type { RoutingConfig } from '../../../common/options.ts';
 import { betterOfTwo, type Candidate, chooseOfTwo, chooseSticky, uniform } from './choose-upstream.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { Upstream } from './upstream.ts';
@@ -29,7 +29,7 @@ const [many, most_draws] = [16, 8];
 
 /** Selects among one model's upstreams: by priority, then by weight, load and latency. */
 export class LoadBalancer {
-  readonly options: RoutingOptions;
+  readonly options: RoutingConfig;
   readonly budget: RetryBudget;
   /** True if another attempt can follow a failed one. */
   readonly canRetry: boolean;
@@ -41,7 +41,7 @@ export class LoadBalancer {
 
   constructor(
     upstreams: readonly Upstream[],
-    options: RoutingOptions,
+    options: RoutingConfig,
     clock: Clock,
     random: () => number = Math.random,
     budget: RetryBudget = new RetryBudget(options, clock),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../common/clock.ts';
-import type { RoutingOptions } from '../../catalog/routing-schema.ts';
+import type { RoutingConfig } from '../../../common/options.ts';
 
-type RetryBudgetLimits = Pick<RoutingOptions, 'retry_ratio' | 'min_retries_per_second'>;
+type RetryBudgetLimits = Pick<RoutingConfig, 'retry_ratio' | 'min_retries_per_second'>;
 
 /** Time for which a request counts: as long as requests that fail with a dying provider may have run. */
 const window_ms = 30_000;

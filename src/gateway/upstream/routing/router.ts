@@ -1,6 +1,6 @@
 import type { Clock } from '../../../common/clock.ts';
+import type { RoutingConfig } from '../../../common/options.ts';
 import type { Model } from '../../catalog/catalog.ts';
-import type { RoutingOptions } from '../../catalog/routing-schema.ts';
 import { refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { Attempts } from '../attempt/attempts.ts';
@@ -16,7 +16,7 @@ export class Router {
   readonly #setup: RouterSetup;
 
   constructor(
-    { models, routing, server }: { models: readonly Model[]; routing: RoutingOptions; server: WaitLimits },
+    { models, routing, server }: { models: readonly Model[]; routing: RoutingConfig; server: WaitLimits },
     providers: readonly Provider[],
     { clock, metrics, outages }: Pick<RouterSetup, 'metrics' | 'outages'> & { clock: Clock },
     before?: Router,
@@ -38,7 +38,7 @@ export class Router {
   }
 
   /** The retry budget of a model, if it has these options. */
-  #budgetOf(id: string, { retry_ratio, min_retries_per_second }: RoutingOptions): RetryBudget | undefined {
+  #budgetOf(id: string, { retry_ratio, min_retries_per_second }: RoutingConfig): RetryBudget | undefined {
     const { options, budget } = this.#balancers.get(id) ?? {};
     const isSame =
       options?.retry_ratio === retry_ratio && options.min_retries_per_second === min_retries_per_second;
@@ -77,5 +77,5 @@ function upstreamsOf(
 }
 
 /** `routing` without undefined fields, which would override the settings for all models. */
-const defined = (routing: Model['routing']): Partial<RoutingOptions> =>
+const defined = (routing: Model['routing']): Partial<RoutingConfig> =>
   Object.fromEntries(Object.entries(routing).filter(([, value]) => value !== undefined));

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../src/config/load.ts';
+import { providerBaseSchema } from '../../../../src/config/provider-schema.ts';
 import type { GatewayConfig } from '../../../../src/config/schema.ts';
-import { providerBaseSchema } from '../../../../src/gateway/upstream/http/provider-schema.ts';
 import { mistakesOf, modelInYaml, sampleConfig, temporaryFiles, withModel } from './sample-config.ts';
 
 const file = temporaryFiles();

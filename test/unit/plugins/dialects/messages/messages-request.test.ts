@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { messages, messagesCount } from '../../../../../plugins/dialects/messages/index.ts';
 import { defaultModels } from '../../../../../src/config/example-models.ts';
+import { modelSchema } from '../../../../../src/config/model-schema.ts';
 import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
-import { modelSchema } from '../../../../../src/gateway/catalog/model-schema.ts';
 import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
 
 const models = defaultModels('x').map(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { providerBaseSchema } from '../../../../../src/config/provider-schema.ts';
 import { guarded } from '../../../../../src/gateway/upstream/guarded-adapter.ts';
 import { Provider } from '../../../../../src/gateway/upstream/http/provider.ts';
-import { providerBaseSchema } from '../../../../../src/gateway/upstream/http/provider-schema.ts';
 import {
   type Adapter,
   type Completion,

@@ -1,8 +1,8 @@
 import { vllm } from '../../../../../plugins/providers/vllm/index.ts';
-import { routingSchema } from '../../../../../src/gateway/catalog/routing-schema.ts';
+import { providerBaseSchema } from '../../../../../src/config/provider-schema.ts';
+import { routingSchema } from '../../../../../src/config/routing-schema.ts';
 import type { Failure } from '../../../../../src/gateway/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../../../../../src/gateway/upstream/http/provider.ts';
-import { providerBaseSchema } from '../../../../../src/gateway/upstream/http/provider-schema.ts';
 import {
   LoadBalancer,
   type UpstreamQuery,

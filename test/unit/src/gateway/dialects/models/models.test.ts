@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../../../../../src/config/example-models.ts';
-import { modelSchema } from '../../../../../../src/gateway/catalog/model-schema.ts';
+import { modelSchema } from '../../../../../../src/config/model-schema.ts';
 import { models as modelsDialect } from '../../../../../../src/gateway/dialects/models/index.ts';
 
 const models = defaultModels('upstream').map(model => ({

@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import type { ProviderConfig } from '../../../../../../src/common/options.ts';
 import { keysOf, readKeyFile } from '../../../../../../src/gateway/upstream/http/key-file.ts';
-import type { ProviderConfig } from '../../../../../../src/gateway/upstream/http/provider-schema.ts';
 
 const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'keys');
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { vllm } from '../../../../../../plugins/providers/vllm/index.ts';
+import { providerBaseSchema } from '../../../../../../src/config/provider-schema.ts';
 import type { Failure, FailureKind } from '../../../../../../src/gateway/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../../../../../../src/gateway/upstream/http/provider.ts';
-import { providerBaseSchema } from '../../../../../../src/gateway/upstream/http/provider-schema.ts';
 import { AttemptPermit } from '../../../../../../src/gateway/upstream/routing/attempt-permit.ts';
 import { Upstream } from '../../../../../../src/gateway/upstream/routing/upstream.ts';
 import { createLog } from '../../../../../../src/telemetry/log.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { breakerSchema } from '../../../../../../src/config/provider-schema.ts';
 import {
   type BreakerState,
-  breakerSchema,
   CircuitBreaker,
 } from '../../../../../../src/gateway/upstream/routing/circuit-breaker.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';

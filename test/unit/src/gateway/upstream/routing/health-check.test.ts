@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { healthCheckSchema } from '../../../../../../src/config/provider-schema.ts';
 import { type CallOwner, UpstreamCall } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
-import {
-  HealthCheck,
-  healthCheckSchema,
-} from '../../../../../../src/gateway/upstream/routing/health-check.ts';
+import { HealthCheck } from '../../../../../../src/gateway/upstream/routing/health-check.ts';
 
 const config = healthCheckSchema.parse({ path: '/health', unhealthy_after: 2, healthy_after: 2 });
 const controller = { abort() {}, pause() {}, resume() {}, paused: false } as never;

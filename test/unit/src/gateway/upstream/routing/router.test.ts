@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { routingSchema } from '../../../../../../src/gateway/catalog/routing-schema.ts';
+import { routingSchema } from '../../../../../../src/config/routing-schema.ts';
 import { GatewayError } from '../../../../../../src/gateway/exchange/errors.ts';
 import { Router } from '../../../../../../src/gateway/upstream/routing/router.ts';
 import { Metrics } from '../../../../../../src/telemetry/metrics.ts';

@@ -1,11 +1,71 @@
 import { z } from 'zod';
-import { sendReasoning } from '../attempt/fit-messages.ts';
-import { droppableParameters } from '../attempt/fit-request.ts';
-import { breakerSchema } from '../routing/circuit-breaker.ts';
-import { healthCheckSchema } from '../routing/health-check.ts';
+import { sendReasoning } from '../gateway/upstream/attempt/fit-messages.ts';
+import { droppableParameters } from '../gateway/upstream/attempt/fit-request.ts';
 
 const text = z.string().min(1);
 const positive = z.int().positive();
+
+/** When a provider's circuit breaker opens, and how it closes again. */
+export const breakerSchema = z
+  .strictObject({
+    consecutive_failures: z
+      .int()
+      .min(0)
+      .default(5)
+      .describe('Failed attempts in a row that open the breaker; 0: none.'),
+    failure_ratio: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe('Share of failed attempts among the last `window` above which the breaker opens; 1: none.'),
+    window: z
+      .int()
+      .min(2)
+      .max(10_000)
+      .default(50)
+      .describe('How many attempts `failure_ratio` looks back at; half of them must have been made.'),
+    open_ms: positive
+      .default(5000)
+      .describe('How long the breaker stays open; half of it at random, doubled each time a probe fails.'),
+    max_open_ms: positive.default(60_000).describe('The longest such time.'),
+    probes: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(3)
+      .describe('Attempts that must succeed before the breaker closes: first one, then two at a time, …'),
+    ramp_ms: z
+      .int()
+      .min(0)
+      .default(10_000)
+      .describe('How long the share of requests takes to rise from a tenth to all after the breaker closed.'),
+  })
+  .refine(({ open_ms, max_open_ms }) => max_open_ms >= open_ms, {
+    path: ['max_open_ms'],
+    message: 'must not be shorter than open_ms',
+  });
+
+/** How a server's health is checked. */
+export const healthCheckSchema = z.strictObject({
+  path: z
+    .string()
+    .regex(/^\/(?!\/)[^\s#]*$/, 'must be a path from the root of the server, such as /health')
+    .meta({ shown: true })
+    .describe("Requested with GET, from the server's root, such as `/health`; 2xx means healthy."),
+  interval_ms: z.int().min(100).default(10_000).describe('The time between two checks.'),
+  timeout_ms: z.int().positive().default(3000).describe('The longest wait for an answer.'),
+  unhealthy_after: z
+    .int()
+    .min(1)
+    .default(2)
+    .describe('Failed checks in a row after which it gets no requests.'),
+  healthy_after: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe('Passed checks in a row after which it gets requests again.'),
+});
 
 /** The configuration of a provider, beside the options of its adapter. */
 export const providerBaseSchema = z.strictObject({
@@ -86,5 +146,3 @@ export const providerBaseSchema = z.strictObject({
     .describe("Answer the upstream's own 429 as 429 `rate_limit_error` instead of 502 `provider_error`."),
   max_reply_bytes: positive.default(67_108_864).describe('The largest reply, streamed or not.'),
 });
-
-export type ProviderConfig = z.infer<typeof providerBaseSchema>;

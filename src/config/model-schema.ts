@@ -99,5 +99,3 @@ export const modelSchema = z
       .describe('Non-streamed request whose client has left: read on and bill, or abort the upstream.'),
   })
   .meta({ shown: true });
-
-export type { ModelConfig } from '../../common/options.ts';

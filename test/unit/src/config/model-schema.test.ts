@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../../../../src/config/example-models.ts';
-import { Catalog } from '../../../../../src/gateway/catalog/catalog.ts';
-import { modelSchema } from '../../../../../src/gateway/catalog/model-schema.ts';
-import { sampleModel } from '../../../sample-exchange.ts';
+import { defaultModels } from '../../../../src/config/example-models.ts';
+import { modelSchema } from '../../../../src/config/model-schema.ts';
+import { Catalog } from '../../../../src/gateway/catalog/catalog.ts';
+import { sampleModel } from '../../sample-exchange.ts';
 
 const [first] = defaultModels('local');
 const faults = (changes: object): string[] =>

@@ -71,5 +71,3 @@ const ownFields = Object.fromEntries(
 export const modelRoutingSchema = z.strictObject(
   ownFields as { [K in keyof Shape]: z.ZodOptional<ReturnType<Shape[K]['unwrap']>> },
 );
-
-export type RoutingOptions = Readonly<z.output<typeof routingSchema>>;
