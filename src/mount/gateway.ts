@@ -119,12 +119,14 @@ export async function openGateway(
 }
 
 /** What is said once at the start; of a worker the primary has said it. */
-function warningsOf({ settings }: Parts, { state }: GatewayOptions, { primary }: GatewayProcess): string[] {
-  const unused = 'stores.state: has no effect: the option state of createGateway is used in its place';
-  return [
-    ...(primary ? [] : settings.warnings),
-    ...(state && settings.stores.state !== 'memory' ? [unused] : []),
-  ];
+function* warningsOf(
+  { settings }: Parts,
+  { state }: GatewayOptions,
+  { primary }: GatewayProcess,
+): Generator<string> {
+  if (!primary) yield* settings.warnings;
+  if (state && settings.stores.state !== 'memory')
+    yield 'stores.state: has no effect: the option state of createGateway is used in its place';
 }
 
 /** The handler of a service with its methods. */
