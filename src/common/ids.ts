@@ -1,4 +1,19 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
+
+const random_bytes = 16;
+/** Random bytes for the next ids: a UUID is put together of parts, which takes eight times the garbage. */
+const pool = Buffer.alloc(256 * random_bytes);
+let taken_bytes = pool.length;
+
+/** 32 random hexadecimal digits, as of a UUID. */
+export function randomId(): string {
+  if (taken_bytes === pool.length) {
+    randomFillSync(pool);
+    taken_bytes = 0;
+  }
+  taken_bytes += random_bytes;
+  return pool.toString('hex', taken_bytes - random_bytes, taken_bytes);
+}
 
 /** Ids that sort by the time at which they were made, so that the newest rows of a table and of its indexes lie together. */
 

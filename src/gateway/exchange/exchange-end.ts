@@ -51,7 +51,7 @@ export class ExchangeEnd {
   /** The `end_reason` of an exchange that has ended. */
   get reason(): EndReason {
     if (this.#read_aborted) return 'background_aborted';
-    return this.#cause ?? conclusion(this.error_type, this.#status) ?? 'completed';
+    return this.#cause ?? conclusion(this.#error?.type, this.#status) ?? 'completed';
   }
 
   /** The HTTP status sent; 0 before. */
@@ -59,29 +59,9 @@ export class ExchangeEnd {
     return this.#status;
   }
 
-  /** `error.type` of the envelope or error event, if one was sent. */
-  get error_type(): string | undefined {
-    return this.#error?.type;
-  }
-
-  /** Name of that error in the catalogue, if it has one. */
-  get code(): string | undefined {
-    return this.#error?.code;
-  }
-
-  /** Name of the usage limit that refused the request. */
-  get limit(): string | undefined {
-    return this.#error?.limit;
-  }
-
-  /** The message of that error, as the client read it. */
-  get error_message(): string | undefined {
-    return this.#error?.message;
-  }
-
-  /** The client's name of the request field at fault. */
-  get error_param(): string | undefined {
-    return this.#error?.param;
+  /** The error sent, in the envelope or an error event, if one was. */
+  get error(): SentError | undefined {
+    return this.#error;
   }
 
   /** True once the whole reply was handed to the connection. A response that closes earlier has lost its client. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomId } from '../../common/ids.ts';
 import type { Identity } from '../dialects/define-dialect.ts';
 import { type Choice, type Completion, type Usage, usageOf } from '../exchange/canonical.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -31,5 +31,5 @@ export function shownUsage({ usage }: Pick<Exchange, 'usage'>): Usage {
 /** The id, time and model of the reply, in place of the upstream's own. */
 export function identityOf({ clock, request }: Exchange): Identity {
   const now_s = () => Math.floor(clock.epoch_ms() / 1000);
-  return { key: randomUUID(), created: now_s(), model: request.model, request, now_s };
+  return { key: randomId(), created: now_s(), model: request.model, request, now_s };
 }

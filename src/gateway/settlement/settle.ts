@@ -4,7 +4,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { epochOf } from '../../telemetry/tracing.ts';
 import type { AttemptRecord } from '../exchange/attempt-record.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { EndReason } from '../exchange/exchange-end.ts';
+import type { EndReason, SentError } from '../exchange/exchange-end.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
 import { originOf } from '../exchange/log-error.ts';
 import { withoutPrompt } from '../exchange/prompt-filter.ts';
@@ -72,15 +72,15 @@ function failed(exchange: Exchange, part: string, err: unknown): void {
  */
 export function endServerSpan({ span, trace_id, end, attempts, model, account }: Exchange): void {
   if (trace_id === undefined) return;
-  const { status, reason, error_type, error_param } = end;
-  const isBroken = status < 400 && (error_type !== undefined || isFailure[reason]);
+  const { status, reason, error } = end;
+  const isBroken = status < 400 && (error !== undefined || isFailure[reason]);
   const hasFailed = status >= 500 || isBroken;
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.setAttributes({
     ...(status > 0 && { 'http.response.status_code': status }),
-    'error.type': error_type ?? (hasFailed ? errorTypeOf(status, reason) : undefined),
+    'error.type': error?.type ?? (hasFailed ? errorTypeOf(status, reason) : undefined),
     'sluice.end_reason': reason,
-    'sluice.error_param': error_param?.slice(0, max_text),
+    'sluice.error_param': error?.param?.slice(0, max_text),
     'sluice.attempts': attempts.length,
     'sluice.model': model?.id,
     'sluice.account': account?.id,
@@ -106,6 +106,7 @@ const errorTypeOf = (status: number, reason: EndReason): string => (status >= 50
 /** Outcome of an exchange so far; its record, once it has ended. Throws only for a price that cannot be computed, if none is given. */
 export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchange)): Outcome {
   const { account, model, requested_model, usage, first_token_ms, started_ms, end } = exchange;
+  const { error } = end;
   return {
     id: exchange.id,
     endpoint: exchange.endpoint.name,
@@ -115,20 +116,18 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
       requested_model === model?.id ? undefined : requested_model && storable(requested_model, max_text),
     end_reason: end.reason,
     status: end.status,
-    error_type: end.error_type,
-    code: end.code,
-    error_message: messageOf(exchange),
-    error_param: end.error_param && storable(end.error_param, max_text),
-    limit: end.limit,
+    error_type: error?.type,
+    code: error?.code,
+    error_message: error && messageOf(exchange, error),
+    error_param: error?.param && storable(error.param, max_text),
+    limit: error?.limit,
     stream: exchange.hasRequest ? exchange.request.stream : undefined,
     trace_id: exchange.trace_id,
     usage,
     cost_usd,
     provider: exchange.provider,
     attempts: exchange.attempts,
-    get stages() {
-      return stageRecords(exchange.stageTimelines);
-    },
+    stages: stageRecords(exchange.stageTimelines),
     timings: {
       started_epoch_ms: exchange.started_epoch_ms,
       duration_ms: exchange.clock.elapsed_ms() - started_ms,
@@ -142,11 +141,10 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
 const max_text = 300;
 
 /** What the client was told. Only what is said of its request can quote it, and the search for quotations takes time. */
-function messageOf(exchange: Exchange): string | undefined {
-  const { error_message, error_type, code } = exchange.end;
-  if (error_message === undefined) return undefined;
-  const mayQuote = error_type === 'invalid_request_error' || code === undefined;
-  const said = mayQuote ? withoutPrompt(exchange, error_message) : error_message;
+function messageOf(exchange: Exchange, { message, type, code }: SentError): string | undefined {
+  if (message === undefined) return undefined;
+  const mayQuote = type === 'invalid_request_error' || code === undefined;
+  const said = mayQuote ? withoutPrompt(exchange, message) : message;
   return typeof said === 'string' ? storable(said, max_text) : undefined;
 }
 

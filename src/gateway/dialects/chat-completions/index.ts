@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChatRequest, Choice, ReplyMessage } from '../../exchange/canonical.ts';
 import { defineDialect } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
-import { parseBody } from '../request-schema/first-fault.ts';
+import { bodyParser } from '../request-schema/first-fault.ts';
 import { present, sharedRequest } from '../request-schema/shared-fields.ts';
 import {
   setAsideInMessages,
@@ -13,6 +13,7 @@ import { chatRequest, forwardedParameters } from './chat-request.ts';
 import { chatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
 
 const knownFields = new Set(Object.keys(chatRequest.shape));
+const parseFields = bodyParser(chatRequest, ['stream_options', 'tool_choice']);
 
 const schema = z.strictObject({
   reasoning_key: z
@@ -52,7 +53,7 @@ export const chatCompletions = defineDialect({
 
 /** A chat completion request in the canonical form. Throws `invalid_request` naming the first field at fault. */
 function parseChatRequest(body: Record<string, unknown>): ChatRequest {
-  const from = parseBody(chatRequest, body);
+  const from = parseFields(body);
   const { max_tokens, max_completion_tokens, stop, tools, n } = from;
   const request = sharedRequest(from, from.messages);
   // The newer name takes precedence.
@@ -70,22 +71,23 @@ function parseChatRequest(body: Record<string, unknown>): ChatRequest {
   return request;
 }
 
-function renderChoice(choice: Choice, names: ReasoningNames): object {
-  const { index, message, finish_reason, logprobs } = choice;
-  const shown = renderMessage(message, names);
-  return { index, message: shown, finish_reason, ...(logprobs != null && { logprobs }) };
+/** With keys in a readable order; what is undefined is left out of the JSON. */
+function renderChoice({ index, message, finish_reason, logprobs }: Choice, names: ReasoningNames): object {
+  return {
+    index,
+    message: renderMessage(message, names),
+    finish_reason,
+    logprobs: logprobs ?? undefined,
+  };
 }
 
-/** The message with keys in a readable order, and without fields that a stage has added. */
+/** Without fields that a stage has added. */
 function renderMessage(
   { content, reasoning, tool_calls, refusal }: ReplyMessage,
   names: ReasoningNames,
 ): object {
-  return {
-    role: 'assistant',
-    content,
-    ...(reasoning !== undefined && named(reasoning, names)),
-    ...(tool_calls && { tool_calls }),
-    ...(refusal != null && { refusal }),
-  };
+  const rest = { tool_calls: tool_calls || undefined, refusal: refusal ?? undefined };
+  return reasoning === undefined
+    ? { role: 'assistant', content, ...rest }
+    : { role: 'assistant', content, ...named(reasoning, names), ...rest };
 }
