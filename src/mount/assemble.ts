@@ -33,9 +33,8 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { Passthrough } from './passthrough/passthrough.ts';
 import { type GatewayRecords, startGatewayRecords } from './records/gateway-records.ts';
 import type { OtherProcesses } from './server-status.ts';
-import { ChannelStateStore } from './state/channel-state-store.ts';
 import { openStateStore } from './state/open-state-store.ts';
-import { serveState } from './state/serve-state.ts';
+import { openSharedState, openWorkerState } from './state/shared-leases.ts';
 
 /** The parts of a gateway that live as long as it does, whatever its configuration becomes. */
 export interface LastingParts {
@@ -103,9 +102,7 @@ export async function assemble(
   const ownsState = options.state === undefined;
   let state: StateStore | undefined;
   try {
-    const opened = stateOf(settings, options, others, { clock, log, metrics, records });
-    state = opened;
-    others.workers?.serve(channel => serveState(channel, opened));
+    state = stateOf(settings, options, others, { clock, log, metrics, records });
     const background = new Background(settings.server, metrics);
     const buffered = new BufferedBytes(bufferLimits(settings.server), metrics.bodies);
     const outages = new ThrottledLog<string>(clock);
@@ -130,13 +127,17 @@ function logFor({ level, format }: Settings['log'], { log }: GatewayOptions) {
 function stateOf(
   { stores, stateServer: server }: Settings,
   { state }: GatewayOptions,
-  { primary }: OtherProcesses,
+  { primary, workers }: OtherProcesses,
   { clock, log, metrics, records }: Pick<LastingParts, 'clock' | 'log' | 'metrics' | 'records'>,
 ): StateStore {
   if (state) return state;
-  if (primary && stores.state === 'memory') return new ChannelStateStore(primary, { clock, log });
+  const { past } = records;
+  if (stores.state === 'memory') {
+    if (primary) return openWorkerState(primary, { clock, log });
+    if (workers) return openSharedState(workers, { clock, log, past });
+  }
   const { registry } = metrics;
-  return openStateStore(stateSchema.parse(stores), { clock, log, registry, past: records.past, server });
+  return openStateStore(stateSchema.parse(stores), { clock, log, registry, past, server });
 }
 
 /**

@@ -6,7 +6,7 @@ import type { PastUse } from '../../gateway/limits/memory-state-store.ts';
 import type { BudgetSum, UsageRecords } from '../../records/usage-records.ts';
 import { all_models } from '../../records/usage-records.ts';
 import { BatchedLookups } from '../records/batched-lookups.ts';
-import type { PastUseSource } from '../state/restored-state-store.ts';
+import type { PastUseSource } from '../state/past-restorer.ts';
 import type { DiskQueue } from './disk-queue.ts';
 
 export interface PastUsageSetup {

@@ -7,7 +7,7 @@ import { checkQueueFile } from '../ledger/check-queue-file.ts';
 import { DiskQueue } from '../ledger/disk-queue.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { pastUsage } from '../ledger/past-usage.ts';
-import type { PastUseSource } from '../state/restored-state-store.ts';
+import type { PastUseSource } from '../state/past-restorer.ts';
 import type { Channel } from '../workers/channel.ts';
 import { storeFault } from './channel-database.ts';
 import { Retention } from './retention.ts';

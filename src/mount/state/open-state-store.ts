@@ -11,8 +11,9 @@ import type { StateStore } from '../../gateway/limits/state-store.ts';
 import type { StatePlace } from '../../records/define-state-store.ts';
 import { type Logger, logOf } from '../../telemetry/logger.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import type { PastUseSource } from './past-restorer.ts';
 import { ResilientStateStore } from './resilient-state-store.ts';
-import { type PastUseSource, RestoredStateStore } from './restored-state-store.ts';
+import { RestoredStateStore } from './restored-state-store.ts';
 
 const packages = createRequire(import.meta.url);
 const schema = z.strictObject(stateOptions);
@@ -41,7 +42,7 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   const server = surroundings.server ?? serverOf(config.state);
   if (!server) {
     const own = new MemoryStateStore(clock);
-    return past ? new RestoredStateStore({ own, past, clock, log }) : own;
+    return past ? new RestoredStateStore(own, { past, clock, log }) : own;
   }
   // What is loaded at first use cannot be refused any more then.
   if (server.needs !== undefined) requirePackage(server.needs);

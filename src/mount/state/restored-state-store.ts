@@ -1,134 +1,40 @@
-import type { Clock } from '../../common/clock.ts';
-import { within } from '../../common/within.ts';
-import { type CounterOwner, ownerName } from '../../gateway/limits/counter-groups.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
-import type { MemoryStateStore, PastUse } from '../../gateway/limits/memory-state-store.ts';
+import type { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type {
   LimitStatuses,
   ReservationRequest,
   ReservationResult,
   StateStore,
 } from '../../gateway/limits/state-store.ts';
-import type { Log } from '../../telemetry/log.ts';
+import { PastRestorer, type PastSetup } from './past-restorer.ts';
 
-/** The longest that a request waits for its account's past use. */
-const patience_ms = 2000;
-/** After a failure no request waits for this long; then accounts are looked up again, so many at once. */
-const retry_ms = 1000;
-const retried_at_once = 100;
-
-/** Finds the use of the present day and month before this process counted it. Rejects while the ledger cannot be read. */
-export interface PastUseSource {
-  /** Of an account. */
-  find(account: string): Promise<PastUse>;
-  /** Of a stored key, by its id; without what it used of single models. */
-  findKey(key: string): Promise<PastUse>;
-}
-
-export interface RestoredStateSetup {
-  readonly own: MemoryStateStore;
-  readonly past: PastUseSource;
-  readonly clock: Clock;
-  readonly log: Pick<Log, 'warn'>;
-}
-
-/**
- * Counters of this process that begin with the ledger's use of the present day and month, so that a restart does not reset them. The first
- * request of an account, or of a key with limits, waits for the ledger, two seconds at most; without its answer it counts from zero until
- * the answer comes. The ledger includes other instances' use, as far as it was written before that first request.
- */
+/** Counters of this process that begin with the ledger's use, so that a restart does not reset them: see `PastRestorer`. */
 export class RestoredStateStore implements StateStore {
-  readonly #setup: RestoredStateSetup;
-  /** Accounts and keys whose past use is still unknown, by their names. */
-  readonly #late = new Map<string, CounterOwner>();
-  #failed_ms = Number.NEGATIVE_INFINITY;
-  #retried_ms = 0;
+  readonly #own: MemoryStateStore;
+  readonly #past: PastRestorer;
 
-  constructor(setup: RestoredStateSetup) {
-    this.#setup = setup;
+  constructor(own: MemoryStateStore, past: PastSetup) {
+    this.#own = own;
+    this.#past = new PastRestorer(own, past);
   }
 
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
-    if (this.#late.size > 0) this.#retryLate();
-    return this.#restored(request.account, request.limits, () => this.#setup.own.reserve(request));
+    return this.#past.restored(request.account, request.limits, () => this.#own.reserve(request));
   }
 
   statuses(account: string, limits: readonly Limit[]): LimitStatuses | Promise<LimitStatuses> {
-    return this.#restored(account, limits, () => this.#setup.own.statuses(account, limits));
+    return this.#past.restored(account, limits, () => this.#own.statuses(account, limits));
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatuses {
-    const unknown = this.#unknown(account, limits);
-    return this.#setup.own.knownStatuses(
+    const unknown = this.#past.unknown(account, limits);
+    return this.#own.knownStatuses(
       account,
       limits.filter(limit => !unknown.includes(limit)),
     );
   }
 
   close(): Promise<void> {
-    return this.#setup.own.close();
-  }
-
-  #restored<T>(account: string, limits: readonly Limit[], decide: () => T): T | Promise<T> {
-    const unknown = this.#unknown(account, limits);
-    if (unknown.length === 0) return decide();
-    const keys = new Set(unknown.map(({ key }) => key));
-    return Promise.all([...keys].map(key => this.#restore({ account, key }, limits))).then(decide);
-  }
-
-  /** Requests without an account have no rows. */
-  #unknown(account: string, limits: readonly Limit[]): readonly Limit[] {
-    if (account === '') return [];
-    const lacking = this.#setup.own.lacking(account, limits);
-    return lacking.length === 0
-      ? lacking
-      : lacking.filter(({ key }) => !this.#late.has(ownerName({ account, key })));
-  }
-
-  #find({ account, key }: CounterOwner): Promise<PastUse> {
-    const { past } = this.#setup;
-    return key === undefined ? past.find(account) : past.findKey(key);
-  }
-
-  /** Never rejects. */
-  async #restore(owner: CounterOwner, limits: readonly Limit[]): Promise<void> {
-    const { own, clock } = this.#setup;
-    try {
-      const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
-      const late = () => new Error(`no answer within ${wait_ms} ms`);
-      own.raise(owner, await within(this.#find(owner), wait_ms, late), limits);
-    } catch (fault) {
-      this.#failed(owner, fault);
-    }
-  }
-
-  #failed(owner: CounterOwner, fault: unknown): void {
-    const { clock, log } = this.#setup;
-    this.#failed_ms = clock.elapsed_ms();
-    if (this.#late.size === 0) {
-      this.#retried_ms = this.#failed_ms;
-      log.warn(
-        { err: fault },
-        'past usage cannot be read from the ledger: limits on days and months count from 0 until it can',
-      );
-    }
-    this.#late.set(ownerName(owner), owner);
-  }
-
-  /** Looks some of the late ones up again; nothing waits for it. */
-  #retryLate(): void {
-    const { own, clock } = this.#setup;
-    const now_ms = clock.elapsed_ms();
-    if (now_ms - this.#retried_ms < retry_ms) return;
-    this.#retried_ms = now_ms;
-    for (const [name, owner] of [...this.#late].slice(0, retried_at_once))
-      this.#find(owner).then(
-        use => {
-          own.raise(owner, use);
-          this.#late.delete(name);
-          this.#failed_ms = Number.NEGATIVE_INFINITY;
-        },
-        () => {},
-      );
+    return this.#own.close();
   }
 }

@@ -1,5 +1,6 @@
 import { type Counter, counterOf, type Moment, type Now } from '../../../gateway/limits/counters.ts';
-import { counterKey, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
+import { counterKey, isCalendar, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
+import type { PastUse } from '../../../gateway/limits/memory-state-store.ts';
 import type {
   LeaseAnswer,
   LeaseMessage,
@@ -94,6 +95,21 @@ export class AccountTable {
     return [...this.#sessions].flatMap(([name, session]) => (name !== holder && has(session) ? [name] : []));
   }
 
+  /** Those of the limits on days and months that have no row yet. */
+  lacking(limits: readonly Limit[]): readonly Limit[] {
+    return limits.filter(limit => isCalendar(limit) && !this.#rows.has(counterKey(limit)));
+  }
+
+  /** Raises what counts in the present day and month, of the account or a key, to at least `past`: of `limits`, whose rows are made, or of all rows. */
+  raise(key: string | undefined, past: PastUse, now: TableNow, limits?: readonly Limit[]): void {
+    const rows = limits?.map(limit => this.#row(limit)) ?? [...this.#rows.values()];
+    for (const row of rows) {
+      const { window } = rowOf(row.limit);
+      if (row.limit.key !== key || (window !== 'day' && window !== 'month')) continue;
+      if (past[window] === now[window]) add(row, past.of(row.limit) - row.counter.used(now), now);
+    }
+  }
+
   /** Ends a holder: its concurrency is free, and its blocks count as used, since what it used of them is unknown. */
   end(holder: string, now: TableNow): void {
     const session = this.#sessions.get(holder);
@@ -167,9 +183,11 @@ export class AccountTable {
     let [refused_by, retry_ms] = [-1, 0];
     for (const [at, row] of rows.entries()) {
       const { limit, counter, blocks } = row;
+      const asked = amounts[at] ?? null;
+      if (asked === null) continue;
       // What is above a whole limit is admitted while the limit is unused.
-      const amount = limit.hard ? amounts[at]! : Math.min(amounts[at]!, limit.max);
-      if (amount === 0 || counter.used(now) + blocks + amount <= limit.max) continue;
+      const amount = limit.hard ? asked : Math.min(asked, limit.max);
+      if (counter.used(now) + blocks + amount <= limit.max) continue;
       over.push(at);
       const excess = counter.used(now) + amount - limit.max;
       const wait_ms = excess > 0 ? counter.wait_ms(excess, now) : 0;
@@ -182,8 +200,9 @@ export class AccountTable {
       return { over, refused_by: over[0], retry_ms: patience_ms, is_held: true };
     }
     for (const [at, row] of rows.entries()) {
-      add(row, amounts[at]!, now);
-      if (row.isRunning) shareOf(session, row).running += amounts[at]!;
+      const amount = amounts[at] ?? 0;
+      add(row, amount, now);
+      if (row.isRunning) shareOf(session, row).running += amount;
     }
     return { over, retry_ms: 0, is_held: false };
   }
@@ -198,7 +217,7 @@ export class AccountTable {
     const granted = Math.max(0, Math.min(block - share.block, most));
     share.block += granted;
     row.blocks += granted;
-    const reset_ms = Math.ceil(row.counter.reset_ms(now));
+    const reset_ms = Math.ceil(resetOf(row, now));
     return { granted, used, reset_ms, free: free - granted, is_asked_back: is_scarce && share.block > 0 };
   }
 }
@@ -218,6 +237,11 @@ function add({ counter }: Row, amount: number, now: Now): void {
 function giveBack({ counter }: Row, amount: number, added: Moment, now: Now): void {
   counter.used(now);
   counter.giveBack(amount, added);
+}
+
+function resetOf({ limit, counter }: Row, now: TableNow): number {
+  if (!isCalendar(limit)) return counter.reset_ms(now);
+  return (rowOf(limit).window === 'day' ? now.day_ends_ms : now.month_ends_ms) - now.epoch_ms;
 }
 
 /** Counts what a holder reports of a row. */

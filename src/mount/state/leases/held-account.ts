@@ -16,18 +16,21 @@ export class HeldReservation {
   /** Whether a message has asked for it. */
   isAsked = false;
   batch: Batch;
+  readonly limits: readonly Limit[];
   readonly rows: readonly HeldRow[];
   readonly amounts: readonly number[];
   readonly force: boolean;
   readonly since_ms: number;
 
   constructor(
+    limits: readonly Limit[],
     rows: readonly HeldRow[],
     amounts: readonly number[],
     force: boolean,
     batch: Batch,
     now_ms: number,
   ) {
+    this.limits = limits;
     this.rows = rows;
     this.amounts = amounts;
     this.force = force;
@@ -35,8 +38,14 @@ export class HeldReservation {
     this.since_ms = now_ms;
   }
 
-  amountOf(row: HeldRow): number {
-    return this.amounts[this.rows.indexOf(row)] ?? 0;
+  /** What it asks of a row; null if it does not count there. */
+  amountOf(row: HeldRow): number | null {
+    return this.amounts[this.rows.indexOf(row)] ?? null;
+  }
+
+  /** Its own limit that counts in a row. */
+  limitOf(row: HeldRow): Limit {
+    return this.limits[this.rows.indexOf(row)]!;
   }
 
   /** Ends it; `used` is by its limits, 0 where nothing is said. */
@@ -50,9 +59,9 @@ export class HeldReservation {
     if (!this.isAsked) for (const row of this.rows) row.waiting--;
   }
 
-  refuse(refused_by: Limit, retry_ms: number): this {
+  refuse(row: HeldRow, retry_ms: number): this {
     if (this.state === 'waiting') this.state = 'refused';
-    return Object.assign(this, { refused_by, retry_ms });
+    return Object.assign(this, { refused_by: this.limitOf(row), retry_ms });
   }
 }
 
@@ -74,6 +83,7 @@ export class HeldAccount {
   readonly #times: LeaseTimes;
   readonly #newSession: () => number;
   readonly #rows = new Map<string, HeldRow>();
+  #bound = new WeakMap<readonly Limit[], readonly HeldRow[]>();
   #session: number;
   #seq = 0;
   #as_of: TableTime | undefined;
@@ -110,29 +120,36 @@ export class HeldAccount {
     now_ms: number,
     force: boolean,
   ): HeldReservation {
-    const rows = limits.map(limit => this.#rowOf(limit));
-    for (const [at, row] of rows.entries()) row.demand(amounts[at]!, now_ms);
-    const reservation = new HeldReservation(rows, amounts, force, this.#batch, now_ms);
-    const isValid = now_ms < this.#valid_until_ms;
-    if (isValid && rows.every((row, at) => row.waiting === 0 && amounts[at]! <= row.block)) {
-      for (const [at, row] of rows.entries()) row.take(amounts[at]!);
+    const rows = this.#rowsOf(limits);
+    const reservation = new HeldReservation(limits, rows, amounts, force, this.#batch, now_ms);
+    let isCovered = now_ms < this.#valid_until_ms;
+    for (let at = 0; at < rows.length; at++) {
+      rows[at]!.demand(amounts[at]!, now_ms);
+      isCovered &&= rows[at]!.covers(limits[at]!, amounts[at]!, now_ms);
+    }
+    if (isCovered) {
+      for (let at = 0; at < rows.length; at++) rows[at]!.take(amounts[at]!);
       reservation.state = 'admitted';
       return reservation;
     }
     const { row, amount, ends_ms, until_ms = never_ms } = this.#refusal ?? {};
-    if (row && now_ms < until_ms && !force && reservation.amountOf(row) >= amount!)
-      return reservation.refuse(row.limit, ends_ms! - now_ms);
-    this.#waiting.push(reservation);
-    for (const row of rows) row.waiting++;
-    return reservation;
+    if (row && now_ms < until_ms && !force && (reservation.amountOf(row) ?? -1) >= amount!)
+      return reservation.refuse(row, ends_ms! - now_ms);
+    return this.#wait(reservation);
+  }
+
+  /** Asks what counts under limits: a reservation of nothing, which is decided by an answer. */
+  ask(limits: readonly Limit[], now_ms: number): HeldReservation {
+    const nothing = limits.map(() => 0);
+    return this.#wait(new HeldReservation(limits, this.#rowsOf(limits), nothing, true, this.#batch, now_ms));
   }
 
   /** Whether a message is due: a new one, or the last one again. */
   isDue(now_ms: number): boolean {
-    const { retry_ms, report_ms, poll_ms, lease_ms, patience_ms } = this.#times;
+    const { retry_ms, repeat_ms, report_ms, poll_ms, lease_ms, patience_ms } = this.#times;
     const since_ms = now_ms - this.#sent_ms;
-    if (this.#sent) return since_ms >= retry_ms;
-    if (this.#waiting.some(({ isAsked }) => since_ms >= retry_ms || !isAsked)) return true;
+    if (this.#sent) return since_ms >= repeat_ms;
+    for (const { isAsked } of this.#waiting) if (since_ms >= retry_ms || !isAsked) return true;
     for (const row of this.#rows.values()) {
       if (row.isUrgent || (row.isReturning && since_ms >= patience_ms / 2)) return true;
       if ((row.hasNews && since_ms >= report_ms) || (row.block > 0 && since_ms >= poll_ms)) return true;
@@ -180,8 +197,15 @@ export class HeldAccount {
     for (const [at, row] of sent.rows.entries()) row.answered(rows[at]!, is_expired, now_ms);
     const decided = sent.asking.filter((one, at) => this.#decide(one, verdicts[at]!, sent, now_ms));
     this.#waiting = this.#waiting.filter(one => !decided.includes(one));
-    for (const [key, row] of this.#rows) if (row.isIdle(now_ms)) this.#rows.delete(key);
+    this.#forgetIdleRows(now_ms);
     return decided.filter(({ state }) => state !== 'cancelled');
+  }
+
+  /** The message that gives all blocks back, and reports what is left to be; undefined if there is nothing, or while another one is under way. */
+  end(now_ms: number): LeaseMessage | undefined {
+    let isWanted = false;
+    for (const row of this.#rows.values()) isWanted = row.end() || isWanted;
+    return isWanted && !this.#sent ? this.message(now_ms) : undefined;
   }
 
   /** Gives all blocks back with the next message, which is due now. */
@@ -189,12 +213,35 @@ export class HeldAccount {
     for (const row of this.#rows.values()) row.askBack();
   }
 
+  /** An account has the same lists of limits in all its requests. */
+  #rowsOf(limits: readonly Limit[]): readonly HeldRow[] {
+    let rows = this.#bound.get(limits);
+    if (!rows) this.#bound.set(limits, (rows = limits.map(limit => this.#rowOf(limit))));
+    return rows;
+  }
+
   #rowOf(limit: Limit): HeldRow {
     const key = counterKey(limit);
     let row = this.#rows.get(key);
     if (!row) this.#rows.set(key, (row = new HeldRow(limit, this.#times.ahead_ms)));
-    row.limit = limit;
     return row;
+  }
+
+  #wait(reservation: HeldReservation): HeldReservation {
+    this.#waiting.push(reservation);
+    for (const [at, row] of reservation.rows.entries()) {
+      row.limit = reservation.limits[at]!;
+      row.waiting++;
+    }
+    return reservation;
+  }
+
+  #forgetIdleRows(now_ms: number): void {
+    for (const [key, row] of this.#rows) {
+      if (!row.isIdle(now_ms)) continue;
+      this.#rows.delete(key);
+      this.#bound = new WeakMap();
+    }
   }
 
   /** Returns false for a request that goes on waiting. */
@@ -206,12 +253,12 @@ export class HeldAccount {
     if (refused_by !== undefined) {
       const row = rows[refused_by]!;
       const until_ms = now_ms + Math.min(retry_ms, this.#times.retry_ms);
-      if (!is_held) this.#refusal = { row, amount: one.amountOf(row), ends_ms: now_ms + retry_ms, until_ms };
-      one.refuse(row.limit, retry_ms);
+      if (!is_held) this.#refusal = { row, amount: one.amountOf(row)!, ends_ms: now_ms + retry_ms, until_ms };
+      one.refuse(row, retry_ms);
       return true;
     }
     one.batch = batch;
-    one.over = over.map(at => rows[at]!.limit);
+    one.over = over.map(at => one.limitOf(rows[at]!));
     for (const [at, row] of one.rows.entries()) row.begin(one.amounts[at]!);
     if (one.state === 'cancelled') one.settle([]);
     else one.state = 'admitted';

@@ -13,6 +13,8 @@ export interface Batch {
 
 /** Fewer requests than these in `ahead_ms` are served without a block, which would come back unused. */
 const fewest_ahead = 2;
+/** It is forgotten when nothing was asked for within so many `ahead_ms`. */
+const remembered_aheads = 1.5;
 
 /** What a process holds of one limit. */
 export class HeldRow {
@@ -32,6 +34,9 @@ export class HeldRow {
   /** Used since the last message, and what that one reported while it is unanswered. */
   #used = 0;
   #sent_used = 0;
+  /** The same with what is to be returned: what the last answer lacks. */
+  #own = 0;
+  #sent_own = 0;
   /** What was in the block and may not be used, to be given back. */
   #expired = 0;
   /** The table does not know yet what runs: what ends is free for others, and not for the block. */
@@ -73,20 +78,32 @@ export class HeldRow {
   /** Whether it can be forgotten, with the demand of late. */
   isIdle(now_ms: number): boolean {
     const isNeeded = this.isHeld || this.hasNews || this.waiting + this.#refunds.size > 0;
-    return !isNeeded && this.#demandAt(now_ms) <= this.#amount / 4;
+    return !isNeeded && now_ms - this.#demand_ms >= remembered_aheads * this.#ahead_ms;
   }
 
-  /** What is left for all holders, by the last answer and what this one has used since; undefined without an answer. */
-  status(now_ms: number): { remaining: number; reset_ms: number } | undefined {
+  /** Whether a request may reserve from the block. One of nothing is refused like others where the limit is exceeded. */
+  covers({ max }: Limit, amount: number, now_ms: number): boolean {
+    if (this.waiting > 0 || max !== this.limit.max) return false;
+    return amount > 0 ? amount <= this.block : this.#usedAt(now_ms) <= max;
+  }
+
+  /** What is left of `max` for all holders, by the last answer and what this one has used since; undefined without an answer. */
+  status(max: number, now_ms: number): { remaining: number; reset_ms: number } | undefined {
     if (this.#known_ms === undefined) return undefined;
-    const { used, reset_ms } = this.#known;
-    const remaining = Math.max(0, this.limit.max - used - this.#used);
-    return { remaining, reset_ms: Math.max(0, reset_ms - (now_ms - this.#known_ms)) };
+    const used = this.#usedAt(now_ms);
+    const remaining = Math.min(max, Math.max(0, max - used));
+    return { remaining, reset_ms: used > 0 ? Math.ceil(this.#resetAt(now_ms)) : 0 };
   }
 
   /** Another holder waits for the block. */
   askBack(): void {
     this.#known = { ...this.#known, is_asked_back: true };
+  }
+
+  /** Wants no block any more. Returns whether there is something to report or to give back. */
+  end(): boolean {
+    this.#demand = 0;
+    return this.hasNews || this.block > 0;
   }
 
   /** Notes that `amount` is asked for, whether or not the block has it. */
@@ -100,6 +117,7 @@ export class HeldRow {
   take(amount: number): void {
     this.block -= amount;
     this.#used += amount;
+    this.#own += amount;
     this.begin(amount);
   }
 
@@ -114,6 +132,7 @@ export class HeldRow {
     this.open--;
     if (this.isRunning) return this.#end(reserved);
     const more = used - reserved;
+    if (more > 0 || !batch.isVoid) this.#own += more;
     if (more > 0) {
       this.#used += more;
       this.block = Math.max(0, this.block - more);
@@ -135,7 +154,8 @@ export class HeldRow {
     const used = this.#used;
     this.block = kept;
     this.#sent_used = used;
-    this.#used = this.#expired = 0;
+    this.#sent_own = this.#own;
+    this.#used = this.#own = this.#expired = 0;
     this.#isUnknown = false;
     return { limit: this.limit, used, back, block, refunds };
   }
@@ -143,7 +163,7 @@ export class HeldRow {
   /** Notes the answer to the last message. */
   answered(answer: RowAnswer, is_expired: boolean, now_ms: number): void {
     if (is_expired) this.#expire();
-    this.#sent_used = 0;
+    this.#sent_used = this.#sent_own = 0;
     this.block += answer.granted;
     this.#known = answer;
     this.#known_ms = now_ms;
@@ -155,7 +175,8 @@ export class HeldRow {
     // Otherwise what was not answered has been counted, or is part of the block, which counts as used.
     const uncounted = isForgotten ? Math.max(0, this.#used) + this.#sent_used : 0;
     this.#used = this.isRunning ? this.running : uncounted;
-    this.#sent_used = 0;
+    this.#own = this.#used;
+    this.#sent_used = this.#sent_own = 0;
     this.#isUnknown = true;
     for (const batch of this.#refunds.keys()) if (isForgotten || !batch.counted) this.#refunds.delete(batch);
     this.#known = { ...this.#known, is_asked_back: false };
@@ -164,7 +185,7 @@ export class HeldRow {
   /** The table has freed what ran, and counts the block as used. */
   #expire(): void {
     this.#isUnknown = true;
-    if (this.isRunning) this.#used = this.running - Math.max(0, this.#sent_used);
+    if (this.isRunning) this.#own = this.#used = this.running - Math.max(0, this.#sent_used);
     else this.#expired = this.block;
     this.block = 0;
   }
@@ -173,6 +194,7 @@ export class HeldRow {
   #end(reserved: number): void {
     this.running -= reserved;
     this.#used -= reserved;
+    this.#own -= reserved;
     if (this.#isUnknown) return;
     if (this.#known.used > this.limit.max) this.#expired += reserved;
     else this.block += reserved;
@@ -180,6 +202,24 @@ export class HeldRow {
 
   #demandAt(now_ms: number): number {
     return this.#demand * Math.exp(Math.min(0, this.#demand_ms - now_ms) / this.#ahead_ms);
+  }
+
+  /** What counts, as far as it is known here. */
+  #usedAt(now_ms: number): number {
+    if (this.#known_ms === undefined) return Number.POSITIVE_INFINITY;
+    const counts = this.isRunning || this.#knownEnd(now_ms) > 0;
+    return (counts ? this.#known.used : 0) + this.#sent_own + this.#own;
+  }
+
+  #resetAt(now_ms: number): number {
+    const window = windowOf(this.limit);
+    const isOwn = window.kind === 'sliding' && this.#sent_own + this.#own > 0;
+    return Math.max(0, this.#knownEnd(now_ms), isOwn ? this.#demand_ms + window.duration_ms - now_ms : 0);
+  }
+
+  /** Milliseconds until nothing counts of what the last answer says. */
+  #knownEnd(now_ms: number): number {
+    return this.#known.reset_ms + this.#known_ms! - now_ms;
   }
 
   get #counted(): Batch[] {

@@ -4,8 +4,8 @@ import type { LeaseAnswer, LeaseMessage, LeaseTimes, TableTime } from './lease-p
 
 /**
  * A process that reserves from blocks of limits which a shared table has granted it, and asks the table where they do not suffice. It has no
- * timers and no connection: `tick` is called after each `reserve` that waits and each `settle`, and else every `retry_ms`. `now_ms` never
- * runs backwards; clocks of different processes need not agree.
+ * timers and no connection: `due` is called after each `reserve` that waits, each `settle` and each answer, and `tick` every `retry_ms` while
+ * requests wait and every `patience_ms / 2` else. `now_ms` never runs backwards; clocks of different processes need not agree.
  */
 export class LeaseHolder {
   readonly #times: LeaseTimes;
@@ -30,12 +30,23 @@ export class LeaseHolder {
     now_ms: number,
     force = false,
   ): HeldReservation {
-    let held = this.#accounts.get(account);
-    if (!held) {
-      held = new HeldAccount(account, this.#times, () => ++this.#sessions, this.#as_of);
-      this.#accounts.set(account, held);
-    }
-    return held.reserve(limits, amounts, now_ms, force);
+    return this.#accountOf(account).reserve(limits, amounts, now_ms, force);
+  }
+
+  /** Waits for the table's word on limits, without reserving anything. */
+  ask(account: string, limits: readonly Limit[], now_ms: number): HeldReservation {
+    return this.#accountOf(account).ask(limits, now_ms);
+  }
+
+  /** The message of an account to send now. */
+  due(name: string, now_ms: number): LeaseMessage | undefined {
+    const account = this.#accounts.get(name);
+    return account?.isDue(now_ms) ? account.message(now_ms) : undefined;
+  }
+
+  /** The messages that give everything back that is not in use. To be called, and their answers received, until there are none. */
+  end(now_ms: number): LeaseMessage[] {
+    return [...this.#accounts.values()].flatMap(account => account.end(now_ms) ?? []);
   }
 
   /** The messages to send now. Those without an answer are repeated. */
@@ -62,6 +73,15 @@ export class LeaseHolder {
 
   /** What is left of a limit, as far as that is known without asking. */
   status(account: string, limit: Limit, now_ms: number): { remaining: number; reset_ms: number } | undefined {
-    return this.#accounts.get(account)?.row(limit)?.status(now_ms);
+    return this.#accounts.get(account)?.row(limit)?.status(limit.max, now_ms);
+  }
+
+  #accountOf(name: string): HeldAccount {
+    let account = this.#accounts.get(name);
+    if (!account) {
+      account = new HeldAccount(name, this.#times, () => ++this.#sessions, this.#as_of);
+      this.#accounts.set(name, account);
+    }
+    return account;
   }
 }

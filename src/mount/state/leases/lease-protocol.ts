@@ -10,8 +10,10 @@ export interface LeaseTimes {
   readonly poll_ms: number;
   /** Blocks last for about so long. What a process that dies has left of them counts as used. */
   readonly ahead_ms: number;
-  /** Interval at which a message without an answer is repeated, and a request that waits for other holders' blocks asks again. */
+  /** Interval at which a request that waits for other holders' blocks asks again. */
   readonly retry_ms: number;
+  /** Interval at which a message without an answer is repeated. */
+  readonly repeat_ms: number;
   /** The longest that a request waits for other holders' blocks before it is refused. */
   readonly patience_ms: number;
 }
@@ -23,6 +25,8 @@ export const process_times: LeaseTimes = {
   poll_ms: 3000,
   ahead_ms: 10_000,
   retry_ms: 10,
+  // Channels lose no message: it waits for the primary, or for the ledger behind it.
+  repeat_ms: 1000,
   patience_ms: 100,
 };
 
@@ -33,6 +37,7 @@ export const machine_times: LeaseTimes = {
   poll_ms: 400,
   ahead_ms: 2000,
   retry_ms: 100,
+  repeat_ms: 100,
   patience_ms: 1000,
 };
 
@@ -57,8 +62,8 @@ export interface RowReport {
 
 /** A request that blocks do not suffice for: counted under all of its limits or under none. */
 export interface Want {
-  /** By the places of `rows`; 0 where it does not count. */
-  readonly amounts: readonly number[];
+  /** By the places of `rows`; null where it does not count. An amount of 0 is over a limit that is exceeded already. */
+  readonly amounts: readonly (number | null)[];
   /** Count it also above a limit. */
   readonly force: boolean;
 }
@@ -93,6 +98,7 @@ export interface RowAnswer {
   readonly granted: number;
   /** What counts now, of all holders, without their blocks. */
   readonly used: number;
+  /** Until all of it counts no longer, or the day or month ends; 0 for concurrency. */
   readonly reset_ms: number;
   /** What is in nobody's block either. */
   readonly free: number;

@@ -1,5 +1,8 @@
 import type { Clock } from '../../../common/clock.ts';
 import { Calendar } from '../../../gateway/limits/calendar.ts';
+import type { CounterOwner } from '../../../gateway/limits/counter-groups.ts';
+import { isCalendar, type Limit } from '../../../gateway/limits/limit-table.ts';
+import type { PastUse } from '../../../gateway/limits/memory-state-store.ts';
 import { AccountTable, remembered_ms, type TableNow } from './account-table.ts';
 import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from './lease-protocol.ts';
 
@@ -47,6 +50,16 @@ export class LeaseTable implements SharedTable {
     return asked;
   }
 
+  /** Those of the limits on days and months that nothing counts under yet. */
+  lacking(account: string, limits: readonly Limit[]): readonly Limit[] {
+    return this.#accounts.get(account)?.lacking(limits) ?? limits.filter(isCalendar);
+  }
+
+  /** Raises what counts in the present day and month to at least the past use of an account or a key: under `limits`, or all that are counted. */
+  raise({ account, key }: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
+    this.#accountOf(account).raise(key, past, this.#now(), limits);
+  }
+
   /** Ends a holder that is known to be dead, without waiting for its expiry. */
   end(holder: string): void {
     const now = this.#now();
@@ -60,12 +73,17 @@ export class LeaseTable implements SharedTable {
     // An older message may be a late copy of one that was counted in a session that is forgotten.
     const isNew = as_of && now.elapsed_ms - as_of.at_ms < remembered_ms(this.#times);
     if (!isNew || as_of.generation !== this.#generation) return lost;
-    let table = this.#accounts.get(account);
-    if (!table) this.#accounts.set(account, (table = new AccountTable(this.#times)));
+    const table = this.#accountOf(account);
     const answer = table.exchange(holder, message, now, at);
     if (answer?.counted?.verdicts.some(({ is_held }) => is_held))
       for (const other of table.holdersBut(holder)) this.#asked.push([other, account]);
     return answer ?? lost;
+  }
+
+  #accountOf(name: string): AccountTable {
+    let account = this.#accounts.get(name);
+    if (!account) this.#accounts.set(name, (account = new AccountTable(this.#times)));
+    return account;
   }
 
   #forgetIdle(now: TableNow): void {

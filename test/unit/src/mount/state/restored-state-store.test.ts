@@ -23,7 +23,7 @@ describeStateStore('restored', clock => {
   const own = new MemoryStateStore(clock);
   const find = async () => pastAt(clock, nothing);
   const past = { find, findKey: find };
-  return { store: new RestoredStateStore({ own, past, clock, log: { warn() {} } }) };
+  return { store: new RestoredStateStore(own, { past, clock, log: { warn() {} } }) };
 });
 
 function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
@@ -31,8 +31,7 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
   const own = new MemoryStateStore(clock);
   const asked: string[] = [];
   const warnings: string[] = [];
-  const store = new RestoredStateStore({
-    own,
+  const store = new RestoredStateStore(own, {
     past: {
       find: account => {
         asked.push(account);

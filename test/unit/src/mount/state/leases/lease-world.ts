@@ -17,6 +17,7 @@ export const times: LeaseTimes = {
   poll_ms: 40,
   ahead_ms: 80,
   retry_ms: 10,
+  repeat_ms: 10,
   patience_ms: 100,
 };
 /** In which it must. */

@@ -1,0 +1,116 @@
+import type { Clock } from '../../common/clock.ts';
+import { within } from '../../common/within.ts';
+import { type CounterOwner, ownerName } from '../../gateway/limits/counter-groups.ts';
+import type { Limit } from '../../gateway/limits/limit-table.ts';
+import type { PastUse } from '../../gateway/limits/memory-state-store.ts';
+import type { Log } from '../../telemetry/log.ts';
+
+/** The longest that a request waits for its account's past use. */
+const patience_ms = 2000;
+/** After a failure no request waits for this long; then accounts are looked up again, so many at once. */
+const retry_ms = 1000;
+const retried_at_once = 100;
+
+/** Finds the use of the present day and month before this process counted it. Rejects while the ledger cannot be read. */
+export interface PastUseSource {
+  /** Of an account. */
+  find(account: string): Promise<PastUse>;
+  /** Of a stored key, by its id; without what it used of single models. */
+  findKey(key: string): Promise<PastUse>;
+}
+
+export interface PastSetup {
+  readonly past: PastUseSource;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** Counters that can begin with past use. */
+interface RestorableCounters {
+  lacking(account: string, limits: readonly Limit[]): readonly Limit[];
+  raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void;
+}
+
+/**
+ * Lets counters begin with the ledger's use of the present day and month. The first request of an account, or of a key with limits, waits
+ * for the ledger, two seconds at most; without its answer it counts from zero until the answer comes. The ledger includes other instances'
+ * use, as far as it was written before that first request.
+ */
+export class PastRestorer {
+  readonly #counters: RestorableCounters;
+  readonly #setup: PastSetup;
+  /** Accounts and keys whose past use is still unknown, by their names. */
+  readonly #late = new Map<string, CounterOwner>();
+  #failed_ms = Number.NEGATIVE_INFINITY;
+  #retried_ms = 0;
+
+  constructor(counters: RestorableCounters, setup: PastSetup) {
+    this.#counters = counters;
+    this.#setup = setup;
+  }
+
+  /** What `decide` returns once past use is counted. */
+  restored<T>(account: string, limits: readonly Limit[], decide: () => T): T | Promise<T> {
+    if (this.#late.size > 0) this.#retryLate();
+    const unknown = this.unknown(account, limits);
+    if (unknown.length === 0) return decide();
+    const keys = new Set(unknown.map(({ key }) => key));
+    return Promise.all([...keys].map(key => this.#restore({ account, key }, limits))).then(decide);
+  }
+
+  /** The limits whose past use nobody has asked for. Requests without an account have no rows. */
+  unknown(account: string, limits: readonly Limit[]): readonly Limit[] {
+    if (account === '') return [];
+    const lacking = this.#counters.lacking(account, limits);
+    return lacking.length === 0
+      ? lacking
+      : lacking.filter(({ key }) => !this.#late.has(ownerName({ account, key })));
+  }
+
+  #find({ account, key }: CounterOwner): Promise<PastUse> {
+    const { past } = this.#setup;
+    return key === undefined ? past.find(account) : past.findKey(key);
+  }
+
+  /** Never rejects. */
+  async #restore(owner: CounterOwner, limits: readonly Limit[]): Promise<void> {
+    const { clock } = this.#setup;
+    try {
+      const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
+      const late = () => new Error(`no answer within ${wait_ms} ms`);
+      this.#counters.raise(owner, await within(this.#find(owner), wait_ms, late), limits);
+    } catch (fault) {
+      this.#failed(owner, fault);
+    }
+  }
+
+  #failed(owner: CounterOwner, fault: unknown): void {
+    const { clock, log } = this.#setup;
+    this.#failed_ms = clock.elapsed_ms();
+    if (this.#late.size === 0) {
+      this.#retried_ms = this.#failed_ms;
+      log.warn(
+        { err: fault },
+        'past usage cannot be read from the ledger: limits on days and months count from 0 until it can',
+      );
+    }
+    this.#late.set(ownerName(owner), owner);
+  }
+
+  /** Looks some of the late ones up again; nothing waits for it. */
+  #retryLate(): void {
+    const { clock } = this.#setup;
+    const now_ms = clock.elapsed_ms();
+    if (now_ms - this.#retried_ms < retry_ms) return;
+    this.#retried_ms = now_ms;
+    for (const [name, owner] of [...this.#late].slice(0, retried_at_once))
+      this.#find(owner).then(
+        use => {
+          this.#counters.raise(owner, use);
+          this.#late.delete(name);
+          this.#failed_ms = Number.NEGATIVE_INFINITY;
+        },
+        () => {},
+      );
+  }
+}
