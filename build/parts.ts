@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { configurableDialects } from '../src/config/built-in-dialects.ts';
+import { logSchema } from '../src/config/log-schema.ts';
 import { modelSchema, upstreamSchema } from '../src/config/model-schema.ts';
 import { passthroughRuleSchema } from '../src/config/passthrough-rule.ts';
 import { breakerSchema, healthCheckSchema, providerBaseSchema } from '../src/config/provider-schema.ts';
 import { routingSchema } from '../src/config/routing-schema.ts';
 import {
   adminSchema,
-  logSchema,
   metricsSchema,
   serverSchema,
   storesSchema,

@@ -19,16 +19,16 @@ export { ConfigError, type ConfigIssue } from './common/config-error.ts';
 export type { AccountOptions, ModelOptions, PlanOptions, ProviderOptions } from './common/options.ts';
 export type { ConfiguredProvider, ConfiguredStage, GatewayConfig } from './config/gateway-config.ts';
 export type { StageEntry } from './config/given-plugins.ts';
-export type {
-  AccountAnswer,
-  AccountOf,
-  ApplicationAccount,
-} from './gateway/accounts/application-accounts.ts';
 export { defineStage } from './gateway/exchange/define-stage.ts';
 export { errorCatalogue, GatewayError } from './gateway/exchange/errors.ts';
 export type { ErrorHandler, RequestHandler, StageFactory } from './gateway/exchange/stage-plan.ts';
 export { MemoryStateStore } from './gateway/limits/memory-state-store.ts';
 export type { StateStore } from './gateway/limits/state-store.ts';
+export type {
+  AccountAnswer,
+  AccountOf,
+  ApplicationAccount,
+} from './mount/chain/application-accounts.ts';
 export type { ChainOptions } from './mount/chain/chain-options.ts';
 export { type ChainHandler, createChain } from './mount/chain/create-chain.ts';
 export type { Gateway } from './mount/gateway.ts';

@@ -38,7 +38,6 @@ export {
   digestOfKey,
   unusableAccount,
 } from './gateway/accounts/accounts.ts';
-export type { FindAccount } from './gateway/accounts/application-accounts.ts';
 export { hashKey } from './gateway/accounts/hash-key.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
@@ -114,7 +113,13 @@ export {
 export { fromGenerator } from './gateway/exchange/from-generator.ts';
 export { ignoreParameters } from './gateway/exchange/ignored-parameters.ts';
 export type { Answer, Stage } from './gateway/exchange/stage.ts';
-export type { Hooks, RequestHandler, StageFactory, StageSetup } from './gateway/exchange/stage-plan.ts';
+export type {
+  FindAccount,
+  Hooks,
+  RequestHandler,
+  StageFactory,
+  StageSetup,
+} from './gateway/exchange/stage-plan.ts';
 export type { StageRecord } from './gateway/exchange/stage-record.ts';
 export type { StreamController, StreamTransformer } from './gateway/exchange/stream.ts';
 export { addressOf, lastOf } from './gateway/inbound/client-address.ts';

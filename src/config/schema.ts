@@ -6,11 +6,11 @@ import { accountsSchema } from '../gateway/accounts/accounts.ts';
 import { bodyLimits } from '../gateway/inbound/body-limits.ts';
 import { plansSchema } from '../gateway/limits/plan-limits.ts';
 import { replyLimits, streamLimits } from '../gateway/outbound/reply-limits.ts';
-import { logSample } from '../gateway/settlement/log-sample.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
 import { tlsSchema } from './certificate-files.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
+import { logSchema } from './log-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { passthroughRuleSchema } from './passthrough-rule.ts';
 import { providerBaseSchema } from './provider-schema.ts';
@@ -111,20 +111,6 @@ export const adminSchema = z.strictObject({
       'Names in the `Host` header by which this listener may be asked, beside `localhost`, `127.0.0.1`, `[::1]`, its own address and `host`. Without this check a page of another site could read it through a name that it points here.',
     ),
   ...adminSignIn,
-});
-
-export const logSchema = z.strictObject({
-  level: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
-  format: z
-    .enum(['auto', 'json', 'pretty'])
-    .default('auto')
-    .describe(
-      '`json`: one object per line. `pretty`: one line for people. `auto`: `pretty` on a terminal, else `json`.',
-    ),
-  sample: logSample,
 });
 
 export const metricsSchema = z.strictObject({

@@ -6,13 +6,13 @@ import { checkedBy } from '../common/config-error.ts';
 import { aFunction, withMethods } from '../common/methods.ts';
 import type { StageEntry } from '../config/given-plugins.ts';
 import type { StoreDefinition } from '../config/load-stores.ts';
-import type { AccountOf } from '../gateway/accounts/application-accounts.ts';
 import type { AnyDialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import type { StateStore } from '../gateway/limits/state-store.ts';
 import type { AnyProviderDefinition } from '../gateway/upstream/adapter.ts';
 import type { AnyExtensionDefinition, OperatorOf } from '../records/define-extension.ts';
 import type { PostgresPool } from '../records/postgres-pool.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { AccountOf } from './chain/application-accounts.ts';
 import { surroundings } from './chain/surroundings.ts';
 
 /** Options that the application passes in code, beside the configuration. `R` is the application's own request, such as Express's. */

@@ -6,10 +6,9 @@ import { checkCreated, checkedBy } from '../common/config-error.ts';
 import { isObject } from '../common/json-object.ts';
 import { aFunction, isObjectSchema } from '../common/methods.ts';
 import type { ProviderConfig } from '../common/options.ts';
-import type { AccountsConfig, ConfiguredAccounts } from '../gateway/accounts/accounts.ts';
-import type { ApplicationAccounts } from '../gateway/accounts/application-accounts.ts';
+import type { Account, AccountsConfig, ConfiguredAccounts } from '../gateway/accounts/accounts.ts';
 import type { Catalog } from '../gateway/catalog/catalog.ts';
-import type { RequestHandler, StagePlan } from '../gateway/exchange/stage-plan.ts';
+import type { FindAccount, RequestHandler, StagePlan } from '../gateway/exchange/stage-plan.ts';
 import type { Plans } from '../gateway/limits/plan-limits.ts';
 import type { StateStore } from '../gateway/limits/state-store.ts';
 import type { BreakerState } from '../gateway/upstream/routing/circuit-breaker.ts';
@@ -85,6 +84,16 @@ export interface ExtensionSettings {
   readonly stages: readonly Pick<StagePlan, 'name' | 'options' | 'authenticates'>[];
 }
 
+/** Accounts that the application names by `accountOf`. */
+export interface GivenAccounts {
+  /** The account that the application names for a request. */
+  readonly find: FindAccount;
+  /** The account that the application gave for `id` last, if it is among those remembered. */
+  lastGiven(id: string): Account | undefined;
+  /** Accounts that the application gave last, with `part` in their ids in any case; at most `limit`, the last one first. */
+  given(part: string, limit: number): readonly Account[];
+}
+
 /**
  * The gateway as an extension sees it. What a reload changes is read anew from these properties: do not keep their values. Everything is
  * read-only, but the methods of `records.store`.
@@ -117,7 +126,7 @@ export interface ExtensionContext {
   /** Use of the limits of accounts. */
   readonly state: Pick<StateStore, 'statuses' | 'knownStatuses' | 'outage'>;
   /** Accounts that the application names by `accountOf`, if it does. */
-  readonly application: Pick<ApplicationAccounts, 'find' | 'given' | 'lastGiven'> | undefined;
+  readonly application: GivenAccounts | undefined;
   /** The option `operatorOf` of the application. */
   readonly operatorOf: OperatorOf | undefined;
   /** All processes of the server. */

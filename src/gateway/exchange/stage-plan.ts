@@ -3,13 +3,22 @@ import type { z } from 'zod';
 import type { Clock } from '../../common/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { PluginMetrics } from '../../telemetry/metric-factory.ts';
-import type { AccountDirectory } from '../accounts/accounts.ts';
-import type { FindAccount } from '../accounts/application-accounts.ts';
+import type { Account, AccountDirectory } from '../accounts/accounts.ts';
 import type { CacheStore } from '../cache/cache-store.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Plans } from '../limits/plan-limits.ts';
 import type { StateStore } from '../limits/state-store.ts';
+import type { ExchangeView } from './exchange-view.ts';
 import type { Stage } from './stage.ts';
+
+/**
+ * Finds the account that the application names for a request; `undefined` if it names none. Ids are looked up in `accounts`, by default those
+ * of the gateway. Throws a GatewayError, or rejects with one. Synchronous if the application and the directory are.
+ */
+export type FindAccount = (
+  exchange: Pick<ExchangeView, 'incoming' | 'log'>,
+  accounts?: AccountDirectory,
+) => Account | undefined | Promise<Account | undefined>;
 
 /** What a stage factory receives: the parts of the gateway around the stage. */
 export interface StageSetup {

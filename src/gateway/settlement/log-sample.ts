@@ -1,16 +1,5 @@
-import { z } from 'zod';
 import { errorNameOf, isServiceFailure } from '../../common/end-class.ts';
 import type { Outcome } from '../exchange/exchange-view.ts';
-
-/** The option of gateways and chains. */
-export const logSample = z
-  .number()
-  .min(0)
-  .max(1)
-  .default(1)
-  .describe(
-    'Share of the lines of successful and refused exchanges that is written, from 0 to 1, at random. A line that stands for others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and those with a recorded trace always have their line.',
-  );
 
 /**
  * How many lines such as this one's are written, as a share: 1 if this one is written in any case, `log_sample` if it was drawn, 0 if it

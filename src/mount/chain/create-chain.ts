@@ -5,7 +5,6 @@ import { madeAt } from '../../common/config-error.ts';
 import { builtInDialects, createDialects } from '../../config/built-in-dialects.ts';
 import { holdsLimits } from '../../config/checks/check-access.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../../gateway/accounts/accounts.ts';
-import { ApplicationAccounts } from '../../gateway/accounts/application-accounts.ts';
 import { Catalog, type Model } from '../../gateway/catalog/catalog.ts';
 import type { Dialect } from '../../gateway/dialects/define-dialect.ts';
 import { Chain } from '../../gateway/exchange/chain.ts';
@@ -22,6 +21,7 @@ import { type Log, registerLogMetrics } from '../../telemetry/log.ts';
 import { logOf } from '../../telemetry/logger.ts';
 import { Metrics } from '../../telemetry/metrics.ts';
 import { warnOfLostSpans } from '../../telemetry/tracing.ts';
+import { ApplicationAccounts } from './application-accounts.ts';
 import { ChainExchange, type ChainParts } from './chain-exchange.ts';
 import {
   type ChainOptions,

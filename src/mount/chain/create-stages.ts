@@ -2,10 +2,10 @@ import type { Registry } from 'prom-client';
 import type { MakePlugin } from '../../common/config-error.ts';
 import type { CacheStore } from '../../gateway/cache/cache-store.ts';
 import { MemoryCache } from '../../gateway/cache/memory-cache.ts';
-import { max_memory_characters, stageCache } from '../../gateway/cache/stage-cache.ts';
 import type { Stage } from '../../gateway/exchange/stage.ts';
 import type { StagePlan, StageSetup } from '../../gateway/exchange/stage-plan.ts';
 import { pluginMetrics } from '../../telemetry/metric-factory.ts';
+import { max_memory_characters, stageCache } from './stage-cache.ts';
 
 /** Parts that all stages of a chain share. */
 export interface StageParts extends Omit<StageSetup, 'metrics' | 'cache'> {

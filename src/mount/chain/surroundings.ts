@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { aFunction, withMethods } from '../../common/methods.ts';
-import type { AccountOf } from '../../gateway/accounts/application-accounts.ts';
 import type { StateStore } from '../../gateway/limits/state-store.ts';
 import { faultOfLogger, type Logger } from '../../telemetry/logger.ts';
+import type { AccountOf } from './application-accounts.ts';
 
 /** Options that the application passes to chains and gateways in code. */
 export const surroundings = {

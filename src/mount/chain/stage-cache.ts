@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { day_ms } from '../../common/durations.ts';
+import type { CacheStore } from '../../gateway/cache/cache-store.ts';
+import { MemoryCache } from '../../gateway/cache/memory-cache.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { CacheStore } from './cache-store.ts';
-import { MemoryCache } from './memory-cache.ts';
 
 /** The largest value, in UTF-8. */
 export const max_value_bytes = 1_048_576;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CacheStore } from '../../../../../src/gateway/cache/cache-store.ts';
 import { MemoryCache } from '../../../../../src/gateway/cache/memory-cache.ts';
-import { max_ttl_ms, max_value_bytes, stageCache } from '../../../../../src/gateway/cache/stage-cache.ts';
+import { max_ttl_ms, max_value_bytes, stageCache } from '../../../../../src/mount/chain/stage-cache.ts';
 import type { Log } from '../../../../../src/telemetry/log.ts';
 
 /** A shared store that shows what it was given. */

@@ -6,11 +6,12 @@ import type { Clock } from '../../common/clock.ts';
 import { issuesOf, shownIssue } from '../../common/config-error.ts';
 import { shown } from '../../common/field-path.ts';
 import { within } from '../../common/within.ts';
+import { type Account, type AccountDirectory, unusableAccount } from '../../gateway/accounts/accounts.ts';
+import { GatewayError, refusal } from '../../gateway/exchange/errors.ts';
+import type { FindAccount } from '../../gateway/exchange/stage-plan.ts';
+import { limitOverridesSchema, type Plans } from '../../gateway/limits/plan-limits.ts';
+import type { GivenAccounts } from '../../records/define-extension.ts';
 import { ThrottledLog } from '../../telemetry/throttled-log.ts';
-import { GatewayError, refusal } from '../exchange/errors.ts';
-import type { ExchangeView } from '../exchange/exchange-view.ts';
-import { limitOverridesSchema, type Plans } from '../limits/plan-limits.ts';
-import { type Account, type AccountDirectory, unusableAccount } from './accounts.ts';
 
 /** Time for a promise of `accountOf`. */
 const answer_ms = 10_000;
@@ -40,16 +41,7 @@ export type AccountOf<R extends IncomingMessage = IncomingMessage> = (
 ) => AccountAnswer | PromiseLike<AccountAnswer>;
 
 /** A request, and where faults of the application are logged. */
-type Asked = Pick<ExchangeView, 'incoming' | 'log'>;
-
-/**
- * Finds the account that the application names for a request; `undefined` if it names none. Ids are looked up in `accounts`, by default those
- * of the gateway. Throws a GatewayError, or rejects with one. Synchronous if the application and the directory are.
- */
-export type FindAccount = (
-  exchange: Asked,
-  accounts?: AccountDirectory,
-) => Account | undefined | Promise<Account | undefined>;
+type Asked = Parameters<FindAccount>[0];
 
 const accepted = "an account's id, { id, plan, limits }, or undefined to ask for a key";
 
@@ -79,7 +71,7 @@ interface Setup {
 }
 
 /** The accounts that an application names by its option `accountOf`. */
-export class ApplicationAccounts {
+export class ApplicationAccounts implements GivenAccounts {
   readonly #accountOf: AccountOf;
   readonly #setup: Setup;
   readonly #log: ThrottledLog<Fault>;
@@ -107,12 +99,10 @@ export class ApplicationAccounts {
     return this.#account(exchange, answer, accounts);
   };
 
-  /** The account that the application gave for `id` last, if it is among those remembered. */
   lastGiven(id: string): Account | undefined {
     return this.#given.get(id);
   }
 
-  /** Accounts that the application gave last, with `part` in their ids in any case; at most `limit`, the last one first. */
   given(part: string, limit: number): readonly Account[] {
     const wanted = part.toLowerCase();
     const found: Account[] = [];

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** The option of gateways and chains. */
+export const logSample = z
+  .number()
+  .min(0)
+  .max(1)
+  .default(1)
+  .describe(
+    'Share of the lines of successful and refused exchanges that is written, from 0 to 1, at random. A line that stands for others has the share as `sample`: count it as 1/`sample`. Failures, exchanges with a failed attempt and those with a recorded trace always have their line.',
+  );
+
+export const logSchema = z.strictObject({
+  level: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
+  format: z
+    .enum(['auto', 'json', 'pretty'])
+    .default('auto')
+    .describe(
+      '`json`: one object per line. `pretty`: one line for people. `auto`: `pretty` on a terminal, else `json`.',
+    ),
+  sample: logSample,
+});
