@@ -271,15 +271,15 @@ export class ExchangeRun {
     const { metrics, newCounter, limits } = this.#parts;
     const reply = meteredReply(exchange, source.reply(), metrics, newCounter);
     this.#pending = reply;
-    const inTime = this.#prepared.isInner
-      ? reply
-      : beforeTimeLimit(reply, exchange, limits.non_stream_timeout_ms, source.outlivesClient);
-    return inTime.then(completion => {
+    const send = (completion: Completion) => {
       this.#pending = undefined;
       const shaped = this.#stages.onReply(completion);
       if (shaped instanceof Promise) return shaped.then(whole => this.#writeWhole(format, whole));
       this.#writeWhole(format, shaped);
-    });
+    };
+    return this.#prepared.isInner
+      ? reply.then(send)
+      : beforeTimeLimit(reply, exchange, limits.non_stream_timeout_ms, source.outlivesClient, send);
   }
 
   #writeWhole(format: GenerationFormat, reply: Completion): void {

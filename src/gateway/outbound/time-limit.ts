@@ -8,37 +8,50 @@ const timer_grid_ms = 10;
 export class ClientGone extends Error {}
 
 /**
- * Resolves with `reply`. Rejects if the time limit of non-streamed requests passes first, or if the client leaves a reply that
- * `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
+ * Resolves with what `use` makes of `reply` as it comes. Rejects if the time limit of non-streamed requests passes first, or if the client
+ * leaves a reply that `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
  */
-export function beforeTimeLimit<T>(
+export function beforeTimeLimit<T, R>(
   reply: Promise<T>,
   exchange: Exchange,
   limit_ms: number,
   outlivesClient: boolean,
-): Promise<T> {
+  use: (reply: T) => R | Promise<R>,
+): Promise<R> {
   return new Promise((resolve, reject) => {
+    let isOver = false;
+    const giveUp = (error: Error) => {
+      isOver = true;
+      clearTimeout(timer);
+      reject(error);
+    };
     const remaining_ms = Math.max(0, exchange.started_ms + limit_ms - exchange.clock.elapsed_ms());
     const timer = setTimeout(
       () => {
         exchange.end.causedBy('time_limit');
         const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
-        reject(refusal('time_limit', { message }));
+        giveUp(refusal('time_limit', { message }));
       },
       Math.ceil(remaining_ms / timer_grid_ms) * timer_grid_ms,
     );
     if (outlivesClient && exchange.model?.on_client_gone !== 'abort')
-      exchange.readOn = () => {
-        clearTimeout(timer);
-        reject(new ClientGone('the client left before the reply was complete'));
-      };
-    const before = <A>(settle: (result: A) => void) => {
-      return (result: A) => {
-        clearTimeout(timer);
-        exchange.readOn = undefined;
-        settle(result);
-      };
+      exchange.readOn = () => giveUp(new ClientGone('the client left before the reply was complete'));
+    const end = () => {
+      clearTimeout(timer);
+      exchange.readOn = undefined;
     };
-    reply.then(before(resolve), before(reject));
+    const pass = (result: T) => {
+      end();
+      if (isOver) return;
+      try {
+        resolve(use(result));
+      } catch (thrown) {
+        reject(thrown);
+      }
+    };
+    reply.then(pass, thrown => {
+      end();
+      reject(thrown);
+    });
   });
 }

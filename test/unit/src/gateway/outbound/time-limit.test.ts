@@ -5,6 +5,7 @@ import { FakeClock } from '../../../../support/fake-clock.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 
 const limit_ms = 30_000;
+const same = <T>(reply: T): T => reply;
 let clock: FakeClock;
 let exchange: Exchange;
 
@@ -22,7 +23,7 @@ describe.each([
   ['outlives its client', true],
 ] as const)('a reply that %s', (_, outlivesClient) => {
   const limited = <T>(reply: Promise<T>, of: Exchange, ms: number) =>
-    beforeTimeLimit(reply, of, ms, outlivesClient);
+    beforeTimeLimit(reply, of, ms, outlivesClient, same);
 
   it('is passed on when it comes in time, and leaves no timer behind', async () => {
     expect(await limited(Promise.resolve('reply'), exchange, limit_ms)).toBe('reply');
@@ -33,6 +34,28 @@ describe.each([
     const fault = new Error('broken');
     await expect(limited(Promise.reject(fault), exchange, limit_ms)).rejects.toBe(fault);
     expect([jest.getTimerCount(), exchange.end_reason]).toEqual([0, undefined]);
+  });
+
+  it('fails with what is thrown when it is used', async () => {
+    const fault = new Error('broken');
+    const use = () => {
+      throw fault;
+    };
+    const used = beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, outlivesClient, use);
+    await expect(used).rejects.toBe(fault);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is not used when it comes after its time limit', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const use = jest.fn();
+    const used = beforeTimeLimit(promise, exchange, limit_ms, outlivesClient, use).catch(
+      ({ status }) => status,
+    );
+    jest.advanceTimersByTime(limit_ms);
+    resolve('reply');
+    expect(await used).toBe(524);
+    expect(use).not.toHaveBeenCalled();
   });
 
   it('is refused with 524 after its time limit, counted from the start of the exchange', async () => {
@@ -53,13 +76,13 @@ describe.each([
 
 describe('a client that leaves before its reply', () => {
   it('aborts the exchange when the reply has been read', async () => {
-    await beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, true);
+    await beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, true, same);
     exchange.clientLeft();
     expect([exchange.aborted, exchange.end_reason]).toEqual([true, 'client_gone']);
   });
 
   it('ends the wait but not the reply, which is read on for billing', async () => {
-    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
+    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true, same);
     exchange.clientLeft();
     await expect(limited).rejects.toBeInstanceOf(ClientGone);
     expect([exchange.aborted, jest.getTimerCount()]).toEqual([false, 0]);
@@ -67,7 +90,7 @@ describe('a client that leaves before its reply', () => {
 
   it('ends the reply of a model configured to stop', () => {
     exchange.model = { ...exchange.model!, on_client_gone: 'abort' };
-    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true);
+    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true, same);
     exchange.clientLeft();
     expect(exchange.aborted).toBe(true);
   });
