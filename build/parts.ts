@@ -13,9 +13,9 @@ import {
   tracingSchema,
   usageSchema,
 } from '../src/config/schema.ts';
-import { accountSchema } from '../src/gateway/accounts/accounts.ts';
 import { limitOverridesSchema, planSchema } from '../src/gateway/limits/plan-limits.ts';
 import { chainOptionsSchema } from '../src/mount/chain/chain-options.ts';
+import { accountSchema } from '../src/records/configured-accounts.ts';
 import { portalSchema } from '../src/records/sign-in-schema.ts';
 import { type Definition, definitionOf, docstring, membersText, type NamedType } from './type-text.ts';
 
@@ -109,6 +109,7 @@ export const partsText = (): string =>
     checkedText('ModelConfig', 'A model', modelSchema),
     checkedText('ProviderConfig', 'A provider', providerBaseSchema),
     checkedText('RoutingConfig', 'The section `routing`', routingSchema),
+    checkedText('ServerConfig', 'The section `server`', serverSchema),
   ].join('\n');
 
 /** The declaration of what a schema makes of its input. */

@@ -30,15 +30,7 @@ export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { within } from './common/within.ts';
-export {
-  type Account,
-  type AccountDirectory,
-  accountsSchema,
-  ConfiguredAccounts,
-  digestOfKey,
-  unusableAccount,
-} from './gateway/accounts/accounts.ts';
-export { hashKey } from './gateway/accounts/hash-key.ts';
+export { type Account, type AccountDirectory, unusableAccount } from './gateway/accounts/accounts.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
 export { CallIds } from './gateway/dialects/call-ids.ts';
@@ -239,6 +231,7 @@ export {
   type Operator,
 } from './records/audit-log.ts';
 export type { ChangeFeed, Changes } from './records/change-feed.ts';
+export { accountsSchema, ConfiguredAccounts, digestOfKey } from './records/configured-accounts.ts';
 export { csvOf } from './records/csv.ts';
 export {
   type CustomerCheck,
@@ -283,7 +276,7 @@ export {
   type NewKey,
   rotatedExpiry,
 } from './records/key-records.ts';
-export { isStoredKeyForm, newSecret } from './records/key-secret.ts';
+export { hashKey, isStoredKeyForm, newSecret } from './records/key-secret.ts';
 export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './records/ledger-records.ts';
 export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
 export type { PageQuery } from './records/page-query.ts';

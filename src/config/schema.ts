@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { notOneOf } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { ms, off } from '../common/option-schemas.ts';
-import { accountsSchema } from '../gateway/accounts/accounts.ts';
-import { bodyLimits } from '../gateway/inbound/body-limits.ts';
 import { plansSchema } from '../gateway/limits/plan-limits.ts';
-import { replyLimits, streamLimits } from '../gateway/outbound/reply-limits.ts';
+import { accountsSchema } from '../records/configured-accounts.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
 import { tlsSchema } from './certificate-files.ts';
@@ -16,6 +14,7 @@ import { passthroughRuleSchema } from './passthrough-rule.ts';
 import { providerBaseSchema } from './provider-schema.ts';
 import { recordsOptions } from './records-options.ts';
 import { routingSchema } from './routing-schema.ts';
+import { bodyLimits, replyLimits, streamLimits } from './server-limits.ts';
 import { stateOptions } from './state-options.ts';
 
 /** A port, as a number or as the text of an environment variable. */

@@ -6,7 +6,7 @@ import { checkCreated, checkedBy } from '../common/config-error.ts';
 import { isObject } from '../common/json-object.ts';
 import { aFunction, isObjectSchema } from '../common/methods.ts';
 import type { ProviderConfig } from '../common/options.ts';
-import type { Account, AccountsConfig, ConfiguredAccounts } from '../gateway/accounts/accounts.ts';
+import type { Account } from '../gateway/accounts/accounts.ts';
 import type { Catalog } from '../gateway/catalog/catalog.ts';
 import type { FindAccount, RequestHandler, StagePlan } from '../gateway/exchange/stage-plan.ts';
 import type { Plans } from '../gateway/limits/plan-limits.ts';
@@ -15,6 +15,7 @@ import type { BreakerState } from '../gateway/upstream/routing/circuit-breaker.t
 import type { Upstream } from '../gateway/upstream/routing/upstream.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
+import type { AccountsConfig, ConfiguredAccounts } from './configured-accounts.ts';
 import type { RecordsStore } from './records-store.ts';
 import type { AdminSignIn, PortalSettings } from './sign-in-schema.ts';
 

@@ -1,9 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { hashKey } from '../gateway/accounts/hash-key.ts';
 
 const prefix = 'sk-sluice-';
 const form = /^sk-sluice-([\w-]{43})([\w-]{6})$/;
+
+/** SHA-256 of a key or any other random secret, 64 hexadecimal digits; the key itself is never stored. */
+export const hashKey = (secret: string): string => hash('sha256', secret, 'hex');
 
 /**
  * A new key: 256 random bits behind a prefix that scanners for leaked secrets can find, before a checksum that detects typing errors. `key`

@@ -60,12 +60,12 @@ function isAllowed({ from, to }: Import): boolean {
 }
 
 describe('import rules', () => {
-  it('give the sources nine rooms, and the gateway at most 16,000 lines', () => {
+  it('give the sources nine rooms, and the gateway at most 15,000 lines', () => {
     const rooms = new Set(files.filter(file => file.startsWith('src/')).map(roomOf));
     expect(rooms.size).toBeLessThanOrEqual(9 + ['src/index.ts', 'src/plugin.ts', 'src/published.ts'].length);
     const gateway = files.filter(file => file.startsWith('src/gateway/'));
     const lines = gateway.map(file => textOf(file).split('\n').length - 1);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(16_000);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(15_000);
   });
 
   it('let rooms import those below them, and plugins the public API', () => {

@@ -7,6 +7,7 @@ import type {
   ProviderConfig,
   ProviderOptions,
   RoutingConfig,
+  ServerConfig,
   ServerOptions,
 } from '../../src/common/options.ts';
 import type { GatewayConfig, OtherProvider } from '../../src/config/gateway-config.ts';
@@ -30,6 +31,7 @@ type Exact<Config extends { providers: unknown; stages?: unknown }> = Omit<Confi
 /** The types of options are those that the schemas accept: `npm run typecheck` fails where one is not. */
 export const same: true[] = [
   true satisfies Same<ServerOptions, z.input<typeof serverSchema>>,
+  true satisfies Same<ServerConfig, z.output<typeof serverSchema>>,
   true satisfies Same<ModelOptions, z.input<typeof modelSchema>>,
   true satisfies Same<ModelConfig, z.output<typeof modelSchema>>,
   true satisfies Same<PlanOptions, z.output<typeof planSchema>>,

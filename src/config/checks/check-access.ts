@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../../common/config-error.ts';
-import type { AccountsConfig } from '../../gateway/accounts/accounts.ts';
 import type { StagePlan } from '../../gateway/exchange/stage-plan.ts';
 import { AccountLimits, type Plans } from '../../gateway/limits/plan-limits.ts';
+import type { AccountsConfig } from '../../records/configured-accounts.ts';
 
 /** The settings that decide who is served, within which limits. */
 export interface Access {

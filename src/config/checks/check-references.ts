@@ -1,8 +1,8 @@
 import type { ConfigIssue } from '../../common/config-error.ts';
 import { asObject, isObject, type Json, objectsIn, textsIn } from '../../common/json-object.ts';
 import { noSuchName } from '../../common/suggestion.ts';
-import { hashKey } from '../../gateway/accounts/hash-key.ts';
 import type { ProviderDefinition } from '../../gateway/upstream/adapter.ts';
+import { hashKey } from '../../records/key-secret.ts';
 
 type Path = readonly PropertyKey[];
 

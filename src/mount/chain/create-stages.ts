@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { MakePlugin } from '../../common/config-error.ts';
+import { MemoryCache } from '../../common/memory-cache.ts';
 import type { CacheStore } from '../../gateway/cache/cache-store.ts';
-import { MemoryCache } from '../../gateway/cache/memory-cache.ts';
 import type { Stage } from '../../gateway/exchange/stage.ts';
 import type { StagePlan, StageSetup } from '../../gateway/exchange/stage-plan.ts';
 import { pluginMetrics } from '../../telemetry/metric-factory.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { day_ms } from '../../common/durations.ts';
+import { MemoryCache } from '../../common/memory-cache.ts';
 import type { CacheStore } from '../../gateway/cache/cache-store.ts';
-import { MemoryCache } from '../../gateway/cache/memory-cache.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** The largest value, in UTF-8. */

@@ -1,13 +1,10 @@
 import { endedWithin } from '../../common/within.ts';
 import type { RecordsSettings } from '../../config/records-options.ts';
-import type {
-  AccountDirectory,
-  AccountsConfig,
-  ConfiguredAccounts,
-} from '../../gateway/accounts/accounts.ts';
-import { hashKey } from '../../gateway/accounts/hash-key.ts';
+import type { AccountDirectory } from '../../gateway/accounts/accounts.ts';
 import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
+import type { AccountsConfig, ConfiguredAccounts } from '../../records/configured-accounts.ts';
 import type { RecordsPlace } from '../../records/define-records-store.ts';
+import { hashKey } from '../../records/key-secret.ts';
 import type { RecordsStore } from '../../records/records-store.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
 import type { Channel } from '../workers/channel.ts';

@@ -1,13 +1,12 @@
 import type { Outage } from '../../common/outage.ts';
 import { type Account, type AccountDirectory, unusableAccount } from '../../gateway/accounts/accounts.ts';
-import { hashKey } from '../../gateway/accounts/hash-key.ts';
 import { refusal } from '../../gateway/exchange/errors.ts';
 import { type KeyLimits, keyLimitsSchema, limitOverridesSchema } from '../../gateway/limits/plan-limits.ts';
 import type { AccountRecords } from '../../records/account-records.ts';
 import { type AccountRecord, isAccountName } from '../../records/account-records.ts';
 import type { ChangeFeed, Changes } from '../../records/change-feed.ts';
 import type { FoundKey, KeyRecords } from '../../records/key-records.ts';
-import { isStoredKeyForm } from '../../records/key-secret.ts';
+import { hashKey, isStoredKeyForm } from '../../records/key-secret.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
 import { CachedLookups } from './cached-lookups.ts';
 import { KeyUses } from './key-uses.ts';

@@ -5,7 +5,7 @@ import { serve } from '../../../src/cli/serve.ts';
 import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
 import { defaultModels } from '../../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
-import { hashKey } from '../../../src/gateway/accounts/hash-key.ts';
+import { hashKey } from '../../../src/records/key-secret.ts';
 import { growthKey, growthModel } from './conversation.ts';
 
 /** How much of everything there is; one of what is not given. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { MemoryCache } from '../../cache/memory-cache.ts';
+import { MemoryCache } from '../../../common/memory-cache.ts';
 import { exceeds } from '../../dialects/json-size.ts';
 import type { ToolCall } from '../../exchange/canonical.ts';
 

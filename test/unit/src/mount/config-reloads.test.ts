@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
-import { ConfiguredAccounts } from '../../../../src/gateway/accounts/accounts.ts';
 import { bufferLimits } from '../../../../src/gateway/inbound/buffer-limits.ts';
 import { BufferedBytes } from '../../../../src/gateway/inbound/buffered-bytes.ts';
 import { MemoryStateStore } from '../../../../src/gateway/limits/memory-state-store.ts';
@@ -12,6 +11,7 @@ import { configuredParts, type LastingParts } from '../../../../src/mount/assemb
 import { ConfigReloads, stateOf } from '../../../../src/mount/config-reloads.ts';
 import type { GatewayProcess } from '../../../../src/mount/reload.ts';
 import { RunningConfigurations } from '../../../../src/mount/running-configuration.ts';
+import { ConfiguredAccounts } from '../../../../src/records/configured-accounts.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { ThrottledLog } from '../../../../src/telemetry/throttled-log.ts';
 import { capturedLog } from '../../../support/captured-log.ts';

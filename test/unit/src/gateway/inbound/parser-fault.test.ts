@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { bodyLimits } from '../../../../../src/gateway/inbound/body-limits.ts';
+import { bodyLimits } from '../../../../../src/config/server-limits.ts';
 import { parserFault } from '../../../../../src/gateway/inbound/parser-fault.ts';
 import { UploadAborted } from '../../../../../src/gateway/inbound/upload.ts';
 

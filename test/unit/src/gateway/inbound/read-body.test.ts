@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { bodyLimits } from '../../../../../src/gateway/inbound/body-limits.ts';
+import { bodyLimits } from '../../../../../src/config/server-limits.ts';
 import { BufferedBytes } from '../../../../../src/gateway/inbound/buffered-bytes.ts';
 import { decompressed } from '../../../../../src/gateway/inbound/decompress.ts';
 import { parseBody, readBody } from '../../../../../src/gateway/inbound/read-body.ts';

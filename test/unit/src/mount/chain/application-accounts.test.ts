@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { auth } from '../../../../../plugins/stages/auth/index.ts';
-import { type AccountsConfig, ConfiguredAccounts } from '../../../../../src/gateway/accounts/accounts.ts';
 import { type AccountOf, ApplicationAccounts } from '../../../../../src/mount/chain/application-accounts.ts';
+import { type AccountsConfig, ConfiguredAccounts } from '../../../../../src/records/configured-accounts.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { sampleSetup } from '../../../sample-setup.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { MemoryCache } from '../../../../../src/common/memory-cache.ts';
 import type { CacheStore } from '../../../../../src/gateway/cache/cache-store.ts';
-import { MemoryCache } from '../../../../../src/gateway/cache/memory-cache.ts';
 import { max_ttl_ms, max_value_bytes, stageCache } from '../../../../../src/mount/chain/stage-cache.ts';
 import type { Log } from '../../../../../src/telemetry/log.ts';
 

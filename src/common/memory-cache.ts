@@ -1,5 +1,3 @@
-import type { CacheStore } from './cache-store.ts';
-
 /** Characters counted for an entry beside its text. */
 const entry_characters = 100;
 
@@ -9,7 +7,7 @@ interface Entry {
 }
 
 /** An LRU cache of texts in this process. Bounded by characters, where LRU libraries bound entries. */
-export class MemoryCache implements CacheStore {
+export class MemoryCache {
   readonly #max_characters: number;
   readonly #now: () => number;
   /** In the order of their last use. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { accountsSchema, ConfiguredAccounts } from '../../../../../src/gateway/accounts/accounts.ts';
+import { accountsSchema, ConfiguredAccounts } from '../../../../src/records/configured-accounts.ts';
 
 const sha256 = (key: string) => createHash('sha256').update(key).digest('hex');
 const accounts = accountsSchema.parse({

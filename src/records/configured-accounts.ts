@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { Account, AccountDirectory } from '../gateway/accounts/accounts.ts';
+import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
+import { hashKey } from './key-secret.ts';
+
+const keySchema = z.union(
+  [
+    z.strictObject({
+      value: z
+        .string()
+        .min(8, 'must have at least 8 characters')
+        .describe('The key itself, of at least 8 characters; usually `${NAME}` or `${file:PATH}`.'),
+    }),
+    z.strictObject({
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits')
+        .describe('The SHA-256 of the key, as 64 hexadecimal digits.'),
+    }),
+  ],
+  'must be an object with one name: value or sha256',
+);
+
+export const accountSchema = z.strictObject({
+  plan: z.string().meta({ shown: true }).optional().describe('A name under `plans`.'),
+  limits: limitOverridesSchema
+    .optional()
+    .describe('Limits in place of those of the plan, name by name; `null` lifts one.'),
+  keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
+});
+
+/** Schema of accounts by name, for options of stages. */
+export const accountsSchema = z.record(z.string().min(1), accountSchema);
+
+export type AccountsConfig = z.infer<typeof accountsSchema>;
+
+/** Digest of a configured key, written as text or as digest. */
+export function digestOfKey(key: z.output<typeof keySchema>): string {
+  return 'sha256' in key ? key.sha256.toLowerCase() : hashKey(key.value);
+}
+
+/** The accounts and keys of the configuration. */
+export class ConfiguredAccounts implements AccountDirectory {
+  #byDigest: ReadonlyMap<string, Account> = new Map();
+  #byId: ReadonlyMap<string, Account> = new Map();
+
+  constructor(accounts: AccountsConfig) {
+    this.#read(accounts);
+  }
+
+  /** Replaces all accounts and keys at once. Returns the ids of accounts that came, went, or have another plan or other limits. */
+  replace(accounts: AccountsConfig): ReadonlySet<string> {
+    const before = this.#byId;
+    this.#read(accounts);
+    const now = this.#byId;
+    return new Set([...before.keys(), ...now.keys()].filter(id => before.get(id) !== now.get(id)));
+  }
+
+  /**
+   * A map lookup by digest takes a time that depends on the digest alone. An attacker who measured it would learn about
+   * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time.
+   */
+  find(key: string, digest = hashKey(key)): Account | undefined {
+    return this.#byDigest.get(digest);
+  }
+
+  /** The account of this id; undefined if there is none. */
+  findById(id: string): Account | undefined {
+    return this.#byId.get(id);
+  }
+
+  #read(accounts: AccountsConfig): void {
+    const before = this.#byId;
+    const byId = new Map<string, Account>();
+    const byDigest = new Map<string, Account>();
+    for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
+      const [given, known] = [{ id, plan, limits }, before.get(id)];
+      // The same object where nothing has changed: stages have made what they need of it already.
+      const account = known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
+      byId.set(id, account);
+      for (const key of keys) byDigest.set(digestOfKey(key), account);
+    }
+    this.#byId = byId;
+    this.#byDigest = byDigest;
+  }
+}
