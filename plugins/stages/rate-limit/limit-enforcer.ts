@@ -8,17 +8,25 @@ import {
   type Limit,
   type LimitStatus,
   type Outcome,
+  type Reservation,
   type ReservationResult,
   type StageSetup,
   type StateStore,
 } from '../../../src/plugin.ts';
 import { AccountPlans } from './account-plans.ts';
-import { type Held, overOf, reportOver, tooSmall } from './held-reservations.ts';
+import { overOf, reportOver, tooSmall } from './dry-run.ts';
 import { LimitMetrics } from './limit-metrics.ts';
 import { limitRefusal, type RefusedCharge } from './limit-refusal.ts';
 import type { CheckedOptions } from './options-schema.ts';
 import { addIetfHeaders, addRateHeaders } from './rate-limit-headers.ts';
-import { actualUse, estimatePromptTokens, expectedUse, mostUse, withinLeft } from './request-charge.ts';
+import {
+  actualUse,
+  estimatePromptTokens,
+  expectedUse,
+  type MostUse,
+  mostUse,
+  withinLeft,
+} from './request-charge.ts';
 import { UnreadForecast, UsageForecast } from './usage-forecast.ts';
 
 /** Account name for requests without an account; no account has this name. */
@@ -28,7 +36,28 @@ const oneRequest: Charge = { requests: 1, tokens: 0, nano_usd: 0 };
 /** One name for all models outside the catalog: clients must not be able to fill the memory with names. */
 const unlisted = '';
 
-/** Admits exchanges within the limits of their accounts and keys, and settles what they have used. */
+/** The reservations of an exchange, and its account's limit status at that time. */
+interface Held {
+  readonly account: string;
+  /** In order; settled together. */
+  reservations: readonly Reservation[];
+  /** The limits that a dry run has exceeded. */
+  over: readonly Limit[];
+  /** What the exchange has used, once it has ended. */
+  used: Charge | undefined;
+  statuses: readonly LimitStatus[];
+  refused_by: Limit | undefined;
+  /** True once all limits of the exchange have decided: `statuses` is complete. */
+  isComplete: boolean;
+  countsMoney: boolean;
+  estimated_prompt: number;
+  /** Set if a limit on tokens or money is hard. */
+  most: MostUse | undefined;
+  /** True once `most` is reserved. */
+  hasCeiling: boolean;
+}
+
+/** Reserves what exchanges may use within the limits of their accounts and keys, and settles what they have used. */
 export class LimitEnforcer implements Hooks {
   readonly #metrics: LimitMetrics;
   readonly #options: CheckedOptions;

@@ -38,7 +38,7 @@ export interface UnreadUse {
   readonly nano_usd: number;
 }
 
-/** Tokens known or estimated so far; never decreasing while the exchange runs. */
+/** Tokens known or estimated so far. An upstream's own figure may be below the estimate that it replaces. */
 export interface RunningUsage {
   /** Tokens of the prompt, cached ones included. */
   prompt_tokens: number;

@@ -125,7 +125,7 @@ export class StreamShape implements ChunkSink {
     this.#shown = usageOf(
       Math.max(this.#shown.prompt_tokens, prompt_tokens),
       Math.max(this.#shown.completion_tokens, completion_tokens),
-      cached_tokens,
+      Math.max(this.#shown.prompt_tokens_details.cached_tokens, cached_tokens),
       undefined,
       cache_creation_tokens,
     );

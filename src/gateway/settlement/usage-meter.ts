@@ -46,8 +46,9 @@ interface Run {
 }
 
 /**
- * The running usage of one exchange: the upstream's own figure where there is one, else an estimate, never
- * decreasing; the upstream's final figure replaces both. Reasoning, text and tool arguments count alike.
+ * The running usage of one exchange: the upstream's own figure where there is one, else an estimate. The upstream's figure replaces an
+ * estimate that was above it; what clients see never decreases, which `outbound/stream-shape.ts` does. Reasoning, text and tool arguments
+ * count alike.
  */
 export class UsageMeter {
   /** The estimate divided by the upstream's final figure; undefined unless both exist. */

@@ -3,33 +3,9 @@ import {
   type Charge,
   type Exchange,
   type Limit,
-  type LimitStatus,
   limitLabel,
-  type Reservation,
   type ReservationResult,
 } from '../../../src/plugin.ts';
-import type { MostUse } from './request-charge.ts';
-
-/** The reservations of an exchange, and its account's limit status at that time. */
-export interface Held {
-  readonly account: string;
-  /** In order; settled together. */
-  reservations: readonly Reservation[];
-  /** The limits that a dry run has exceeded. */
-  over: readonly Limit[];
-  /** What the exchange has used, once it has ended. */
-  used: Charge | undefined;
-  statuses: readonly LimitStatus[];
-  refused_by: Limit | undefined;
-  /** True once all limits of the exchange have decided: `statuses` is complete. */
-  isComplete: boolean;
-  countsMoney: boolean;
-  estimated_prompt: number;
-  /** Set if a limit on tokens or money is hard. */
-  most: MostUse | undefined;
-  /** True once `most` is reserved. */
-  hasCeiling: boolean;
-}
 
 /** A hard limit of which the whole is less than `charge`: a store admits what is above a whole limit while that is unused. */
 export function tooSmall(limits: readonly Limit[], charge: Charge): Limit | undefined {
