@@ -93,6 +93,7 @@ export {
   invalidField,
   refusal,
 } from './gateway/exchange/errors.ts';
+export type { StageRecord } from './gateway/exchange/exchange-view.ts';
 export {
   defineKey,
   type Endpoint,
@@ -112,11 +113,10 @@ export type {
   StageFactory,
   StageSetup,
 } from './gateway/exchange/stage-plan.ts';
-export type { StageRecord } from './gateway/exchange/stage-record.ts';
 export type { StreamController, StreamTransformer } from './gateway/exchange/stream.ts';
-export { addressOf, lastOf } from './gateway/inbound/client-address.ts';
 export { discardBody } from './gateway/inbound/discard-body.ts';
 export { sendContinue } from './gateway/inbound/expect-continue.ts';
+export { addressOf, lastOf } from './gateway/inbound/start-exchange.ts';
 export { slots_per_window } from './gateway/limits/counters.ts';
 export {
   amountsOf,

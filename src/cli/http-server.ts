@@ -6,7 +6,7 @@ import { openAiErrorBody } from '../gateway/dialects/openai-error.ts';
 import { errorHeaders, type GatewayError, refusal } from '../gateway/exchange/errors.ts';
 import { discardBody } from '../gateway/inbound/discard-body.ts';
 import { expectContinue } from '../gateway/inbound/expect-continue.ts';
-import { requestIdOf } from '../gateway/inbound/request-id.ts';
+import { requestIdOf } from '../gateway/inbound/start-exchange.ts';
 import { endWhenReceived } from '../gateway/outbound/write-reply.ts';
 
 /** Format of error bodies. */

@@ -1,18 +1,26 @@
 import { z } from 'zod';
 import {
   type Account,
+  type CacheStore,
   type Catalog,
   defineStage,
   invalidField,
+  refusal,
   type StageFactory,
 } from '../../../src/plugin.ts';
-import { type Allowed, askAllowed } from './ask-allowed.ts';
 import type { ModelAccessOptions } from './options.ts';
 
 /** In a list, stands for every model. */
 const every = '*';
 /** How many names a refusal lists. */
 const max_named = 10;
+/** Longest wait for `allowed`. */
+const limit_ms = 5000;
+
+/** Returns the models that an account may use; of requests without an account where it is undefined. */
+type Allowed = (
+  account: { readonly id: string; readonly plan?: string | undefined } | undefined,
+) => readonly string[] | Promise<readonly string[]>;
 
 const models = z.array(z.string().min(1)).meta({ shown: true });
 
@@ -89,4 +97,35 @@ function checkNames({ plans, accounts, others }: z.output<typeof schema>, catalo
   const unknown = listed.find(model => model !== every && !catalog.find(model));
   if (unknown !== undefined && catalog.models.length > 0)
     throw new Error(`model-access: there is no model '${unknown}' in the catalog`);
+}
+
+/**
+ * Asks `allowed` for an account's models, and remembers the answer. Rejects with `server_error` where it fails, does not answer within 5 s
+ * or answers with anything but names: an account whose models are not known may use none.
+ */
+function askAllowed(allowed: Allowed, ttl_ms: number, cache: CacheStore) {
+  return async (account: Account | undefined): Promise<readonly string[]> => {
+    const key = JSON.stringify([account?.id, account?.plan]);
+    const known = await cache.get(key);
+    try {
+      if (known !== undefined) return namesIn(JSON.parse(known));
+      const models = namesIn(await inTime(allowed(account)));
+      void cache.set(key, JSON.stringify(models), ttl_ms);
+      return models;
+    } catch (cause) {
+      throw refusal('server_error', { cause });
+    }
+  };
+}
+
+function namesIn(answer: unknown): readonly string[] {
+  if (Array.isArray(answer) && answer.every(name => typeof name === 'string')) return answer;
+  throw new Error('model-access: allowed must return an array of model ids');
+}
+
+function inTime<T>(work: T | Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const fault = new Error(`model-access: allowed has not answered within ${limit_ms} ms`);
+  const timer = setTimeout(() => late.reject(fault), limit_ms);
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }

@@ -96,8 +96,8 @@ export interface RequestContext {
   readonly account_id: string | undefined;
 }
 
-/** A format of generated replies. Checks the shape of requests; the `validation` stage checks what depends on the catalog. */
-export interface GenerationFormat {
+/** A format of requests. Checks their shape; the `validation` stage checks what depends on the catalog. */
+export interface RequestReader {
   /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
   parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
   /**
@@ -105,6 +105,10 @@ export interface GenerationFormat {
    * none of that name.
    */
   renamed?(request: ChatRequest, model: Model | undefined): void;
+}
+
+/** A format of generated replies. */
+export interface GenerationFormat extends RequestReader {
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
   /**
@@ -116,13 +120,9 @@ export interface GenerationFormat {
 
 /**
  * Answers requests by themselves, without an upstream, such as a count of their tokens. They pass the stages as any request does, but count
- * no tokens under limits and in the ledger; an answer of a stage is not used.
+ * no tokens under limits and in the ledger; an answer of a stage is not used, and `stream` is without effect.
  */
-export interface RequestAnswers {
-  /** As in a format of generated replies. `stream` is without effect. */
-  parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
-  /** As in a format of generated replies. */
-  renamed?(request: ChatRequest, model: Model | undefined): void;
+export interface RequestAnswers extends RequestReader {
   /** The JSON of the reply to a request that the stages have let through. `promptTokens` estimates the tokens of its prompt. */
   answerRequest(identity: Identity, promptTokens: () => number): string;
 }
@@ -236,27 +236,14 @@ export const isDialectDefinition = (value: unknown): value is DialectDefinition 
 export function createDialect(definition: DialectDefinition, options: unknown, setup: DialectSetup): Dialect {
   const { name, paths, public: isPublic, errorBody, headers } = definition;
   const format = definition.create(options as Record<string, unknown>, setup);
-  checkCreated(`what create of the dialect ${name} returns`, schemaOf(isPublic, Object(format)), format);
-  const facts = { name, paths, public: isPublic, errorBody, headers };
-  if ('answer' in format) return { ...facts, answer: (headers, path) => format.answer(headers, path) };
-  const reads = {
-    ...facts,
-    parse: (body: Record<string, unknown>, context: RequestContext) => format.parse(body, context),
-    renamed: (request: ChatRequest, model: Model | undefined) => format.renamed?.(request, model),
-  };
-  if ('answerRequest' in format)
-    return {
-      ...reads,
-      answerRequest: (identity, promptTokens) => format.answerRequest(identity, promptTokens),
-    };
-  return {
-    ...reads,
-    renderReply: (identity, reply) => format.renderReply(identity, reply),
-    renderStream: (identity, promptTokens) => format.renderStream(identity, promptTokens),
-  };
+  const schema = schemaOf(isPublic, Object(format));
+  checkCreated(`what create of the dialect ${name} returns`, schema, format);
+  const methods = format as unknown as Readonly<Record<string, ((...given: never[]) => unknown) | undefined>>;
+  const bound = Object.keys(schema.shape).map(method => [method, methods[method]?.bind(format)]);
+  return { name, paths, public: isPublic, errorBody, headers, ...Object.fromEntries(bound) };
 }
 
-function schemaOf(isPublic: boolean, format: object): z.ZodType {
+function schemaOf(isPublic: boolean, format: object): z.ZodObject {
   if (isPublic || 'answer' in format) return answersSchema;
   return 'answerRequest' in format ? countsSchema : formatSchema;
 }

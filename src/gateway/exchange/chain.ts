@@ -17,8 +17,8 @@ import {
   isTransformer,
 } from './hook-result.ts';
 import { noTimes, type StageFault, StageTimes } from './instrument.ts';
+import { errorFacts, faultFacts } from './log-error.ts';
 import type { Answer, Stage } from './stage.ts';
-import { errorFacts, faultFacts } from './stage-fault.ts';
 import { cancelTransformer, type StageTransformer } from './stage-link.ts';
 import { type HookStep, type StageSteps, stepsOf } from './stage-steps.ts';
 import type { ChunkMeter, ChunkSource } from './stream.ts';

@@ -9,7 +9,6 @@ import type { AttemptRecord } from './attempt-record.ts';
 import type { ChatRequest, Usage } from './canonical.ts';
 import type { GatewayError } from './errors.ts';
 import type { EndReason } from './exchange-end.ts';
-import type { StageRecord } from './stage-record.ts';
 
 /** An endpoint. A `public` one needs no key. */
 export interface Endpoint {
@@ -96,6 +95,18 @@ export interface Outcome {
   readonly stages: readonly StageRecord[];
   /** When it began, and how long its parts took. */
   readonly timings: Timings;
+}
+
+/** The own time of one hook of one stage in an exchange. Milliseconds, rounded to a hundredth. */
+export interface StageRecord {
+  /** The stage's name. */
+  readonly stage: string;
+  /** The hook that ran; `onSettled` runs after the record is made. */
+  readonly hook: 'onHeaders' | 'onRequest' | 'onReply' | 'onStream' | 'onError';
+  /** From the start of the exchange until the hook first ran. */
+  readonly offset_ms: number;
+  /** Time in the hook, of all its runs. Of `onStream`: in the stage's transformer, for all chunks. */
+  readonly own_ms: number;
 }
 
 /** Durations in milliseconds. */

@@ -8,8 +8,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { type AttemptStart, RunningAttempt } from './attempt-record.ts';
 import type { ChatRequest } from './canonical.ts';
 import { type Cause, type EndReason, ExchangeEnd } from './exchange-end.ts';
-import type { Endpoint, ExchangeView, Key, RunningUsage } from './exchange-view.ts';
-import type { StageTimeline } from './stage-record.ts';
+import type { Endpoint, ExchangeView, Key, RunningUsage, StageRecord } from './exchange-view.ts';
 
 /** Input for an exchange, known when its headers have arrived. */
 export interface ExchangeStart {
@@ -26,15 +25,20 @@ export interface ExchangeStart {
   readonly span: Span;
 }
 
+/** What has timed the hooks of a chain in an exchange. */
+export interface StageTimeline {
+  /** Hooks that have ended, in the order in which they began; at most `limit`. */
+  records(limit: number): StageRecord[];
+}
+
 const none: readonly never[] = [];
 
-/** One request and its reply, from the first header to settlement. Stages see only its `ExchangeView`. */
+/** One request and its reply, from the first header to settlement. Stages see only its `ExchangeView`, which describes what it has of it. */
 export class Exchange implements ExchangeView {
   readonly id: string;
   readonly endpoint: Endpoint;
   readonly method: string;
   readonly path: string;
-  /** The client's headers, names in lower case. */
   readonly headers: IncomingHttpHeaders;
   readonly incoming: IncomingMessage;
   /** Network address of the client, for the log only. */
@@ -46,9 +50,7 @@ export class Exchange implements ExchangeView {
   readonly started_ms: number;
   readonly started_epoch_ms: number;
 
-  /** Set by `authenticate`; undefined on public endpoints. */
   account: Account | undefined;
-  /** Set once the body was read and names a model of the catalog. */
   model: Model | undefined;
   /** The model's name in the request as it came; undefined until the body was read. */
   requested_model: string | undefined;
@@ -101,7 +103,6 @@ export class Exchange implements ExchangeView {
     this.#log = start.log;
   }
 
-  /** End reason, once known; undefined while nothing has gone wrong. */
   get end_reason(): EndReason | undefined {
     return this.end.cause;
   }
@@ -111,12 +112,10 @@ export class Exchange implements ExchangeView {
     return this.end.client_gone;
   }
 
-  /** Milliseconds since the start. */
   get elapsed_ms(): number {
     return this.clock.elapsed_ms() - this.started_ms;
   }
 
-  /** Log with this exchange's id on every line. */
   get log(): Log {
     const { trace_id } = this;
     this.#exchangeLog ??= this.#log.child({
@@ -126,12 +125,10 @@ export class Exchange implements ExchangeView {
     return this.#exchangeLog;
   }
 
-  /** Whether lines of `level` are written; does not create this exchange's log. */
   isLogged(level: 'info' | 'debug'): boolean {
     return this.#log.isLevelEnabled(level);
   }
 
-  /** The canonical request, set from `onRequest` on; reading it earlier throws. */
   get request(): ChatRequest {
     if (!this.#request) throw new Error('exchange.request is there from onRequest on, not before');
     return this.#request;
@@ -145,7 +142,6 @@ export class Exchange implements ExchangeView {
     return this.#request !== undefined;
   }
 
-  /** Aborts when the upstream is no longer needed: the client has left, a hook took too long, or the gateway shuts down. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       const controller = new AbortController();
@@ -155,7 +151,6 @@ export class Exchange implements ExchangeView {
     return this.#abort.signal;
   }
 
-  /** Whether `signal` has aborted. */
   get aborted(): boolean {
     return this.#aborted;
   }
@@ -197,7 +192,6 @@ export class Exchange implements ExchangeView {
     else this.abort('client_gone');
   }
 
-  /** Provider of the last attempt. */
   get provider(): string | undefined {
     return this.attempts.at(-1)?.provider;
   }

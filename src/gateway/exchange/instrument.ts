@@ -1,8 +1,8 @@
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { exceptionAttributes, recordStageSpan, type StageError } from '../../telemetry/tracing.ts';
 import { GatewayError } from './errors.ts';
-import type { Exchange } from './exchange.ts';
-import type { StageRecord, StageTimeline } from './stage-record.ts';
+import type { Exchange, StageTimeline } from './exchange.ts';
+import type { StageRecord } from './exchange-view.ts';
 import type { HookStep } from './stage-steps.ts';
 
 /** What a hook threw, which is no GatewayError, and where. */

@@ -6,7 +6,7 @@ import type { ThrottledLog } from '../../telemetry/throttled-log.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { GenerationFormat, RequestAnswers, RequestFormat } from '../dialects/define-dialect.ts';
 import type { BodyLimits } from '../inbound/body-limits.ts';
-import type { BufferedBody, BufferedBytes } from '../inbound/buffered-bytes.ts';
+import { BufferedBody, type BufferedBytes } from '../inbound/buffered-bytes.ts';
 import { discardBody } from '../inbound/discard-body.ts';
 import { readBody } from '../inbound/read-body.ts';
 import { UploadAborted } from '../inbound/upload.ts';
@@ -145,7 +145,7 @@ export class ExchangeRun {
     if (parserFault) throw parserFault;
     if (!format) return undefined;
     const { limits, buffered } = this.#parts;
-    const held = buffered.open(this.exchange);
+    const held = new BufferedBody(buffered, this.exchange);
     this.#body = held;
     if (this.exchange.hasRequest) return this.#askStages(format);
     const body = readBody(request, limits, this.exchange, held);

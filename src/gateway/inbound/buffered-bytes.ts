@@ -33,11 +33,6 @@ export class BufferedBytes {
     this.#limits = limits;
   }
 
-  /** Starts counting the body of one exchange; its `release` ends that. */
-  open(exchange: Exchange): BufferedBody {
-    return new BufferedBody(this, exchange);
-  }
-
   /** Throws `server_error` if a body of the exchange that takes `held_bytes` could not take `bytes` more. */
   check(exchange: Exchange, held_bytes: number, bytes: number): void {
     const share = held_bytes + bytes > small_bytes ? large_share : 1;
@@ -66,7 +61,7 @@ export class BufferedBytes {
   }
 }
 
-/** Counted memory of the body of one exchange. */
+/** Counted memory of the body of one exchange, until its `release`. */
 export class BufferedBody {
   readonly #all: BufferedBytes;
   readonly #exchange: Exchange;

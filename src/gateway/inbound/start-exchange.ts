@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { randomId } from '../../common/ids.ts';
 import { startServerSpan } from '../../telemetry/server-span.ts';
 import { Exchange, type ExchangeStart } from '../exchange/exchange.ts';
-import { addressOf } from './client-address.ts';
-import { requestIdOf } from './request-id.ts';
 import { pathOf } from './routes.ts';
 
 type Start = Pick<ExchangeStart, 'endpoint' | 'path' | 'log' | 'clock'> & {
@@ -48,3 +47,20 @@ const targetOf = ({
   url = '/',
 }: IncomingMessage & { readonly originalUrl?: unknown }): string =>
   typeof originalUrl === 'string' ? originalUrl : url;
+
+/** The caller's request id if it is valid, else a new one. */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : `req_${randomId()}`;
+}
+
+/** The client's network address; that of a proxy which is not trusted. At most 64 characters. */
+export function addressOf(request: IncomingMessage, trust_proxy: boolean): string {
+  const forwarded = trust_proxy ? lastOf(request, 'x-forwarded-for') : undefined;
+  return (forwarded ?? request.socket.remoteAddress ?? '').slice(0, 64);
+}
+
+/** Last value of a header: the one that the nearest proxy has added. */
+export function lastOf({ headers }: IncomingMessage, name: string): string | undefined {
+  return [headers[name]].flat().join(',').split(',').at(-1)?.trim() || undefined;
+}

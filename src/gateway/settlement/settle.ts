@@ -3,12 +3,11 @@ import { storable } from '../../common/printable.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { epochOf } from '../../telemetry/tracing.ts';
 import type { AttemptRecord } from '../exchange/attempt-record.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, StageTimeline } from '../exchange/exchange.ts';
 import type { EndReason, SentError } from '../exchange/exchange-end.ts';
-import type { Outcome } from '../exchange/exchange-view.ts';
+import type { Outcome, StageRecord } from '../exchange/exchange-view.ts';
 import { originOf } from '../exchange/log-error.ts';
 import { withoutPrompt } from '../exchange/prompt-filter.ts';
-import { stageRecords } from '../exchange/stage-record.ts';
 import { costOf } from './cost.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 import { isEstimated, ledgerRowOf, wholeMs } from './ledger-row.ts';
@@ -135,6 +134,15 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
       upstream_wait_ms: exchange.upstream_wait_ms,
     },
   };
+}
+
+/** Most stage records of one exchange. */
+const max_stage_records = 64;
+
+function stageRecords(timelines: readonly StageTimeline[]): StageRecord[] {
+  const records: StageRecord[] = [];
+  for (const timeline of timelines) records.push(...timeline.records(max_stage_records - records.length));
+  return records;
 }
 
 /** Characters of a text in the record. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { bodyLimits } from '../../../../../src/config/server-limits.ts';
-import { BufferedBytes } from '../../../../../src/gateway/inbound/buffered-bytes.ts';
+import { BufferedBody, BufferedBytes } from '../../../../../src/gateway/inbound/buffered-bytes.ts';
 import { decompressed } from '../../../../../src/gateway/inbound/decompress.ts';
 import { parseBody, readBody } from '../../../../../src/gateway/inbound/read-body.ts';
 import { BodyMetrics } from '../../../../../src/telemetry/body-metrics.ts';
@@ -19,7 +19,10 @@ function open(total_bytes = 1024 * MiB) {
   const registry = new Registry();
   const metrics = new BodyMetrics(registry);
   const exchange = sampleExchange();
-  const body = new BufferedBytes({ total_bytes, account_bytes: total_bytes }, metrics).open(exchange);
+  const body = new BufferedBody(
+    new BufferedBytes({ total_bytes, account_bytes: total_bytes }, metrics),
+    exchange,
+  );
   const counted = async () =>
     (await registry.getSingleMetric('sluice_buffered_request_bytes')!.get()).values[0]!.value;
   return { body, exchange, counted };

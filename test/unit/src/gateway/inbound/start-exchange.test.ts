@@ -6,7 +6,7 @@ import {
   sendContinue,
   waitsToContinue,
 } from '../../../../../src/gateway/inbound/expect-continue.ts';
-import { startExchange } from '../../../../../src/gateway/inbound/start-exchange.ts';
+import { requestIdOf, startExchange } from '../../../../../src/gateway/inbound/start-exchange.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
@@ -97,4 +97,22 @@ describe('a client that waits for 100 Continue', () => {
     for (let time = 0; time < 2; time++) sendContinue(incoming);
     expect([written(), response.shouldKeepAlive, waitsToContinue(incoming)]).toEqual([1, keeps_alive, false]);
   });
+});
+
+describe('the request id', () => {
+  it.each(['a', 'req_123', '0af7651916cd43dd8448eb211c80319c', 'x'.repeat(128), 'a.b:c-d_e'])(
+    'is taken from the caller: %s',
+    id => {
+      expect(requestIdOf({ 'x-request-id': id })).toBe(id);
+    },
+  );
+
+  it.each([undefined, '', ' ', 'a b', 'a\r\nset-cookie: b', 'ä', '{"a":1}', 'x'.repeat(129), 'a, b'])(
+    'is generated where the caller sends no valid one: %j',
+    id => {
+      const made = requestIdOf(id === undefined ? {} : { 'x-request-id': id });
+      expect(made).toMatch(/^req_[\da-f]{32}$/);
+      expect(requestIdOf({})).not.toBe(made);
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { bodyLimits } from '../../../../../src/config/server-limits.ts';
 import { GatewayError } from '../../../../../src/gateway/exchange/errors.ts';
 import type { BodyLimits } from '../../../../../src/gateway/inbound/body-limits.ts';
 import { bufferLimits } from '../../../../../src/gateway/inbound/buffer-limits.ts';
-import { BufferedBytes } from '../../../../../src/gateway/inbound/buffered-bytes.ts';
+import { BufferedBody, BufferedBytes } from '../../../../../src/gateway/inbound/buffered-bytes.ts';
 import { bytesOf, UploadAborted } from '../../../../../src/gateway/inbound/upload.ts';
 import { BodyMetrics } from '../../../../../src/telemetry/body-metrics.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
@@ -18,7 +18,10 @@ function open(limits: Partial<BodyLimits>) {
   const request = Object.assign(new PassThrough(), { headers: {}, complete: false });
   const checked = { ...z.object(bodyLimits).parse({}), ...limits };
   const exchange = sampleExchange({ start: { clock } });
-  const body = new BufferedBytes(bufferLimits(checked), new BodyMetrics(new Registry())).open(exchange);
+  const body = new BufferedBody(
+    new BufferedBytes(bufferLimits(checked), new BodyMetrics(new Registry())),
+    exchange,
+  );
   const received = bytesOf(request as unknown as IncomingMessage, checked, exchange, body);
   received.catch(() => {});
   return { clock, exchange, request, received };
