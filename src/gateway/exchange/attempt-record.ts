@@ -24,14 +24,8 @@ export interface AttemptRecord {
   readonly error_message: string | undefined;
 }
 
-/** What is known of an attempt when it begins; `started_ms` is the start of its exchange, on `clock.elapsed_ms`. */
-export interface AttemptStart {
-  readonly clock: Clock;
-  readonly started_ms: number;
-  readonly provider?: string | undefined;
-  readonly model?: string | undefined;
-  readonly wait_ms?: number | undefined;
-}
+/** What is known of an attempt when it begins. */
+export type AttemptStart = Partial<Pick<AttemptRecord, 'provider' | 'model' | 'wait_ms'>>;
 
 /** The record of an attempt, kept while it runs. */
 export class RunningAttempt implements AttemptRecord {
@@ -48,7 +42,8 @@ export class RunningAttempt implements AttemptRecord {
   readonly #clock: Clock;
   readonly #sent_ms: number;
 
-  constructor({ clock, started_ms, provider, model, wait_ms = 0 }: AttemptStart) {
+  /** `started_ms` is the start of its exchange, on `clock.elapsed_ms`. */
+  constructor(clock: Clock, started_ms: number, { provider, model, wait_ms = 0 }: AttemptStart = {}) {
     this.#clock = clock;
     this.#sent_ms = clock.elapsed_ms();
     this.provider = provider;

@@ -197,8 +197,8 @@ export class Exchange implements ExchangeView {
   }
 
   /** Records an attempt that begins now. */
-  beginAttempt(facts: Pick<AttemptStart, 'provider' | 'model' | 'wait_ms'> = {}): RunningAttempt {
-    const attempt = new RunningAttempt({ ...facts, clock: this.clock, started_ms: this.started_ms });
+  beginAttempt(facts?: AttemptStart): RunningAttempt {
+    const attempt = new RunningAttempt(this.clock, this.started_ms, facts);
     this.attempts.push(attempt);
     return attempt;
   }

@@ -5,7 +5,7 @@ import { RunningAttempt } from '../../../../../src/gateway/exchange/attempt-reco
 it('keeps the times of an attempt from its request on, its first token and its first end', () => {
   let now_ms = 130;
   const clock = { elapsed_ms: () => now_ms } as Clock;
-  const attempt = new RunningAttempt({ clock, started_ms: 100, provider: 'p', wait_ms: 20 });
+  const attempt = new RunningAttempt(clock, 100, { provider: 'p', wait_ms: 20 });
   now_ms = 135;
   attempt.firstToken();
   now_ms = 140;
@@ -16,7 +16,7 @@ it('keeps the times of an attempt from its request on, its first token and its f
   attempt.ended('aborted');
   expect(attempt).toMatchObject({ outcome: 'failed', error_message: 'too slow', duration_ms: 10 });
   expect(attempt.error_type).toBe('timeout');
-  const other = new RunningAttempt({ clock, started_ms: 150 });
+  const other = new RunningAttempt(clock, 150);
   other.ended('aborted', 'timeout');
   expect([other.wait_ms, other.error_type]).toEqual([0, 'aborted']);
 });
