@@ -403,6 +403,15 @@ function describeSeveral(start: Start): void {
     },
   );
 
+  it('admit likewise what is more than a whole hard limit, where the most that a request may use is unknown', async () => {
+    const setting = await start();
+    const limits = [{ ...limit('usd_per_month', 1000), hard: true as const }];
+    const reservation = await setting.admitted(limits, charge(0, 5000));
+    await setting.refused(limits, charge(0, 1));
+    await setting.settle(reservation, charge(0, 1));
+    await setting.refused(limits, charge(0, 5000));
+  });
+
   it('are counted and never refuse where they are forced', async () => {
     const setting = await start();
     const limits = [

@@ -185,8 +185,8 @@ export class AccountTable {
       const { limit, counter, blocks } = row;
       const asked = amounts[at] ?? null;
       if (asked === null) continue;
-      // What is above a whole limit is admitted while the limit is unused.
-      const amount = limit.hard ? asked : Math.min(asked, limit.max);
+      // What is above a whole limit is admitted while the limit is unused. A ceiling never is.
+      const amount = Math.min(asked, limit.max);
       if (counter.used(now) + blocks + amount <= limit.max) continue;
       over.push(at);
       const excess = counter.used(now) + amount - limit.max;
