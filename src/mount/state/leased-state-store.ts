@@ -84,9 +84,11 @@ export class LeasedStateStore implements StateStore {
   }
 
   async statuses(account: string, limits: readonly Limit[]): Promise<LimitStatuses> {
-    if (this.#outage) throw refusal('server_error', { cause: this.#outage.cause });
+    if (this.#outage) throw unanswered(this.#outage.cause);
     const held = this.#holder.ask(account, limits, this.#now_ms);
-    await this.#decision(account, held);
+    await this.#decision(account, held)?.catch(cause => {
+      throw unanswered(cause);
+    });
     held.settle([]);
     return this.#statusesOf(held);
   }
@@ -225,5 +227,7 @@ export class LeasedStateStore implements StateStore {
 
 function withoutAnswer({ force }: ReservationRequest, cause: unknown): ReservationResult {
   if (force) return unlimited;
-  throw refusal('server_error', { cause });
+  throw unanswered(cause);
 }
+
+const unanswered = (cause: unknown) => refusal('server_error', { cause });

@@ -169,6 +169,7 @@ describe('the state store of workers', () => {
     const { worker } = server({ clock: new FakeClock() });
     const { store, kill } = worker();
     kill();
+    await expect(store.statuses('a', concurrent)).rejects.toMatchObject({ type: 'server_error' });
     await expect(reserve(store)).rejects.toMatchObject({ type: 'server_error' });
     const forced = { id: 'forced', account: 'a', limits: concurrent, charge: charge(), force: true };
     expect(await store.reserve(forced)).toMatchObject({ admitted: true, statuses: [] });
