@@ -3,6 +3,7 @@ import {
   classOfType,
   clientTypes,
   type ErrorClass,
+  failedReasons,
   refusal_statuses,
 } from '../../src/common/end-class.ts';
 import { type Expr, of, ofModel, perSecond, promql, rate, sum } from './promql.ts';
@@ -20,7 +21,7 @@ const asked = (matcher: string): Expr => perSecond(of(requests, ofModel, asking,
 
 /** Requests that failed, per second, as the alerts count them. */
 export const failed: Expr = sum(
-  promql`${asked('end_reason=~"upstream_failed|internal_error|time_limit"')} or ${asked(ours)}`,
+  promql`${asked(`end_reason=~"${failedReasons.join('|')}"`)} or ${asked(ours)}`,
 );
 
 /** Requests that were let in, per second: all but those refused for what the client did, such as an unknown key or a full limit. */

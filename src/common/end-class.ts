@@ -53,27 +53,34 @@ interface ReasonClass {
   readonly own: EndClass;
   /** Whether the type of the error decides. */
   readonly isOpen: boolean;
+  /** Whether alerts and boards count it as failed, whatever the type of its error. */
+  readonly isFailed: boolean;
 }
 
-const open = (own: EndClass): ReasonClass => ({ own, isOpen: true });
-const closed = (own: EndClass): ReasonClass => ({ own, isOpen: false });
+const open = (own: EndClass, isFailed = false): ReasonClass => ({ own, isOpen: true, isFailed });
+const closed = (own: EndClass, isFailed = false): ReasonClass => ({ own, isOpen: false, isFailed });
 
 /** The class of every end reason. */
 export const classOfReason: Readonly<Record<EndReason, ReasonClass>> = {
   completed: open('completed'),
   refused: open('refusal'),
-  upstream_failed: open('provider_failed'),
+  upstream_failed: open('provider_failed', true),
   background_aborted: open('client_left'),
   // An error that follows is a consequence.
   client_gone: closed('client_left'),
   slow_client: closed('client_left'),
-  time_limit: closed('gateway_failed'),
+  internal_error: closed('gateway_failed', true),
+  time_limit: closed('gateway_failed', true),
   shutdown: closed('gateway_failed'),
-  internal_error: closed('gateway_failed'),
 };
 
 /** All end reasons. */
 export const endReasons = Object.keys(classOfReason) as readonly EndReason[];
+
+/** Those that alerts and boards count as failed, whatever the type of the error. */
+export const failedReasons: readonly EndReason[] = endReasons.filter(
+  reason => classOfReason[reason].isFailed,
+);
 
 /** Types of errors that are clients' doing. A provider that failed, such as one at its own rate limit, has failed whatever its client was told. */
 export const clientTypes: readonly ErrorType[] = (Object.keys(classOfType) as ErrorType[]).filter(

@@ -1,3 +1,4 @@
+import type { EndReason, ErrorType } from '../common/end-class.ts';
 import { operationBuckets_s, perTokenBuckets_s } from './client-metrics.ts';
 import { type Measured, type MeasuredEnd, type MeasuredUsage, other_model } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
@@ -25,7 +26,7 @@ const preparedEnds = [
   [400, 'upstream_failed', 'configuration_error'],
   [200, 'internal_error', 'server_error'],
   [400, 'refused', 'configuration_error'], // an account's plan is not configured
-] as const;
+] as const satisfies readonly (readonly [status: number, EndReason, ErrorType | ''])[];
 
 /** Series created before their first exchange: 1000 are about 200 kB at each scrape. */
 const max_prepared_series = 2000;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { failedReasons } from '../../src/common/end-class.ts';
 import { allCases, notProvoked, worstCases } from '../tools/alerts/all-cases.ts';
 import { type AlertLabels, inhibitRules, notices } from '../tools/alerts/inhibition.ts';
 
@@ -54,6 +55,12 @@ describe('the Prometheus rules', () => {
     }
     expect([...byWindow.keys()]).toEqual(['5m', '30m', '1h', '2h', '6h', '1d', '3d']);
     for (const forms of byWindow.values()) expect(forms).toEqual(byWindow.get('5m'));
+  });
+
+  it('count as failed the ends that are failures whatever their error', () => {
+    const counted = rules.flatMap(({ expr }) => expr.match(/end_reason=~"[^"]+"/g) ?? []);
+    expect(counted.length).toBeGreaterThan(4);
+    expect(new Set(counted)).toEqual(new Set([`end_reason=~"${failedReasons.join('|')}"`]));
   });
 
   it('name no job, so that they hold wherever a process has sluice_build_info', () => {

@@ -101,7 +101,8 @@ function unfitting(
 
 function periodOf(limit: Limit): string {
   const window = windowOf(limit);
-  return window.kind === 'calendar' ? window.adjective.toLowerCase() : 'minute';
+  if (window.kind === 'calendar') return window.adjective.toLowerCase();
+  return window.kind === 'sliding' ? window.noun : 'running';
 }
 
 /** Dollars with at least two places, rounded up to a hundred-thousandth. */

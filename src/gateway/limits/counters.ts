@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/clock.ts';
 import { Calendar, type CalendarDay } from './calendar.ts';
-import { type Limit, limitTable, limitWindows } from './limit-table.ts';
+import { type CalendarWindowName, type Limit, limitTable, limitWindows } from './limit-table.ts';
 
 /** When something was added to counters. */
 export type Moment = Pick<Now, 'elapsed_ms' | 'day' | 'month'>;
@@ -67,10 +67,10 @@ export class Counter {
 
 /** Counts for a UTC day or month. */
 class CalendarCounter extends Counter {
-  readonly #window: 'day' | 'month';
+  readonly #window: CalendarWindowName;
   #period = Number.NEGATIVE_INFINITY;
 
-  constructor(limit: Limit, window: 'day' | 'month') {
+  constructor(limit: Limit, window: CalendarWindowName) {
     super(limit);
     this.#window = window;
   }
@@ -163,7 +163,8 @@ class SlidingCounter extends Counter {
 /** The counter of a limit. */
 export function counterOf(limit: Limit): Counter {
   const { window } = limitTable[limit.name];
-  if (window === 'running') return new Counter(limit);
-  if (window === 'minute') return new SlidingCounter(limit, limitWindows[window].duration_ms);
-  return new CalendarCounter(limit, window);
+  const row = limitWindows[window];
+  if (row.kind === 'running') return new Counter(limit);
+  if (row.kind === 'sliding') return new SlidingCounter(limit, row.duration_ms);
+  return new CalendarCounter(limit, window as CalendarWindowName);
 }

@@ -41,6 +41,10 @@ export const limitWindows = {
 } as const satisfies Record<string, LimitWindow>;
 
 export type LimitWindowName = keyof typeof limitWindows;
+/** The windows that begin with a day or month of UTC. */
+export type CalendarWindowName = {
+  [Name in LimitWindowName]: (typeof limitWindows)[Name]['kind'] extends 'calendar' ? Name : never;
+}[LimitWindowName];
 
 interface LimitRow {
   readonly unit: LimitUnitName;
