@@ -183,6 +183,13 @@ export type { MessageField } from './gateway/upstream/attempt/fit-messages.ts';
 export { chunkOf, eventObject } from './gateway/upstream/http/decode-reply.ts';
 export { scrubbed } from './gateway/upstream/http/scrub.ts';
 export { UpstreamError } from './gateway/upstream/http/upstream-error.ts';
+export {
+  effortFields,
+  knownEfforts,
+  leavesReasoning,
+  templateEffort,
+  thinkingSwitches,
+} from './gateway/upstream/openai/effort-fields.ts';
 export { type Finish, finishOf } from './gateway/upstream/openai/finish-reason.ts';
 export {
   type OpenAiServer,
@@ -200,13 +207,6 @@ export {
   type OpenAiStreamOptions,
 } from './gateway/upstream/openai/openai-stream-decoder.ts';
 export { ReasoningCache, type ReasoningCacheLimits } from './gateway/upstream/openai/reasoning-cache.ts';
-export {
-  effortFields,
-  knownEfforts,
-  leavesReasoning,
-  templateEffort,
-  thinkingSwitches,
-} from './gateway/upstream/openai/reasoning-effort.ts';
 export { atMost, max_parts } from './gateway/upstream/reply-bounds.ts';
 export type { Upstream } from './gateway/upstream/routing/upstream.ts';
 export { checkToolArguments, toolArguments } from './gateway/upstream/tool-arguments.ts';

@@ -3,10 +3,10 @@ import type { forwardedParameters } from '../../dialects/chat-completions/chat-r
 import type { ChatRequest } from '../../exchange/canonical.ts';
 import type { Adapter, Target } from '../adapter.ts';
 import type { MessageField } from '../attempt/fit-messages.ts';
+import { effortFields } from './effort-fields.ts';
 import { decodeOpenAiReply, encodeOpenAi } from './openai-format.ts';
 import type { OpenAiMessageForm } from './openai-messages.ts';
 import { OpenAiStreamDecoder, type OpenAiStreamOptions } from './openai-stream-decoder.ts';
-import { effortFields } from './reasoning-effort.ts';
 
 /** How one server differs from others that speak OpenAI's chat completions. */
 export interface OpenAiServer

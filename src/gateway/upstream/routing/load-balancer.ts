@@ -1,6 +1,6 @@
 import type { Clock } from '../../../common/clock.ts';
 import type { RoutingConfig } from '../../../common/options.ts';
-import { betterOfTwo, type Candidate, chooseOfTwo, chooseSticky, uniform } from './choose-upstream.ts';
+import { betterOfTwo, type Candidate, chooseOfTwo, chooseSticky, uniform } from './draw-upstream.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { Upstream } from './upstream.ts';
 import { WeightedGroup } from './weighted-group.ts';

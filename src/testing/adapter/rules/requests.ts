@@ -3,7 +3,7 @@ import type { ChatRequest, Message } from '../../../gateway/exchange/canonical.t
 import { GatewayError } from '../../../gateway/exchange/errors.ts';
 import type { Target, UpstreamRequest } from '../../../gateway/upstream/adapter.ts';
 import { fitted } from '../../../gateway/upstream/attempt/fit-request.ts';
-import { knownEfforts } from '../../../gateway/upstream/openai/reasoning-effort.ts';
+import { knownEfforts } from '../../../gateway/upstream/openai/effort-fields.ts';
 import { ContractError } from '../../contract-error.ts';
 import type { AdapterFixture } from '../adapter-contract.ts';
 import type { AdapterSetting } from '../adapter-setting.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { uniform } from '../../../../../../src/gateway/upstream/routing/choose-upstream.ts';
+import { uniform } from '../../../../../../src/gateway/upstream/routing/draw-upstream.ts';
 import type { Upstream } from '../../../../../../src/gateway/upstream/routing/upstream.ts';
 import { costGrowth } from '../../../../../support/cost-growth.ts';
 import { closeRoutes, fill, type Given, open, pause, routeOver } from '../sample-route.ts';

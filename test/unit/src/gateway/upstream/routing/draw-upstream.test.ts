@@ -4,7 +4,7 @@ import {
   chooseOfTwo,
   chooseSticky,
   uniform,
-} from '../../../../../../src/gateway/upstream/routing/choose-upstream.ts';
+} from '../../../../../../src/gateway/upstream/routing/draw-upstream.ts';
 
 interface Named extends Candidate {
   readonly name: string;
