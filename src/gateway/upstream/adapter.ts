@@ -50,8 +50,8 @@ export interface StreamDecoder {
 export interface Adapter {
   /** For spans: a well-known value of `gen_ai.provider.name`, or the server's own name. */
   readonly providerName: string;
-  /** Forwarded parameters of the interface that the server takes, if not all; `encode` gets no others. */
-  readonly parameters?: ReadonlySet<string>;
+  /** Forwarded parameters of the interface that the server takes; `encode` gets no others, and the reply names them in `x-ignored-parameters`. */
+  readonly parameters: ReadonlySet<string>;
   /**
    * Parts of messages beyond text and tool calls that `encode` writes: `reasoning` of assistant messages, which many servers require back
    * with the results of tools; `image_url` parts; `cache_control` marks; `is_error` of results; `extra_content` of
@@ -145,7 +145,7 @@ const adapterSchema = z.object({
   encode: aFunction('it returns the request to send'),
   decodeReply: aFunction('it returns the canonical reply'),
   openStream: aFunction('it returns the decoder of a stream'),
-  parameters: z.instanceof(Set, { error: 'must be a Set of names' }).optional(),
+  parameters: z.instanceof(Set, { error: 'must be a Set of names' }),
   messageFields: messageFieldsSchema.optional(),
   headers: z.record(z.string(), z.string()).optional(),
   credential: aFunction('it returns the headers that carry the key').optional(),

@@ -69,7 +69,7 @@ export function guarded(
   const { parameters, messageFields, headers } = adapter;
   return {
     providerName: adapter.providerName,
-    ...(parameters && { parameters }),
+    parameters,
     ...(messageFields && { messageFields }),
     ...(headers && { headers }),
     ...(adapter.credential && {

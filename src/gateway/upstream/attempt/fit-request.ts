@@ -11,8 +11,8 @@ export const droppableParameters = [
 
 /** Parameters that a server accepts, by its adapter and its configuration. */
 export interface AcceptedParameters {
-  /** Forwarded parameters that its adapter accepts; `undefined` for all. */
-  readonly parameters: ReadonlySet<string> | undefined;
+  /** Forwarded parameters that its adapter accepts. */
+  readonly parameters: ReadonlySet<string>;
   readonly drop: readonly string[];
   /** Fields outside the interface that it may be sent. */
   readonly extra: readonly string[];
@@ -42,5 +42,4 @@ export function fitted(given: ChatRequest, accepted: AcceptedParameters) {
 
 /** Whether a parameter is not sent; one outside the interface was added by the operator. */
 const isLost = (name: string, { drop, parameters }: AcceptedParameters): boolean =>
-  drop.includes(name) ||
-  (parameters !== undefined && !parameters.has(name) && Object.hasOwn(forwardedParameters, name));
+  drop.includes(name) || (!parameters.has(name) && Object.hasOwn(forwardedParameters, name));

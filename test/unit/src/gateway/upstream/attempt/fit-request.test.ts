@@ -3,7 +3,7 @@ import { fitted } from '../../../../../../src/gateway/upstream/attempt/fit-reque
 import { sampleRequest } from '../../../../sample-exchange.ts';
 
 const messages = { fields: new Set<never>(), send_reasoning: 'tool_turns' as const };
-const all = { parameters: undefined, drop: [], extra: [], messages };
+const all = { parameters: new Set(['top_p', 'seed']), drop: [], extra: [], messages };
 
 describe('a request fitted to its upstream', () => {
   const request = () =>
@@ -52,7 +52,7 @@ describe('the failure of a tool', () => {
   const failure = { role: 'tool' as const, tool_call_id: 'a', content: 'No die.', is_error: true as const };
   const fittedTo = (fields: ReadonlySet<'is_error'>) =>
     fitted(sampleRequest({ messages: [failure] }), {
-      parameters: undefined,
+      parameters: new Set<string>(),
       drop: [],
       extra: [],
       messages: { ...messages, fields },
