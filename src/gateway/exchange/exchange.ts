@@ -175,7 +175,7 @@ export class Exchange implements ExchangeView {
   }
 
   /** Called instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
-  readOn: (() => void) | undefined;
+  insteadOfAbort: (() => void) | undefined;
 
   /** Called when the client leaves, even if its reply is read on; to cancel work that has not begun. */
   whenLeft: (() => void) | undefined;
@@ -188,7 +188,7 @@ export class Exchange implements ExchangeView {
     this.end.clientLeft();
     markEvent(this.span, 'client_gone');
     this.whenLeft?.();
-    if (this.readOn) this.readOn();
+    if (this.insteadOfAbort) this.insteadOfAbort();
     else this.abort('client_gone');
   }
 

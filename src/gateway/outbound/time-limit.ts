@@ -35,10 +35,10 @@ export function beforeTimeLimit<T, R>(
       Math.ceil(remaining_ms / timer_grid_ms) * timer_grid_ms,
     );
     if (outlivesClient && exchange.model?.on_client_gone !== 'abort')
-      exchange.readOn = () => giveUp(new ClientGone('the client left before the reply was complete'));
+      exchange.insteadOfAbort = () => giveUp(new ClientGone('the client left before the reply was complete'));
     const end = () => {
       clearTimeout(timer);
-      exchange.readOn = undefined;
+      exchange.insteadOfAbort = undefined;
     };
     const pass = (result: T) => {
       end();

@@ -71,7 +71,7 @@ class ByteRelay implements ClientWatcher {
     // Events from before these listeners are not repeated.
     if (this.#body.destroyed) this.#broke(this.#body.errored ?? cut());
     else {
-      if (this.#readsOn) this.#exchange.readOn = this.#left;
+      if (this.#readsOn) this.#exchange.insteadOfAbort = this.#left;
       this.#exchange.onAbort(this.#left);
       this.#body.on('data', this.#write).on('end', this.#ended).on('error', this.#broke);
       // Closed without an end means cut off. The error is created only then, since it costs more than a reply.

@@ -16,7 +16,10 @@ export interface BackgroundRead {
   cancel(): void;
 }
 
-/** Reads replies to their end for the bill alone, limited in time and number. */
+/**
+ * Waits for whole replies to end, for the bill alone, limited in time and number. Silence is bounded by `idle_timeout_ms` of the provider.
+ * Streams are not read on: a client that leaves one ends its attempt.
+ */
 export class Background {
   #limits: BackgroundLimits;
   readonly #metrics: Metrics;

@@ -63,7 +63,7 @@ const statusOfType: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** The HTTP status that an error body stands for: its numeric `code`, or that of its `type`. */
+/** The HTTP status that an error body stands for: its numeric `code`, or that of its `type`. `attempt-failure.ts` says what a client gets. */
 export function statusInBody(body: unknown): number | undefined {
   if (!isObject(body)) return undefined;
   const error = isObject(body.error) ? body.error : body;

@@ -20,7 +20,7 @@ describe('the abort signal of an exchange', () => {
   it('does not abort when a reply is to be read on', () => {
     const exchange = sampleExchange();
     let told = 0;
-    exchange.readOn = () => told++;
+    exchange.insteadOfAbort = () => told++;
     exchange.clientLeft();
     expect([exchange.signal.aborted, exchange.client_gone, told]).toEqual([false, true, 1]);
   });
