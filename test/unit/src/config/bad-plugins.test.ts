@@ -156,7 +156,7 @@ describe('create of a plugin', () => {
 
   const adapterPromise = 'must not be a promise; create and all';
   const nothing = 'returned nothing; it must return the adapter';
-  const parts = { providerName: 'mine', encode() {}, openStream() {} };
+  const parts = { providerName: 'mine', parameters: new Set(), encode() {}, openStream() {} };
   const misspelt = { ...parts, decodeReply() {}, credentials() {} };
   it.each<[string, object, string]>([
     ['of a stage throws', stage(broken), 'options.stages[0]: create of the stage mine threw: no database'],

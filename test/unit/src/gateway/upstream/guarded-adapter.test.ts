@@ -20,6 +20,7 @@ const reply: Completion = {
 };
 const good = {
   providerName: 'gemini',
+  parameters: new Set(['top_p', 'seed']),
   encode: () => ({ path: '/generate', body: {} }),
   decodeReply: () => reply,
   openStream: () => ({ complete: true, decode: () => [] }),
