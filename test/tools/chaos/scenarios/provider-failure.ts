@@ -33,7 +33,7 @@ const failure = (how: 'killed' | 'stopped'): Scenario => ({
     providers: 2,
     provider: { ttft_ms: 40, tokens_per_second: 200 },
     config: (config, options) => {
-      const breaker = { open_ms: 500, max_open_ms: 1000, ramp_ms: rampOf(options) };
+      const breaker = { open_ms: 500, max_open_ms: 1000, ramp_ms: Math.round(rampOf(options)) };
       const limits = how === 'stopped' ? { first_token_timeout_ms: 1000, total_timeout_ms: 2000 } : {};
       const { p1, p2 } = config.providers;
       return {
