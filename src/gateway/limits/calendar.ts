@@ -29,28 +29,21 @@ export class Calendar implements CalendarDay {
   month = Number.NEGATIVE_INFINITY;
   month_ends_ms = 0;
   /** When each began to count in this process, on the monotonic clock. */
-  #day_began_ms = 0;
-  #month_began_ms = 0;
+  day_began_ms = 0;
+  month_began_ms = 0;
   /** True while the clock shows an earlier day or month than counts. */
   isSetBack = false;
-
-  /** What counts at a time. */
-  at(epoch_ms: number, elapsed_ms: number): CalendarDay {
-    this.pass(epoch_ms, elapsed_ms);
-    const { day, day_ends_ms, month, month_ends_ms } = this;
-    return { day, day_ends_ms, month, month_ends_ms };
-  }
 
   /** Reads what counts at a time: the same within `day`, unless the clock is set back. */
   pass(epoch_ms: number, elapsed_ms: number): void {
     const shown = calendarDayOf(epoch_ms);
-    const day_left_ms = this.#day_began_ms + day_ms - elapsed_ms;
-    const month_left_ms = this.#month_began_ms + month_ms - elapsed_ms;
+    const day_left_ms = this.day_began_ms + day_ms - elapsed_ms;
+    const month_left_ms = this.month_began_ms + month_ms - elapsed_ms;
     const keepsDay = shown.day < this.day && day_left_ms > 0;
     const keepsMonth = shown.month < this.month && month_left_ms > 0;
     this.isSetBack = keepsDay || keepsMonth;
-    if (!keepsDay && shown.day !== this.day) this.#day_began_ms = elapsed_ms;
-    if (!keepsMonth && shown.month !== this.month) this.#month_began_ms = elapsed_ms;
+    if (!keepsDay && shown.day !== this.day) this.day_began_ms = elapsed_ms;
+    if (!keepsMonth && shown.month !== this.month) this.month_began_ms = elapsed_ms;
     if (!keepsDay) this.day = shown.day;
     if (!keepsMonth) this.month = shown.month;
     this.day_ends_ms = keepsDay ? Math.min(this.day + day_ms, epoch_ms + day_left_ms) : shown.day_ends_ms;

@@ -27,6 +27,12 @@ export class Present extends Calendar implements Now {
   }
 }
 
+/** An account's or a key's use of a day and of a month, by the ledger: of those that these are, as in `CalendarDay`. */
+export interface PastUse extends Readonly<Record<CalendarWindowName, number>> {
+  /** Use of the limit's unit in that day or month, of the limit's model or of all. */
+  of(limit: Limit): number;
+}
+
 /** The wait that is suggested where the end of what counts is unknown. */
 const unknown_ms = 1000;
 
@@ -48,6 +54,9 @@ export class Counter {
   add(amount: number, _now: Now): void {
     this.amount += amount;
   }
+
+  /** Raises what counts in the present day or month to at least `past`. */
+  raise(_past: PastUse, _now: Now): void {}
 
   /** Gives back part of what was added at `added`, as far as it still counts. */
   giveBack(amount: number, _added: Moment): void {
@@ -81,6 +90,12 @@ class CalendarCounter extends Counter {
       this.amount = 0;
     }
     return this.amount;
+  }
+
+  override raise(past: PastUse, now: Now): void {
+    if (past[this.#window] !== now[this.#window]) return;
+    const more = past.of(this.limit) - this.used(now);
+    if (more > 0) this.add(more, now);
   }
 
   override giveBack(amount: number, added: Moment): void {

@@ -1,21 +1,12 @@
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { CounterGroups, type CounterOwner } from './counter-groups.ts';
-import { type Counter, counterOf, type Moment, type Now, Present } from './counters.ts';
-import { amountsOf, isCalendar, type Limit, limitTable } from './limit-table.ts';
+import { type Counter, counterOf, type Moment, type Now, type PastUse, Present } from './counters.ts';
+import { amountsOf, isCalendar, type Limit } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
 import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
 
 /** How much of a limit is admitted. */
 export type MaxOf = (limit: Limit) => number;
-
-/** An account's or a key's use of a day and of a month, by the ledger. */
-export interface PastUse {
-  /** The day and the month, as in `CalendarDay`. */
-  readonly day: number;
-  readonly month: number;
-  /** Use of the limit's unit in that day or month, of the limit's model or of all. */
-  of(limit: Limit): number;
-}
 
 const none: readonly Limit[] = [];
 
@@ -108,12 +99,7 @@ export class MemoryStateStore implements StateStore {
     const now = this.#now.read(this.#clock);
     const group = this.#groups.of(owner);
     const own = limits?.filter(limit => limit.key === owner.key).map(limit => group.of(limit));
-    for (const counter of own ?? group.counters.values()) {
-      const { window } = limitTable[counter.limit.name];
-      if ((window !== 'day' && window !== 'month') || past[window] !== now[window]) continue;
-      const more = past.of(counter.limit) - counter.used(now);
-      if (more > 0) counter.add(more, now);
-    }
+    for (const counter of own ?? group.counters.values()) counter.raise(past, now);
   }
 
   /** Does nothing: there is no connection. */

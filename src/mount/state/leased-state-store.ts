@@ -45,7 +45,7 @@ interface Waiting {
 
 /**
  * Limits that the primary process counts for all processes, which reserve from blocks of them without asking. While it does not answer,
- * accounts with limits are refused with `server_error` after ten seconds, and then at once: without it nobody knows what is left.
+ * accounts with limits are refused with `server_error`, at first after ten seconds and then at once: only it knows what is left.
  */
 export class LeasedStateStore implements StateStore {
   readonly #exchange: LeaseExchange;

@@ -1,8 +1,8 @@
 import type { Clock } from '../../common/clock.ts';
 import { within } from '../../common/within.ts';
 import { type CounterOwner, ownerName } from '../../gateway/limits/counter-groups.ts';
+import type { PastUse } from '../../gateway/limits/counters.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
-import type { PastUse } from '../../gateway/limits/memory-state-store.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** The longest that a request waits for its account's past use. */
@@ -58,7 +58,7 @@ export class PastRestorer {
     return Promise.all([...keys].map(key => this.#restore({ account, key }, limits))).then(decide);
   }
 
-  /** The limits whose past use nobody has asked for. Requests without an account have no rows. */
+  /** The limits whose past use has not been looked up. Requests without an account have no rows. */
   unknown(account: string, limits: readonly Limit[]): readonly Limit[] {
     if (account === '') return [];
     const lacking = this.#counters.lacking(account, limits);

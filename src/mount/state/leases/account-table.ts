@@ -1,6 +1,11 @@
-import { type Counter, counterOf, type Moment, type Now } from '../../../gateway/limits/counters.ts';
+import {
+  type Counter,
+  counterOf,
+  type Moment,
+  type Now,
+  type PastUse,
+} from '../../../gateway/limits/counters.ts';
 import { counterKey, isCalendar, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
-import type { PastUse } from '../../../gateway/limits/memory-state-store.ts';
 import type {
   LeaseAnswer,
   LeaseMessage,
@@ -103,11 +108,7 @@ export class AccountTable {
   /** Raises what counts in the present day and month, of the account or a key, to at least `past`: of `limits`, whose rows are made, or of all rows. */
   raise(key: string | undefined, past: PastUse, now: TableNow, limits?: readonly Limit[]): void {
     const rows = limits?.map(limit => this.#row(limit)) ?? [...this.#rows.values()];
-    for (const row of rows) {
-      const { window } = rowOf(row.limit);
-      if (row.limit.key !== key || (window !== 'day' && window !== 'month')) continue;
-      if (past[window] === now[window]) add(row, past.of(row.limit) - row.counter.used(now), now);
-    }
+    for (const { limit, counter } of rows) if (limit.key === key) counter.raise(past, now);
   }
 
   /** Ends a holder: its concurrency is free, and its blocks count as used, since what it used of them is unknown. */

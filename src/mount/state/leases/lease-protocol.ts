@@ -100,7 +100,7 @@ export interface RowAnswer {
   readonly used: number;
   /** Until all of it counts no longer, or the day or month ends; 0 for concurrency. */
   readonly reset_ms: number;
-  /** What is in nobody's block either. */
+  /** What neither counts as used nor is in a block. */
   readonly free: number;
   /** Another holder waits: what is unused is to be given back at once. */
   readonly is_asked_back: boolean;

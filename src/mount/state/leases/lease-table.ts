@@ -1,8 +1,7 @@
 import type { Clock } from '../../../common/clock.ts';
-import { Calendar } from '../../../gateway/limits/calendar.ts';
 import type { CounterOwner } from '../../../gateway/limits/counter-groups.ts';
+import { type PastUse, Present } from '../../../gateway/limits/counters.ts';
 import { isCalendar, type Limit } from '../../../gateway/limits/limit-table.ts';
-import type { PastUse } from '../../../gateway/limits/memory-state-store.ts';
 import { AccountTable, remembered_ms, type TableNow } from './account-table.ts';
 import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from './lease-protocol.ts';
 
@@ -18,10 +17,9 @@ export class LeaseTable implements SharedTable {
   readonly #clock: Clock;
   readonly #generation: string;
   readonly #times: LeaseTimes;
-  readonly #calendar = new Calendar();
+  readonly #present = new Present();
   readonly #accounts = new Map<string, AccountTable>();
   #sweep = this.#accounts.entries();
-  #last: TableNow | undefined;
   #asked: (readonly [holder: string, account: string])[] = [];
 
   constructor(clock: Clock, generation: string, times: LeaseTimes) {
@@ -98,13 +96,6 @@ export class LeaseTable implements SharedTable {
   }
 
   #now(): TableNow {
-    const epoch_ms = this.#clock.epoch_ms();
-    const elapsed_ms = this.#clock.elapsed_ms();
-    const today = this.#calendar.at(epoch_ms, elapsed_ms);
-    const last = this.#last;
-    const day_began_ms = last?.day === today.day ? last.day_began_ms : elapsed_ms;
-    const month_began_ms = last?.month === today.month ? last.month_began_ms : elapsed_ms;
-    this.#last = { ...today, epoch_ms, elapsed_ms, day_began_ms, month_began_ms };
-    return this.#last;
+    return this.#present.read(this.#clock);
   }
 }

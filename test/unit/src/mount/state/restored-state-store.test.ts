@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { calendarDayOf } from '../../../../../src/gateway/limits/calendar.ts';
+import type { PastUse } from '../../../../../src/gateway/limits/counters.ts';
 import type { Limit } from '../../../../../src/gateway/limits/limit-table.ts';
-import type { PastUse } from '../../../../../src/gateway/limits/memory-state-store.ts';
 import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
 import type { ReservationResult } from '../../../../../src/gateway/limits/state-store.ts';
 import { RestoredStateStore } from '../../../../../src/mount/state/restored-state-store.ts';

@@ -1,4 +1,4 @@
-import { Calendar } from '../../../../../../src/gateway/limits/calendar.ts';
+import { Present } from '../../../../../../src/gateway/limits/counters.ts';
 import { counterKey, type Limit, rowOf } from '../../../../../../src/gateway/limits/limit-table.ts';
 import type { HeldReservation } from '../../../../../../src/mount/state/leases/held-account.ts';
 import { LeaseHolder } from '../../../../../../src/mount/state/leases/lease-holder.ts';
@@ -83,7 +83,7 @@ export class LeaseWorld {
   /** Whether quota may stay counted that was not used: a process has crashed, was silent for longer than its lease, or a day has ended. */
   isDamaged = false;
   readonly #clock = new FakeClock();
-  readonly #calendar = new Calendar();
+  readonly #present = new Present();
   /** When the table decided something, by its own time. */
   readonly #decided = new Map<string, Moment>();
   /** When it lost its state. */
@@ -287,7 +287,7 @@ export class LeaseWorld {
   }
 
   #moment(): Moment {
-    const { day, month } = this.#calendar.at(this.#clock.epoch_ms(), this.#clock.elapsed_ms());
+    const { day, month } = this.#present.read(this.#clock);
     return { at_ms: this.now_ms, day, month };
   }
 
