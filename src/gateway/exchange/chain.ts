@@ -156,7 +156,7 @@ export class ChainRun {
   #answerOf(step: HookStep, result: unknown): Answer | undefined {
     const { model } = this.#exchange.request;
     if (model !== this.#named) this.#rename(model);
-    if (result === undefined || result === null) return undefined;
+    if (result == null) return undefined;
     if (!isAnswer(result)) throw this.#mistake(step, result);
     this.#answering = step;
     this.#replied = step.index + 1;
@@ -208,7 +208,7 @@ export class ChainRun {
 
   /** The reply that a hook has made of `given`, which itself was checked before. */
   #replyOf(step: HookStep, result: unknown, given: Completion): Completion {
-    if (result === given || result === undefined || result === null) return given;
+    if (result === given || result == null) return given;
     if (!isReply(result)) throw this.#mistake(step, result);
     return result;
   }
@@ -263,7 +263,7 @@ export class ChainRun {
     for (const step of this.#steps.onStream) {
       if (step.index >= this.#replied) continue;
       const result = this.#times.run(step);
-      if (result === undefined || result === null) continue;
+      if (result == null) continue;
       if (result instanceof Promise) this.#cancelLate(step, result);
       if (!isTransformer(result)) throw this.#mistake(step, result);
       transformers.push({ step, transformer: result });

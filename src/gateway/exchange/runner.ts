@@ -254,7 +254,7 @@ export class ExchangeRun {
     return this.#source?.sink ?? this.#prepared.response;
   }
 
-  async #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
+  #sendStream(format: GenerationFormat, source: ReplySource): Promise<void> {
     const { metrics, newCounter } = this.#parts;
     const { isInner } = this.#prepared;
     const meter = new StreamMeter(this.exchange, metrics, newCounter);
@@ -263,7 +263,7 @@ export class ExchangeRun {
     const renderer = format.renderStream(identityOf(this.exchange), () => this.#promptTokens());
     const toClientError = (thrown: unknown) => this.#clientError(thrown);
     const limits = isInner ? { ...this.#parts.limits, slow_client_ms: Infinity } : this.#parts.limits;
-    await sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
+    return sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
   }
 
   #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {

@@ -43,7 +43,7 @@ export function receivedBytes(
   return bytes ?? undefined;
 }
 
-/** Collects the bytes of a request body within `limits` and until the exchange aborts, counted in `buffered`. */
+/** Collects the bytes of a request body of which `receivedBytes` has found nothing, within `limits` and until the exchange aborts, counted in `buffered`. */
 export function bytesOf(
   request: IncomingMessage,
   limits: BodyLimits,

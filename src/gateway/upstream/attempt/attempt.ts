@@ -40,7 +40,7 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   /** True once generated content has arrived: no retry may follow. */
   generated = false;
   isOver = false;
-  /** Undefined without a trace; whoever makes the attempt closes it. */
+  /** Undefined without a trace. `Attempts` closes it. */
   span: AttemptSpan | undefined;
   /** True for the second sending of a request whose connection was stale. */
   readonly isResent: boolean;

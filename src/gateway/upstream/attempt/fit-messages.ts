@@ -39,9 +39,19 @@ export function withFitMessages(request: ChatRequest, accepted: AcceptedMessages
   return { request: { ...request, messages, ...(tools && { tools }) }, ignored: [...ignored] };
 }
 
+/** Fields that every upstream takes. */
+const plain_fields: readonly string[] = [
+  'role',
+  'content',
+  'name',
+  'tool_call_id',
+] satisfies (keyof Message)[];
+
 /** Whether a message is what every upstream takes, as most are. */
-const isPlainText = ({ content, tool_calls, reasoning, reasoning_details, is_error }: Message): boolean =>
-  !Array.isArray(content) && !tool_calls && reasoning === undefined && !reasoning_details && !is_error;
+function isPlainText(message: Message): boolean {
+  for (const name in message) if (!plain_fields.includes(name)) return false;
+  return !Array.isArray(message.content);
+}
 
 const isMarked = ({ cache_control }: Tool): boolean => cache_control !== undefined;
 

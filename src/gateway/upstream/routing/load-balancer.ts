@@ -60,8 +60,9 @@ export class LoadBalancer {
   next(query: UpstreamQuery): Selection {
     const isFirst = query.failed.size === 0;
     const [only] = this.upstreams;
-    if (isFirst && this.upstreams.length === 1 && only!.usable_in_ms(query.now_ms) === 0)
-      if (only!.provider.bulkhead.hasPermit) return { when: 'now', upstream: only! };
+    const isAlone = isFirst && this.upstreams.length === 1;
+    if (isAlone && only!.usable_in_ms(query.now_ms) === 0 && only!.provider.bulkhead.hasPermit)
+      return { when: 'now', upstream: only! };
     return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
   }
 
