@@ -62,10 +62,7 @@ export interface Panel {
   readonly leadsTo?: string;
 }
 
-type More = Pick<
-  Panel,
-  'units' | 'labels' | 'rowSets' | 'thresholds' | 'width' | 'height' | 'noValue' | 'leadsTo'
->;
+type More = Omit<Panel, 'id' | 'kind' | 'title' | 'unit' | 'description' | 'queries'>;
 
 const panelOf =
   (kind: Panel['kind']) =>

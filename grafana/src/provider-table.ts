@@ -1,4 +1,4 @@
-import type { Panel } from './panel.ts';
+import { type Panel, table } from './panel.ts';
 import { type Expr, of, ofModel, promql, quantile, rate, share, sum } from './promql.ts';
 
 const by = 'sluice_provider';
@@ -17,14 +17,12 @@ export const failedShare = (...matchers: readonly string[]): Expr =>
 /** The providers of now in a row each; `matchers` may choose among them. */
 export const providerTable = (id: number, ...matchers: readonly string[]): Panel => {
   const firstChunk = of('gen_ai_client_operation_time_to_first_chunk_seconds', ...matchers, ofModel);
-  return {
+  return table(
     id,
-    kind: 'table',
-    title: 'Providers now',
-    description:
-      'Attempts, those that failed, and the wait for the first chunk of a stream. In flight and breakers are of all models.',
-    unit: 's',
-    queries: {
+    'Providers now',
+    's',
+    'Attempts, those that failed, and the wait for the first chunk of a stream. In flight and breakers are of all models.',
+    {
       'Attempts per second': attempted(...matchers),
       Succeeded: promql`1 - ${failedShare(...matchers)}`,
       'First chunk, p50': quantile(0.5, firstChunk, by),
@@ -32,12 +30,14 @@ export const providerTable = (id: number, ...matchers: readonly string[]): Panel
       'In flight': sum(of('sluice_provider_in_flight', ...matchers), by),
       'Breakers not closed': sum(of('sluice_breaker_state', ...matchers, 'state!="closed"'), by),
     },
-    units: {
-      'Attempts per second': 'reqps',
-      Succeeded: 'percentunit',
-      'In flight': 'short',
-      'Breakers not closed': 'short',
+    {
+      units: {
+        'Attempts per second': 'reqps',
+        Succeeded: 'percentunit',
+        'In flight': 'short',
+        'Breakers not closed': 'short',
+      },
+      labels: { [by]: 'Provider' },
     },
-    labels: { [by]: 'Provider' },
-  };
+  );
 };

@@ -9,14 +9,8 @@ const each = `{{${by}}}`;
 const firstChunk = of('gen_ai_client_operation_time_to_first_chunk_seconds', ofProvider, ofModel);
 const betweenChunks = of('gen_ai_client_operation_time_per_output_chunk_seconds', ofProvider, ofModel);
 const succeeded = of('gen_ai_client_operation_duration_seconds', ofProvider, ofModel, 'error_type=""');
-const p99 = (id: number, title: string, description: string, histogram: Expr): Panel => ({
-  id,
-  kind: 'series',
-  title,
-  description,
-  unit: 's',
-  queries: { [each]: quantile(0.99, histogram, by) },
-});
+const p99 = (id: number, title: string, description: string, histogram: Expr): Panel =>
+  series(id, title, 's', description, { [each]: quantile(0.99, histogram, by) });
 
 /** What the gateway sees of its providers: latency, faults, and how they cover each other. */
 export const providers: Board = {
