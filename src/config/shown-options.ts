@@ -1,4 +1,4 @@
-import { asObject, isObject, type Json } from '../common/json-object.ts';
+import { asObject, isObject, type Json, objectsIn } from '../common/json-object.ts';
 import { markedJsonSchema } from './json-schema.ts';
 
 /*
@@ -13,9 +13,9 @@ let whole: Json | undefined;
 
 /** The schemas that a value may have: those of a union apart, each with what is said of the whole. */
 function partsOf(schema: Json): Json[] {
-  const parts = [schema.anyOf, schema.oneOf, schema.allOf].flatMap(list => (Array.isArray(list) ? list : []));
+  const parts = [schema.anyOf, schema.oneOf, schema.allOf].flatMap(objectsIn);
   const { shown } = schema;
-  return parts.length === 0 ? [schema] : parts.flatMap(part => partsOf({ shown, ...asObject(part) }));
+  return parts.length === 0 ? [schema] : parts.flatMap(part => partsOf({ shown, ...part }));
 }
 
 /** The schemas of `name` in a value of one of `schemas`; those that name it win over those that take any name. */
