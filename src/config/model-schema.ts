@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { off } from '../common/option-schemas.ts';
 import { modelRoutingSchema } from './routing-schema.ts';
 
 const price = z
@@ -49,7 +50,7 @@ export const modelSchema = z
     date: z.iso.date().describe('Release date, YYYY-MM-DD; `created` in the catalog is its midnight in UTC.'),
     context_length: z.int().positive().describe('Tokens.'),
     max_completion_tokens: z.int().positive().describe('Tokens.'),
-    is_moderated: z.boolean().default(false).describe('Shown in the catalog.'),
+    is_moderated: off('Shown in the catalog.'),
     architecture: z
       .strictObject({
         modality: z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ms, off } from '../common/option-schemas.ts';
 import { sendReasoning } from '../gateway/upstream/attempt/fit-messages.ts';
 import { droppableParameters } from '../gateway/upstream/attempt/fit-request.ts';
 
@@ -25,10 +26,10 @@ export const breakerSchema = z
       .max(10_000)
       .default(50)
       .describe('How many attempts `failure_ratio` looks back at; half of them must have been made.'),
-    open_ms: positive
-      .default(5000)
-      .describe('How long the breaker stays open; half of it at random, doubled each time a probe fails.'),
-    max_open_ms: positive.default(60_000).describe('The longest such time.'),
+    open_ms: ms(5000).describe(
+      'How long the breaker stays open; half of it at random, doubled each time a probe fails.',
+    ),
+    max_open_ms: ms(60_000).describe('The longest such time.'),
     probes: z
       .int()
       .min(1)
@@ -54,7 +55,7 @@ export const healthCheckSchema = z.strictObject({
     .meta({ shown: true })
     .describe("Requested with GET, from the server's root, such as `/health`; 2xx means healthy."),
   interval_ms: z.int().min(100).default(10_000).describe('The time between two checks.'),
-  timeout_ms: z.int().positive().default(3000).describe('The longest wait for an answer.'),
+  timeout_ms: ms(3000).describe('The longest wait for an answer.'),
   unhealthy_after: z
     .int()
     .min(1)
@@ -108,15 +109,11 @@ export const providerBaseSchema = z.strictObject({
     .describe(
       'Which reasoning that clients send back goes upstream: that of turns that called tools, as many reasoning models require; `always`; or `never`. What is left out is named in `x-ignored-parameters`.',
     ),
-  connect_timeout_ms: positive.default(5000).describe('The longest wait for a connection.'),
-  first_token_timeout_ms: positive
-    .default(120_000)
-    .describe(
-      "The longest wait for the first word of a stream; long prompts may need more than a minute. A whole reply's words come all at once: see `total_timeout_ms`.",
-    ),
-  idle_timeout_ms: positive
-    .default(600_000)
-    .describe('The longest silence of the upstream, before or in its reply.'),
+  connect_timeout_ms: ms(5000).describe('The longest wait for a connection.'),
+  first_token_timeout_ms: ms(120_000).describe(
+    "The longest wait for the first word of a stream; long prompts may need more than a minute. A whole reply's words come all at once: see `total_timeout_ms`.",
+  ),
+  idle_timeout_ms: ms(600_000).describe('The longest silence of the upstream, before or in its reply.'),
   total_timeout_ms: positive
     .optional()
     .describe('The longest that one attempt may take, streams included; without it only silence ends one.'),
@@ -132,7 +129,7 @@ export const providerBaseSchema = z.strictObject({
     .describe(
       'How many requests may wait for one of the `max_concurrent` permits before they go to the next upstream.',
     ),
-  queue_timeout_ms: positive.default(5000).describe('How long they wait at most.'),
+  queue_timeout_ms: ms(5000).describe('How long they wait at most.'),
   breaker: breakerSchema
     .prefault({})
     .describe('When a circuit breaker keeps requests away from the provider; the table `breaker` below.'),
@@ -140,9 +137,8 @@ export const providerBaseSchema = z.strictObject({
     .optional()
     .describe('Checks the health of the server; the table `health_check` below.'),
   max_event_bytes: positive.default(1_048_576).describe('The largest event of a stream.'),
-  pass_upstream_429: z
-    .boolean()
-    .default(false)
-    .describe("Answer the upstream's own 429 as 429 `rate_limit_error` instead of 502 `provider_error`."),
+  pass_upstream_429: off(
+    "Answer the upstream's own 429 as 429 `rate_limit_error` instead of 502 `provider_error`.",
+  ),
   max_reply_bytes: positive.default(67_108_864).describe('The largest reply, streamed or not.'),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ms } from '../common/option-schemas.ts';
 
 /** Load balancing and failover for all models. */
 export const routingSchema = z.strictObject({
@@ -14,18 +15,10 @@ export const routingSchema = z.strictObject({
     .max(5)
     .default(0)
     .describe('Retries of an upstream that failed, after all others; each after a random wait.'),
-  backoff_ms: z
-    .int()
-    .positive()
-    .default(100)
-    .describe(
-      'The longest wait before the first retry of the same upstream, doubled for each further one. Never past `stream_commit_ms` or `non_stream_timeout_ms`.',
-    ),
-  max_backoff_ms: z
-    .int()
-    .positive()
-    .default(2000)
-    .describe('The longest of these waits, unless `Retry-After` asks for more.'),
+  backoff_ms: ms(100).describe(
+    'The longest wait before the first retry of the same upstream, doubled for each further one. Never past `stream_commit_ms` or `non_stream_timeout_ms`.',
+  ),
+  max_backoff_ms: ms(2000).describe('The longest of these waits, unless `Retry-After` asks for more.'),
   retry_ratio: z
     .number()
     .min(0)

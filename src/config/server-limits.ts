@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ms } from '../common/option-schemas.ts';
 
 /** Limits of request bodies, as options. */
 export const bodyLimits = {
@@ -26,18 +27,10 @@ export const bodyLimits = {
     .describe(
       'How many times its size a compressed request body may decompress to, beyond a first mebibyte that any may. JSON shrinks to a tenth, mostly.',
     ),
-  body_idle_ms: z
-    .int()
-    .positive()
-    .default(30_000)
-    .describe('The longest pause between two pieces of a request body.'),
-  body_timeout_ms: z
-    .int()
-    .positive()
-    .default(300_000)
-    .describe(
-      'How long a request body may take in all, however short its pauses: 16 MiB at 0.5 Mbit/s take 270 s. Longer bodies of `passthrough` must keep to `min_body_bytes_per_second` from then on.',
-    ),
+  body_idle_ms: ms(30_000).describe('The longest pause between two pieces of a request body.'),
+  body_timeout_ms: ms(300_000).describe(
+    'How long a request body may take in all, however short its pauses: 16 MiB at 0.5 Mbit/s take 270 s. Longer bodies of `passthrough` must keep to `min_body_bytes_per_second` from then on.',
+  ),
   max_buffered_bytes: z
     .int()
     .positive()
@@ -56,36 +49,24 @@ export const bodyLimits = {
 
 /** Options for sending streams. */
 export const streamLimits = {
-  stream_commit_ms: z
-    .int()
-    .positive()
-    .default(10_000)
-    .describe("How long a stream's status is held back for the upstream's first event."),
+  stream_commit_ms: ms(10_000).describe(
+    "How long a stream's status is held back for the upstream's first event.",
+  ),
   keepalive_ms: z
     .int()
     .min(0)
     .default(15_000)
     .describe('Silence after which a stream sends a comment; 0 sends none but the one that commits.'),
-  slow_client_ms: z
-    .int()
-    .positive()
-    .default(60_000)
-    .describe('How long a client may read nothing while data waits for it.'),
+  slow_client_ms: ms(60_000).describe('How long a client may read nothing while data waits for it.'),
 };
 
 /** Time limits for replies. */
 export const replyLimits = {
-  non_stream_timeout_ms: z
-    .int()
-    .positive()
-    .default(120_000)
-    .describe('After this a non-streamed request is answered 524; generation goes on and is billed.'),
-  max_background_ms: z
-    .int()
-    .positive()
-    .default(900_000)
-    .describe(
-      'How long a reply is read on after its client was answered 524 or has left. One that is given up then has the end reason `background_aborted` in the ledger.',
-    ),
+  non_stream_timeout_ms: ms(120_000).describe(
+    'After this a non-streamed request is answered 524; generation goes on and is billed.',
+  ),
+  max_background_ms: ms(900_000).describe(
+    'How long a reply is read on after its client was answered 524 or has left. One that is given up then has the end reason `background_aborted` in the ledger.',
+  ),
   max_background: z.int().min(0).default(256).describe('How many replies are read on at the same time.'),
 };
