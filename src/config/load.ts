@@ -110,7 +110,7 @@ export async function loadWritten(
   }
   const newCounter = await loadCounter(config?.usage.estimator, issues);
   if (issues.length > 0 || !config || !place) throw part.error(given.stages ? issues.map(inOptions) : issues);
-  const placesOf = placesBeside(config.stores, place, candidate);
+  const placesOf = placesBeside(config.stores, { place, server }, candidate);
   const settings: Settings = {
     ...settingsOf(config, candidate),
     ...placesOf(config.stores),
@@ -123,10 +123,10 @@ export async function loadWritten(
   return { settings, config, stages, written: written.value, expanded: part.expanded };
 }
 
-/** Where records and state are with other options of the stores than those `own`, whose records are at `place`. */
+/** Where records and state are with other options of the stores than those `own`, whose records are at `place` and state at `server`. */
 function placesBeside(
   own: CheckedConfig['stores'],
-  place: RecordsPlace,
+  { place, server }: { readonly place: RecordsPlace; readonly server: StatePlace | undefined },
   { given, directory, plugins: { stores } }: Candidate,
 ): Settings['placesOf'] {
   // A store is asked for its place once.
@@ -134,7 +134,7 @@ function placesBeside(
     given.records || text === own.records ? place : (stores.recordsAt(text, directory) ?? place);
   return options => ({
     records: recordsSettings(options, directory, recordsAt(options.records)),
-    stateServer: stores.stateAt(options.state),
+    stateServer: options.state === own.state ? server : stores.stateAt(options.state),
   });
 }
 
