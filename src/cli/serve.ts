@@ -49,14 +49,13 @@ export async function serve(
   const { registry = new Registry() } = options;
   collectDefaultMetrics({ register: registry });
   registerLogMetrics(registry);
-  const canShare = await canSharePorts();
   let front: Front | undefined;
   let primary: Primary | undefined;
   const opened = await openGateway(
     source,
     { ...options, terminal: true, registry, publicUrl: () => front?.url },
-    settings => {
-      if (workersOf(settings) === 1 || !canShare) return {};
+    async settings => {
+      if (workersOf(settings) === 1 || !(await canSharePorts())) return {};
       primary = new Primary(choice);
       return primary.process;
     },
@@ -69,7 +68,7 @@ export async function serve(
     const { server, admin, ignoredHost } = listenAddresses(gateway.settings, choice);
     if (ignoredHost !== undefined)
       gateway.log.warn({ host: ignoredHost }, 'HOST is not an IP address and is ignored');
-    if (!canShare && workersOf(gateway.settings) > 1)
+    if (!primary && workersOf(gateway.settings) > 1)
       gateway.log.warn('processes cannot share a port on this system: server.workers has no effect');
     const metrics = new ListenerMetrics(registry);
     const workers = new WorkerPoolMetrics(registry);

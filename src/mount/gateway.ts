@@ -89,11 +89,11 @@ export interface OpenedGateway {
 export async function openGateway(
   source: ConfigSource | ConfigText,
   given: GatewayOptions,
-  processOf: (settings: Settings) => GatewayProcess = () => ({}),
+  processOf: (settings: Settings) => GatewayProcess | Promise<GatewayProcess> = () => ({}),
 ): Promise<OpenedGateway> {
   const state = stateOf(source);
   const loaded = await loadConfig(source, process.env, given);
-  const others = processOf(loaded);
+  const others = await processOf(loaded);
   const settings = others.fixed ? withFixed(loaded, others.fixed, 'worker').settings : loaded;
   const own = new OwnRequests();
   const options = own.without(given);
