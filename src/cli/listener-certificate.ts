@@ -1,10 +1,14 @@
-import type { Server as HttpServer, RequestListener } from 'node:http';
-import { type Server, Server as TlsServer } from 'node:https';
+import type { RequestListener, Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { day_ms } from '../common/durations.ts';
 import { watchFiles } from '../common/watch-files.ts';
-import type { TlsConfig } from '../config/certificate-files.ts';
-import { type LoadedCertificate, readCertificate, timeLeft } from '../config/certificate-files.ts';
+import {
+  type LoadedCertificate,
+  readCertificate,
+  type TlsConfig,
+  timeLeft,
+} from '../config/certificate-files.ts';
 import type { Gateway } from '../mount/gateway.ts';
 import type { ListenerMetrics } from '../telemetry/listener-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -18,13 +22,13 @@ const remind_ms = day_ms;
 const handshake_ms = 10_000;
 
 /** The certificate of a listener, read again when its files change. Connections that are open keep the one they began with. */
-export class ListenerCertificate {
+class ListenerCertificate {
   readonly #listener: 'server' | 'admin';
   readonly #files: TlsConfig;
   readonly #log: () => Log;
   readonly #ends: (() => void)[];
   #current: LoadedCertificate;
-  #server: Server | undefined;
+  #server: TlsServer | undefined;
   #retry: NodeJS.Timeout | undefined;
 
   /** Throws a CertificateProblem for files that cannot be used. */
@@ -60,7 +64,7 @@ export class ListenerCertificate {
   }
 
   /** Gives `server` every later certificate, and counts its failed handshakes. */
-  follow(server: Server, metrics: ListenerMetrics): void {
+  follow(server: TlsServer, metrics: ListenerMetrics): void {
     this.#server = server;
     server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException, { remoteAddress }: TLSSocket) => {
       const reason = metrics.handshakeFailed(this.#listener, code);
@@ -115,7 +119,7 @@ export function createListener(
   section: 'server' | 'admin',
   handler: RequestListener,
   { format, metrics }: { readonly format: RefusalFormat; readonly metrics: ListenerMetrics },
-): HttpServer {
+): Server {
   const { tls } = gateway.settings[section];
   if (!tls) return createHttpServer(handler, format);
   const certificate = new ListenerCertificate(section, tls, metrics, () => gateway.log);

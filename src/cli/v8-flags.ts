@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
  * - Buffers of large replies lie outside of the heap. Every 64 MB of them V8 marked the whole heap, ten times a second under load. Counted
  *   with all other memory, and with earlier young collections, they are freed before that.
  */
-export const garbageFlags = [
+const garbageFlags = [
   '--no-allocation-site-pretenuring',
   '--external-memory-accounted-in-global-limit',
   '--minor-gc-task-trigger=40',

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigIssue } from '../common/config-error.ts';
-import type { TlsConfig } from './certificate-files.ts';
-import { CertificateProblem, readCertificate, timeLeft } from './certificate-files.ts';
+import { CertificateProblem, readCertificate, type TlsConfig, timeLeft } from './certificate-files.ts';
 
 /** The sections of a configuration that may have `tls`. */
 interface Listeners {

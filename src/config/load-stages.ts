@@ -3,8 +3,7 @@ import { builtInStages, defaultStages } from '../../plugins/index.ts';
 import { type ConfigError, type ConfigIssue, issuesOf } from '../common/config-error.ts';
 import { asObject, isObject, type Json } from '../common/json-object.ts';
 import { suggested } from '../common/suggestion.ts';
-import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
-import { isStageFactory, type StageFactory } from '../gateway/exchange/stage-plan.ts';
+import { isStageFactory, type StageFactory, type StagePlan } from '../gateway/exchange/stage-plan.ts';
 import { nameTaken, planOf } from './checks/given-stage.ts';
 import {
   importPlugin,

@@ -4,7 +4,7 @@ import { ms, off } from '../common/option-schemas.ts';
 import { isPasswordHash } from '../common/password.ts';
 
 /** What an operator may do. */
-export const roleSchema = z.enum(['admin', 'operator', 'viewer']);
+const roleSchema = z.enum(['admin', 'operator', 'viewer']);
 
 const name = z.string().min(1).max(256);
 const rolesBy = (what: string) => z.record(name, roleSchema).default({}).describe(what);
@@ -17,7 +17,7 @@ const isAllowedIssuer = (text: string): boolean => {
 };
 
 /** How people are recognized by an OpenID provider, whatever they may do then. */
-export const oidcFields = {
+const oidcFields = {
   issuer: z
     .string()
     .refine(isAllowedIssuer, 'must be the https address of a provider, such as https://login.example.com')
