@@ -16,7 +16,7 @@ const secretName = /key|secret|token|passw|credential|auth|cookie|dsn|private/i;
 /** A variable or a file alone: as good in place of its content, and no secret. */
 const expression = /^\$\{(?:[A-Za-z_][A-Za-z0-9_]*|file:[^{}]*)\}$/;
 /** Shorter texts would be found in many others. */
-const min_secret_characters = 6;
+export const min_secret_characters = 6;
 
 /**
  * A checked configuration with all defaults, as plain values. Masked are: what came from a variable or a file, which is shown as it is

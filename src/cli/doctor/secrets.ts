@@ -1,12 +1,9 @@
 import type { Finding } from '../../common/finding.ts';
-import { secretsIn } from '../../config/effective-config.ts';
+import { min_secret_characters, secretsIn } from '../../config/effective-config.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
 import { keysOf } from '../../gateway/upstream/http/key-file.ts';
-
-/** Shorter ones would be found in every text. */
-const min_characters = 6;
 
 /** The findings with every secret of the configuration and of the collector's headers masked, also where a server repeats it. */
 export function withoutSecrets(
@@ -16,7 +13,7 @@ export function withoutSecrets(
 ): readonly Finding[] {
   const ofConfig = loaded ? [...secretsIn(loaded), ...loaded.settings.providers.flatMap(keysOrNone)] : [];
   const secrets = [...ofConfig, ...collectorSecrets(environment)]
-    .filter(text => text.length >= min_characters)
+    .filter(text => text.length >= min_secret_characters)
     .toSorted((a, b) => b.length - a.length);
   const clean = (text: string) => secrets.reduce((told, secret) => told.replaceAll(secret, '[secret]'), text);
   return findings.map(finding => ({
