@@ -90,12 +90,13 @@ class Dashboard {
     const handler = { GET: page.get, HEAD: page.get, POST: page.post }[method];
     if (!handler) throw new PageError(405, `This page does not take ${method}.`);
     checkRole(page.readers ?? this.#site.readers, signedIn);
-    const scope = await scopeOf(this.#context, signedIn.session);
-    if (page.asksForChange || (method === 'POST' && !page.changesNothing)) checkMayChange(scope, signedIn);
     const [context, services, site] = [this.#context, this.#services, this.#site];
-    const asked = { ...request, ...signedIn, context, services, scope, site };
-    if (page.streams) return handler(asked);
-    return this.#turns.make(callerOf(signedIn.session), () => handler(asked));
+    const make = async () => {
+      const scope = await scopeOf(context, signedIn.session);
+      if (page.asksForChange || (method === 'POST' && !page.changesNothing)) checkMayChange(scope, signedIn);
+      return handler({ ...request, ...signedIn, context, services, scope, site });
+    };
+    return page.streams ? make() : this.#turns.make(callerOf(signedIn.session), make);
   }
 
   #errorOf(thrown: unknown): PageError {
