@@ -21,7 +21,7 @@ import {
 } from './account-forms.ts';
 import { issuePanel } from './keys.ts';
 import { portalSignIns } from './portal-sign-ins.ts';
-import { monthFigure, usePanel } from './use-panel.ts';
+import { accountUsePanel } from './use-panel.ts';
 
 /** One account: current usage of its limits, its keys, and what can be changed. */
 export const accountPage: Page = {
@@ -46,7 +46,7 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
   const [uses, keys, spend, history, signIns] = await Promise.all([
     usesOf(context, account),
     keyRecords.list({ account: id, usable_at_ms, limit: page_rows }),
-    monthFigure(request, account).then(ofMonth => usePanel(request, id, { ofMonth })),
+    accountUsePanel(request, account),
     account.source === 'store' && historyPanel(request, 'account', id),
     portalSignIns(request, account),
   ]);

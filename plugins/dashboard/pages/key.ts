@@ -9,7 +9,7 @@ import { keyFields, type RefusedKey, readEditedKey } from '../view/key-fields.ts
 import { isUsable, stateOf } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
-import { usePanel } from './use-panel.ts';
+import { keyUsePanel } from './use-panel.ts';
 
 /** One key: its limits, its use, and what can be changed. */
 export const keyPage: Page = {
@@ -34,7 +34,7 @@ async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey)
   const canChange = isUsable(key, context.clock.epoch_ms()) && scope.may.change;
   const [uses, use, history] = await Promise.all([
     usesOfKey(context, key),
-    usePanel(request, key.account, { key }),
+    keyUsePanel(request, key),
     historyPanel(request, 'key', id),
   ]);
   return pageResponse(request, {

@@ -20,17 +20,25 @@ import { type MeasureName, measures, usageChart } from './usage-chart.ts';
 /** Days that are shown, with today. */
 const days = 30;
 
-/** What was used in the last 30 days, and what it cost: by a key of an account, or by all of it. */
-export async function usePanel(
-  request: PageRequest,
-  account: string,
-  more: { readonly key?: KeyRecord; readonly ofMonth?: Part } = {},
+/** What a key was used for in the last 30 days, and what that cost. */
+export const keyUsePanel = (request: PageRequest, { id, account }: KeyRecord): Promise<Html> =>
+  usePanel(request, { account, key: id });
+
+/** What an account has used in the last 30 days, and what it cost, in this month as well. */
+export const accountUsePanel = (request: PageRequest, account: AccountView): Promise<Html> =>
+  usePanel(request, { account: account.id }, monthFigure(request, account));
+
+async function usePanel(
+  { context, scope }: PageRequest,
+  { account, key }: { readonly account: string; readonly key?: string },
+  month?: Promise<Part>,
 ): Promise<Html> {
-  const { context, scope } = request;
   const now_ms = context.clock.epoch_ms();
   const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day: dayOf(now_ms) };
-  const key = more.key?.id;
-  const sums = await context.records.store.usage.sum({ account, key, ...span, by: ['day', 'model'] });
+  const [sums, ofMonth] = await Promise.all([
+    context.records.store.usage.sum({ account, key, ...span, by: ['day', 'model'] }),
+    month,
+  ]);
   const total = totalOf(sums);
   const whose = { account: scope.account ? undefined : account, key };
   const models = context.catalog.models.map(({ id }) => id);
@@ -40,7 +48,7 @@ export async function usePanel(
     'use',
     'Last 30 days',
     html`<dl class="figures">
-${more.ofMonth}
+${ofMonth}
 ${scope.sees.money && figure('Cost in 30 days', dollars(total.cost_usd), 'at the prices of the catalog')}
 ${figure('Requests in 30 days', numberOf(total.requests), errorsText(total, scope))}
 ${figure('Tokens in 30 days', numberOf(total.prompt_tokens + total.completion_tokens), `${numberOf(total.completion_tokens)} of completions`)}
@@ -52,7 +60,7 @@ ${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appea
 }
 
 /** The cost of this month against the account's limit; nothing for those who see no money. */
-export async function monthFigure({ context, scope }: PageRequest, account: AccountView): Promise<Part> {
+async function monthFigure({ context, scope }: PageRequest, account: AccountView): Promise<Part> {
   if (!scope.sees.money) return '';
   const now_ms = context.clock.epoch_ms();
   const to_day = dayOf(now_ms);

@@ -2,7 +2,7 @@ import { usesOf } from '../account-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { columnsFor } from '../pages/requests.ts';
-import { monthFigure, usePanel } from '../pages/use-panel.ts';
+import { accountUsePanel } from '../pages/use-panel.ts';
 import { html } from '../view/html.ts';
 import { keyTable } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
@@ -23,7 +23,7 @@ async function shown(request: PageRequest): Promise<PageResponse> {
   const { keys: keyRecords, ledger } = context.records.store;
   const usable_at_ms = context.clock.epoch_ms();
   const [spend, uses, keys, requests] = await Promise.all([
-    monthFigure(request, account).then(ofMonth => usePanel(request, account.id, { ofMonth })),
+    accountUsePanel(request, account),
     usesOf(context, account),
     keyRecords.list({ account: account.id, usable_at_ms, sort: 'used', limit: max_keys }),
     ledger.list({ account: account.id, limit: max_requests }),
