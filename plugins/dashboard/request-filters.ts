@@ -45,9 +45,12 @@ export interface RequestFilters extends Readonly<Record<keyof typeof texts, stri
   readonly until: string;
 }
 
-/** Whether a reader has a filter: customers have none for accounts, nor for what requests are served by. */
-export const isOffered = (name: keyof typeof texts, { account, sees }: Scope): boolean =>
-  name === 'account' ? !account : sees.internals || !['provider', 'failed_at'].includes(name);
+/** Those that customers have as well: none for accounts, nor for what requests are served by. */
+const outer_texts: readonly (keyof typeof texts)[] = ['model', 'key', 'error_type', 'code'];
+
+/** Whether a reader has a filter. */
+export const isOffered = (name: keyof typeof texts, { sees }: Scope): boolean =>
+  sees.internals || outer_texts.includes(name);
 
 /** The filters that an address has; what it does not have, or what makes no sense or is not offered, is as if it were left out. */
 export function filtersOf({ query, scope }: Pick<PageRequest, 'query' | 'scope'>): RequestFilters {

@@ -39,9 +39,12 @@ export function usageView(request: PageRequest): { view: UsageView; fault?: stri
 export const measuresFor = ({ sees }: Scope): readonly MeasureName[] =>
   measureNames.filter(name => sees.money || measures[name].unit !== 'usd');
 
+/** Those of customers as well, whose account is always the same. */
+const outerGroups: readonly UsageGroup[] = ['model', 'key', 'hour', 'day', 'month'];
+
 /** The groups by which a reader may ask for usage. */
-export const groupsFor = ({ account, sees }: Scope): readonly UsageGroup[] =>
-  usageGroups.filter(group => (group !== 'account' || !account) && (group !== 'provider' || sees.internals));
+export const groupsFor = ({ sees }: Scope): readonly UsageGroup[] =>
+  usageGroups.filter(group => sees.internals || outerGroups.includes(group));
 
 /** Whether there are sums for a group that its reader may see: by key of one account only, and not by account of one provider. */
 export function isOffered(group: ChartGroup, { account, provider }: UsageQuestion, scope: Scope): boolean {
