@@ -73,13 +73,13 @@ async function chosenAccount(request: PageRequest): Promise<AccountView | undefi
   return request.scope.account ?? (account ? findAccount(request.context, account) : undefined);
 }
 
-function keySearch({ form_token, scope }: PageRequest, filters: KeyFilters): Html {
+function keySearch(request: PageRequest, filters: KeyFilters): Html {
   const fields = html`${textField('Search keys', { name: 'search', value: filters.search, placeholder: 'name, id, end, or a whole key', type: 'search' })}
-${!scope.account && textField('Account', { name: 'account', value: filters.account, placeholder: 'any' })}
+${!request.scope.account && textField('Account', { name: 'account', value: filters.account, placeholder: 'any' })}
 ${choiceField('Sort by', 'sort', Object.entries(sorts), filters.sort)}
 <label class="check"><input type="checkbox" name="all" value="yes" ${filters.all && html`checked`}> Also expired and revoked</label>
 <button>Search</button>`;
-  return searchForm({ form_token }, 'keys', fields);
+  return searchForm(request, 'keys', fields);
 }
 
 /** Leads to the page that asks for confirmation; changes nothing by itself. */

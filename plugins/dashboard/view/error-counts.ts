@@ -1,7 +1,7 @@
 import { type ErrorClass, type ErrorCounts, errorClasses } from '../../../src/plugin.ts';
 import type { Scope } from '../scope.ts';
 import { numberOf } from './format.ts';
-import type { Column } from './table.ts';
+import { type Column, numbers } from './table.ts';
 
 /** The names of classes of errors for a kind of reader; classes of one name are counted together. */
 type ClassTitles = Readonly<Record<ErrorClass, string>>;
@@ -44,11 +44,7 @@ const unknownOf = ({ failed_requests, ...errors }: Errors): number =>
 /** A column for the errors of each class; one more where some are not told apart. */
 export function errorColumns<R>(of: (row: R) => Errors, rows: readonly R[], scope: Scope): Column<R>[] {
   const titles = titlesFor(scope);
-  const column = (title: string, count: (row: R) => number): Column<R> => ({
-    title,
-    cell: row => numberOf(count(row)),
-    isNumber: true,
-  });
+  const column = (title: string, count: (row: R) => number) => numbers<R>(title, row => numberOf(count(row)));
   const known = [...new Set(Object.values(titles))];
   const unknown = rows.some(row => unknownOf(of(row)) > 0);
   return [

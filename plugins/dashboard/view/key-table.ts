@@ -31,7 +31,8 @@ export async function keyTable(
       nameColumn,
       ...(ofAccounts ? [accountColumn] : []),
       ...timeColumns,
-      ...useColumns(uses).slice(0, money ? 2 : 1),
+      numbers<KeyRecord>('Requests', ({ id }) => numberOf(uses.get(id)?.requests ?? 0)),
+      ...(money ? [costColumn(uses)] : []),
       { title: 'State', cell: key => stateOf(key, now_ms) },
       ...(scope.may.change ? [actionColumn(now_ms)] : []),
     ],
@@ -73,10 +74,8 @@ export const timeColumns: readonly Column<KeyRecord>[] = [
 /** Days, with the present one, over which the use of keys is added up. */
 const use_days = 30;
 
-const useColumns = (uses: ReadonlyMap<string, KeyUse>): readonly Column<KeyRecord>[] => [
-  numbers('Requests', ({ id }) => numberOf(uses.get(id)?.requests ?? 0)),
-  numbers('Cost', ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0')),
-];
+const costColumn = (uses: ReadonlyMap<string, KeyUse>): Column<KeyRecord> =>
+  numbers('Cost', ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'));
 
 /** State of a key, as a badge. */
 export function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {

@@ -10,7 +10,7 @@ export const page_field = 'page';
 
 /** A form that searches `page`. It is sent by POST, because a secret may be pasted into any of its fields. */
 export const searchForm = (
-  { form_token }: Pick<PageRequest, 'form_token'>,
+  { form_token }: PageRequest,
   page: string,
   fields: Part,
   { style = 'row panel', label = '' } = {},

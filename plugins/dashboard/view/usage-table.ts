@@ -3,7 +3,7 @@ import type { Scope } from '../scope.ts';
 import { errorColumns } from './error-counts.ts';
 import { dollars, numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { type Column, numbers, tableOf } from './table.ts';
+import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** What exchanges add up to. */
 export type Totals = Omit<UsageSum, UsageGroup>;
@@ -37,18 +37,15 @@ export interface UsageLine {
 const nameOf = ({ name, link }: UsageLine) =>
   link === undefined ? name : html`<a href="${link}">${name}</a>`;
 
-const count = (title: string, of: (total: Totals) => number): Column<UsageLine> => ({
-  title,
-  cell: ({ total }) => numberOf(of(total)),
-  isNumber: true,
-});
+const count = (title: string, of: (total: Totals) => number): Column<UsageLine> =>
+  numbers(title, ({ total }) => numberOf(of(total)));
 
 /** Usage with a line for each group, called `title` in its first column. */
 export const usageTable = (scope: Scope, label: string, title: string, lines: readonly UsageLine[]): Html =>
   tableOf<UsageLine>(
     label,
     [
-      { title, cell: nameOf, isName: true },
+      names(title, nameOf),
       count('Requests', ({ requests }) => requests),
       ...errorColumns<UsageLine>(({ total }) => total, lines, scope),
       count('Prompt', ({ prompt_tokens }) => prompt_tokens),
