@@ -25,11 +25,13 @@ export const measures: Readonly<Record<MeasureName, Measure>> = {
 export const measureNames = ['tokens', 'cost', 'requests'] as const;
 export type MeasureName = (typeof measureNames)[number];
 
+/** What a bar stands for. */
+export type PeriodUnit = 'hour' | 'day' | 'month';
+
 interface Span {
   readonly from_day: string;
   readonly to_day: string;
-  /** What a bar stands for. */
-  readonly unit: 'hour' | 'day' | 'month';
+  readonly unit: PeriodUnit;
 }
 
 /** Usage as bars, of which some groups have series of their own. */
@@ -49,7 +51,7 @@ interface ChartedUsage {
   /** The time of the same length before, by the unit. */
   readonly before?: { readonly span: Span; readonly periods: readonly UsageSum[] } | undefined;
   /** The page that shows what a bar is made of. */
-  readonly linkOf?: (label: string) => string;
+  readonly linkOf: (label: string) => string;
 }
 
 const axes = { hour: 'Hour', day: 'Day', month: 'Month' } as const;
@@ -83,7 +85,7 @@ export function chartOf(usage: ChartedUsage, { title, unit: amounts, of }: Measu
     points: labels.map(label => ({
       label,
       tick: unit === 'hour' ? label.slice(11) : label,
-      link: usage.linkOf?.(label),
+      link: usage.linkOf(label),
     })),
     series: others === undefined ? shown : [...shown, { name: others, look: undefined, values: rest }],
     ...(before && { before: pointsBefore(before, of) }),
@@ -110,17 +112,20 @@ function sizesBy(
   return sizes;
 }
 
+/** What has a series of its own, of what is sorted by size: all, or the largest if not all can. */
+export const apartOf = <T>(sorted: readonly T[]): readonly T[] =>
+  sorted.length > max_series ? sorted.slice(0, max_series - 1) : sorted;
+
 /** Bars of sums by day and model, the largest models apart, in the order of the catalog's `models` for their looks. */
 export function usageChart(
   sums: readonly UsageSum[],
   span: Span,
   measure: Measure,
   models: readonly string[],
-  linkOf?: (label: string) => string,
+  linkOf: (label: string) => string,
 ): Html {
   const sizes = [...sizesBy(sums, ({ model }) => model!, measure.of)].sort(([, a], [, b]) => b - a);
-  // The largest ones have series of their own if not all can.
-  const apart = sizes.length > max_series ? sizes.slice(0, max_series - 1) : sizes;
+  const apart = apartOf(sizes);
   const more = sizes.length - apart.length;
   return chartOf(
     {
@@ -131,7 +136,7 @@ export function usageChart(
       others: more > 0 ? `${more} other models` : undefined,
       periods: sums,
       parts: sums,
-      ...(linkOf && { linkOf }),
+      linkOf,
     },
     measure,
   );

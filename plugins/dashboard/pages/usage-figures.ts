@@ -1,7 +1,7 @@
 import { dayOf, type ExtensionContext, type UsageSum } from '../../../src/plugin.ts';
 import { daysOf, timeBefore, toMonthEnd, type UsageQuestion } from '../usage-question.ts';
-import { max_series } from '../view/chart.ts';
 import { type Totals, totalOf } from '../view/usage-table.ts';
+import { apartOf, type PeriodUnit } from './usage-chart.ts';
 import { isDetailed, type UsageView } from './usage-view.ts';
 
 /** Names that are listed; the export has all. */
@@ -9,14 +9,11 @@ export const max_lines = 50;
 /** Longer times are shown by month. */
 const max_days = 92;
 
-/** What a bar stands for. */
-export type ChartUnit = 'hour' | 'day' | 'month';
-
 /** The figures of the usage page. */
 export interface UsageFigures {
   /** The time that is shown: what is not kept any longer is left out. */
   readonly question: UsageQuestion;
-  readonly unit: ChartUnit;
+  readonly unit: PeriodUnit;
   readonly total: Totals;
   /** By `unit`. */
   readonly periods: readonly UsageSum[];
@@ -46,7 +43,7 @@ export async function usageFigures(context: ExtensionContext, view: UsageView): 
     usage.sum({ ...lineQuestion, by: [group], order, limit: max_lines + 1 }),
     earlier.from_day < first ? [] : usage.sum({ ...earlier, by: [unit] }),
   ]);
-  const names = seriesOf(lines).map(line => line[group]!);
+  const names = apartOf(lines).map(line => line[group]!);
   const among = { group, names };
   const parts = names.length === 0 ? [] : await usage.sum({ ...question, by: [unit, group], among });
   return {
@@ -60,10 +57,6 @@ export async function usageFigures(context: ExtensionContext, view: UsageView): 
   };
 }
 
-/** The lines with a series of their own: all, or the largest if not all can. */
-export const seriesOf = (lines: readonly UsageSum[]): readonly UsageSum[] =>
-  lines.length > max_series ? lines.slice(0, max_series - 1) : lines;
-
 /** The days from `first` to `last` that are asked for; its last or first day if none is, which has nothing. */
 function within(question: UsageQuestion, first: string, last: string): UsageQuestion {
   const { from_day, to_day } = question;
@@ -72,7 +65,7 @@ function within(question: UsageQuestion, first: string, last: string): UsageQues
 }
 
 /** Hours for a single day of which they are kept. */
-function unitOf(question: UsageQuestion, hours_since: string | undefined): ChartUnit {
+function unitOf(question: UsageQuestion, hours_since: string | undefined): PeriodUnit {
   const days = daysOf(question);
   if (days === 1 && hours_since !== undefined && question.from_day >= hours_since) return 'hour';
   return days > max_days ? 'month' : 'day';

@@ -7,9 +7,9 @@ import { type Html, html, type Part } from '../view/html.ts';
 import { figure, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { type Totals, totalOf, type UsageLine, usageTable } from '../view/usage-table.ts';
-import { chartOf, measures, rangeText } from './usage-chart.ts';
+import { apartOf, chartOf, measures, rangeText } from './usage-chart.ts';
 import { chartTabs, usageFilters } from './usage-controls.ts';
-import { max_lines, seriesOf, type UsageFigures, usageFigures } from './usage-figures.ts';
+import { max_lines, type UsageFigures, usageFigures } from './usage-figures.ts';
 import {
   type ChartGroup,
   daysLink,
@@ -118,7 +118,7 @@ async function namesOf(
 function chartPanel(context: ExtensionContext, view: UsageView, figures: UsageFigures, names: Names): Html {
   const { group } = view;
   const { question, unit, lines, before } = figures;
-  const series = seriesOf(lines).map(line => ({
+  const series = apartOf(lines).map(line => ({
     id: line[group]!,
     name: names.get(line[group]!) ?? line[group]!,
   }));

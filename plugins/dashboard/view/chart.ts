@@ -4,7 +4,7 @@ import type { SeriesLook } from './series-looks.ts';
 
 /** What amounts are, and how they are read. */
 const units = { count: numberOf, usd: dollarText, share: percentOf, ms: roundedSecondsOf } as const;
-export type ChartUnit = keyof typeof units;
+type ChartUnit = keyof typeof units;
 
 /** One line, or one layer of bars. */
 export interface ChartSeries {
