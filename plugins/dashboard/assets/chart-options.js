@@ -115,7 +115,7 @@ function fillOf(look) {
   if (pattern === 'solid') return full;
   const tile = Object.assign(document.createElement('canvas'), { width: tile_px, height: tile_px });
   const pen = tile.getContext('2d');
-  Object.assign(pen, { strokeStyle: full, fillStyle: full, lineWidth: 2.5, lineCap: 'square' });
+  Object.assign(pen, { strokeStyle: full, lineWidth: 2.5, lineCap: 'square' });
   // Opaque, since the bars of other series are behind.
   pen.fillStyle = colour('surface');
   pen.fillRect(0, 0, tile_px, tile_px);
