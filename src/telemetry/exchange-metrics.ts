@@ -1,5 +1,5 @@
 import type { EndReason, ErrorType } from '../common/end-class.ts';
-import { operationBuckets_s, perTokenBuckets_s } from './client-metrics.ts';
+import { type ClientMetrics, operationBuckets_s, perTokenBuckets_s } from './client-metrics.ts';
 import { type Measured, type MeasuredEnd, type MeasuredUsage, other_model } from './measured.ts';
 import { MetricSet } from './metric-factory.ts';
 import type { CounterSeries, HistogramSeries } from './metric-series.ts';
@@ -61,6 +61,8 @@ interface ServerSeries {
 
 /** Metrics of exchanges, by what is known of them at their end. */
 export abstract class ExchangeMetrics extends MetricSet {
+  /** Metrics of attempts at providers. */
+  abstract readonly client: ClientMetrics;
   readonly #requests = this.metrics.counter({
     name: 'sluice_requests_total',
     help: 'Settled exchanges.',
@@ -107,12 +109,10 @@ export abstract class ExchangeMetrics extends MetricSet {
   });
   readonly #byModel = new Map<string, ServerSeries[]>();
 
-  /** `gen_ai.provider.name` of a provider; empty without one. */
-  protected abstract kindOf(provider: string | undefined): string;
-
   /** Looks series up again, some of which may be gone. */
   protected unbind(): void {
     this.#byModel.clear();
+    this.client.unbind();
   }
 
   begun({ endpoint }: Measured): void {
@@ -153,7 +153,7 @@ export abstract class ExchangeMetrics extends MetricSet {
     for (const known of ofModel)
       if (known.endpoint === endpoint.name && known.provider === provider && known.operation === operation)
         return known;
-    const labels = [operation ?? '', this.kindOf(provider), name] as const;
+    const labels = [operation ?? '', this.client.kindOf(provider), name] as const;
     const series = { endpoint: endpoint.name, operation, provider, labels, exact: {}, estimated: {} };
     ofModel.push(series);
     return series;

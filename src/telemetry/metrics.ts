@@ -71,8 +71,7 @@ export class Metrics extends ExchangeMetrics {
   });
   readonly registry: Registry;
   readonly routing: RoutingMetrics;
-  /** Metrics of attempts at providers. */
-  readonly client: ClientMetrics;
+  override readonly client: ClientMetrics;
   /** Metrics of request bodies in memory. */
   readonly bodies: BodyMetrics;
   #accounts: AccountMetrics | undefined;
@@ -126,15 +125,6 @@ export class Metrics extends ExchangeMetrics {
     if (provider !== undefined && usage.prompt_tokens > 0)
       this.client.used(exchange, provider, usage.prompt_tokens, usage.completion_tokens);
     this.#accounts?.settled(end);
-  }
-
-  protected override kindOf(provider: string | undefined): string {
-    return this.client.kindOf(provider);
-  }
-
-  protected override unbind(): void {
-    super.unbind();
-    this.client.unbind();
   }
 
   override prepareRequests(endpoints: readonly string[], models: readonly string[]): void {
