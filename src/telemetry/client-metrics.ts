@@ -44,6 +44,8 @@ interface ClientSeries {
   readonly labels: readonly [operation: string, kind: string, provider: string, model: string];
   /** Of the last attempt: most end as the one before. */
   last?: AttemptEnd;
+  firstChunk?: HistogramSeries;
+  perChunk?: HistogramSeries;
   input?: HistogramSeries;
   output?: HistogramSeries;
 }
@@ -135,13 +137,16 @@ export class ClientMetrics extends MetricSet {
   }
 
   firstChunk(exchange: Measured, provider: string, wait_ms: number): void {
-    const { labels } = this.#seriesOf(exchange, provider);
-    this.#firstChunk.labels(...labels).observe(wait_ms / 1000, exchange.trace_id);
+    const series = this.#seriesOf(exchange, provider);
+    series.firstChunk ??= this.#firstChunk.labels(...series.labels);
+    series.firstChunk.observe(wait_ms / 1000, exchange.trace_id);
   }
 
   /** The series of the time between the chunks of one attempt, in seconds, for the attempt to hold. */
   chunkTime(exchange: Measured, provider: string): HistogramSeries {
-    return this.#perChunk.labels(...this.#seriesOf(exchange, provider).labels);
+    const series = this.#seriesOf(exchange, provider);
+    series.perChunk ??= this.#perChunk.labels(...series.labels);
+    return series.perChunk;
   }
 
   /** Counts the tokens of a settled exchange. */
