@@ -42,10 +42,9 @@ export class FullestLimits {
     this.close = gauge.collect(() => this.#shown());
   }
 
-  /** Notes the status of a limit after a decision. */
+  /** Notes the status of a limit after a decision; of an admission, only where `min_shown` is used. */
   decided(account: string, { limit, remaining }: LimitStatus, isRefused: boolean): void {
     const used = isRefused ? 1 : 1 - remaining / limit.max;
-    if (used < min_shown) return;
     const now_ms = this.#clock.elapsed_ms();
     const limits = this.#accounts.get(account) ?? this.#added(account);
     const label = limitLabel(limit);

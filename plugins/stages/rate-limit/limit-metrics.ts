@@ -51,13 +51,12 @@ export class LimitMetrics {
   admitted(account: string, statuses: readonly LimitStatus[], over: readonly Limit[]): void {
     for (const status of statuses) {
       const { limit, remaining } = status;
-      const series = (limit.key === undefined ? this.#ofAccounts : this.#ofKeys)[limit.name];
-      const { admitted, headroom } = series ?? this.#added(limit);
+      const byName = limit.key === undefined ? this.#ofAccounts : this.#ofKeys;
+      const series = byName[limit.name] ?? this.#added(limit);
       const share = remaining / limit.max;
-      headroom.observe(share);
+      series.headroom.observe(share);
       const isOver = over.length > 0 && over.includes(limit);
-      if (isOver) this.#added(limit).over.inc();
-      else admitted.inc();
+      (isOver ? series.over : series.admitted).inc();
       if (isOver || 1 - share >= min_shown) this.#fullest.decided(account, status, isOver);
     }
   }

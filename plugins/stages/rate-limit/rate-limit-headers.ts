@@ -12,13 +12,10 @@ import {
 type Headers = Record<string, string>;
 
 /** The units that have headers, with the names of these. */
-const shownUnits = Object.values<LimitUnit>(limitUnits).flatMap(unit => {
-  const { header } = unit;
+const shownUnits = Object.entries<LimitUnit>(limitUnits).flatMap(([unit, { header }]) => {
   if (header === undefined) return [];
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map(
-    what => `x-ratelimit-${what}-${header}`,
-  );
-  return [{ unit, limit: limit!, remaining: remaining!, reset: reset! }];
+  const named = (what: string) => `x-ratelimit-${what}-${header}`;
+  return { unit, limit: named('limit'), remaining: named('remaining'), reset: named('reset') };
 });
 
 /**
@@ -37,7 +34,7 @@ export function addRateHeaders(
     let least_share = Number.POSITIVE_INFINITY;
     for (let at = 0; at < statuses.length; at++) {
       const { limit, remaining } = statuses[at]!;
-      if (limitUnits[limitTable[limit.name].unit] !== names.unit) continue;
+      if (limitTable[limit.name].unit !== names.unit) continue;
       const share = limit === refused_by ? Number.NEGATIVE_INFINITY : remaining / limit.max;
       if (share >= least_share) continue;
       tightest = at;
