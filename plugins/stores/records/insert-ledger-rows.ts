@@ -31,14 +31,9 @@ export async function insertSamples(connection: Connection, samples: readonly Le
     await insertOnce(connection, 'sluice.ledger', samples.slice(at, at + samples_per_step), storedRow);
 }
 
-const emptyRow: Row = Object.fromEntries([...columns, 'stages'].map(name => [name, null]));
-const emptyAttempt: Row = Object.fromEntries(
-  ['ledger_id', 'number', ...attemptColumns].map(name => [name, null]),
-);
-
 /** What waited on disk may be of an earlier version, with fewer columns. */
 function storedRow(row: LedgerRow): Row {
-  const stored: Record<string, Value> = { ...emptyRow };
+  const stored: Record<string, Value> = {};
   for (const name of fields) {
     const value = row[name];
     stored[name] = typeof value === 'boolean' ? Number(value) : (value ?? null);
@@ -46,7 +41,7 @@ function storedRow(row: LedgerRow): Row {
   stored.cache_creation_tokens ??= 0;
   stored.cost_pico_usd = picoUsd(row.cost_usd);
   const { stages = [] } = row;
-  if (stages.length > 0) stored.stages = JSON.stringify(stages.map(storedStage));
+  stored.stages = stages.length > 0 ? JSON.stringify(stages.map(storedStage)) : null;
   return stored;
 }
 
@@ -56,7 +51,7 @@ const storedStage = ({ stage, hook, offset_ms, own_ms }: StageRow) => [stage, ho
 /** Rows of the table of attempts. */
 const attemptRows = ({ id, attempts_made = [] }: LedgerRow): Row[] =>
   attempts_made.map((attempt, at) => {
-    const stored: Record<string, Value> = { ...emptyAttempt, ledger_id: id, number: at + 1 };
+    const stored: Record<string, Value> = { ledger_id: id, number: at + 1 };
     for (const name of attemptColumns) stored[name] = attempt[name] ?? null;
     return stored;
   });
