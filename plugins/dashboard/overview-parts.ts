@@ -3,7 +3,7 @@ import { type NearLimit, nearLimits } from './account-view.ts';
 import { groupsOf } from './traffic-groups.ts';
 import { rangeAt, ranges, type TrafficQuestion } from './traffic-range.ts';
 import { failureTable } from './view/failure-table.ts';
-import { dollars, linkOf } from './view/format.ts';
+import { accountLink, dollars } from './view/format.ts';
 import { type Html, html } from './view/html.ts';
 import { limitBar } from './view/limit-bars.ts';
 import { providerTable, shownProviders } from './view/provider-table.ts';
@@ -90,7 +90,6 @@ function nearLimitList(all: readonly NearLimit[] | 'out', withMoney: boolean): H
       'Accounts that this instance has served since its start are watched.',
     );
   return html`<ul class="limits">${near.map(
-    ({ account, use }) =>
-      html`<li><a href="${linkOf('account', { id: account })}">${account}</a><ul class="limits">${limitBar(use)}</ul></li>\n`,
+    ({ account, use }) => html`<li>${accountLink(account)}<ul class="limits">${limitBar(use)}</ul></li>\n`,
   )}</ul>`;
 }

@@ -9,7 +9,7 @@ import {
 import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
-import { countOf, linkOf, muted, timeOf } from '../view/format.ts';
+import { accountLink, countOf, linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
 import { searchForm, textField } from '../view/search-form.ts';
@@ -78,7 +78,7 @@ const columns: readonly Column<
   names(
     'Account',
     ({ id, display_name, disabled_ms }) =>
-      html`<a href="${linkOf('account', { id })}">${id}</a> ${muted(display_name)} ${disabled_ms !== null && html`<span class="state bad">disabled</span>`}`,
+      html`${accountLink(id)} ${muted(display_name)} ${disabled_ms !== null && html`<span class="state bad">disabled</span>`}`,
   ),
   names('Plan', ({ plan }) => plan ?? muted('none')),
 ];

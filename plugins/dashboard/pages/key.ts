@@ -3,7 +3,7 @@ import { usesOfKey } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { historyPanel } from '../view/audit-table.ts';
-import { linkOf, timeOf } from '../view/format.ts';
+import { accountLink, linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { keyFields, type RefusedKey, readEditedKey } from '../view/key-fields.ts';
 import { isUsable, stateOf } from '../view/key-table.ts';
@@ -60,11 +60,8 @@ const actionsOf = (id: string): Html =>
   html`<span class="actions"><a class="button" href="${linkOf('rotate', { id })}">Rotate…</a>
 <a class="button danger" href="${linkOf('revoke', { id })}">Revoke…</a></span>`;
 
-const accountLink = ({ account }: KeyRecord): Html =>
-  html`<a href="${linkOf('account', { id: account })}">${account}</a>`;
-
 const noLimits = ({ scope }: PageRequest, key: KeyRecord): Html =>
-  html`<p class="muted">This key has no limits of its own. Those of ${scope.account ? 'your account' : html`the account ${accountLink(key)}`} hold.</p>`;
+  html`<p class="muted">This key has no limits of its own. Those of ${scope.account ? 'your account' : html`the account ${accountLink(key.account)}`} hold.</p>`;
 
 function facts({ context, scope }: PageRequest, key: KeyRecord): Html {
   const { id, hint, created_ms, expires_ms, revoked_ms, last_used_ms } = key;
@@ -74,7 +71,7 @@ function facts({ context, scope }: PageRequest, key: KeyRecord): Html {
     html`<dl>
 <dt>Id</dt><dd><code>${id}</code></dd>
 <dt>Ends with</dt><dd><code>…${hint}</code></dd>
-${!scope.account && html`<dt>Account</dt><dd>${accountLink(key)}</dd>`}
+${!scope.account && html`<dt>Account</dt><dd>${accountLink(key.account)}</dd>`}
 <dt>State</dt><dd>${stateOf(key, context.clock.epoch_ms())}${revoked_ms !== null && html` ${timeOf(revoked_ms)}`}</dd>
 <dt>Created</dt><dd>${timeOf(created_ms)}</dd>
 <dt>Expires</dt><dd>${timeOf(expires_ms)}</dd>

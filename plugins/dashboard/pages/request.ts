@@ -2,7 +2,7 @@ import type { AttemptRow, LedgerRow, ListedRow } from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import type { Scope } from '../scope.ts';
-import { dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
+import { accountLink, dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
@@ -59,7 +59,7 @@ function facts(row: LedgerRow, { account, sees }: Scope): Html {
 <dt>End</dt><dd>${endOf(row)} ${code && code !== row.error_type && html`<code>${code}</code>`}</dd>
 ${error_message !== null && html`<dt>Reason</dt><dd>${error_message}${error_param !== null && html` ${muted('field')} <code>${error_param}</code>`}</dd>`}
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
-${!account && html`<dt>Account</dt><dd><a href="${linkOf('account', { id: row.account })}">${row.account}</a></dd>`}
+${!account && html`<dt>Account</dt><dd>${accountLink(row.account)}</dd>`}
 <dt>Key</dt><dd>${key_id === null ? muted(noKey) : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>
 <dt>Model</dt><dd>${model ?? muted('none')}${requested_model !== null && html` ${muted('asked for as')} <code>${requested_model}</code>`}</dd>
 <dt>Endpoint</dt><dd>${endpoint}${stream !== null && (stream ? ', streamed' : ', not streamed')}</dd>

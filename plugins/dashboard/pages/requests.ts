@@ -16,6 +16,7 @@ import {
 import type { Scope } from '../scope.ts';
 import { dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { accountColumn } from '../view/key-table.ts';
 import { choiceField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
@@ -148,11 +149,6 @@ const time: Column<ListedRow> = {
   cell: ({ started_ms, request_id }) =>
     html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
 };
-
-const accountColumn: Column<ListedRow> = names(
-  'Account',
-  ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
-);
 
 const providerColumn: Column<ListedRow> = names('Provider', ({ provider }) => provider ?? muted('none'));
 

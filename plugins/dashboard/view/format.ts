@@ -60,6 +60,9 @@ export function linkOf(page: string, query: Readonly<Record<string, string | und
   return set.length === 0 ? page : `${page}?${new URLSearchParams(set)}`;
 }
 
+/** The name of an account, which leads to its page. */
+export const accountLink = (id: string): Html => html`<a href="${linkOf('account', { id })}">${id}</a>`;
+
 /** Dollars as text: `$1 234.50`, `$0.0042`. Two decimals from a dollar on, two to four below, and two digits of what is less than a cent. */
 export function dollarText(usd: number): string {
   const decimals = usd >= 1 || usd === 0 ? 2 : Math.max(4, Math.ceil(-Math.log10(usd)) + 1);

@@ -1,6 +1,6 @@
 import { day_ms, dayOf, type KeyRecord, type KeyUse } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
-import { dollars, linkOf, numberOf, timeOf } from './format.ts';
+import { accountLink, dollars, linkOf, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
 
@@ -55,10 +55,9 @@ export const nameColumn: Column<KeyRecord> = names(
     html`<a href="${linkOf('key', { id })}">${name || 'no name'}</a> <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
 );
 
-/** For any table of keys. */
-export const accountColumn: Column<KeyRecord> = names(
-  'Account',
-  ({ account }) => html`<a href="${linkOf('account', { id: account })}">${account}</a>`,
+/** For any table of what belongs to accounts. */
+export const accountColumn: Column<{ readonly account: string }> = names('Account', ({ account }) =>
+  accountLink(account),
 );
 
 /** Tables of keys have many columns: a time may take two lines, so that the last ones are not cut off. */
