@@ -216,8 +216,6 @@ const openSchema = z.strictObject(
   Object.fromEntries(parts.map(name => [name, aFunction('it is a part of an open extension').optional()])),
 );
 
-const pick = (opened: OpenExtension): object => Object.fromEntries(parts.map(name => [name, opened?.[name]]));
-
 /** Opens an extension. Rejects with a ConfigError if `open` returns anything unknown. */
 export async function openExtension(
   { name, open }: ExtensionDefinition,
@@ -227,7 +225,7 @@ export async function openExtension(
   const opened = await open(context, options);
   // Fields of an object of a class are its own business.
   const isPlain = Object.getPrototypeOf(Object(opened)) === Object.prototype;
-  const given = isPlain ? opened : pick(opened);
+  const given = isPlain ? opened : Object.fromEntries(parts.map(name => [name, opened[name]]));
   checkCreated(`what open of the extension ${name} returns`, openSchema, given);
   return opened;
 }
