@@ -11,6 +11,7 @@ import { schemaFinding } from '../../plugins/stores/records/schema-finding.ts';
 import { checkCollector } from '../../src/cli/doctor/collector-check.ts';
 import { diagnose } from '../../src/cli/doctor/diagnose.ts';
 import { checkClock, checkOpenFiles, checkWorkers } from '../../src/cli/doctor/machine-check.ts';
+import { withoutSecrets } from '../../src/cli/doctor/secrets.ts';
 import { checkRecords, checkState } from '../../src/cli/doctor/store-checks.ts';
 import { serve } from '../../src/cli/serve.ts';
 import type { Finding } from '../../src/common/finding.ts';
@@ -158,6 +159,18 @@ describe('sluice doctor', () => {
     const findings = await found(configOf({ stores: { state, records } }, provider), true);
     expect(findings.filter(({ status }) => status === 'fault').length).toBeGreaterThanOrEqual(3);
     expect(JSON.stringify(findings)).not.toContain('canary');
+  });
+
+  it('prints no header of the collector, as it is written or as it is sent', () => {
+    const told = {
+      thing: 'OTLP collector',
+      status: 'fault',
+      found: 'no Bearer%20canary, no Bearer canary',
+    } as const;
+    const environment = { OTEL_EXPORTER_OTLP_HEADERS: 'x-a=b,authorization=Bearer%20canary' };
+    expect(withoutSecrets([told], undefined, environment)).toEqual([
+      { ...told, found: 'no [secret], no [secret]' },
+    ]);
   });
 });
 

@@ -3,7 +3,9 @@ import { min_secret_characters, secretsIn } from '../../config/effective-config.
 import type { Environment } from '../../config/environment.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
+import { decodePath } from '../../gateway/dialects/decode-path.ts';
 import { keysOf } from '../../gateway/upstream/http/key-file.ts';
+import { given } from '../../telemetry/otel-variables.ts';
 
 /** The findings with every secret of the configuration and of the collector's headers masked, also where a server repeats it. */
 export function withoutSecrets(
@@ -33,7 +35,9 @@ function keysOrNone({ config }: ProviderSettings): readonly string[] {
   }
 }
 
+/** The collector's headers, as they are written and as they are sent. */
 const collectorSecrets = (environment: Environment): string[] =>
-  ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap(name =>
-    (environment[name] ?? '').split(',').map(pair => pair.slice(pair.indexOf('=') + 1).trim()),
-  );
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']
+    .flatMap(name => given(environment, name).split(','))
+    .map(pair => pair.slice(pair.indexOf('=') + 1).trim())
+    .flatMap(value => [value, decodePath(value)]);
