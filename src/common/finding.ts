@@ -1,6 +1,6 @@
 /** One thing that was looked at, what was found, and what to do about it: a line of `sluice doctor`. */
 export interface Finding {
-  /** HTTP status. */
+  /** `ok`: it works. `warning`: it may become a fault. `fault`: it does not work. */
   readonly status: 'ok' | 'warning' | 'fault';
   /** Such as `provider local` or `records store`. */
   readonly thing: string;
