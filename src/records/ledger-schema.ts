@@ -4,7 +4,8 @@ import type { AttemptRow, LedgerRow, RefusalBatch } from '../gateway/settlement/
 const text = z.string().max(10_000);
 const count = z.int().nonnegative();
 
-/** The rows of ledger-entry.ts as they are read back from logs and disks. What has a default is missing in rows of earlier versions. */
+// The rows of ledger-entry.ts as they are read back from logs and disks. What has a default is missing in rows of earlier versions.
+
 const attemptSchema = z.object({
   provider: text.nullable(),
   model: text.nullable(),
@@ -23,7 +24,7 @@ const stageSchema = z.object({
   offset_ms: z.number().nonnegative(),
   own_ms: z.number().nonnegative(),
 });
-/** A row. */
+
 export const rowSchema = z.object({
   id: z.string().min(1).max(100),
   request_id: text,
@@ -59,7 +60,7 @@ export const rowSchema = z.object({
 const refusalSchema = rowSchema
   .pick({ account: true, key_id: true, model: true, status: true, error_type: true, end_reason: true })
   .extend({ started_ms: count, requests: count });
-/** A batch. */
+
 export const batchSchema = z.object({
   id: rowSchema.shape.id,
   refusals: z.array(refusalSchema).max(1000).readonly(),

@@ -29,7 +29,7 @@ export interface TrafficPoint extends ErrorCounts {
   readonly requests: number;
   /**
    * Requests by their time to the first token, as `first_token_bounds_ms`; the last count is of all that took longer. By provider: the attempts
-   * at it, by their own times, whoever answered in the end.
+   * at it, by their own times, also where another one answered in the end.
    */
   readonly first_tokens: readonly number[];
 }
