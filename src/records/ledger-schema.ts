@@ -25,6 +25,7 @@ const stageSchema = z.object({
   own_ms: z.number().nonnegative(),
 });
 
+/** Schema of a `LedgerRow`, as it is in the store, on disk and in the log. */
 export const rowSchema = z.object({
   id: z.string().min(1).max(100),
   request_id: text,
