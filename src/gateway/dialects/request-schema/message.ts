@@ -8,7 +8,7 @@ import {
   type ToolCall,
 } from '../../exchange/canonical.ts';
 import { cacheControl } from './cache-control.ts';
-import { arrayOf, fault, parsedBy } from './first-fault.ts';
+import { arrayOf, byType, fault, parsedBy } from './first-fault.ts';
 import { imagePart, imageUrl } from './image.ts';
 import { anyObject, nonEmptyText, optionalText, present, text } from './shared-fields.ts';
 
@@ -35,19 +35,14 @@ const image = z
     }),
   );
 
-const part = (withImages: boolean) =>
-  z.unknown().transform((given, issues): ContentPart => {
-    if (!isObject(given)) return fault(issues, 'must be an object {type: "text", text}');
-    if (given.type === 'text') return parsedBy(textPart, given, issues) ?? z.NEVER;
-    if (given.type === 'image_url' && withImages) return parsedBy(image, given, issues) ?? z.NEVER;
-    const accepted = withImages ? '"text" or "image_url"' : '"text"';
-    return fault(issues, `must be ${accepted}`, 'type');
-  });
+const notPart = 'must be an object {type: "text", text}';
+const textOnly = byType({ text: textPart }, 'must be "text"', notPart);
+const textOrImage = byType({ text: textPart, image_url: image }, 'must be "text" or "image_url"', notPart);
 
 const notContent = 'must be a string or an array of {type: "text", text} parts';
-const textParts = arrayOf(part(false), notContent, 'must not be empty.');
+const textParts = arrayOf(textOnly, notContent, 'must not be empty.');
 /** The parts of messages that may show something: the user's, and results of tools. */
-const allParts = arrayOf(part(true), notContent, 'must not be empty.');
+const allParts = arrayOf(textOrImage, notContent, 'must not be empty.');
 
 const extraContent = anyObject
   .refine(
