@@ -18,13 +18,12 @@ type Labels = Sample['labels'];
 
 /** `value`; throws unless it is a number. Anything else in one line of a scrape would make Prometheus refuse all of it. */
 export function numberOf(value: number): number {
-  if (typeof value !== 'number')
-    throw new TypeError(`the value of a metric must be a number, not ${typeof value}`);
+  if (typeof value !== 'number') throw notNumber(value);
   return value;
 }
 
-const wrongIncrease = (amount: number): Error =>
-  new RangeError(`a counter cannot be increased by ${numberOf(amount)}`);
+const notNumber = (value: unknown): Error =>
+  new TypeError(`the value of a metric must be a number, not ${typeof value}`);
 
 class NumberSeries {
   value = 0;
@@ -42,7 +41,8 @@ class NumberSeries {
 export class CounterSeries extends NumberSeries {
   /** Throws for a negative amount. */
   inc(amount = 1): void {
-    if (typeof amount !== 'number' || !(amount >= 0)) throw wrongIncrease(amount);
+    if (typeof amount !== 'number') throw notNumber(amount);
+    if (!(amount >= 0)) throw new RangeError(`a counter cannot be increased by ${amount}`);
     this.value += amount;
   }
 }
@@ -88,7 +88,8 @@ export class HistogramSeries {
    * recorded, becomes the exemplar of the bucket.
    */
   observe(value: number, trace_id?: string, times = 1): void {
-    if (typeof value !== 'number' || Number.isNaN(value)) return void numberOf(value);
+    if (typeof value !== 'number') throw notNumber(value);
+    if (Number.isNaN(value)) return;
     let low = 0;
     let high = this.bounds.length;
     while (low < high) {
