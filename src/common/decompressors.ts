@@ -18,7 +18,7 @@ const decompressors: Readonly<Record<string, CreateDecompressor>> = {
   br: createBrotliDecompress,
 };
 
-/** What creates the decompressor of a content coding, by its name in lower case; undefined for one that is not read. */
+/** Returns the function that creates decompressors of a content coding, named in lower case; undefined for an unsupported one. */
 export const decompressorFor = (encoding: string): CreateDecompressor | undefined =>
   Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined;
 

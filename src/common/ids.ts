@@ -1,7 +1,7 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
 const random_bytes = 16;
-/** Random bytes for the next ids: a UUID is put together of parts, which takes eight times the garbage. */
+/** Random bytes for the next ids. `randomUUID` joins each id from parts, which takes eight times the garbage. */
 const pool = Buffer.alloc(256 * random_bytes);
 let taken_bytes = pool.length;
 

@@ -46,7 +46,7 @@ export function exactNanoUsdOf(usd: string | number): number | undefined {
   return read?.isExact && Number.isSafeInteger(nano_usd) ? nano_usd : undefined;
 }
 
-/** The same as `scaled` of a text that a double holds exactly, as nearly all do, without making an object; `undefined` for any other. */
+/** Does as `scaled` without making an object, for amounts that a double holds exactly, as nearly all are; `undefined` for any other text. */
 function smallUnits(text: string, decimals: number): number | undefined {
   let units = 0;
   let point = text.length;

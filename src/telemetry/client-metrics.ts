@@ -103,7 +103,7 @@ export class ClientMetrics extends MetricSet {
     this.#kinds.delete(provider);
   }
 
-  /** Looks series up again, some of which may be gone. */
+  /** Forgets the series that were looked up: some may have been removed. */
   unbind(): void {
     this.#series.clear();
   }

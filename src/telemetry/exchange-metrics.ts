@@ -109,7 +109,7 @@ export abstract class ExchangeMetrics extends MetricSet {
   });
   readonly #byModel = new Map<string, ServerSeries[]>();
 
-  /** Looks series up again, some of which may be gone. */
+  /** Forgets the series that were looked up: some may have been removed. */
   protected unbind(): void {
     this.#byModel.clear();
     this.client.unbind();

@@ -7,7 +7,7 @@ import {
   type ReservationResult,
 } from '../../../src/plugin.ts';
 
-/** A hard limit of which the whole is less than `charge`: a store admits what is above a whole limit while that is unused. */
+/** The first hard limit whose maximum is below `charge`: a store would admit the charge while nothing of the limit is used. */
 export function tooSmall(limits: readonly Limit[], charge: Charge): Limit | undefined {
   const amounts = amountsOf(limits, charge, 1);
   for (let at = 0; at < limits.length; at++)

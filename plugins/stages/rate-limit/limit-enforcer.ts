@@ -216,7 +216,7 @@ export class LimitEnforcer implements Hooks {
     else this.#ceilings.delete(account);
   }
 
-  /** Every error shows the limit status of the account: of limits that have not decided the last known one. */
+  /** Adds the account's limit status to every error: of limits that have not decided, the last known one. */
   onError(exchange: Exchange, error: GatewayError): GatewayError {
     const { account, model, endpoint } = exchange;
     const held = exchange.get(this.#held);

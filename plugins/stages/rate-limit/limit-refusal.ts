@@ -75,7 +75,7 @@ function resetSentence(limit: Limit, retry_ms: number, now_ms: number): string {
   return `Resets${day} at 00:00 UTC.`;
 }
 
-/** Message for a request that may use more than what is left of a hard limit: what would be reserved, and how to fit. Without `when`, never. */
+/** Message for a request that may use more than what is left of a hard limit: what would be reserved, and how to fit. Without `when` it never fits unchanged. */
 function unfitting(
   { request, model }: Exchange,
   { limit, charge, remaining }: RefusedCharge,

@@ -8,8 +8,8 @@ const timer_grid_ms = 10;
 export class ClientGone extends Error {}
 
 /**
- * Resolves with what `use` makes of `reply` as it comes. Rejects if the time limit of non-streamed requests passes first, or if the client
- * leaves a reply that `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
+ * Calls `use` in the turn in which `reply` comes, and resolves with its result. Rejects if the time limit of non-streamed requests passes
+ * first, or if the client leaves a reply that `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
  */
 export function beforeTimeLimit<T, R>(
   reply: Promise<T>,
