@@ -10,8 +10,8 @@ import { startTlsProxy } from './tls-proxy.ts';
 /** A gateway that exercises every metric: two providers of which one fails, queues, and limits that reject. */
 export interface FaultyService {
   readonly gateway: GatewayUnderTest;
-  /** Sends valid and faulty requests for `seconds`. */
-  load(seconds: number): Promise<void>;
+  /** Sends valid and faulty requests until `ended` is aborted. */
+  load(ended: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export async function startFaultyService(): Promise<FaultyService> {
   });
   return {
     gateway,
-    load: seconds => load(gateway, seconds),
+    load: ended => load(gateway, ended),
     async close() {
       await gateway.close();
       tls.close();
@@ -62,8 +62,7 @@ function configOf(flaky: string, sound: string): Partial<GatewayConfig> {
   } as Partial<GatewayConfig>;
 }
 
-async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> {
-  const end_ms = Date.now() + seconds * 1000;
+async function load({ post }: GatewayUnderTest, ended: AbortSignal): Promise<void> {
   const limited = { headers: { authorization: 'Bearer sk-limited-key-0123456789' } };
   const requests: (() => Promise<Response>)[] = [
     () => post(ask('Tell me something.', { stream: true })),
@@ -82,7 +81,7 @@ async function load({ post }: GatewayUnderTest, seconds: number): Promise<void> 
     () => post(ask('As one of few', { max_tokens: 5 }), limited),
     () => post(ask('As one of few, again', { max_tokens: 5 }), limited),
   ];
-  for (let at = 0; Date.now() < end_ms; at++) {
+  for (let at = 0; !ended.aborted; at++) {
     const request = requests[at % requests.length]!;
     void request()
       .then(response => response.text())

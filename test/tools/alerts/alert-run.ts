@@ -10,7 +10,7 @@ const quiet_ms = 6000;
 const most_ms = 90_000;
 const look_ms = 500;
 /** How long the fault of a case lasts that must provoke no alert: longer than the windows of most alerts and their `for`. */
-const calm_fault_ms = 15_000;
+const calm_fault_ms = 18_000;
 
 /** What one case has shown; without faults it went as it must. */
 export interface CaseResult {

@@ -36,7 +36,7 @@ const others: readonly (readonly [shipped: string, fast: string])[] = [
 
 /**
  * The shipped alert rules with shorter times, for a Prometheus that scrapes and evaluates every second: the windows of the table above, two
- * seconds for a `for` of less than 10 minutes and six for the others, and the few others above. Everything else, selectors, ratios, counts and labels, is as shipped.
+ * seconds for a `for` of less than 10 minutes and nine for the others, and the few others above. Everything else, selectors, ratios, counts and labels, is as shipped.
  */
 export function fastRules(): string {
   let rules = readFileSync(new URL('../../../grafana/alerts/sluice.rules.yaml', import.meta.url), 'utf8');
@@ -46,7 +46,7 @@ export function fastRules(): string {
     (_, offset: string) => `offset ${secondsOf(offset, offsets)}s`,
   );
   rules = rules.replaceAll(/ \* (\d+) >/g, (_, factor: string) => ` * ${secondsOf(factors[factor])} >`);
-  rules = rules.replaceAll(/^( +for:) 1\dm$/gm, '$1 6s').replaceAll(/^( +for:) (?!6s)\w+$/gm, '$1 2s');
+  rules = rules.replaceAll(/^( +for:) 1\dm$/gm, '$1 9s').replaceAll(/^( +for:) (?!9s)\w+$/gm, '$1 2s');
   rules = rules.replaceAll(/^ +interval: \w+\n/gm, '');
   for (const [shipped, fast] of others) {
     if (!rules.includes(shipped)) throw new Error(`the rules no longer have ${shipped}`);

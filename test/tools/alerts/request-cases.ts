@@ -32,7 +32,7 @@ const requestCases: readonly RequestCase[] = [
     alerts: ['SluiceErrors'],
     never: told,
     calm: [well(10)],
-    fault: [well(10), failing(5), unknownKey(60)],
+    fault: [well(10), failing(5), unknownKey(20)],
   },
   {
     job: 'streams',
@@ -116,7 +116,7 @@ const requestCases: readonly RequestCase[] = [
     alerts: [],
     never: ['SluiceErrors', ...told],
     calm: [well(2)],
-    fault: [well(2), unknownKey(60)],
+    fault: [well(2), unknownKey(20)],
   },
   {
     job: 'overload',

@@ -18,7 +18,7 @@ export const tool = defineTool({
     const service = await startFaultyService();
     const prometheus = await PrometheusServer.start([service.gateway.adminUrl]);
     try {
-      await service.load(seconds + 10);
+      await service.load(AbortSignal.timeout((seconds + 10) * 1000));
       const variables = { ...(await allSelected(prometheus)), __rate_interval: '15s' };
       // One end for all queries, or what is stacked would not lie on what it stands on.
       const end = Date.now() / 1000;
