@@ -233,7 +233,7 @@ describe('the cost of a text is linear in its length', () => {
         usage.chunk(content(piece));
         usage.chunk(chunkOf(argumentsOf(piece, at)));
       }
-      usage.end(true);
+      usage.finish(true);
     };
     expect(await superlinear(meter, [''], anyUnit)).toEqual([]);
   });

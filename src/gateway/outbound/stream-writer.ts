@@ -57,7 +57,8 @@ export class StreamWriter implements ChunkSink {
   }
 
   chunk(chunk: Chunk): void {
-    if (this.#exchange.end.client_gone) return;
+    // Of a client that has left the response is closed as well.
+    if (this.#response.destroyed && this.#exchange.client_gone) return;
     const text = this.#renderer.chunk(chunk);
     if (!this.committed) this.#commit();
     this.#pending += text;
@@ -79,7 +80,7 @@ export class StreamWriter implements ChunkSink {
       }
       if (!keepsUp && !this.#isFull) void this.#untilDrained();
     }
-    if (!this.#exchange.end.client_gone) return !this.#isFull;
+    if (!response.destroyed || !this.#exchange.client_gone) return !this.#isFull;
     this.#over.resolve();
     return false;
   }

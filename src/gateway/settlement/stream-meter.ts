@@ -1,42 +1,29 @@
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { markEvent } from '../../telemetry/tracing.ts';
-import type { Chunk, Completion, Usage } from '../exchange/canonical.ts';
+import type { Completion, Usage } from '../exchange/canonical.ts';
 import { GatewayError } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import type { ChunkMeter } from '../exchange/stream.ts';
 import { shownUsage } from '../outbound/reply-shape.ts';
 import type { TokenCounter } from './token-estimator.ts';
 import { UsageMeter } from './usage-meter.ts';
 
 /** Counts an upstream's stream before any stage sees it, so that no stage or client option can avoid the count. */
-export class StreamMeter {
-  readonly #exchange: Exchange;
+export class StreamMeter extends UsageMeter implements ChunkMeter {
   readonly #metrics: Metrics;
-  readonly #meter: UsageMeter;
-  #begun = false;
   #ended = false;
 
   constructor(exchange: Exchange, metrics: Metrics, newCounter?: () => TokenCounter) {
-    this.#exchange = exchange;
+    super(exchange, newCounter);
     this.#metrics = metrics;
-    this.#meter = new UsageMeter(exchange, newCounter);
-    this.#meter.begin();
-  }
-
-  chunk(chunk: Chunk): void {
-    this.#begun = true;
-    this.#meter.chunk(chunk);
-    if (this.#exchange.first_token_ms === undefined && hasText(chunk)) {
-      this.#exchange.first_token_ms = this.#exchange.clock.elapsed_ms();
-      markEvent(this.#exchange.span, 'first_token');
-    }
+    this.begin();
   }
 
   /** Ends the count, with the stream or with its exchange; the first call counts. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#meter.end(this.#begun);
-    report(this.#exchange, this.#meter, this.#metrics);
+    this.finish(this.hasBegun);
+    report(this.exchange, this, this.#metrics);
   }
 }
 
@@ -51,13 +38,13 @@ export function meteredReply(
   const counted = (completion: Completion): Completion => {
     meter.reply(completion);
     // Before the reply is handed on, so that the client sees what is billed.
-    meter.end(true);
+    meter.finish(true);
     report(exchange, meter, metrics);
     return { choices: completion.choices, usage: shownUsage(exchange) };
   };
   const failed = (thrown: unknown): never => {
     // An attempt that the gateway itself ended throws `server_error`.
-    meter.end(false, GatewayError.from(thrown).type !== 'server_error');
+    meter.finish(false, GatewayError.from(thrown).type !== 'server_error');
     report(exchange, meter, metrics);
     throw thrown;
   };
@@ -78,8 +65,4 @@ export function reportBounded(exchange: Exchange, told: Usage, metrics: Metrics)
     { provider, model: model?.id, context_length: model?.context_length, prompt_tokens, completion_tokens },
     'usage_bounded: the provider reported more tokens than fit the context window',
   );
-}
-
-function hasText({ choices }: Chunk): boolean {
-  return choices.some(({ delta }) => delta.content || delta.reasoning || delta.tool_calls?.length);
 }

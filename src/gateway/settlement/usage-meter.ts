@@ -1,3 +1,4 @@
+import { markEvent } from '../../telemetry/tracing.ts';
 import type { ChatRequest, Chunk, Completion, Usage } from '../exchange/canonical.ts';
 import { imagesIn, textOf } from '../exchange/canonical.ts';
 import { usageFault } from '../exchange/canonical-faults.ts';
@@ -32,6 +33,10 @@ export function estimatePrompt(
   return estimator.tokens + 4 * messages.length + tokens_per_image * images;
 }
 
+function hasText({ choices }: Chunk): boolean {
+  return choices.some(({ delta }) => delta.content || delta.reasoning || delta.tool_calls?.length);
+}
+
 /** The parts of a message or delta that are generated text. */
 interface Counted {
   readonly reasoning?: string;
@@ -55,7 +60,9 @@ export class UsageMeter {
   error_ratio: number | undefined;
   /** The first of the upstream's figures that cannot be, and was bounded by the context window. */
   impossible: Usage | undefined;
-  readonly #exchange: Exchange;
+  /** True once a chunk has come. */
+  protected hasBegun = false;
+  protected readonly exchange: Exchange;
   readonly #newCounter: () => TokenCounter;
   /** The most tokens that were asked for: a running value must not exceed the final one. */
   readonly #most: number;
@@ -71,7 +78,7 @@ export class UsageMeter {
   #base = 0;
 
   constructor(exchange: Exchange, newCounter: () => TokenCounter = () => new TokenEstimator()) {
-    this.#exchange = exchange;
+    this.exchange = exchange;
     this.#newCounter = newCounter;
     const { max_tokens = Infinity, n = 1 } = exchange.request;
     this.#most = max_tokens * n;
@@ -79,12 +86,18 @@ export class UsageMeter {
 
   /** Sets what is known before the first chunk, without the upstream. */
   begin(): void {
-    const { request, usage } = this.#exchange;
+    const { request, usage } = this.exchange;
     if (request.stream && request.stream_options?.continuous_usage_stats)
       usage.prompt_tokens = estimatePrompt(request, this.#newCounter());
   }
 
   chunk(chunk: Chunk): void {
+    this.hasBegun = true;
+    const exchange = this.exchange;
+    if (exchange.first_token_ms === undefined && hasText(chunk)) {
+      exchange.first_token_ms = exchange.clock.elapsed_ms();
+      markEvent(exchange.span, 'first_token');
+    }
     if (chunk.usage && this.#isWhole(chunk.usage)) {
       this.#tell(chunk.usage);
       return;
@@ -95,7 +108,7 @@ export class UsageMeter {
     }
     if (chunk.usage) this.#tellSome(chunk.usage);
     if (!this.#uncounted) return;
-    const { usage } = this.#exchange;
+    const { usage } = exchange;
     usage.estimated = true;
     const estimate = Math.min(this.#told + this.#counted - this.#base, this.#most);
     usage.completion_tokens = Math.max(usage.completion_tokens, estimate);
@@ -105,7 +118,7 @@ export class UsageMeter {
     if (usage && this.#isWhole(usage)) return this.#tell(usage);
     for (const { index, message } of choices) this.#count(index, message);
     if (usage) this.#tellSome(usage);
-    const { usage: running } = this.#exchange;
+    const { usage: running } = this.exchange;
     running.completion_tokens = Math.max(running.completion_tokens, Math.min(this.#counted, this.#most));
   }
 
@@ -114,8 +127,8 @@ export class UsageMeter {
    * upstream was cancelled while it worked because its client had left or been answered 524. Nothing is billed for an upstream that
    * `failed` by itself.
    */
-  end(begun: boolean, failed = false): void {
-    const { usage, request, client_gone, end_reason, attempts } = this.#exchange;
+  finish(begun: boolean, failed = false): void {
+    const { usage, request, client_gone, end_reason, attempts } = this.exchange;
     // The figure of a stage that has answered counts as it is; of an upstream, 0 is none.
     if (attempts.length === 0 && !usage.estimated) return;
     // Between two attempts no upstream is working.
@@ -148,7 +161,7 @@ export class UsageMeter {
 
   /** Whether the figures cover what was generated. An upstream that counts 0 has not counted; a stage that has answered may. */
   #isWhole({ is_partial, completion_tokens }: Usage): boolean {
-    return !is_partial && (completion_tokens > 0 || this.#exchange.attempts.length === 0);
+    return !is_partial && (completion_tokens > 0 || this.exchange.attempts.length === 0);
   }
 
   /** Takes figures that are partial, or without a completion: those are whole if there was no text. */
@@ -160,14 +173,14 @@ export class UsageMeter {
   /** Takes partial figures: those of the prompt are exact, those of the completion its least. */
   #tellPartly(given: Usage): void {
     const told = this.#tellPrompt(given);
-    const { usage } = this.#exchange;
+    const { usage } = this.exchange;
     usage.completion_tokens = Math.max(usage.completion_tokens, told.completion_tokens);
     usage.estimated = true;
   }
 
   #tell(given: Usage): void {
     const told = this.#tellPrompt(given);
-    const { usage } = this.#exchange;
+    const { usage } = this.exchange;
     if (this.#uncounted && told.completion_tokens > 0) {
       this.error_ratio = usage.completion_tokens / told.completion_tokens;
     }
@@ -181,7 +194,7 @@ export class UsageMeter {
 
   /** Takes the prompt's figures and returns all, bounded. Throws for those that cannot be counted, which a plugin may have made. */
   #tellPrompt(given: Usage): Usage {
-    const { usage, model, request } = this.#exchange;
+    const { usage, model, request } = this.exchange;
     const fault = usageFault(given);
     if (fault !== undefined)
       throw refusal('provider_invalid', { cause: new Error(`usage cannot have ${fault}`) });

@@ -148,18 +148,17 @@ class Guard {
 class GuardedDecoder implements StreamDecoder {
   readonly #guard: Guard;
   readonly #decoder: StreamDecoder;
+  /** Read after each event. */
+  done: boolean;
 
   constructor(guard: Guard, decoder: StreamDecoder) {
     this.#guard = guard;
     this.#decoder = decoder;
+    this.done = decoder.done === true;
   }
 
   get complete(): boolean {
     return this.#decoder.complete;
-  }
-
-  get done(): boolean {
-    return this.#decoder.done === true;
   }
 
   decode(event: SseEvent): Chunk[] {
@@ -170,6 +169,7 @@ class GuardedDecoder implements StreamDecoder {
       throw this.#guard.known('decode', thrown);
     }
     if (!Array.isArray(chunks)) throw this.#guard.wrong('decode', chunks);
+    this.done = this.#decoder.done === true;
     for (let at = 0; at < chunks.length; at++) {
       const fault = chunkFault(chunks[at]);
       if (fault !== undefined) throw this.#guard.faulty('decode', fault);

@@ -1,3 +1,4 @@
+import type { HistogramSeries } from '../../../telemetry/metric-series.ts';
 import type { Metrics } from '../../../telemetry/metrics.ts';
 import { traceHeaders } from '../../../telemetry/tracing.ts';
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
@@ -27,7 +28,6 @@ import {
 } from './attempt-failure.ts';
 import { AttemptSpan } from './attempt-span.ts';
 import type { AttemptProgress, AttemptStream } from './attempt-stream.ts';
-import { ChunkTimes } from './chunk-times.ts';
 
 /**
  * One call to one provider. Ends by itself, by its reader leaving, by `cancel`, or when the exchange aborts. None of the headers of its
@@ -56,7 +56,11 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   #whole: Pick<PromiseWithResolvers<Completion>, 'resolve' | 'reject'> | undefined;
   #stream: AttemptStream | undefined;
   #reader: StreamReader | WholeReply | undefined;
-  #chunkTimes: ChunkTimes | undefined;
+  /** From sending to the first chunk. */
+  #first_chunk_ms = 0;
+  #last_chunk_ms = 0;
+  /** Of the times between chunks; set with the first. */
+  #chunkTime: HistogramSeries | undefined;
   #firstWordLimit: NodeJS.Timeout | undefined;
   #totalLimit: NodeJS.Timeout | undefined;
   #waited = false;
@@ -155,9 +159,13 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   give(chunks: readonly Chunk[]): boolean {
     if (this.isOver) return true;
     if (chunks.length > 0) {
-      if (this.#chunkTimes) this.#chunkTimes.arrived(chunks.length);
-      else this.#chunkTimes = this.#firstChunk();
-      this.span?.chunks(chunks, this.#chunkTimes.first_ms);
+      const now_ms = this.#exchange.clock.elapsed_ms();
+      // Chunks that arrived together share their wait.
+      const wait_s = (now_ms - this.#last_chunk_ms) / 1000 / chunks.length;
+      this.#last_chunk_ms = now_ms;
+      if (this.#chunkTime) this.#chunkTime.observe(wait_s, undefined, chunks.length);
+      else this.#firstChunk();
+      this.span?.chunks(chunks, this.#first_chunk_ms);
     }
     this.#stream?.give(chunks);
     return !this.#stream?.isFull;
@@ -245,9 +253,12 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
     }
   }
 
-  #firstChunk(): ChunkTimes {
-    const { provider } = this.upstream;
-    return new ChunkTimes(this.#exchange, provider.name, this.#metrics.client, this.#record!);
+  #firstChunk(): void {
+    const { client } = this.#metrics;
+    const { name } = this.upstream.provider;
+    this.#first_chunk_ms = this.#record!.elapsed_ms;
+    client.firstChunk(this.#exchange, name, this.#first_chunk_ms);
+    this.#chunkTime = client.chunkTime(this.#exchange, name);
   }
 
   /** Reports an error that came when the answer was whole. */

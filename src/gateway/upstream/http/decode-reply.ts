@@ -30,7 +30,8 @@ export async function decodeWhole(
 /** The object in an event's data. Throws `provider_invalid` for anything else. */
 export function eventObject(data: string): Json {
   const event = parsedJson(data);
-  if (isObject(event)) return event;
+  // What begins with a brace is an object, or no JSON.
+  if (data.startsWith('{') || isObject(event)) return event as Json;
   throw refusal('provider_invalid', { cause: new Error('an event that is not an object') });
 }
 

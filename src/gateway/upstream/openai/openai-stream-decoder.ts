@@ -75,10 +75,10 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   #chunk(body: Json): Chunk[] {
     const given: readonly unknown[] = Array.isArray(body.choices) ? body.choices : [];
-    const only = given[0];
+    const only = given[0] as Json | null | undefined;
     // An array that is pushed to, or filtered, has room for 16 more.
     const choices =
-      given.length === 1 && isObject(only)
+      given.length === 1 && only?.delta
         ? [this.choice(only)]
         : atMost(given, max_choices, 'choices')
             .filter(isObject)
@@ -86,7 +86,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     const { usageIn } = this.#options;
     // Moonshot has it within the only choice of a stream.
     const isAlone = this.#open.size + this.#finished.size === 1;
-    const inChoice = isAlone ? (only as Json | null | undefined)?.usage : undefined;
+    const inChoice = isAlone ? only?.usage : undefined;
     const told = usageIn ? usageIn(body) : (body.usage ?? inChoice);
     const usage = told ? this.#usage(told, choices) : undefined;
     if (choices.length === 0 && !usage) return [];
@@ -95,7 +95,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   /** Decodes a choice as it was sent. */
   protected choice(choice: Json): ChunkChoice {
-    const index = indexIn(choice.index) ?? 0;
+    const index = choice.index === 0 ? 0 : (indexIn(choice.index) ?? 0);
     const finish = choice.finish_reason == null ? undefined : finishOf(choice.finish_reason);
     this.#begun = true;
     this.#last = index;
@@ -103,7 +103,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (finish) this.#finished.add(index);
     if (this.#finished.has(index)) this.#open.delete(index);
     else this.#open.add(index);
-    const delta = isObject(choice.delta) ? this.#delta(index, choice.delta) : {};
+    const delta = choice.delta ? this.#delta(index, choice.delta as Json) : {};
     const decoded: ChunkChoice = { index, delta, finish_reason: null };
     if (finish) Object.assign(decoded, finish, stopSequenceIn(choice, this.#options));
     if (decoded.finish_reason === 'stop' && this.#toolCalls.has(index)) decoded.finish_reason = 'tool_calls';
@@ -111,10 +111,12 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     return decoded;
   }
 
+  /** Of anything but an object all fields are absent. */
   #delta(index: number, from: Json): Delta {
     const delta: Delta = {};
     if (typeof from.role === 'string') delta.role = 'assistant';
-    const reasoning = reasoningOf(from);
+    const isReasoned = from.reasoning || from.reasoning_content || from.reasoning_details;
+    const reasoning = isReasoned ? reasoningOf(from) : undefined;
     if (typeof from.content === 'string') delta.content = from.content;
     else if (Array.isArray(from.content)) Object.assign(delta, textsOf(from.content));
     if (reasoning !== undefined && reasoning !== '') delta.reasoning = reasoning;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { GatewayError } from '../../../../../../src/gateway/exchange/errors.ts';
 import { Attempt } from '../../../../../../src/gateway/upstream/attempt/attempt.ts';
+import { AttemptStream } from '../../../../../../src/gateway/upstream/attempt/attempt-stream.ts';
 import type { UpstreamCall } from '../../../../../../src/gateway/upstream/http/upstream-call.ts';
 import { AttemptPermit } from '../../../../../../src/gateway/upstream/routing/attempt-permit.ts';
 import { Metrics } from '../../../../../../src/telemetry/metrics.ts';
@@ -14,6 +15,7 @@ import {
   thenReset,
   whole,
 } from '../../../../../support/scripted-upstream.ts';
+import { chunkOf } from '../../../../chunk-stream.ts';
 import { sampleExchange } from '../../../../sample-exchange.ts';
 import { closeRoutes, routeOver } from '../sample-route.ts';
 
@@ -47,7 +49,7 @@ function setting(provider: object = {}) {
       () => Promise.reject(new Error('it was answered')),
       (error: GatewayError) => error,
     );
-  return { a, clock, exchange, attempt, errors, refusal, bulkhead: a.provider.bulkhead };
+  return { a, clock, exchange, registry, attempt, errors, refusal, bulkhead: a.provider.bulkhead };
 }
 
 /** Resolves when the upstream has the request. */
@@ -74,6 +76,34 @@ describe('an attempt', () => {
     clock.advance(1000);
     attempt.cancel();
     expect(exchange.upstream_wait_ms).toBe(250);
+  });
+
+  it('measures from sending for the first chunk and from the one before for others, also when chunks come together', async () => {
+    const { attempt, clock, registry } = setting();
+    server.reply(silent);
+    const sink = { chunk() {}, flush: () => true, end() {}, fail() {} };
+    const begun = attempt.fill(new AttemptStream(sink, { begin() {}, drained() {}, cancel() {} }, 8));
+    const says = chunkOf({ content: 'word' });
+    for (const [after_ms, chunks] of [
+      [500, [says]],
+      [90, [says, says, says]],
+      [10, [says]],
+    ] as const) {
+      clock.advance(after_ms);
+      attempt.give(chunks);
+    }
+    await begun;
+    attempt.cancel();
+    const text = await registry.metrics();
+    for (const [name, sum, count] of [
+      ['time_to_first_chunk', 0.5, 1],
+      ['time_per_output_chunk', 0.1, 4],
+    ] as const) {
+      const found = (what: string) =>
+        Number(new RegExp(`client_operation_${name}_seconds_${what}{.*} (.*)`).exec(text)?.[1]);
+      expect(found('count')).toBe(count);
+      expect(found('sum')).toBeCloseTo(sum, 9);
+    }
   });
 
   it('fails with the error of its upstream, counts it, and releases its permit', async () => {
