@@ -51,7 +51,8 @@ export const auth: StageFactory<AuthOptions> = defineStage({
       // Synchronous if the application and the directory are, since this runs for every request.
       onHeaders(exchange) {
         if (exchange.endpoint.public) return;
-        const named = setup.accountOf?.(exchange, accounts);
+        if (!setup.accountOf) return admitByKey(exchange);
+        const named = setup.accountOf(exchange, accounts);
         if (named instanceof Promise) return named.then(account => admitNamed(exchange, account));
         return admitNamed(exchange, named);
       },

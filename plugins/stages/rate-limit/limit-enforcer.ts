@@ -189,7 +189,8 @@ export class LimitEnforcer implements Hooks {
       const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};
       this.#refuse(exchange, held, { limit: refused_by, charge, remaining, retry_ms });
     }
-    held.reservations = [...held.reservations, result.reservation];
+    held.reservations =
+      held.reservations.length === 0 ? [result.reservation] : [...held.reservations, result.reservation];
     if (charge.ceiling) {
       held.hasCeiling = true;
       this.#countCeiling(held.account, 1);

@@ -49,7 +49,8 @@ export class LimitMetrics {
 
   /** Counts an admission, with the status of the account's limits after it, of which some are exceeded. */
   admitted(account: string, statuses: readonly LimitStatus[], over: readonly Limit[]): void {
-    for (const status of statuses) {
+    for (let at = 0; at < statuses.length; at++) {
+      const status = statuses[at]!;
       const { limit, remaining } = status;
       const byName = limit.key === undefined ? this.#ofAccounts : this.#ofKeys;
       const series = byName[limit.name] ?? this.#added(limit);

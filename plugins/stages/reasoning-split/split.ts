@@ -21,8 +21,10 @@ export function splitReply(
     if (message.reasoning) return message;
     if (message.reasoning_details) return { ...message, reasoning: '' };
     if (!content) return { ...message, reasoning: '' };
-    const isClosedOnly = !content.trimStart().startsWith('<think>') && content.includes('</think>');
-    const implicit = starts_in_reasoning === 'auto' ? isClosedOnly : starts_in_reasoning;
+    const opens = content.trimStart().startsWith('<think>');
+    const implicit =
+      starts_in_reasoning === 'auto' ? !opens && content.includes('</think>') : starts_in_reasoning;
+    if (!opens && !implicit) return { ...message, reasoning: '' };
     const splitter = new ThinkSplitter({ implicit, trim });
     const split = splitter.end(splitter.push(content));
     const isEmpty = split.content === '' && message.tool_calls;

@@ -4,7 +4,8 @@ import { type ChatRequest, invalidField, type Model, takesImages } from '../../.
 export function checkImages({ messages }: ChatRequest, model: Model): void {
   if (takesImages(model)) return;
   const { id, architecture } = model;
-  for (const [at, { content }] of messages.entries()) {
+  for (let at = 0; at < messages.length; at++) {
+    const { content } = messages[at]!;
     if (!Array.isArray(content)) continue;
     const part = content.findIndex(({ type }) => type === 'image_url');
     if (part === -1) continue;

@@ -51,8 +51,10 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
         }
         checkImages(request, model);
         const withoutTools = dropToolChoice(request);
-        const ignored = Object.keys(request.unknown).filter(name => !model.extra_parameters.includes(name));
-        ignoreParameters(exchange, withoutTools);
+        if (withoutTools.length > 0) ignoreParameters(exchange, withoutTools);
+        const unknown = Object.keys(request.unknown);
+        if (unknown.length === 0) return;
+        const ignored = unknown.filter(name => !model.extra_parameters.includes(name));
         if (ignored.length === 0) return;
         if (unknown_parameters === 'reject') {
           throw refusal('invalid_request', {

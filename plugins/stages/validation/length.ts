@@ -25,11 +25,15 @@ const part_characters = 65_536;
 
 /** Rejects a prompt that is clearly longer than the model's context window. */
 export function checkContext({ messages }: ChatRequest, model: Model): void {
-  const texts = messages.map(({ content }) => textOf(content));
-  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  let characters = 0;
+  for (const { content } of messages)
+    characters += typeof content === 'string' ? content.length : textOf(content).length;
   if (characters * max_tokens_per_character * certainty <= model.context_length) return;
   const most = model.context_length / certainty;
-  const counted = countUpTo(most, texts);
+  const counted = countUpTo(
+    most,
+    messages.map(({ content }) => textOf(content)),
+  );
   if (counted.tokens <= most) return;
   // The rest is extrapolated: a prompt may be a hundred times the window.
   const tokens = Math.round((counted.tokens / counted.characters) * characters);

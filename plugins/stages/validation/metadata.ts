@@ -6,7 +6,6 @@ const max_value_characters = 512;
 
 /** Counts characters as code points, not UTF-16 units. */
 function isLonger(text: string, max_characters: number): boolean {
-  if (text.length <= max_characters) return false;
   let characters = 0;
   for (const _ of text) if (++characters > max_characters) return true;
   return false;
@@ -20,7 +19,7 @@ export function checkMetadata(metadata: Record<string, unknown>): void {
   }
   for (const [key, value] of entries) {
     const shownKey = key.length > 32 ? `${key.slice(0, 32)}…` : key;
-    if (isLonger(key, max_key_characters)) {
+    if (key.length > max_key_characters && isLonger(key, max_key_characters)) {
       throw invalidField(
         'metadata',
         `the key '${shownKey}' is longer than ${max_key_characters} characters.`,
@@ -29,7 +28,7 @@ export function checkMetadata(metadata: Record<string, unknown>): void {
     if (typeof value !== 'string') {
       throw invalidField(`metadata.${shownKey}`, `must be a string, not ${shown(value)}.`);
     }
-    if (isLonger(value, max_value_characters)) {
+    if (value.length > max_value_characters && isLonger(value, max_value_characters)) {
       throw invalidField(`metadata.${shownKey}`, `must have at most ${max_value_characters} characters.`);
     }
   }
