@@ -3,7 +3,13 @@ import { CounterGroups, type CounterOwner } from './counter-groups.ts';
 import { type Counter, counterOf, type Moment, type Now, type PastUse, Present } from './counters.ts';
 import { amountsOf, isCalendar, type Limit } from './limit-table.ts';
 import type { Charge } from './limit-units.ts';
-import type { LimitStatus, ReservationRequest, ReservationResult, StateStore } from './state-store.ts';
+import type {
+  LimitStatus,
+  Reservation,
+  ReservationRequest,
+  ReservationResult,
+  StateStore,
+} from './state-store.ts';
 
 /** How much of a limit is admitted. */
 export type MaxOf = (limit: Limit) => number;
@@ -58,17 +64,11 @@ export class MemoryStateStore implements StateStore {
       return { admitted: false, statuses, refused_by, retry_ms: Math.max(1, Math.ceil(retry_ms)) };
     }
     for (let at = 0; at < limits.length; at++) if (amounts[at]! > 0) counters[at]!.add(amounts[at]!, now);
-    const { elapsed_ms, day, month } = now;
-    const added = { elapsed_ms, day, month };
-    let isSettled = false;
-    const settle = (used: Charge): void => {
-      if (!isSettled) this.#settle(request, amounts, added, used);
-      isSettled = true;
-    };
+    const statuses = statusesOf(limits, counters, now, maxOf);
     return {
       admitted: true,
-      statuses: statusesOf(limits, counters, now, maxOf),
-      reservation: { over, settle },
+      statuses,
+      reservation: new MemoryReservation(this, request, amounts, over, now),
     };
   }
 
@@ -105,8 +105,8 @@ export class MemoryStateStore implements StateStore {
   /** Does nothing: there is no connection. */
   async close(): Promise<void> {}
 
-  /** Replaces the amounts that were added at a moment by what was used. */
-  #settle(
+  /** Replaces the amounts that were added at a moment by what was used. For the reservation alone, once. */
+  settle(
     { account, limits }: ReservationRequest,
     amounts: readonly number[],
     added: Moment,
@@ -123,6 +123,39 @@ export class MemoryStateStore implements StateStore {
       if (more > 0) counters[at]!.add(more, now);
       else counters[at]!.giveBack(-more, added);
     }
+  }
+}
+
+/** What one request has reserved, and when. */
+class MemoryReservation implements Reservation, Moment {
+  readonly over: readonly Limit[];
+  readonly elapsed_ms: number;
+  readonly day: number;
+  readonly month: number;
+  readonly #store: MemoryStateStore;
+  readonly #amounts: readonly number[];
+  #request: ReservationRequest | undefined;
+
+  constructor(
+    store: MemoryStateStore,
+    request: ReservationRequest,
+    amounts: readonly number[],
+    over: readonly Limit[],
+    { elapsed_ms, day, month }: Now,
+  ) {
+    this.#store = store;
+    this.#request = request;
+    this.#amounts = amounts;
+    this.over = over;
+    this.elapsed_ms = elapsed_ms;
+    this.day = day;
+    this.month = month;
+  }
+
+  settle(used: Charge): void {
+    const request = this.#request;
+    this.#request = undefined;
+    if (request) this.#store.settle(request, this.#amounts, this, used);
   }
 }
 
