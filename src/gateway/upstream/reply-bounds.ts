@@ -48,6 +48,20 @@ interface Counted {
   readonly reasoning_details?: readonly ReasoningDetail[];
 }
 
+/** Throws `provider_invalid` for a whole reply that exceeds the bounds. */
+export function checkReply({ choices }: Completion): void {
+  if (choices.length > max_choices) throw tooMany('choices', max_choices);
+  let bounds: ReplyBounds | undefined;
+  for (let at = 0; at < choices.length; at++) {
+    const choice = choices[at]!;
+    const { tool_calls, reasoning_details } = choice.message;
+    // Most are text alone.
+    if (!tool_calls && !reasoning_details && choice.logprobs == null && choice.index < max_choices) continue;
+    bounds ??= new ReplyBounds();
+    bounds.add(choice, choice.message);
+  }
+}
+
 /**
  * Counts what a decoded reply consists of. Each choice, call and part is an object in every stage and one event or more for the client, so
  * that a reply of few bytes could take the memory and the time of all others.
@@ -55,12 +69,6 @@ interface Counted {
 export class ReplyBounds {
   #calls = 0;
   #details = 0;
-
-  /** Takes a whole reply. Throws `provider_invalid` for one that exceeds the bounds. */
-  whole({ choices }: Completion): void {
-    if (choices.length > max_choices) throw tooMany('choices', max_choices);
-    for (const choice of choices) this.add(choice, choice.message);
-  }
 
   /** Takes a choice, or a piece of one, and what it says. Throws as for a whole reply. */
   add({ index, logprobs }: Choice | ChunkChoice, { tool_calls, reasoning_details }: Counted): void {

@@ -140,8 +140,9 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
       }
       this.span?.reply(reply);
       this.released();
-      this.#permit.answered(this.#exchange.clock.elapsed_ms());
-      this.#end(undefined);
+      const now_ms = this.#exchange.clock.elapsed_ms();
+      this.#permit.answered(now_ms);
+      this.#end(undefined, now_ms);
       this.#whole?.resolve(reply);
     } catch (thrown) {
       this.fault(thrown, false);
@@ -298,14 +299,14 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
     return this.failure.error;
   }
 
-  #end(how: Failure | 'given up' | undefined): void {
+  #end(how: Failure | 'given up' | undefined, now_ms = this.#exchange.clock.elapsed_ms()): void {
     if (this.isOver) return;
     this.isOver = true;
     this.#reader?.close();
     clearTimeout(this.#firstWordLimit);
     clearTimeout(this.#totalLimit);
     this.#exchange.offAbort(this.cancel);
-    this.#permit.ended(how, this.#exchange.clock.elapsed_ms());
+    this.#permit.ended(how, now_ms);
     const record = this.#record;
     if (!record) return;
     if (how === undefined) record.ended('completed');

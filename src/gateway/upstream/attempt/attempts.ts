@@ -5,7 +5,7 @@ import { GatewayError, refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
 import type { ChunkSource } from '../../exchange/stream.ts';
-import type { AttemptPermit } from '../routing/attempt-permit.ts';
+import { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { LoadBalancer } from '../routing/load-balancer.ts';
 import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
 import { Attempt } from './attempt.ts';
@@ -25,7 +25,8 @@ export class Attempts {
   readonly #exchange: Exchange;
   readonly #balancer: LoadBalancer;
   readonly #setup: RouterSetup;
-  readonly #selector: UpstreamSelector;
+  /** Made where there is a choice, something to wait for, or another attempt. */
+  #usedSelector: UpstreamSelector | undefined;
   /** The last attempt, unless another one is to follow. */
   #current: Attempt | undefined;
   /** The last attempt that has failed. */
@@ -40,8 +41,12 @@ export class Attempts {
     this.#exchange = exchange;
     this.#balancer = balancer;
     this.#setup = setup;
-    this.#selector = new UpstreamSelector(exchange, balancer, setup);
     balancer.budget.deposit();
+  }
+
+  get #selector(): UpstreamSelector {
+    this.#usedSelector ??= new UpstreamSelector(this.#exchange, this.#balancer, this.#setup);
+    return this.#usedSelector;
   }
 
   /** Resolves with the whole reply; rejects with a GatewayError. */
@@ -72,7 +77,7 @@ export class Attempts {
   /** Ends the running attempt and prevents further ones. */
   cancel(): void {
     this.#ended = true;
-    this.#selector.end();
+    this.#usedSelector?.end();
     this.#current?.cancel();
   }
 
@@ -100,6 +105,10 @@ export class Attempts {
   }
 
   #next(): Attempt | Promise<Attempt> {
+    const { clock, request } = this.#exchange;
+    const now_ms = clock.elapsed_ms();
+    const only = this.#usedSelector ? undefined : this.#balancer.onlyFree(now_ms);
+    if (only) return this.#begin(AttemptPermit.acquire(only, request.stream, now_ms), 0);
     const permit = this.#selector.next();
     return permit instanceof Promise ? this.#whenFree(permit) : this.#begin(permit, 0);
   }

@@ -4,7 +4,7 @@ import { jsonSizeOf } from '../../dialects/json-size.ts';
 import type { Chunk, Completion } from '../../exchange/canonical.ts';
 import { refusal } from '../../exchange/errors.ts';
 import type { Adapter } from '../adapter.ts';
-import { ReplyBounds } from '../reply-bounds.ts';
+import { checkReply } from '../reply-bounds.ts';
 import { textOf } from './reply-body.ts';
 import type { Body } from './upstream-call.ts';
 
@@ -14,7 +14,7 @@ import type { Body } from './upstream-call.ts';
  */
 export function decodeText(text: string, adapter: Pick<Adapter, 'decodeReply'>): Completion {
   const reply = adapter.decodeReply(parsedJson(text));
-  new ReplyBounds().whole(reply);
+  checkReply(reply);
   return reply;
 }
 

@@ -36,10 +36,13 @@ export function cacheTokens(usage: Json, prompt_tokens: number) {
 function greatest(usage: Json, names: readonly string[]): number {
   const { prompt_tokens_details: prompt, input_tokens_details: input } = usage;
   let most = 0;
-  for (const figures of [usage, prompt, input]) {
-    if (!isObject(figures)) continue;
-    for (const name of names)
-      if (figures[name] !== undefined) most = Math.max(most, tokenCount(figures[name]) ?? 0);
+  for (const figures of [usage, prompt, input] as (Json | null | undefined)[]) {
+    // What is no object has none of the names.
+    if (figures === undefined || figures === null) continue;
+    for (let at = 0; at < names.length; at++) {
+      const figure = figures[names[at]!];
+      if (figure !== undefined) most = Math.max(most, tokenCount(figure) ?? 0);
+    }
   }
   return most;
 }

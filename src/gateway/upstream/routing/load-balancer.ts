@@ -56,13 +56,16 @@ export class LoadBalancer {
     this.#random = random;
   }
 
+  /** The upstream of a model that has but one, if it can be tried now. */
+  onlyFree(now_ms: number): Upstream | undefined {
+    const [only] = this.upstreams;
+    if (!only || this.upstreams.length > 1) return undefined;
+    return only.provider.bulkhead.hasPermit && only.usable_in_ms(now_ms) === 0 ? only : undefined;
+  }
+
   /** Selects the next upstream. One that has failed in this exchange is selected again only after all others. */
   next(query: UpstreamQuery): Selection {
     const isFirst = query.failed.size === 0;
-    const [only] = this.upstreams;
-    const isAlone = isFirst && this.upstreams.length === 1;
-    if (isAlone && only!.usable_in_ms(query.now_ms) === 0 && only!.provider.bulkhead.hasPermit)
-      return { when: 'now', upstream: only! };
     return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
   }
 
