@@ -76,8 +76,8 @@ interface Mounted extends IncomingMessage {
  */
 export function located({ url = '/', baseUrl = '' }: Mounted, { routes, passthrough }: Parts): Located {
   const rest = pathOf(url);
+  if (baseUrl === '') return { path: rest, route: routes.of(rest) ?? passthrough.routeOf(rest) };
   const routeOf = (path: string) => routes.of(path) ?? passthrough.routeOf(path);
-  if (baseUrl === '') return { path: rest, route: routeOf(rest) };
   const below = baseUrl.slice(baseUrl.lastIndexOf('/')) + rest;
   const route = routeOf(below);
   const isBelow = route !== undefined || baseUrl.endsWith('/v1');

@@ -82,9 +82,11 @@ export class GatewayService {
     if (response.headersSent) return next?.();
     const { terminal } = this.#lasting;
     if (!route && !terminal && next) return next();
-    const unknown = () => this.#serve(own, request, response, path, route);
-    if (!route && terminal && this.extensions?.servePublic(request, response, unknown)) return;
-    unknown();
+    if (!route && terminal && this.extensions) {
+      const unknown = () => this.#serve(own, request, response, path, route);
+      if (this.extensions.servePublic(request, response, unknown)) return;
+    }
+    this.#serve(own, request, response, path, route);
   };
 
   readonly handleError: ErrorHandler = (error, request, response, next) => {

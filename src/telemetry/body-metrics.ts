@@ -5,7 +5,8 @@ export type BufferBound = 'account' | 'total';
 
 /** Metrics of request bodies held in memory. */
 export class BodyMetrics extends MetricSet {
-  readonly #buffered = this.metrics
+  /** The one series of what is held. */
+  readonly buffered = this.metrics
     .gauge({
       name: 'sluice_buffered_request_bytes',
       help: 'Memory that request bodies take, in bytes: as they arrived, parsed, and encoded for their upstream.',
@@ -17,8 +18,4 @@ export class BodyMetrics extends MetricSet {
     labels: ['bound'],
     initial: [['account'], ['total']],
   });
-
-  buffered(change_bytes: number): void {
-    this.#buffered.inc(change_bytes);
-  }
 }

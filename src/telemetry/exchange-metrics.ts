@@ -169,16 +169,15 @@ export abstract class ExchangeMetrics extends MetricSet {
 
   #countTokens(series: ServerSeries, usage: MeasuredUsage): void {
     const { cache_creation_tokens = 0, completion_details } = usage;
-    this.#count(series, usage, 'input', usage.prompt_tokens);
+    if (usage.prompt_tokens > 0) this.#count(series, usage, 'input', usage.prompt_tokens);
     if (usage.cached_tokens > 0) this.#count(series, usage, 'cached', usage.cached_tokens);
     if (cache_creation_tokens > 0) this.#count(series, usage, 'cache_creation', cache_creation_tokens);
-    this.#count(series, usage, 'output', usage.completion_tokens);
+    if (usage.completion_tokens > 0) this.#count(series, usage, 'output', usage.completion_tokens);
     const reasoning_tokens = completion_details?.reasoning_tokens ?? 0;
     if (reasoning_tokens > 0) this.#count(series, usage, 'reasoning', reasoning_tokens);
   }
 
   #count(series: ServerSeries, { estimated }: MeasuredUsage, kind: TokenKind, tokens: number): void {
-    if (tokens <= 0) return;
     const source = estimated ? 'estimated' : 'exact';
     const counters = series[source];
     counters[kind] ??= this.#tokens.labels(series.labels[2], kind, source);

@@ -54,11 +54,13 @@ export class GaugeSeries extends NumberSeries {
   }
 
   inc(amount = 1): void {
-    this.value += numberOf(amount);
+    if (typeof amount !== 'number') throw notNumber(amount);
+    this.value += amount;
   }
 
   dec(amount = 1): void {
-    this.value -= numberOf(amount);
+    if (typeof amount !== 'number') throw notNumber(amount);
+    this.value -= amount;
   }
 }
 

@@ -9,8 +9,11 @@ export const reply_rule =
 export const chunk_rule =
   '{ choices: […], usage? }, each choice with a delta and a finish_reason (null before its end), and usage as usageOf makes it, in whole numbers up to 1e12';
 
-/** What a whole reply has or lacks that it cannot be sent or billed, in words after `a reply with`; `undefined` if it can. */
-export function replyFault(reply: unknown): string | undefined {
+/**
+ * What a whole reply has or lacks that it cannot be sent or billed, in words after `a reply with`; `undefined` if it can. The usage of `checked`
+ * is not looked at again.
+ */
+export function replyFault(reply: unknown, checked?: Completion): string | undefined {
   const { choices, usage } = (reply ?? {}) as Partial<Completion>;
   if (!Array.isArray(choices)) return 'no list of choices';
   if (choices.length === 0) return 'no choices';
@@ -19,7 +22,7 @@ export function replyFault(reply: unknown): string | undefined {
     if (!isText(choice.message.content)) return `content that is ${shown(choice.message.content)}`;
     if (!isFinishReason(choice.finish_reason)) return `the finish_reason ${shown(choice.finish_reason)}`;
   }
-  return usageFault(usage);
+  return usage === undefined || usage === checked?.usage ? undefined : usageFault(usage);
 }
 
 /** What `chunk` is, in a few words, if it cannot be sent or counted; `undefined` if it can. Cheap: it sees every chunk of every stage. */
@@ -39,7 +42,7 @@ export function chunkFault(chunk: unknown): string | undefined {
 }
 
 /** What stands in `usage` that cannot be billed, in a few words; `undefined` if it can be, or is absent. */
-export function usageFault(usage: unknown): string | undefined {
+function usageFault(usage: unknown): string | undefined {
   if (usage === undefined || usage === null) return undefined;
   if (!isObject(usage)) return `usage that is ${shown(usage)}`;
   const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = usage;

@@ -147,6 +147,7 @@ export class ChainRun {
         return this.#settling(step, result).then(
           settled => this.#answerOf(step, settled) ?? this.#requestFrom(at + 1),
         );
+      if (result == null && this.#exchange.request.model === this.#named) continue;
       const answer = this.#answerOf(step, result);
       if (answer) return answer;
     }
@@ -209,7 +210,7 @@ export class ChainRun {
   /** The reply that a hook has made of `given`, which itself was checked before. */
   #replyOf(step: HookStep, result: unknown, given: Completion): Completion {
     if (result === given || result == null) return given;
-    if (!isReply(result)) throw this.#mistake(step, result);
+    if (!isReply(result, given)) throw this.#mistake(step, result);
     return result;
   }
 
@@ -309,7 +310,9 @@ export class ChainRun {
     if (this.#settled) return;
     this.#settled = true;
     this.#times.begin();
-    for (const step of this.#steps.onSettled) {
+    const { onSettled: steps } = this.#steps;
+    for (let at = 0; at < steps.length; at++) {
+      const step = steps[at]!;
       if (step.index >= this.#entered) continue;
       try {
         const pending = this.#times.run(step, outcome);

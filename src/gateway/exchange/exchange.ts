@@ -84,8 +84,9 @@ export class Exchange implements ExchangeView {
   #request: ChatRequest | undefined;
   #abort: AbortController | undefined;
   #aborted = false;
-  #abortListeners: Set<() => void> | undefined;
-  #left: Map<Key<unknown>, unknown> | undefined;
+  #abortListeners: (() => void)[] | undefined;
+  /** What stages have left, by keys: few, so that a list of keys and values is shorter than a table. */
+  #left: unknown[] | undefined;
 
   constructor(start: ExchangeStart) {
     this.id = start.id;
@@ -158,11 +159,13 @@ export class Exchange implements ExchangeView {
   /** Calls `listener` when `signal` aborts, at once if it has. Much cheaper than the signal, for code that runs in every request. */
   onAbort(listener: () => void): void {
     if (this.#aborted) listener();
-    else (this.#abortListeners ??= new Set()).add(listener);
+    else if (this.#abortListeners) this.#abortListeners.push(listener);
+    else this.#abortListeners = [listener];
   }
 
   offAbort(listener: () => void): void {
-    this.#abortListeners?.delete(listener);
+    const at = this.#abortListeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#abortListeners!.splice(at, 1);
   }
 
   /** Ends the exchange early. The first reason counts. */
@@ -170,8 +173,8 @@ export class Exchange implements ExchangeView {
     this.end.causedBy(reason);
     if (this.#aborted) return;
     this.#aborted = true;
-    for (const listener of this.#abortListeners ?? []) listener();
-    this.#abortListeners = undefined;
+    // One may take another away.
+    for (let next = this.#abortListeners?.shift(); next; next = this.#abortListeners?.shift()) next();
   }
 
   /** Called instead of aborting when the client leaves, while a reply that will be billed is read to its end. */
@@ -208,11 +211,24 @@ export class Exchange implements ExchangeView {
   }
 
   get<T>(key: Key<T>): T | undefined {
-    return this.#left?.get(key) as T | undefined;
+    return this.#left?.[this.#placeOf(key) + 1] as T | undefined;
   }
 
   set<T>(key: Key<T>, value: T): void {
-    this.#left ??= new Map();
-    this.#left.set(key, value);
+    if (!this.#left) {
+      this.#left = [key, value];
+      return;
+    }
+    const at = this.#placeOf(key);
+    this.#left[at] = key;
+    this.#left[at + 1] = value;
+  }
+
+  /** Where a key is, or would be added. */
+  #placeOf(key: Key<unknown>): number {
+    const left = this.#left!;
+    let at = 0;
+    while (at < left.length && left[at] !== key) at += 2;
+    return at;
   }
 }

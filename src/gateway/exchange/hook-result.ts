@@ -63,7 +63,9 @@ export function discardAnswer(answer: unknown): void {
   }
 }
 
-export const isReply = (result: unknown): result is Completion => replyFault(result) === undefined;
+/** Whether it can be sent and billed; the usage of `checked` is not looked at again. */
+export const isReply = (result: unknown, checked?: Completion): result is Completion =>
+  replyFault(result, checked) === undefined;
 
 export const isTransformer = (result: unknown): result is StreamTransformer =>
   typeof (result as StreamTransformer | null | undefined)?.transform === 'function';

@@ -83,7 +83,9 @@ export class StageTimes implements StageTimeline {
     if (result !== undefined && isPending(result)) return this.#settled(step, start_ms, result);
     const end_ms = performance.now();
     this.#now_ms = end_ms;
-    this.add(step, end_ms - start_ms);
+    const so_far = this.#own_ms[step.place]!;
+    if (so_far < 0 && !this.#isReported) this.#own_ms[step.place] = end_ms - start_ms;
+    else this.add(step, end_ms - start_ms);
     // A transformer gets its span when the stream has ended.
     if (this.#exchange.trace_id !== undefined && (step.hook !== 'onStream' || !result))
       this.span(step, start_ms, end_ms, end_ms - start_ms);
@@ -141,26 +143,29 @@ export class StageTimes implements StageTimeline {
   /** Reports the times so far. A hook that is still running reports its own when it settles. */
   report(): void {
     this.#isReported = true;
-    for (const { place, series } of this.#steps) {
-      const own_ms = this.#own_ms[place]!;
-      if (own_ms >= 0) series?.observe(own_ms / 1000);
-    }
+    const own_ms = this.#own_ms;
+    for (let place = 0; place < own_ms.length; place++)
+      if (own_ms[place]! >= 0) this.#steps[place]!.series?.observe(own_ms[place]! / 1000);
   }
 
   records(limit: number): StageRecord[] {
     const records: StageRecord[] = [];
     // One phase follows another, so that the order of places is that of the starts.
-    for (const { stage, hook, place } of this.#steps) {
+    for (let place = 0; place < this.#steps.length && records.length < limit; place++) {
+      const { stage, hook } = this.#steps[place]!;
       const own_ms = this.#own_ms[place]!;
-      if (own_ms < 0 || hook === 'onSettled' || records.length >= limit) continue;
-      const offset_ms = Math.max(0, hundredths(this.#starts_ms[place]! - this.#began_ms));
-      records.push({ stage, hook, offset_ms, own_ms: hundredths(own_ms) });
+      if (own_ms < 0 || hook === 'onSettled') continue;
+      const offset_ms = Math.max(0, this.#starts_ms[place]! - this.#began_ms);
+      records.push({
+        stage,
+        hook,
+        offset_ms: Math.round(offset_ms * 100) / 100,
+        own_ms: Math.round(own_ms * 100) / 100,
+      });
     }
     return records;
   }
 }
-
-const hundredths = (ms: number): number => Math.round(ms * 100) / 100;
 
 const isPending = (result: unknown): result is PromiseLike<unknown> =>
   typeof (result as { then?: unknown } | null)?.then === 'function';

@@ -14,11 +14,11 @@ import type { StreamLimits } from '../outbound/reply-limits.ts';
 import { identityOf, shapeReply } from '../outbound/reply-shape.ts';
 import type { ReplySink } from '../outbound/reply-sink.ts';
 import { sendStream } from '../outbound/send-stream.ts';
-import { beforeTimeLimit } from '../outbound/time-limit.ts';
+import { beforeTimeLimit, type ReplyTaker } from '../outbound/time-limit.ts';
 import { writeError, writeJson } from '../outbound/write-reply.ts';
 import type { Background } from '../settlement/background.ts';
 import { outcomeOf } from '../settlement/settle.ts';
-import { meteredReply, StreamMeter } from '../settlement/stream-meter.ts';
+import { meteredReply, meterFailure, StreamMeter } from '../settlement/stream-meter.ts';
 import type { TokenCounter } from '../settlement/token-estimator.ts';
 import { estimatePrompt } from '../settlement/usage-meter.ts';
 import { AnswerSource } from './answer-source.ts';
@@ -74,7 +74,7 @@ export interface PreparedExchange {
  * Runs an exchange: headers and body through the stages, a reply from its source, back through the stages and out. Any throw becomes an
  * error reply, or an error event once the stream has begun; every path ends in settlement, once.
  */
-export class ExchangeRun {
+export class ExchangeRun implements ReplyTaker<Completion, void> {
   readonly exchange: Exchange;
   readonly #parts: RunnerParts;
   readonly #prepared: PreparedExchange;
@@ -185,21 +185,24 @@ export class ExchangeRun {
     const source = answer
       ? new AnswerSource(exchange, answer, chunk => this.#stages.expectChunk(chunk))
       : this.#prepared.source();
-    return source instanceof Promise ? source.then(found => this.#send(found)) : this.#send(source);
+    if (!(source instanceof Promise)) return this.#send(source);
+    return source.then(found => {
+      this.#source = found;
+      return exchange.client_gone ? undefined : this.#send(found);
+    });
   }
 
   #send(source: ReplySource | undefined): void | Promise<void> {
     const { format } = this.#prepared;
     this.#source = source;
-    if (this.exchange.client_gone) return;
     if (!format || !source || 'answerRequest' in format) return this.#prepared.pass();
-    return this.exchange.request.stream ? this.#sendStream(format, source) : this.#sendWhole(format, source);
+    return this.exchange.request.stream ? this.#sendStream(format, source) : this.#sendWhole(source);
   }
 
   /** Ends the reply; a promise if it is read on for the bill. */
   #finish(): void | Promise<void> {
     const { exchange } = this;
-    discardBody(this.#prepared.request, this.#parts.limits, exchange.elapsed_ms);
+    discardBody(this.#prepared.request, this.#parts.limits, exchange);
     if (this.#pending)
       return this.#parts.background
         .finish(exchange, this.#source, this.#pending)
@@ -266,24 +269,42 @@ export class ExchangeRun {
     return sendStream(this.exchange, this.#sink, chunks, renderer, toClientError, limits);
   }
 
-  #sendWhole(format: GenerationFormat, source: ReplySource): Promise<void> {
-    const { exchange } = this;
-    const { metrics, newCounter, limits } = this.#parts;
-    const reply = meteredReply(exchange, source.reply(), metrics, newCounter);
+  #sendWhole(source: ReplySource): Promise<void> {
+    const reply = source.reply();
     this.#pending = reply;
-    const send = (completion: Completion) => {
-      this.#pending = undefined;
-      const shaped = this.#stages.onReply(completion);
-      if (shaped instanceof Promise) return shaped.then(whole => this.#writeWhole(format, whole));
-      this.#writeWhole(format, shaped);
+    if (!this.#prepared.isInner) {
+      const { non_stream_timeout_ms } = this.#parts.limits;
+      return beforeTimeLimit(reply, this.exchange, non_stream_timeout_ms, source.outlivesClient, this);
+    }
+    const failed = (thrown: unknown) => {
+      this.replyFailed(thrown);
+      throw thrown;
     };
-    return this.#prepared.isInner
-      ? reply.then(send)
-      : beforeTimeLimit(reply, exchange, limits.non_stream_timeout_ms, source.outlivesClient, send);
+    return reply.then(came => this.sendReply(this.replied(came)), failed);
   }
 
-  #writeWhole(format: GenerationFormat, reply: Completion): void {
+  /** Counts the whole reply, before any stage sees it. */
+  replied(reply: Completion): Completion {
+    return meteredReply(this.exchange, reply, this.#parts.metrics, this.#parts.newCounter);
+  }
+
+  /** Counts a whole reply that did not come. */
+  replyFailed(thrown: unknown): void {
+    meterFailure(this.exchange, thrown, this.#parts.metrics, this.#parts.newCounter);
+  }
+
+  /** Sends a whole reply through the stages. */
+  sendReply(reply: Completion): void | Promise<void> {
+    this.#pending = undefined;
+    const shaped = this.#stages.onReply(reply);
+    return shaped instanceof Promise
+      ? shaped.then(whole => this.#writeWhole(whole))
+      : this.#writeWhole(shaped);
+  }
+
+  #writeWhole(reply: Completion): void {
     const { exchange } = this;
+    const format = this.#prepared.format as GenerationFormat;
     const whole = shapeReply(exchange, reply);
     writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
   }

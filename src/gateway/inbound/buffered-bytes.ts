@@ -5,7 +5,6 @@ import type { BufferLimits } from './buffer-limits.ts';
 
 /** Key for all requests without an account; no account can have this name. */
 const no_account = '';
-const accountOf = ({ account }: Exchange): string => account?.id ?? no_account;
 
 /** A body that takes more is a large one. */
 const small_bytes = 1024 * 1024;
@@ -37,7 +36,7 @@ export class BufferedBytes {
   check(exchange: Exchange, held_bytes: number, bytes: number): void {
     const share = held_bytes + bytes > small_bytes ? large_share : 1;
     const { total_bytes, account_bytes } = this.#limits;
-    const own_bytes = (this.#byAccount.get(accountOf(exchange)) ?? 0) + bytes;
+    const own_bytes = (this.#byAccount.get(exchange.account?.id ?? no_account) ?? 0) + bytes;
     if (own_bytes > account_bytes * share)
       this.#refuse(exchange, 'account', `max_buffered_bytes_per_account: ${account_bytes}`);
     if (this.#total_bytes + bytes > total_bytes * share)
@@ -50,7 +49,7 @@ export class BufferedBytes {
     if (own_bytes === 0) this.#byAccount.delete(account);
     else this.#byAccount.set(account, own_bytes);
     this.#total_bytes += bytes;
-    this.#metrics.buffered(bytes);
+    this.#metrics.buffered.inc(bytes);
   }
 
   #refuse(exchange: Exchange, bound: BufferBound, limit: string): never {
@@ -72,7 +71,7 @@ export class BufferedBody {
   constructor(all: BufferedBytes, exchange: Exchange) {
     this.#all = all;
     this.#exchange = exchange;
-    this.#account = accountOf(exchange);
+    this.#account = exchange.account?.id ?? no_account;
   }
 
   /** Throws `server_error` if so many bytes more could not be held now. Counts nothing, since nothing has arrived. */
@@ -91,7 +90,7 @@ export class BufferedBody {
    */
   hold(bytes: number, encoded_bytes = 0): void {
     const more_bytes = bytes - this.#bytes;
-    if (more_bytes > 0) this.expect(more_bytes);
+    if (more_bytes > 0) this.#all.check(this.#exchange, this.#bytes, more_bytes);
     this.#encoded_bytes = encoded_bytes;
     if (more_bytes === 0) return;
     this.#bytes = bytes;

@@ -7,16 +7,26 @@ const timer_grid_ms = 10;
 /** Rejection of `beforeTimeLimit` when the client has left; never sent to a client. */
 export class ClientGone extends Error {}
 
+/** What is done with a whole reply, in the turn in which it comes. */
+export interface ReplyTaker<T, R> {
+  /** Counts it, also when it comes too late to be sent. */
+  replied(reply: T): T;
+  /** Counts that none came, and why. */
+  replyFailed(thrown: unknown): void;
+  /** Sends it. */
+  sendReply(reply: T): R | Promise<R>;
+}
+
 /**
- * Calls `use` in the turn in which `reply` comes, and resolves with its result. Rejects if the time limit of non-streamed requests passes
- * first, or if the client leaves a reply that `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
+ * Gives `reply` to `taker`, and resolves when it is sent. Rejects if the time limit of non-streamed requests passes first, or if the client
+ * leaves a reply that `outlivesClient`. `reply` itself goes on even then: generation is read to its end and billed.
  */
 export function beforeTimeLimit<T, R>(
   reply: Promise<T>,
   exchange: Exchange,
   limit_ms: number,
   outlivesClient: boolean,
-  use: (reply: T) => R | Promise<R>,
+  taker: ReplyTaker<T, R>,
 ): Promise<R> {
   return new Promise((resolve, reject) => {
     let isOver = false;
@@ -42,15 +52,16 @@ export function beforeTimeLimit<T, R>(
     };
     const pass = (result: T) => {
       end();
-      if (isOver) return;
       try {
-        resolve(use(result));
+        const counted = taker.replied(result);
+        if (!isOver) resolve(taker.sendReply(counted));
       } catch (thrown) {
         reject(thrown);
       }
     };
     reply.then(pass, thrown => {
       end();
+      taker.replyFailed(thrown);
       reject(thrown);
     });
   });

@@ -140,6 +140,7 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
 const max_stage_records = 64;
 
 function stageRecords(timelines: readonly StageTimeline[]): StageRecord[] {
+  if (timelines.length === 1) return timelines[0]!.records(max_stage_records);
   const records: StageRecord[] = [];
   for (const timeline of timelines) records.push(...timeline.records(max_stage_records - records.length));
   return records;

@@ -27,28 +27,32 @@ export class StreamMeter extends UsageMeter implements ChunkMeter {
   }
 }
 
-/** Counts the upstream's whole reply and sets the usage that the client will see. */
+/** Counts the upstream's whole reply, and returns it with the usage that the client will see. */
 export function meteredReply(
   exchange: Exchange,
-  reply: Promise<Completion>,
+  reply: Completion,
   metrics: Metrics,
   newCounter?: () => TokenCounter,
-): Promise<Completion> {
+): Completion {
   const meter = new UsageMeter(exchange, newCounter);
-  const counted = (completion: Completion): Completion => {
-    meter.reply(completion);
-    // Before the reply is handed on, so that the client sees what is billed.
-    meter.finish(true);
-    report(exchange, meter, metrics);
-    return { choices: completion.choices, usage: shownUsage(exchange) };
-  };
-  const failed = (thrown: unknown): never => {
-    // An attempt that the gateway itself ended throws `server_error`.
-    meter.finish(false, GatewayError.from(thrown).type !== 'server_error');
-    report(exchange, meter, metrics);
-    throw thrown;
-  };
-  return reply.then(counted, failed);
+  meter.reply(reply);
+  // Before the reply is handed on, so that the client sees what is billed.
+  meter.finish(true);
+  report(exchange, meter, metrics);
+  return { choices: reply.choices, usage: shownUsage(exchange) };
+}
+
+/** Counts a whole reply that did not come: the prompt, if the upstream was at work. */
+export function meterFailure(
+  exchange: Exchange,
+  thrown: unknown,
+  metrics: Metrics,
+  newCounter?: () => TokenCounter,
+): void {
+  const meter = new UsageMeter(exchange, newCounter);
+  // An attempt that the gateway itself ended throws `server_error`.
+  meter.finish(false, GatewayError.from(thrown).type !== 'server_error');
+  report(exchange, meter, metrics);
 }
 
 function report(exchange: Exchange, { error_ratio, impossible }: UsageMeter, metrics: Metrics): void {

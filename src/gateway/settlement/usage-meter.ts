@@ -1,8 +1,6 @@
 import { markEvent } from '../../telemetry/tracing.ts';
 import type { ChatRequest, Chunk, Completion, Usage } from '../exchange/canonical.ts';
 import { imagesIn, textOf } from '../exchange/canonical.ts';
-import { usageFault } from '../exchange/canonical-faults.ts';
-import { refusal } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type TokenCounter, TokenEstimator } from './token-estimator.ts';
 import { boundedUsage, windowBounds } from './usage-bounds.ts';
@@ -67,7 +65,7 @@ export class UsageMeter {
   /** The most tokens that were asked for: a running value must not exceed the final one. */
   readonly #most: number;
   /** One for each run of text, whose words must not join: by the choice's index its text, `-1 - index` its reasoning, by name its calls. */
-  readonly #runs = new Map<number | string, Run>();
+  #runs: Map<number | string, Run> | undefined;
   /** Sum of all counters, kept incrementally: an upstream may begin a run with every chunk. */
   #counted = 0;
   /** True if text has arrived since the upstream last reported usage. */
@@ -150,6 +148,7 @@ export class UsageMeter {
   }
 
   #add(key: number | string, text: string): void {
+    this.#runs ??= new Map();
     let run = this.#runs.get(key);
     if (!run) this.#runs.set(key, (run = { counter: this.#newCounter(), tokens: 0 }));
     run.counter.add(text);
@@ -192,12 +191,9 @@ export class UsageMeter {
     this.#uncounted = false;
   }
 
-  /** Takes the prompt's figures and returns all, bounded. Throws for those that cannot be counted, which a plugin may have made. */
+  /** Takes the prompt's figures and returns all, bounded. They can be counted: adapters and stages that answer are checked for it. */
   #tellPrompt(given: Usage): Usage {
     const { usage, model, request } = this.exchange;
-    const fault = usageFault(given);
-    if (fault !== undefined)
-      throw refusal('provider_invalid', { cause: new Error(`usage cannot have ${fault}`) });
     const told = boundedUsage(given, windowBounds(model, request.n ?? 1));
     if (told !== given) this.impossible ??= given;
     const { cached_tokens, cache_creation_tokens } = told.prompt_tokens_details;

@@ -89,7 +89,7 @@ export class ChainExchange implements PreparedExchange {
     if (this.format) {
       if (!request.readableEnded) {
         // The parent has set a body of its own without reading the client's.
-        discardBody(request, limits, exchange.elapsed_ms);
+        discardBody(request, limits, exchange);
         await finished(request.resume()).catch(() => {});
       }
       replayBody(request, foreignBody(exchange, this.#looksBack));

@@ -92,7 +92,7 @@ function onlyOneHook({ stages }: Setting): string | undefined {
 export async function throughOnReply(setting: Setting, place: Place, reply: Completion): Promise<Completion> {
   const run = await setting.begin(false, place);
   try {
-    const metered = await meteredReply(run.exchange, Promise.resolve(reply), setting.metrics);
+    const metered = meteredReply(run.exchange, reply, setting.metrics);
     const shaped = await run.chain.onReply(metered);
     setting.checkWatch(place);
     return shaped;

@@ -5,8 +5,8 @@ import { BodyMetrics } from '../../../../src/telemetry/body-metrics.ts';
 it('shows the bytes held now, and refusals as 0 before the first', async () => {
   const registry = new Registry();
   const metrics = new BodyMetrics(registry);
-  metrics.buffered(100);
-  metrics.buffered(-40);
+  metrics.buffered.inc(100);
+  metrics.buffered.inc(-40);
   metrics.refused('total');
   expect((await registry.metrics()).split('\n').filter(line => /^\w/.test(line))).toEqual([
     'sluice_buffered_request_bytes 60',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
-import { chunkFault, replyFault, usageFault } from '../../../../../src/gateway/exchange/canonical-faults.ts';
+import { chunkFault, replyFault } from '../../../../../src/gateway/exchange/canonical-faults.ts';
 
 const usage = usageOf(3, 2, 1, { reasoning_tokens: 1 }, 1);
 const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' };
@@ -53,6 +53,8 @@ describe('what a stage returns', () => {
     ['completion_tokens_details that are null', { completion_tokens_details: null }],
     ['the reasoning_tokens NaN', { completion_tokens_details: { reasoning_tokens: Number.NaN } }],
   ])('has, in its usage, %s', (fault, fields) => {
-    expect(usageFault({ ...usage, ...fields })).toBe(fault);
+    const told = { choices: [choice], usage: { ...usage, ...fields } };
+    expect(replyFault(told)).toBe(fault);
+    expect(replyFault(told, told as never)).toBeUndefined();
   });
 });

@@ -10,7 +10,7 @@ afterEach(() => void jest.useRealTimers());
 
 function discarded(elapsed_ms = 0) {
   const request = Object.assign(new PassThrough(), { complete: false });
-  discardBody(request as unknown as IncomingMessage, limits, elapsed_ms);
+  discardBody(request as unknown as IncomingMessage, limits, { elapsed_ms });
   /** Lets time pass, and then a piece arrive. */
   const piece = async (after_ms: number, bytes = 1) => {
     jest.advanceTimersByTime(after_ms);

@@ -6,6 +6,11 @@ import { sampleExchange } from '../../../sample-exchange.ts';
 
 const limit_ms = 30_000;
 const same = <T>(reply: T): T => reply;
+const taking = <T, R>(sendReply: (reply: T) => R, replied: (reply: T) => T = same) => ({
+  replied,
+  replyFailed: () => {},
+  sendReply,
+});
 let clock: FakeClock;
 let exchange: Exchange;
 
@@ -23,7 +28,7 @@ describe.each([
   ['outlives its client', true],
 ] as const)('a reply that %s', (_, outlivesClient) => {
   const limited = <T>(reply: Promise<T>, of: Exchange, ms: number) =>
-    beforeTimeLimit(reply, of, ms, outlivesClient, same);
+    beforeTimeLimit(reply, of, ms, outlivesClient, taking(same<T>));
 
   it('is passed on when it comes in time, and leaves no timer behind', async () => {
     expect(await limited(Promise.resolve('reply'), exchange, limit_ms)).toBe('reply');
@@ -41,21 +46,23 @@ describe.each([
     const use = () => {
       throw fault;
     };
-    const used = beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, outlivesClient, use);
+    const used = beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, outlivesClient, taking(use));
     await expect(used).rejects.toBe(fault);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is not used when it comes after its time limit', async () => {
+  it('is counted and not sent when it comes after its time limit', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const use = jest.fn();
-    const used = beforeTimeLimit(promise, exchange, limit_ms, outlivesClient, use).catch(
+    const count = jest.fn(same<string>);
+    const used = beforeTimeLimit(promise, exchange, limit_ms, outlivesClient, taking(use, count)).catch(
       ({ status }) => status,
     );
     jest.advanceTimersByTime(limit_ms);
     resolve('reply');
     expect(await used).toBe(524);
     expect(use).not.toHaveBeenCalled();
+    expect(count).toHaveBeenCalledWith('reply');
   });
 
   it('is refused with 524 after its time limit, counted from the start of the exchange', async () => {
@@ -76,13 +83,13 @@ describe.each([
 
 describe('a client that leaves before its reply', () => {
   it('aborts the exchange when the reply has been read', async () => {
-    await beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, true, same);
+    await beforeTimeLimit(Promise.resolve('reply'), exchange, limit_ms, true, taking(same<string>));
     exchange.clientLeft();
     expect([exchange.aborted, exchange.end_reason]).toEqual([true, 'client_gone']);
   });
 
   it('ends the wait but not the reply, which is read on for billing', async () => {
-    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true, same);
+    const limited = beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true, taking(same<unknown>));
     exchange.clientLeft();
     await expect(limited).rejects.toBeInstanceOf(ClientGone);
     expect([exchange.aborted, jest.getTimerCount()]).toEqual([false, 0]);
@@ -90,7 +97,7 @@ describe('a client that leaves before its reply', () => {
 
   it('ends the reply of a model configured to stop', () => {
     exchange.model = { ...exchange.model!, on_client_gone: 'abort' };
-    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true, same);
+    void beforeTimeLimit(new Promise(() => {}), exchange, limit_ms, true, taking(same<unknown>));
     exchange.clientLeft();
     expect(exchange.aborted).toBe(true);
   });

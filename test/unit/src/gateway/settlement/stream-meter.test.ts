@@ -4,7 +4,7 @@ import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
 import type { ChatRequest, Chunk, Completion } from '../../../../../src/gateway/exchange/canonical.ts';
 import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
 import { refusal } from '../../../../../src/gateway/exchange/errors.ts';
-import { meteredReply } from '../../../../../src/gateway/settlement/stream-meter.ts';
+import { meteredReply, meterFailure } from '../../../../../src/gateway/settlement/stream-meter.ts';
 import { Metrics } from '../../../../../src/telemetry/metrics.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { chunkOf, collected, meteredStream, streamOf } from '../../../chunk-stream.ts';
@@ -148,7 +148,7 @@ describe('usage of an upstream that cannot be', () => {
 
   it('is bounded in a whole reply as its client is shown it', async () => {
     const exchange = asked({ stream: false });
-    const shown = await meteredReply(exchange, Promise.resolve(reply('Yes.', huge)), counting);
+    const shown = meteredReply(exchange, reply('Yes.', huge), counting);
     expect(shown.usage).toMatchObject({ prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 });
     expect(await counted()).toEqual([2]);
   });
@@ -169,8 +169,8 @@ describe('usage of an upstream that cannot be', () => {
       await collected(meteredStream(exchange, streamOf(chunks), metrics()));
       expect(exchange.usage).toMatchObject(estimated(expected, 5));
     }
-    const whole = Promise.resolve(reply(tokens(5), usage));
-    const shown = await meteredReply(asked({ ...prompt, stream: false }), whole, metrics());
+    const whole = reply(tokens(5), usage);
+    const shown = meteredReply(asked({ ...prompt, stream: false }), whole, metrics());
     expect(shown.usage).toMatchObject({ prompt_tokens: expected, completion_tokens: 5 });
   });
 
@@ -224,22 +224,22 @@ describe('an exchange that ends early', () => {
 });
 
 describe('a whole reply', () => {
-  const settled = async (given: Promise<Completion>, request = prompt) => {
+  const settled = (given: Completion, request = prompt) => {
     const exchange = sampleExchange({ request });
-    const shown = await meteredReply(exchange, given, metrics()).catch(() => undefined);
-    return { shown: shown?.usage, usage: exchange.usage };
+    const shown = meteredReply(exchange, given, metrics());
+    return { shown: shown.usage, usage: exchange.usage };
   };
 
-  it('has the usage of the upstream with its breakdown', async () => {
+  it('has the usage of the upstream with its breakdown', () => {
     const usage = usageOf(9, 7, 4, { reasoning_tokens: 5 });
-    expect(await settled(Promise.resolve(reply('Yes.', usage)))).toMatchObject({
+    expect(settled(reply('Yes.', usage))).toMatchObject({
       shown: usage,
       usage: { estimated: false },
     });
   });
 
-  it('has estimated usage where the upstream reports none, and is billed by it', async () => {
-    const { shown, usage } = await settled(Promise.resolve(reply(tokens(20))), { ...prompt, max_tokens: 8 });
+  it('has estimated usage where the upstream reports none, and is billed by it', () => {
+    const { shown, usage } = settled(reply(tokens(20)), { ...prompt, max_tokens: 8 });
     expect(shown).toEqual(usageOf(prompt_tokens, 8));
     expect(usage).toMatchObject(estimated(prompt_tokens, 8));
   });
@@ -247,20 +247,18 @@ describe('a whole reply', () => {
   it.each([
     ['its prompt where the gateway gave it up', 'server_error', prompt_tokens],
     ['nothing where the upstream failed', 'provider_unreachable', 0],
-  ] as const)('costs %s after its client had left', async (_, code, expected) => {
+  ] as const)('costs %s after its client had left', (_, code, expected) => {
     const exchange = sampleExchange({ request: prompt });
     exchange.beginAttempt();
     exchange.end.clientLeft();
-    const failing = meteredReply(exchange, Promise.reject(refusal(code)), metrics());
-    await expect(failing).rejects.toThrow();
+    meterFailure(exchange, refusal(code), metrics());
     expect(exchange.usage).toMatchObject(estimated(expected, 0));
   });
 
-  it('costs nothing when it failed', async () => {
-    expect(await settled(Promise.reject(new Error('reset')))).toMatchObject({
-      shown: undefined,
-      usage: { prompt_tokens: 0, completion_tokens: 0 },
-    });
+  it('costs nothing when it failed', () => {
+    const exchange = sampleExchange({ request: prompt });
+    meterFailure(exchange, new Error('reset'), metrics());
+    expect(exchange.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
   });
 });
 
