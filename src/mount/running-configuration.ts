@@ -1,7 +1,7 @@
-import { InFlightSet } from '../gateway/exchange/in-flight-set.ts';
 import type { ExchangeRun, RunnerParts } from '../gateway/exchange/runner.ts';
 import { UsedLabels } from '../telemetry/used-labels.ts';
 import { type Parts, putInService } from './assemble.ts';
+import { InFlightSet } from './in-flight-set.ts';
 
 /** A configuration that serves, or whose exchanges have not all ended. */
 export interface RunningConfiguration {

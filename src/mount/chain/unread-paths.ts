@@ -3,7 +3,7 @@ import { decodePath } from '../../gateway/dialects/decode-path.ts';
 import { type GatewayError, refusal } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
 import type { Stage } from '../../gateway/exchange/stage.ts';
-import { hasBody } from '../../gateway/inbound/replay-body.ts';
+import { hasBody } from '../replay-body.ts';
 
 /** Paths that are logged, each once: clients choose them. */
 const max_logged = 20;

@@ -5,11 +5,9 @@ import type { Model } from '../../gateway/catalog/catalog.ts';
 import { refusal } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
 import { type BodyLimits, tooLarge } from '../../gateway/inbound/body-limits.ts';
-import { restoreBody } from '../../gateway/inbound/replay-body.ts';
 import type { Route } from '../../gateway/inbound/routes.ts';
 import { UploadAborted } from '../../gateway/inbound/upload.ts';
 import type { StreamLimits } from '../../gateway/outbound/reply-limits.ts';
-import { writeBytes } from '../../gateway/outbound/write-bytes.ts';
 import type { Background } from '../../gateway/settlement/background.ts';
 import {
   AttemptFailed,
@@ -21,6 +19,7 @@ import {
 } from '../../gateway/upstream/attempt/attempt-failure.ts';
 import type { Provider } from '../../gateway/upstream/http/provider.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { restoreBody } from '../replay-body.ts';
 import { failureOfCall, failureOfReply } from './passthrough-failure.ts';
 import { headersForClient, headersForUpstream, meteredHeaders } from './passthrough-headers.ts';
 import { PassthroughMeter } from './passthrough-meter.ts';
@@ -28,6 +27,7 @@ import { PassthroughTelemetry } from './passthrough-telemetry.ts';
 import { ProviderProxy } from './provider-proxy.ts';
 import { ServedModels } from './served-models.ts';
 import { mostUseOf } from './unread-use.ts';
+import { writeBytes } from './write-bytes.ts';
 
 /** A configured route to one provider. */
 export interface PassthroughRoute extends Route {

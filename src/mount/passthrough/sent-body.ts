@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { readAgain } from '../../gateway/inbound/replay-body.ts';
+import { readAgain } from '../replay-body.ts';
 
 /** Most bytes of a body that are kept: a call such as one for embeddings, no file. */
 const max_kept_bytes = 64 * 1024;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { refusal } from '../exchange/errors.ts';
+import { refusal } from '../gateway/exchange/errors.ts';
 
 /**
  * Gives a request whose body was read a body again, for the handler behind the chain: as a stream, for handlers that pipe, and as

@@ -1,10 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Exchange } from '../exchange/exchange.ts';
-import { writeHead } from './reply-headers.ts';
-import type { StreamLimits } from './reply-limits.ts';
-import type { ReplySink } from './reply-sink.ts';
-import { ClientWatch, type ClientWatcher, cutOff } from './slow-client.ts';
+import type { Exchange } from '../../gateway/exchange/exchange.ts';
+import { writeHead } from '../../gateway/outbound/reply-headers.ts';
+import type { StreamLimits } from '../../gateway/outbound/reply-limits.ts';
+import type { ReplySink } from '../../gateway/outbound/reply-sink.ts';
+import { ClientWatch, type ClientWatcher, cutOff } from '../../gateway/outbound/slow-client.ts';
 
 /**
  * Sends the bytes of `body` as a reply, paused while the client does not read. When the client has left or was cut off, destroys the rest

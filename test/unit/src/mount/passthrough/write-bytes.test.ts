@@ -2,9 +2,9 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Exchange } from '../../../../../src/gateway/exchange/exchange.ts';
-import { writeBytes } from '../../../../../src/gateway/outbound/write-bytes.ts';
+import { writeBytes } from '../../../../../src/mount/passthrough/write-bytes.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
-import { FakeSink } from './sink.ts';
+import { FakeSink } from '../../gateway/outbound/sink.ts';
 
 const limits = { slow_client_ms: 60_000 };
 let exchange: Exchange;

@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
-import { hasBody, replayBody, restoreBody } from '../../../../../src/gateway/inbound/replay-body.ts';
+import { hasBody, replayBody, restoreBody } from '../../../../src/mount/replay-body.ts';
 
 /** A request whose body was read to its end, by what has set `body`. */
 async function read(headers: Record<string, string>, body?: unknown) {

@@ -1,4 +1,4 @@
-import type { ExchangeRun } from './runner.ts';
+import type { ExchangeRun } from '../gateway/exchange/runner.ts';
 
 interface Entry {
   readonly run: ExchangeRun;
