@@ -14,10 +14,12 @@ const destinations = [
 /** A request has ten spans, so more may wait than by default; the SDK counts what it has sent and dropped only when it is asked to. */
 const defaults = { OTEL_BSP_MAX_QUEUE_SIZE: '16384', OTEL_NODE_EXPERIMENTAL_SDK_METRICS: 'true' } as const;
 
+const noAttributes = {};
+
 /** The SDK's own counts of started and live spans, which nothing reads: with their attributes they are half of what starting a span costs. */
 const cheapSpanCounts = {
   instrumentName: 'otel.sdk.span.*',
-  attributesProcessors: [{ process: () => ({}) }],
+  attributesProcessors: [{ process: () => noAttributes }],
 };
 
 /** Longest wait at the end for a collector to take the last spans. */

@@ -14,6 +14,7 @@ import {
   alignClock,
   describeSpan,
   epochOf,
+  isRecorded,
   isUntraced,
   noSpan,
   tracer,
@@ -53,7 +54,7 @@ export function startServerSpan(request: TracedRequest, incoming: TracedMessage)
   if (isUntraced()) return noSpan;
   const span = unlessTracingFails(() => spanOf(request, incoming), noSpan);
   // Only now: computing them costs more than starting a span that is not sampled.
-  describeSpan(span, () => attributesOf(request, incoming));
+  if (isRecorded(span)) describeSpan(span, () => attributesOf(request, incoming));
   return span;
 }
 

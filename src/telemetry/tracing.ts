@@ -1,5 +1,6 @@
 import {
   type Attributes,
+  type Context,
   context,
   INVALID_SPAN_CONTEXT,
   INVALID_TRACEID,
@@ -43,12 +44,12 @@ export function isUntraced(): boolean {
 let hasFailed = false;
 
 /**
- * What `act` returns, or `otherwise` when the application's tracing throws, as its span processors may: no trace is worth a request. The
+ * What `act` returns of `given`, or `otherwise` when the application's tracing throws, as its span processors may: no trace is worth a request. The
  * first fault is a warning of the process.
  */
-export function unlessTracingFails<T>(act: () => T, otherwise: T): T {
+export function unlessTracingFails<T, Given>(act: (given: Given) => T, otherwise: T, given?: Given): T {
   try {
-    return act();
+    return act(given as Given);
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     if (!hasFailed)
@@ -63,7 +64,37 @@ export const noSpan: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 /** Whether `span` is recorded. */
 export const isRecorded = (span: Span): boolean =>
-  span !== noSpan && unlessTracingFails(() => span.isRecording(), false);
+  span !== noSpan && unlessTracingFails(isRecording, false, span);
+
+// Not made anew for each exchange, of which most are not recorded.
+const isRecording = (span: Span): boolean => span.isRecording();
+
+/** A link of a list of values. The API's own context copies a map and makes three functions for each value, which costs more than a span. */
+class LinkedContext implements Context {
+  readonly #below: Context;
+  readonly #key: symbol | undefined;
+  readonly #value: unknown;
+
+  constructor(below: Context, key?: symbol, value?: unknown) {
+    this.#below = below;
+    this.#key = key;
+    this.#value = value;
+  }
+
+  getValue(key: symbol): unknown {
+    return key === this.#key ? this.#value : this.#below.getValue(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return new LinkedContext(this, key, value);
+  }
+
+  deleteValue(key: symbol): Context {
+    return new LinkedContext(this, key);
+  }
+}
+
+const contextOf = (span: Span): Context => trace.setSpan(new LinkedContext(context.active()), span);
 
 /** Adds attributes to a span, which are computed only if it is recorded. */
 export function describeSpan(span: Span, attributes: () => Attributes): void {
@@ -142,7 +173,7 @@ export function startChildSpan(parent: Span, name: string, kind: SpanKind, attri
   return unlessTracingFails(() => {
     if (!parent.isRecording()) return parent;
     const options = { kind, attributes, startTime: epochOf(performance.now()) };
-    return tracer().startSpan(name, options, trace.setSpan(context.active(), parent));
+    return tracer().startSpan(name, options, contextOf(parent));
   }, noSpan);
 }
 
@@ -153,7 +184,7 @@ export function recordStageSpan(parent: Span, time: StageTime, error?: StageErro
   if (error) attributes['error.type'] = error.type;
   const options = { startTime: epochOf(start_ms), attributes };
   unlessTracingFails(() => {
-    const span = tracer().startSpan(`stage ${stage}`, options, trace.setSpan(context.active(), parent));
+    const span = tracer().startSpan(`stage ${stage}`, options, contextOf(parent));
     if (error?.isFault) span.setStatus({ code: SpanStatusCode.ERROR });
     if (error?.exception) span.addEvent('exception', error.exception, epochOf(end_ms));
     span.end(epochOf(end_ms));
@@ -162,16 +193,13 @@ export function recordStageSpan(parent: Span, time: StageTime, error?: StageErro
 
 /** Adds an event to the exchange's span, such as its first token. */
 export function markEvent(span: Span, name: string, attributes?: Attributes): void {
-  if (span === noSpan) return;
-  unlessTracingFails(() => {
-    if (span.isRecording()) span.addEvent(name, attributes, epochOf(performance.now()));
-  }, undefined);
+  if (!isRecorded(span)) return;
+  unlessTracingFails(() => void span.addEvent(name, attributes, epochOf(performance.now())), undefined);
 }
 
 /** Id of the recorded trace of `span`, if any. */
 export function traceIdOf(span: Span): string | undefined {
-  if (span === noSpan) return undefined;
-  return unlessTracingFails(() => (span.isRecording() ? span.spanContext().traceId : undefined), undefined);
+  return isRecorded(span) ? unlessTracingFails(() => span.spanContext().traceId, undefined) : undefined;
 }
 
 const noHeaders: Readonly<Record<string, string>> = {};
@@ -181,13 +209,14 @@ const noHeaders: Readonly<Record<string, string>> = {};
  * baggage, which is the clients' data and no business of a provider.
  */
 export function traceHeaders(span: Span): Readonly<Record<string, string>> {
-  if (span === noSpan) return noHeaders;
-  return unlessTracingFails(() => {
-    if (span.spanContext().traceId === INVALID_TRACEID) return noHeaders;
-    const headers: Record<string, string> = {};
-    propagation.inject(propagation.deleteBaggage(trace.setSpan(context.active(), span)), headers);
-    return headers;
-  }, noHeaders);
+  return span === noSpan ? noHeaders : unlessTracingFails(injected, noHeaders, span);
+}
+
+function injected(span: Span): Readonly<Record<string, string>> {
+  if (span.spanContext().traceId === INVALID_TRACEID) return noHeaders;
+  const headers: Record<string, string> = {};
+  propagation.inject(propagation.deleteBaggage(contextOf(span)), headers);
+  return headers;
 }
 
 /** Ends `span` at `end_ms` of `performance.now()`, as failed when there is an error type. */
