@@ -29,8 +29,7 @@ let count = 0;
 export function timeOrderedUuid(epoch_ms: number): string {
   if (latest.epoch_ms !== epoch_ms) latest = { epoch_ms, time: firstUuidOf(epoch_ms) };
   count = (count + 1) % max_count;
-  const [high, low] = [count >> 12, count & 0xfff];
-  return `${latest.time}${hexOf(high)}-8${hexOf(low)}-${process_id}`;
+  return `${latest.time}${hexOf(count >> 12)}-8${hexOf(count & 0xfff)}-${process_id}`;
 }
 
 /** Three hexadecimal digits. */

@@ -252,8 +252,9 @@ export class LimitEnforcer implements Hooks {
     const used = actualUse(held, outcome);
     held.used = used;
     if (held.hasCeiling) this.#countCeiling(held.account, -1);
-    for (const reservation of held.reservations) reservation.settle(used);
-    if (used.tokens === 0 || held.reservations.length === 0) return;
+    const { reservations } = held;
+    for (let at = 0; at < reservations.length; at++) reservations[at]!.settle(used);
+    if (used.tokens === 0 || reservations.length === 0) return;
     if (exchange.hasRequest) this.#learn(exchange, held.estimated_prompt, outcome.usage);
     else this.#unread.learn(held.account, used);
   }

@@ -29,7 +29,8 @@ export function addRateHeaders(
   refused_by?: Limit,
   added = 0,
 ): void {
-  for (const names of shownUnits) {
+  for (let shown = 0; shown < shownUnits.length; shown++) {
+    const names = shownUnits[shown]!;
     let tightest = -1;
     let least_share = Number.POSITIVE_INFINITY;
     for (let at = 0; at < statuses.length; at++) {

@@ -29,7 +29,8 @@ const template_tokens = 64;
  */
 export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   let tokens = tokens_per_message * messages.length;
-  for (const { content, tool_calls } of messages) {
+  for (let at = 0; at < messages.length; at++) {
+    const { content, tool_calls } = messages[at]!;
     if (typeof content === 'string') tokens += roughTokens(content);
     else
       for (const part of content ?? [])

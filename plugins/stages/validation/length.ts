@@ -26,8 +26,10 @@ const part_characters = 65_536;
 /** Rejects a prompt that is clearly longer than the model's context window. */
 export function checkContext({ messages }: ChatRequest, model: Model): void {
   let characters = 0;
-  for (const { content } of messages)
+  for (let at = 0; at < messages.length; at++) {
+    const { content } = messages[at]!;
     characters += typeof content === 'string' ? content.length : textOf(content).length;
+  }
   if (characters * max_tokens_per_character * certainty <= model.context_length) return;
   const most = model.context_length / certainty;
   const counted = countUpTo(

@@ -8,10 +8,10 @@ const none: readonly string[] = [];
  */
 export function dropToolChoice({ tools, parameters }: ChatRequest): readonly string[] {
   if (tools?.length) return none;
+  if (!('tool_choice' in parameters || 'parallel_tool_calls' in parameters)) return none;
   const { tool_choice } = parameters;
   if (tool_choice === 'required' || isObject(tool_choice))
     throw invalidField('tool_choice', 'forces a tool, and the request has no tools.');
-  if (!('tool_choice' in parameters || 'parallel_tool_calls' in parameters)) return none;
   const dropped = ['tool_choice', 'parallel_tool_calls'].filter(name => name in parameters);
   for (const name of dropped) delete parameters[name];
   return dropped;

@@ -33,6 +33,18 @@ export interface StageTimeline {
 
 const none: readonly never[] = [];
 
+const readTooEarly = (): never => {
+  throw new Error('exchange.request is there from onRequest on, not before');
+};
+/** The request of an exchange whose body was not read: whoever looks into it is told. A property costs less than a check at every look. */
+const notRead = new Proxy({} as ChatRequest, {
+  get: readTooEarly,
+  set: readTooEarly,
+  has: readTooEarly,
+  deleteProperty: readTooEarly,
+  ownKeys: readTooEarly,
+});
+
 /** One request and its reply, from the first header to settlement. Stages see only its `ExchangeView`, which describes what it has of it. */
 export class Exchange implements ExchangeView {
   readonly id: string;
@@ -50,6 +62,7 @@ export class Exchange implements ExchangeView {
   readonly started_ms: number;
   readonly started_epoch_ms: number;
 
+  request: ChatRequest = notRead;
   account: Account | undefined;
   model: Model | undefined;
   /** The model's name in the request as it came; undefined until the body was read. */
@@ -81,7 +94,6 @@ export class Exchange implements ExchangeView {
 
   readonly #log: Log;
   #exchangeLog: Log | undefined;
-  #request: ChatRequest | undefined;
   #abort: AbortController | undefined;
   #aborted = false;
   #abortListeners: (() => void)[] | undefined;
@@ -130,17 +142,8 @@ export class Exchange implements ExchangeView {
     return this.#log.isLevelEnabled(level);
   }
 
-  get request(): ChatRequest {
-    if (!this.#request) throw new Error('exchange.request is there from onRequest on, not before');
-    return this.#request;
-  }
-
-  set request(request: ChatRequest) {
-    this.#request = request;
-  }
-
   get hasRequest(): boolean {
-    return this.#request !== undefined;
+    return this.request !== notRead;
   }
 
   get signal(): AbortSignal {

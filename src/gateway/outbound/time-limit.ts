@@ -29,29 +29,22 @@ export function beforeTimeLimit<T, R>(
   taker: ReplyTaker<T, R>,
 ): Promise<R> {
   return new Promise((resolve, reject) => {
-    let isOver = false;
-    const giveUp = (error: Error) => {
-      isOver = true;
-      clearTimeout(timer);
-      reject(error);
-    };
     const remaining_ms = Math.max(0, exchange.started_ms + limit_ms - exchange.clock.elapsed_ms());
-    const timer = setTimeout(
-      () => {
-        exchange.end.causedBy('time_limit');
-        const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
-        giveUp(refusal('time_limit', { message }));
-      },
-      Math.ceil(remaining_ms / timer_grid_ms) * timer_grid_ms,
-    );
+    let isOver = false;
+    const giveUp = () => {
+      isOver = true;
+      reject(outOfTime(exchange, limit_ms));
+    };
+    const timer = setTimeout(giveUp, Math.ceil(remaining_ms / timer_grid_ms) * timer_grid_ms);
     if (outlivesClient && exchange.model?.on_client_gone !== 'abort')
-      exchange.insteadOfAbort = () => giveUp(new ClientGone('the client left before the reply was complete'));
-    const end = () => {
+      exchange.insteadOfAbort = () => {
+        isOver = true;
+        clearTimeout(timer);
+        reject(new ClientGone('the client left before the reply was complete'));
+      };
+    const came = (result: T) => {
       clearTimeout(timer);
       exchange.insteadOfAbort = undefined;
-    };
-    const pass = (result: T) => {
-      end();
       try {
         const counted = taker.replied(result);
         if (!isOver) resolve(taker.sendReply(counted));
@@ -59,10 +52,18 @@ export function beforeTimeLimit<T, R>(
         reject(thrown);
       }
     };
-    reply.then(pass, thrown => {
-      end();
+    const failed = (thrown: unknown) => {
+      clearTimeout(timer);
+      exchange.insteadOfAbort = undefined;
       taker.replyFailed(thrown);
       reject(thrown);
-    });
+    };
+    reply.then(came, failed);
   });
+}
+
+function outOfTime({ end }: Exchange, limit_ms: number): Error {
+  end.causedBy('time_limit');
+  const message = `No complete answer within ${limit_ms / 1000} seconds. Generation continues server-side and is billed; use "stream": true.`;
+  return refusal('time_limit', { message });
 }

@@ -38,13 +38,15 @@ const streamOptions: ReadonlySet<string> = new Set([
 
 /** Moves members of the stream options that are not known to `request.unknown`. */
 export function setAsideStreamOptions(request: ChatRequest, { stream_options: options }: Fields): void {
-  if (isObject(options)) setAsideUnknown(request, options, streamOptions, 'stream_options.');
+  if (options != null && isObject(options))
+    setAsideUnknown(request, options, streamOptions, 'stream_options.');
 }
 
 /** Moves fields of messages and their parts that are not known to `request.unknown`, each name once: `messages.name`. */
 export function setAsideInMessages(request: ChatRequest, messages: unknown): void {
   if (!Array.isArray(messages)) return;
-  for (const message of messages) {
+  for (let at = 0; at < messages.length; at++) {
+    const message: unknown = messages[at];
     if (!isObject(message)) continue;
     setAsideUnknown(request, message, messageFields, 'messages.');
     if (Array.isArray(message.content)) setAsideInParts(request, message.content);

@@ -28,8 +28,9 @@ export function fitted(given: ChatRequest, accepted: AcceptedParameters) {
   const { request, ignored } = withFitMessages(given, accepted.messages);
   for (const name in request.unknown) if (!accepted.extra.includes(name)) ignored.push(name);
   const kept = ignored.length;
-  for (const name of ownFields)
-    if (request[name] !== undefined && accepted.drop.includes(name)) ignored.push(name);
+  if (accepted.drop.length > 0)
+    for (const name of ownFields)
+      if (request[name] !== undefined && accepted.drop.includes(name)) ignored.push(name);
   for (const name in request.parameters) if (isLost(name, accepted)) ignored.push(name);
   if (ignored.length === kept) return { request, ignored };
   const fit: ChatRequest = { ...request, parameters: { ...request.parameters } };

@@ -37,7 +37,7 @@ export function errorInBody(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const { error, detail } = body;
   if (typeof error === 'string') return error;
-  if (isObject(error))
+  if (error !== undefined && isObject(error))
     return (
       wrappedMessage(error) ??
       textOf(error.message) ??

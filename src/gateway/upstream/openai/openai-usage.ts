@@ -49,8 +49,8 @@ function greatest(usage: Json, names: readonly string[]): number {
 
 /** Breakdown of completion tokens. SGLang counts reasoning beside the other figures, all other servers in the breakdown. */
 function completionDetails({ completion_tokens_details: details, reasoning_tokens }: Json) {
-  const counts = isObject(details) ? countsOf(details) : undefined;
-  const beside = tokenCount(reasoning_tokens);
+  const counts = details !== undefined && isObject(details) ? countsOf(details) : undefined;
+  const beside = reasoning_tokens === undefined ? undefined : tokenCount(reasoning_tokens);
   return beside ? { reasoning_tokens: beside, ...counts } : counts;
 }
 

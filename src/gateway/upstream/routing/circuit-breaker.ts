@@ -102,7 +102,7 @@ export class CircuitBreaker {
   succeeded(term: number): void {
     if (term !== this.#term) return;
     if (this.#state === 'closed') {
-      for (const criterion of this.#criteria) criterion.success(CircuitState.Closed);
+      for (let at = 0; at < this.#criteria.length; at++) this.#criteria[at]!.success(CircuitState.Closed);
       return;
     }
     // The attempt was made although the breaker was open, and was answered.

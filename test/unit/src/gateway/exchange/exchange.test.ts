@@ -30,7 +30,9 @@ describe('the parsed request', () => {
   it('throws a programming error when it is read too early', () => {
     const exchange = sampleExchange();
     expect(exchange.hasRequest).toBe(false);
-    expect(() => exchange.request).toThrow('onRequest');
+    expect(() => exchange.request.model).toThrow('onRequest');
+    expect(() => ({ ...exchange.request })).toThrow('onRequest');
+    expect(() => delete exchange.request.metadata).toThrow('onRequest');
     const request = sampleRequest();
     exchange.request = request;
     expect(exchange.hasRequest).toBe(true);
