@@ -38,7 +38,8 @@ export class MessageStream implements StreamRenderer {
     if (usage) this.#usage = usage;
     let text = this.#begun ? '' : this.#begin();
     // This format has one choice only.
-    for (const choice of choices) if (choice.index === 0) text += this.#choice(choice);
+    for (let at = 0; at < choices.length; at++)
+      if (choices[at]!.index === 0) text += this.#choice(choices[at]!);
     return this.#wantsUsage && !this.#finish && text !== '' ? text + this.#running() : text;
   }
 
@@ -70,15 +71,17 @@ export class MessageStream implements StreamRenderer {
     if (choice.finish_reason) this.#finish = choice;
     const { reasoning, reasoning_details, content, refusal, tool_calls } = choice.delta;
     let text = '';
-    const details = [...(reasoning_details ?? [])];
-    if (reasoning) {
-      if (details[0] && this.#blocks.ends(details[0])) text += this.#blocks.detail(details.shift()!);
-      text += this.#blocks.thinking(reasoning);
-    }
-    for (const detail of details) text += this.#blocks.detail(detail);
+    const first = reasoning_details?.[0];
+    // It ends the thinking before this chunk's.
+    const isLate = reasoning && first && this.#blocks.ends(first);
+    if (isLate) text += this.#blocks.detail(first);
+    if (reasoning) text += this.#blocks.thinking(reasoning);
+    if (reasoning_details)
+      for (const detail of isLate ? reasoning_details.slice(1) : reasoning_details)
+        text += this.#blocks.detail(detail);
     if (content) text += this.#blocks.text(content);
     if (refusal) this.#refusal += refusal;
-    for (const call of tool_calls ?? []) text += this.#blocks.call(call);
+    if (tool_calls) for (const call of tool_calls) text += this.#blocks.call(call);
     const { finish_reason } = choice;
     if (finish_reason && finish_reason !== 'length') this.#blocks.checkCalls();
     return text;

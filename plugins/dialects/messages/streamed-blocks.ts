@@ -153,8 +153,7 @@ export class StreamedBlocks {
   #delta({ kind }: Block, text: string): string {
     if (text === '') return '';
     if (kind === 'thinking') this.#thinking.add(text);
-    const [type, member] = deltas[kind];
-    return this.#written(`{"type":"${type}","${member}":${json(text)}}`);
+    return this.#written(deltas[kind], text);
   }
 
   #sign(detail: ReasoningDetail): string {
@@ -163,11 +162,11 @@ export class StreamedBlocks {
   }
 
   #signature(signature: string): string {
-    return this.#written(`{"type":"signature_delta","signature":${json(signature)}}`);
+    return this.#written(deltas.signature, signature);
   }
 
-  #written(delta: string): string {
-    return event('content_block_delta', `,"index":${this.#next},"delta":${delta}`);
+  #written(delta: string, text: string): string {
+    return `${delta_head}${this.#next}${delta}${json(text)}}}\n\n`;
   }
 
   #close(): string {
@@ -194,11 +193,14 @@ export class StreamedBlocks {
   }
 }
 
+// Encoded once: each part that is put together for an event is an object.
+const delta_head = encodeEvent('{"type":"content_block_delta","index":', 'content_block_delta').trimEnd();
 const deltas = {
-  thinking: ['thinking_delta', 'thinking'],
-  text: ['text_delta', 'text'],
-  call: ['input_json_delta', 'partial_json'],
-} as const;
+  thinking: ',"delta":{"type":"thinking_delta","thinking":',
+  text: ',"delta":{"type":"text_delta","text":',
+  call: ',"delta":{"type":"input_json_delta","partial_json":',
+  signature: ',"delta":{"type":"signature_delta","signature":',
+};
 
 /** Whether nothing more can come of a block once another has begun. */
 const isOver = ({ call }: Block): boolean => !call || call.end.isWhole;

@@ -31,7 +31,7 @@ export class ResponseStream implements StreamRenderer {
   readonly #response: ResponseObject;
   readonly #events: EventWriter;
   readonly #items: OpenItems;
-  /** All text so far, by kind. */
+  /** All text so far, by kind, for a message that holds its reasoning. */
   readonly #generated = {
     reasoning_text: '',
     summary_text: '',
@@ -59,7 +59,8 @@ export class ResponseStream implements StreamRenderer {
     }
     let text = this.#begun ? '' : this.#begin();
     // This format has one choice only.
-    for (const choice of choices) if (choice.index === 0) text += this.#choice(choice);
+    for (let at = 0; at < choices.length; at++)
+      if (choices[at]!.index === 0) text += this.#choice(choices[at]!);
     return text;
   }
 
@@ -110,9 +111,11 @@ export class ResponseStream implements StreamRenderer {
   }
 
   /** Adds a text to its item. */
-  #text(kind: PartKind, text: string, logprobs: readonly unknown[] = []): string {
-    this.#generated[kind] += text;
-    for (const entry of logprobs) this.#generated.logprobs.push(entry);
+  #text(kind: PartKind, text: string, logprobs: readonly unknown[] = none): string {
+    if (this.#form.placement === 'message') {
+      this.#generated[kind] += text;
+      for (const entry of logprobs) this.#generated.logprobs.push(entry);
+    }
     return this.#items.addText(kind, text, logprobs);
   }
 
@@ -139,6 +142,8 @@ export class ResponseStream implements StreamRenderer {
     return [...textItems(ids, this.#identity, choice, this.#form, calls.length > 0), ...calls];
   }
 }
+
+const none: readonly unknown[] = [];
 
 const member = (response: string): string => `,"response":${response}`;
 

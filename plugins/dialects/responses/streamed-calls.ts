@@ -2,9 +2,11 @@ import { refusal } from '../../../src/plugin.ts';
 import { CustomInput } from './custom-input.ts';
 import { type DefinedKind, definedCallOf, objectIn } from './defined-tools.ts';
 import type { CallItem, CustomCallItem, DefinedCallItem, ItemStatus } from './output-items.ts';
-import { type EventWriter, StreamedItem } from './streamed-items.ts';
+import { type EventWriter, headOf, StreamedItem } from './streamed-items.ts';
 
 const json = JSON.stringify;
+const argumentsDelta = headOf('response.function_call_arguments.delta');
+const inputDelta = headOf('response.custom_tool_call_input.delta');
 
 /** A call, whose pieces may alternate with those of other calls. */
 export type StreamedCall = StreamedFunctionCall | StreamedCustomCall | StreamedDefinedCall;
@@ -28,7 +30,7 @@ export class StreamedFunctionCall extends StreamedItem<CallItem> {
       throw refusal('provider_invalid', { cause: new Error('arguments go on after their end') });
     this.item.arguments += text;
     const members = `${this.place},"delta":${json(text)}`;
-    return this.events.encoded('response.function_call_arguments.delta', members);
+    return this.events.numbered(argumentsDelta, members);
   }
 
   override close(status: ItemStatus): string {
@@ -59,10 +61,7 @@ export class StreamedCustomCall extends StreamedItem<CustomCallItem> {
   #delta(text: string): string {
     if (text === '') return '';
     this.item.input += text;
-    return this.events.encoded(
-      'response.custom_tool_call_input.delta',
-      `${this.place},"delta":${json(text)}`,
-    );
+    return this.events.numbered(inputDelta, `${this.place},"delta":${json(text)}`);
   }
 }
 

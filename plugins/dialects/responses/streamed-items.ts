@@ -11,6 +11,10 @@ import { usageFields } from './response-object.ts';
 
 const json = JSON.stringify;
 
+/** An event up to its number, encoded once for those of which a stream has many: each part that is put together is an object. */
+export const headOf = (type: string): string =>
+  encodeEvent(`{"type":"${type}","sequence_number":`, type).trimEnd();
+
 /** Writes the events of one Responses stream, with names and consecutive numbers. */
 export class EventWriter {
   readonly wantsLogprobs: boolean;
@@ -33,8 +37,13 @@ export class EventWriter {
   }
 
   /** Writes an event with encoded fields: JSON members, each after a comma. */
-  encoded(type: string, members: string, usage = this.#usage): string {
-    return encodeEvent(`{"type":"${type}","sequence_number":${this.#next++}${members}${usage}}`, type);
+  encoded(type: string, members: string, usage?: string): string {
+    return this.numbered(headOf(type), members, usage);
+  }
+
+  /** The same, of a type whose head is known. */
+  numbered(head: string, members: string, usage = this.#usage): string {
+    return `${head}${this.#next++}${members}${usage}}\n\n`;
   }
 }
 
@@ -85,7 +94,8 @@ const partForms = {
 export type PartKind = keyof typeof partForms;
 
 function formOf(part: string, text: string, index: string) {
-  return { part: `response.${part}`, text: `response.${text}`, index };
+  const type = `response.${text}`;
+  return { part: `response.${part}`, text: type, delta: headOf(`${type}.delta`), index };
 }
 
 /** An item of text parts: reasoning, or a message of output and refusals. */
@@ -102,7 +112,7 @@ export class StreamedText extends StreamedItem<TextItem> {
     this.#text += text;
     for (const entry of logprobs) this.#logprobs.push(entry);
     const members = `${this.#partPlace},"delta":${json(text)}${deltaMembers(kind, logprobs)}`;
-    return begun + this.events.encoded(`${partForms[kind].text}.delta`, members);
+    return begun + this.events.numbered(partForms[kind].delta, members);
   }
 
   /** Even a message without any text has a part. */
@@ -144,9 +154,10 @@ export class StreamedText extends StreamedItem<TextItem> {
 /** Members of a delta beside its text. */
 function deltaMembers(kind: PartKind, logprobs: readonly unknown[]): string {
   if (kind === 'refusal') return '';
-  return kind === 'output_text'
-    ? `,"logprobs":${json(logprobs)},"delta_type":"text"`
-    : ',"delta_type":"reasoning"';
+  if (kind !== 'output_text') return ',"delta_type":"reasoning"';
+  return logprobs.length === 0
+    ? ',"logprobs":[],"delta_type":"text"'
+    : `,"logprobs":${json(logprobs)},"delta_type":"text"`;
 }
 
 function partOf(kind: PartKind, text: string, logprobs: readonly unknown[] | undefined): ContentPart {
