@@ -263,7 +263,9 @@ export {
 export {
   defineStateStore,
   type Examination,
+  type StatePlace,
   type StateStoreDefinition,
+  type StateStoreSetup,
 } from './records/define-state-store.ts';
 export {
   type FoundKey,
@@ -277,6 +279,18 @@ export {
   rotatedExpiry,
 } from './records/key-records.ts';
 export { hashKey, isStoredKeyForm, newSecret } from './records/key-secret.ts';
+export {
+  type LeaseAnswer,
+  type LeaseMessage,
+  type LeaseTimes,
+  machine_times,
+  type RowAnswer,
+  type RowReport,
+  type SharedTable,
+  type TableTime,
+  type Verdict,
+  type Want,
+} from './records/lease-protocol.ts';
 export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './records/ledger-records.ts';
 export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
 export type { PageQuery } from './records/page-query.ts';
@@ -298,12 +312,8 @@ export type { RecordsStore } from './records/records-store.ts';
 export {
   CannotServe,
   CommandRejected,
-  type Hold,
-  type RemoteReservationResult,
   type RemoteServer,
   type RemoteState,
-  type Settlement,
-  TooLate,
   Unreachable,
 } from './records/remote-state.ts';
 export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';

@@ -106,11 +106,8 @@ export const accounts: Board = {
         14,
         'Settlements that wait',
         'short',
-        'For the state store to be back; those that were dropped keep their reservation counted.',
-        {
-          waiting: sum(of('sluice_state_settlements_waiting')),
-          'dropped per second: {{reason}}': rate(of('sluice_state_settlements_dropped_total'), 'reason'),
-        },
+        'Exchanges decided without the state store whose use it does not know yet.',
+        { waiting: sum(of('sluice_state_settlements_waiting')) },
       ),
       series(
         15,

@@ -11,7 +11,7 @@ export const outagePolicySchema = z.strictObject({
   default: policy
     .default('local')
     .describe(
-      'What becomes of limits while the store is down. `local`: each instance admits its share, the limit ÷ the instances last seen, at least `state_min_instances` (of what was left of a day or month). `open`: the limit is not applied. `closed`: accounts with the limit get 502 `server_error`.',
+      'What becomes of limits while the store is down. `local`: each instance admits its share, the limit ÷ the instances last seen, at least `state_min_instances` (of what was left at the last answer). `open`: the limit is not applied. `closed`: accounts with the limit get 502 `server_error`.',
     ),
   ...forEachLimit(() => policy.optional().describe('Another policy for this limit.')),
 });
@@ -41,7 +41,9 @@ export const stateOptions = {
     .int()
     .min(1000)
     .default(15_000)
-    .describe('How long the concurrency that a killed instance held stays taken in Redis.'),
+    .describe(
+      'How long an instance that is killed or silent keeps in Redis what it holds of limits: its concurrency is free then, and blocks count as used.',
+    ),
   state_key_prefix: z
     .string()
     .regex(/^[^{}]*$/, 'must have no braces: they decide where a cluster keeps a key')

@@ -7,6 +7,7 @@ import { aFunction } from '../common/methods.ts';
 import type { CacheStore } from '../gateway/cache/cache-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { StoreMetrics } from '../telemetry/store-metrics.ts';
+import type { LeaseTimes } from './lease-protocol.ts';
 import type { RemoteState } from './remote-state.ts';
 
 /** What a state store is opened with: `stores.state_*` of the configuration, and what is around it. */
@@ -15,11 +16,15 @@ export interface StateStoreSetup {
   readonly key_prefix: string;
   /** The longest that an operation may take. */
   readonly timeout_ms: number;
+  /** The longest that a connection may take to come up. */
   readonly connect_timeout_ms: number;
-  /** Lifetime of a lease of concurrency without renewal. */
-  readonly lease_ms: number;
+  /** The durations that the table and its holders agree on. */
+  readonly times: LeaseTimes;
+  /** The gateway's clock. */
   readonly clock: Clock;
+  /** The gateway's log. */
   readonly log: Log;
+  /** What the store counts of itself. */
   readonly metrics: StoreMetrics;
 }
 
@@ -40,7 +45,7 @@ export interface ClosableCache extends CacheStore {
 export interface StatePlace {
   /** A package that must be installed beside sluice. */
   readonly needs?: string;
-  /** Connects at first use. The gateway puts around it what holds while it is down: circuit breaker, `on_state_store_down`, late settlements. */
+  /** Connects at first use. The gateway puts around it what holds while it is down: circuit breaker and `on_state_store_down`. */
   open(setup: StateStoreSetup): { readonly state: RemoteState; readonly cache?: ClosableCache };
   /** Looks at the server without writing there. */
   examine?(how: Examination): Promise<readonly Finding[]>;

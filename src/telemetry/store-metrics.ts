@@ -5,13 +5,6 @@ const operationBuckets_s = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** Why a settlement never reached the state store. */
-const dropReasons = [
-  'queue_full',
-  'rejected', // by the store, again and again
-  'too_late', // the store may have done it, and no longer remembers
-] as const;
-
 const labels = ['store', 'operation'] as const;
 
 /** Metrics of the stores: `state`, if shared with other instances, and `records`. */
@@ -47,17 +40,10 @@ export class StoreMetrics extends MetricSet {
     help: 'Exchanges decided without the state store, by on_state_store_down policy.',
     labels: ['policy'],
   });
-  /** How many settlements wait. */
+  /** How many exchanges the store does not know of yet. */
   readonly settlementsWaiting = this.setting({
     name: 'sluice_state_settlements_waiting',
-    help: 'Settlements waiting for the state store to be available.',
-  });
-  /** Counts settlements that never reached the store. */
-  readonly settlementsDropped = this.adding({
-    name: 'sluice_state_settlements_dropped_total',
-    help: 'Settlements that never reached the state store; their reservations stay counted.',
-    labels: ['reason'],
-    initial: dropReasons.map(reason => [reason] as const),
+    help: 'Exchanges decided without the state store whose use it does not know yet.',
   });
   /** How many instances share the store. */
   readonly instances = this.setting({

@@ -8,7 +8,15 @@ import { placeOfPool, postgresPlace } from '../../plugins/stores/postgres/index.
 import { memoryPlace } from '../../plugins/stores/records/index.ts';
 import { sqlitePlace } from '../../plugins/stores/sqlite/index.ts';
 import { stateServerAt } from '../../src/config/state-server.ts';
-import { defineExtension, type RecordsPlace, type RecordsStore } from '../../src/published.ts';
+import {
+  defineExtension,
+  LeaseTable,
+  type RecordsPlace,
+  type RecordsStore,
+  type RemoteState,
+  type SharedTable,
+  type StatePlace,
+} from '../../src/published.ts';
 import { checkExtension, checkRecordsStore, checkStateStore } from '../../src/testing/index.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -67,19 +75,61 @@ describe('the contract of records stores', () => {
 });
 
 describe('the contract of state stores', () => {
-  it('is kept by Redis, and broken by one that admits everything or settles twice', async () => {
-    const server = stateServerAt(redis.url)!;
-    await checkStateStore('redis', server);
-    const generous = {
-      open(setup: Parameters<typeof server.open>[0]) {
-        const { state } = server.open(setup);
-        const reserve: typeof state.reserve = async () => ({ admitted: true, statuses: [], over: [] });
-        return { state: Object.assign(state, { reserve }) };
+  it.each<[string, StatePlace]>([
+    ['Redis', { open: setup => stateServerAt(redis.url)!.open(setup) }],
+    ['a table of another process', { open: setup => ({ state: stateOf(tableOf(setup)) }) }],
+  ])('is kept by %s', async (name, server) => {
+    await checkStateStore(name, server);
+  });
+
+  it.each<[string, string, (table: SharedTable) => SharedTable['exchange']]>([
+    [
+      'admits everything',
+      'limits',
+      table => async (holder, message) => {
+        const answer = await table.exchange(holder, message);
+        const verdicts = message.wants.map(() => ({ over: [], retry_ms: 0, is_held: false }));
+        return { ...answer, ...(answer.counted && { counted: { ...answer.counted, verdicts } }) };
+      },
+    ],
+    [
+      'counts what is repeated',
+      'limits',
+      table => {
+        let session = 2;
+        return (holder, message) => {
+          session += message.as_of ? 1 : 0;
+          return table.exchange(holder, { ...message, session, seq: 1 });
+        };
+      },
+    ],
+  ])('is broken by one that %s', async (name, rule, broken) => {
+    const server: StatePlace = {
+      open(setup) {
+        const exchange = broken(tableOf(setup));
+        return { state: stateOf({ exchange }) };
       },
     };
-    await expect(checkStateStore('generous', generous)).rejects.toMatchObject({ rule: 'limits' });
+    await expect(checkStateStore(name, server)).rejects.toMatchObject({ rule });
   });
 });
+
+const tables = new Map<string, LeaseTable>();
+/** The table that all instances with a prefix share. */
+function tableOf({ key_prefix, clock, times }: Parameters<StatePlace['open']>[0]): LeaseTable {
+  const table = tables.get(key_prefix) ?? new LeaseTable(clock, 'one', times);
+  tables.set(key_prefix, table);
+  return table;
+}
+const stateOf = (table: SharedTable): RemoteState => {
+  const only = { isGone: false, heartbeat: async () => 1 };
+  return {
+    exchange: (holder, message) => table.exchange(holder, message),
+    serverOf: () => only,
+    servers: () => [only],
+    close: async () => {},
+  };
+};
 
 describe('the contract of extensions', () => {
   it('is kept by the dashboard and by the example', async () => {

@@ -2,7 +2,10 @@ import { Registry } from 'prom-client';
 import { RedisState } from '../../plugins/stores/redis/redis-state.ts';
 import { type Clock, systemClock } from '../../src/common/clock.ts';
 import { type OutagePolicies, outagePolicySchema } from '../../src/config/state-options.ts';
-import { ResilientStateStore } from '../../src/mount/state/resilient-state-store.ts';
+import type { Limit } from '../../src/gateway/limits/limit-table.ts';
+import { LeasedStateStore } from '../../src/mount/state/leased-state-store.ts';
+import { RemoteLeases } from '../../src/mount/state/remote-leases.ts';
+import { machine_times } from '../../src/records/lease-protocol.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 
@@ -14,6 +17,7 @@ export interface RedisStoreOptions {
   readonly key_prefix?: string;
   readonly timeout_ms?: number;
   readonly lease_ms?: number;
+  readonly remembered_ms?: number;
   readonly policies?: Partial<OutagePolicies>;
   readonly min_instances?: number;
   readonly log?: Log;
@@ -21,8 +25,10 @@ export interface RedisStoreOptions {
 
 /** A guarded state store on a Redis server, and what it counts of itself. */
 export interface RedisStore {
-  readonly store: ResilientStateStore;
+  readonly store: LeasedStateStore;
   readonly remote: RedisState;
+  /** What Redis counts under limits of an account. */
+  used(account: string, limits: readonly Limit[]): Promise<number[]>;
   /** The sum of a metric's values, of those that have `label` if it is given. */
   metric(name: string, label?: string): Promise<number>;
 }
@@ -32,25 +38,21 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const { clock = systemClock, lease_ms = 15_000, timeout_ms = 250, min_instances = 1 } = options;
   const { log = createLog('silent') } = options;
   const registry = new Registry();
+  const { remembered_ms = machine_times.remembered_ms } = options;
+  const times = { ...machine_times, lease_ms, remembered_ms };
   const remote = new RedisState({
     url: options.url,
     key_prefix: options.key_prefix ?? 'sluice:',
     connect_timeout_ms: 2000,
     timeout_ms,
-    lease_ms,
-    clock,
+    times,
     log,
     ...(options.fakeTime && { now_ms: () => clock.epoch_ms() }),
   });
   const policies = outagePolicySchema.parse(options.policies ?? {});
-  const store = new ResilientStateStore(remote, {
-    policies,
-    min_instances,
-    lease_ms,
-    clock,
-    log,
-    metrics: new StoreMetrics(registry),
-  });
+  const metrics = new StoreMetrics(registry);
+  const leases = new RemoteLeases(remote, { policies, min_instances, times, clock, log, metrics });
+  const store = new LeasedStateStore(leases, clock);
   await store.started();
   const metric = async (name: string, label = '') => {
     const lines = (await registry.metrics()).split('\n');
@@ -59,5 +61,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       .filter(line => line.includes(label))
       .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   };
-  return { store, remote, metric };
+  let asked = 0;
+  const used = async (account: string, limits: readonly Limit[]) => {
+    const rows = limits.map(limit => ({ limit, used: 0, back: 0, block: 0, refunds: [] }));
+    const message = { account, session: ++asked, seq: 1, rows, wants: [] };
+    const { as_of } = await remote.exchange('observer', message);
+    const { counted } = await remote.exchange('observer', { ...message, as_of });
+    return counted!.rows.map(({ used }) => used);
+  };
+  return { store, remote, used, metric };
 }

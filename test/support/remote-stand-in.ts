@@ -1,28 +1,20 @@
-import type { Limit } from '../../src/gateway/limits/limit-table.ts';
-import type { LimitStatus, ReservationRequest } from '../../src/gateway/limits/state-store.ts';
-import type {
-  Hold,
-  RemoteReservationResult,
-  RemoteServer,
-  RemoteState,
-  Settlement,
-} from '../../src/records/remote-state.ts';
+import { LeaseTable } from '../../src/mount/state/leases/lease-table.ts';
+import { type LeaseAnswer, type LeaseMessage, machine_times } from '../../src/records/lease-protocol.ts';
+import type { RemoteServer, RemoteState } from '../../src/records/remote-state.ts';
+import { FakeClock } from './fake-clock.ts';
 
-/** A remote store that admits every request, and is down, fails or is slow as a test sets it. */
+/** A remote store that is down, fails or is slow as a test sets it. */
 export class RemoteStandIn implements RemoteState, RemoteServer {
   isGone = false;
-  life = 1;
   instances = 1;
   /** The error with which every call rejects while it is set. */
   fault: Error | undefined;
-  /** The status that statuses and reservations report for each limit. */
-  standing: Pick<LimitStatus, 'remaining' | 'reset_ms'> = { remaining: 5, reset_ms: 1000 };
-  readonly takes: string[] = [];
-  readonly settled: Settlement[] = [];
-  readonly renewed: string[][] = [];
+  table = new LeaseTable(new FakeClock(), 'one', machine_times);
+  /** What came. */
+  readonly messages: LeaseMessage[] = [];
   pulses = 0;
   closed = false;
-  /** Settlements wait for this. */
+  /** Answers wait for this. */
   slow: Promise<void> | undefined;
 
   serverOf(): RemoteServer {
@@ -33,26 +25,11 @@ export class RemoteStandIn implements RemoteState, RemoteServer {
     return [this];
   }
 
-  async reserve({ id, limits }: ReservationRequest): Promise<RemoteReservationResult> {
-    this.#check();
-    this.takes.push(id);
-    return { admitted: true, statuses: this.#statuses(limits), over: [] };
-  }
-
-  async settle(settlement: Settlement): Promise<void> {
+  async exchange(holder: string, message: LeaseMessage): Promise<LeaseAnswer> {
     await this.slow;
     this.#check();
-    this.settled.push(settlement);
-  }
-
-  async renew(holds: readonly Hold[]): Promise<void> {
-    this.#check();
-    this.renewed.push(holds.map(({ request }) => request.id));
-  }
-
-  async statuses(_account: string, limits: readonly Limit[]): Promise<readonly LimitStatus[]> {
-    this.#check();
-    return this.#statuses(limits);
+    this.messages.push(message);
+    return this.table.exchange(holder, message);
   }
 
   async heartbeat(): Promise<number> {
@@ -67,9 +44,5 @@ export class RemoteStandIn implements RemoteState, RemoteServer {
 
   #check(): void {
     if (this.fault) throw this.fault;
-  }
-
-  #statuses(limits: readonly Limit[]): LimitStatus[] {
-    return limits.map(limit => ({ limit, ...this.standing }));
   }
 }

@@ -72,9 +72,13 @@ export class Fleet {
     return Number(await this.redis.cli('HGET', `sluice:{${account}}:tokens_per_day`, 'used'));
   }
 
-  /** The leases that Redis holds of an account, also those whose time is over. */
+  /** The concurrency that Redis counts of an account, also of instances whose time is over. */
   async leases(account: string): Promise<number> {
-    return Number(await this.redis.cli('ZCARD', `sluice:{${account}}:concurrent_requests`));
+    const script = `
+      local shared = redis.call('HGET', KEYS[1], '')
+      local row = shared and cmsgpack.unpack(shared).rows.concurrent_requests
+      return row and row.running or 0`;
+    return Number(await this.redis.cli('EVAL', script, '1', `sluice:{${account}}:leases`));
   }
 
   /** The reply of an instance to `/readyz`. */

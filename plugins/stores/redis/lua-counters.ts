@@ -10,7 +10,6 @@ const slidingWindows = Object.entries<LimitWindow>(limitWindows).flatMap(([name,
  * - A sliding window is a hash of amounts by slot, a 60th of the window, with their `sum` and the first and last slot (`from`, `to`). The
  *   current slot and the 60 before it count.
  * - `day` and `month` are a hash of the UTC `period` and the amount `used` in it.
- * - `running` is a sorted set of the ids that hold a lease, by its end.
  *
  * `ARGV[1]` is the time in milliseconds since 1970, or 0 for that of the server. All numbers are integers below 2^53, which Lua keeps
  * exactly; they must not be joined into strings, which keep 14 digits of them.
@@ -87,20 +86,13 @@ local function calendar(kind, key)
   return { used = fresh and 0 or tonumber(stored[2]), fresh = fresh, period = period, ends = end_of(kind, period) }
 end
 
-local function running(key)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
-  return { used = redis.call('ZCARD', key) }
-end
-
 local function look(kind, key)
   if sliding[kind] then return window(kind, key) end
-  if kind == 'running' then return running(key) end
   return calendar(kind, key)
 end
 
 -- Milliseconds until that amount no longer counts.
 local function wait_ms(kind, key, counter, amount)
-  if kind == 'running' then return 1000 end
   if not sliding[kind] then return counter.ends - now end
   local stored, amounts = redis.call('HGETALL', key), {}
   for at = 1, #stored, 2 do amounts[stored[at]] = stored[at + 1] end
@@ -111,11 +103,10 @@ local function wait_ms(kind, key, counter, amount)
   return slots * sliding[kind]
 end
 
--- Milliseconds until nothing counts.
+-- Milliseconds until nothing counts, or the period ends.
 local function reset_ms(kind, counter)
-  if kind == 'running' or counter.used <= 0 then return 0 end
-  if sliding[kind] then return (counter.to + slots + 1) * sliding[kind] - now end
-  return counter.ends - now
+  if not sliding[kind] then return counter.ends - now end
+  return counter.used > 0 and (counter.to + slots + 1) * sliding[kind] - now or 0
 end
 
 -- Adds an amount to a slot. A negative one is taken from it, down to 0.
@@ -154,8 +145,9 @@ local function add(kind, key, counter, amount, moment)
   end
 end
 
-local function lease(key, id, lease_ms)
-  redis.call('ZADD', key, now + lease_ms, id)
-  redis.call('PEXPIRE', key, lease_ms + 1000)
+-- Whether what was used at a moment counts now.
+local function counts(kind, moment)
+  if sliding[kind] then return slot_of(kind, moment) >= slot_of(kind, now) - slots end
+  return period_of(kind, moment) == period_of(kind, now)
 end
 `;

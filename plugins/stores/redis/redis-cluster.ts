@@ -22,8 +22,6 @@ const newCluster = ({ createCluster }: Library, address: RedisAddress, connect_t
 type Cluster = ReturnType<typeof newCluster>;
 type Primary = Cluster['masters'][number];
 
-/** The nodes' numbers of connections are this far apart, so that no two are equal. */
-const lives_per_node = 2 ** 32;
 /** Pause before a slot that is being moved is asked again, and the share of the time limit for which it is. */
 const try_again_ms = 5;
 const try_again_part = 0.7;
@@ -45,7 +43,6 @@ export class RedisCluster implements RedisServers {
   #masters: readonly Primary[] = [];
   #refreshing: Promise<void> | undefined;
   #refresh_ms = 0;
-  #made = 0;
 
   constructor(options: ConnectionOptions, address: RedisAddress) {
     this.#options = options;
@@ -163,7 +160,7 @@ export class RedisCluster implements RedisServers {
         void this.refresh();
       },
     });
-    return new RedisConnection(this.#options, newClient, ++this.#made * lives_per_node);
+    return new RedisConnection(this.#options, newClient);
   }
 
   /** Sends a script to the node that has its first key. */
@@ -188,7 +185,6 @@ class Late extends Error {}
 
 /** Stands for the server of keys whose slot no primary has, and of all keys until the slots have been read. */
 class Unassigned implements RedisServer {
-  readonly lives = 0;
   readonly ready = false;
   why = new Error('not connected yet');
   readonly #cluster: RedisCluster;

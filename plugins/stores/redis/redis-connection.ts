@@ -43,8 +43,6 @@ interface Life {
  * now.
  */
 export class RedisConnection implements RedisServer {
-  /** Number of connections so far, after `first_life`: state of one connection may be missing in the next. */
-  lives: number;
   readonly #options: ConnectionOptions;
   readonly #newClient: NewClient;
   readonly #attempted = Promise.withResolvers<void>();
@@ -58,11 +56,9 @@ export class RedisConnection implements RedisServer {
   constructor(
     options: ConnectionOptions,
     newClient: NewClient = serverClient(redisAddressOf(options.url), options.connect_timeout_ms),
-    first_life = 0,
   ) {
     this.#options = options;
     this.#newClient = newClient;
-    this.lives = first_life;
   }
 
   /** True after `close`. */
@@ -176,10 +172,7 @@ export class RedisConnection implements RedisServer {
     } catch (error) {
       life.end(error as Error);
     }
-    if (this.#life === life) {
-      this.lives++;
-      life.isReady = true;
-    }
+    if (this.#life === life) life.isReady = true;
     this.#attempted.resolve();
     await ended.promise;
   }

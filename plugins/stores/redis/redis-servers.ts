@@ -2,8 +2,6 @@ import type { Script } from './lua-script.ts';
 
 /** A server of Redis that takes writes. */
 export interface RedisServer {
-  /** Another number for each connection of each server. */
-  readonly lives: number;
   /** Whether commands can be sent. */
   readonly ready: boolean;
   /** True once it holds no keys any more, or is closed. */

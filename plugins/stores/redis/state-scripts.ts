@@ -2,123 +2,228 @@ import { countersLua } from './lua-counters.ts';
 import { script } from './lua-script.ts';
 
 /**
- * Reserves under all limits or under none.
+ * Counts a message of a holder of leases, once, and answers it: what `AccountTable.exchange` does in memory, by the same names.
  *
- * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, duration of a lease and of the reservation, 1 to force; for each
- * limit its kind, max and amount. Returns 1 if reserved, 0 if refused, -1 if settled already; the index of the refusing limit; the wait; for
- * each limit the amount used, the time until its reset, and 1 if it was exceeded.
+ * `KEYS`: the account's leases; the counter of each row. `ARGV`: the time, holder, session and number of the message; generation and time of
+ * its `as_of`, -1 without one; `lease_ms`, `patience_ms`, `remembered_ms`; the number of rows. For each row its kind, max, `used`, `back`,
+ * `block`, and its refunds with their number before them. For each want 1 to force it, and an amount for each row, '' for null.
+ *
+ * Returns the generation, the time, and 1 if the message is counted; then 1 if the holder had expired; for each row what is granted, used, the
+ * time until its reset, what is free, and 1 if it is asked back; for each want the row that refuses it from 0, or -1, the wait, 1 if others
+ * hold what is missing, and the rows that are exceeded with their number before them.
+ *
+ * The leases are a hash: each holder's session by its name, and what all have in common by the empty one. A row that is in no message waits
+ * for one before what a dead holder had of it is ended, since its counter is a key of that message.
  */
-export const reserveScript = script(
+export const exchangeScript = script(
   countersLua,
   `
-local reservation, id, lease_ms, reservation_ms, force = KEYS[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1'
-if redis.call('EXISTS', reservation) == 1 then return { -1, 0, 0 } end
+local leases, holder, number, seq = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local generation, as_of_ms = ARGV[5], tonumber(ARGV[6])
+local lease_ms, patience_ms, remembered_ms, row_count = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local never_ms, longest_month_ms, running_retry_ms = 2 ^ 53, 31 * day_ms, 1000
+local argument = 10
+local function read()
+  argument = argument + 1
+  return tonumber(ARGV[argument])
+end
 
-local counters, over = {}, {}
-local refused_by, retry_ms = 0, 0
-for at = 1, #KEYS - 1 do
-  local kind, max, amount = ARGV[at * 3 + 3], tonumber(ARGV[at * 3 + 4]), tonumber(ARGV[at * 3 + 5])
-  local counter = look(kind, KEYS[at + 1])
-  counters[at] = counter
-  -- A charge above a whole limit is admitted while the limit is unused.
-  local excess = counter.used + math.min(amount, max) - max
-  over[at] = excess > 0 and 1 or 0
-  if excess > 0 and not force then
-    local wait = math.max(1, wait_ms(kind, KEYS[at + 1], counter, excess))
-    if wait > retry_ms then refused_by, retry_ms = at, wait end
+local rows, by_name, has_refunds = {}, {}, false
+for at = 1, row_count do
+  local key, kind = KEYS[at + 1], ARGV[argument + 1]
+  argument = argument + 1
+  local row = { name = string.sub(key, #leases - 5), key = key, kind = kind, is_running = kind == 'running' }
+  row.max, row.reported, row.back, row.asked, row.refunds = read(), read(), read(), read(), {}
+  for refund = 1, read() do
+    has_refunds = true
+    row.refunds[refund] = { read(), read() }
+  end
+  rows[at], by_name[row.name] = row, row
+end
+
+local stored = redis.call('HMGET', leases, '', holder)
+local shared = stored[1] and cmsgpack.unpack(stored[1])
+if not shared then
+  shared = { generation = string.format('%.0f %s %s', now, holder, ARGV[3]), next_ms = never_ms, live = 0, rows = {} }
+end
+local session = stored[2] and cmsgpack.unpack(stored[2])
+local is_same = session and session.number == number
+local is_again = is_same and seq <= session.seq
+-- A table that knows nothing of the holder has counted no message of it since it began.
+local is_known = generation == shared.generation or is_again or not (session or has_refunds)
+local is_next = is_same and seq == session.seq + 1 or not is_same and seq == 1 and not (session and number < session.number)
+if as_of_ms < 0 or now - as_of_ms >= remembered_ms or not (is_known and (is_again or is_next)) then
+  return { shared.generation, now, 0 }
+end
+if is_again then return session.answer end
+
+local must_look = now >= shared.next_ms
+for _, row in ipairs(rows) do
+  row.of_all = shared.rows[row.name] or { blocks = 0, scarce_ms = 0, running = 0, kind = row.kind }
+  shared.rows[row.name] = row.of_all
+  row.counter = row.is_running and {} or look(row.kind, row.key)
+  must_look = must_look or row.of_all.is_left
+end
+local function used_of(row) return row.is_running and row.of_all.running or row.counter.used end
+local function change(row, amount, moment)
+  if row.is_running then
+    row.of_all.running = math.max(0, row.of_all.running + amount)
+  elseif amount ~= 0 then
+    add(row.kind, row.key, row.counter, amount, moment)
   end
 end
 
-local reply = { refused_by == 0 and 1 or 0, refused_by, retry_ms }
-for at = 1, #KEYS - 1 do
-  local kind, amount, counter = ARGV[at * 3 + 3], tonumber(ARGV[at * 3 + 5]), counters[at]
-  if refused_by == 0 then
-    if kind == 'running' then
-      lease(KEYS[at + 1], id, lease_ms)
-      counter.used = counter.used + 1
-    elseif amount > 0 then
-      add(kind, KEYS[at + 1], counter, amount, now)
+-- Ends what a dead holder has of the rows; returns whether there is something left of others.
+local function end_shares(dead)
+  local is_left = false
+  for name, share in pairs(dead.shares) do
+    local row = by_name[name]
+    if row then
+      row.of_all.blocks = row.of_all.blocks - share.block
+      if row.is_running then
+        change(row, -share.running, now)
+      elseif share.block > 0 and counts(row.kind, dead.ended_ms) then
+        change(row, share.block, now)
+        share.charged, share.charged_ms = share.charged + share.block, now
+      end
+      share.block, share.running = 0, 0
+    elseif share.block + share.running > 0 then
+      is_left = true
+      if shared.rows[name] then shared.rows[name].is_left = true end
     end
   end
-  table.insert(reply, counter.used)
-  table.insert(reply, reset_ms(kind, counter))
-  table.insert(reply, over[at])
+  return is_left
 end
-if refused_by == 0 then redis.call('SET', reservation, now, 'PX', reservation_ms) end
-return reply
-`,
-);
+local function store(name, of) redis.call('HSET', leases, name, cmsgpack.pack(of)) end
 
-/**
- * Replaces a reservation by what was used, once, however often it is sent.
- *
- * `KEYS`: the reservation; the counter of each limit. `ARGV`: the time, id, 1 if the reservation was confirmed here, how long an unconfirmed
- * settlement is remembered, milliseconds since the reservation and since the settlement; for each limit its kind, the reserved and the used
- * amount.
- *
- * A confirmed reservation that is missing has been settled. An unconfirmed one (the server was down, or has lost its data) is charged in full
- * and remembered as settled, so that neither a second settlement nor a late reservation counts.
- */
-export const settleScript = script(
-  countersLua,
-  `
-local reservation, id, certain, settled_ms = KEYS[1], ARGV[2], ARGV[3] == '1', ARGV[4]
-local asked, settled = now - ARGV[5], now - ARGV[6]
-local reserved_at = redis.call('GET', reservation)
-if reserved_at == 'settled' then return 0 end
-if certain then redis.call('DEL', reservation) else redis.call('SET', reservation, 'settled', 'PX', settled_ms) end
-reserved_at = tonumber(reserved_at)
-
-for at = 1, #KEYS - 1 do
-  local key, kind, reserved, used = KEYS[at + 1], ARGV[at * 3 + 4], tonumber(ARGV[at * 3 + 5]), tonumber(ARGV[at * 3 + 6])
-  if kind == 'running' then
-    redis.call('ZREM', key, id)
-  elseif reserved_at and used ~= reserved then
-    -- More is charged to the moment of settlement, less is returned to that of the reservation.
-    add(kind, key, look(kind, key), used - reserved, used > reserved and settled or reserved_at)
-  elseif not reserved_at and not certain and used > 0 then
-    local counter = look(kind, key)
-    add(kind, key, counter, math.min(used, reserved), asked)
-    if used > reserved then add(kind, key, counter, used - reserved, settled) end
+if must_look then
+  shared.next_ms = never_ms
+  for _, row in ipairs(rows) do row.of_all.is_left = nil end
+  local all = redis.call('HGETALL', leases)
+  for at = 1, #all, 2 do
+    local name = all[at]
+    if name ~= '' then
+      local other = name == holder and session or cmsgpack.unpack(all[at + 1])
+      local next_ms = other.heard_ms + lease_ms
+      if not other.ended_ms and next_ms <= now then
+        other.ended_ms = next_ms
+        shared.live = shared.live - 1
+      end
+      local is_left = other.ended_ms and end_shares(other)
+      if other.ended_ms then next_ms = other.heard_ms + remembered_ms end
+      if name ~= holder and next_ms <= now and not is_left then
+        redis.call('HDEL', leases, name)
+      else
+        if name ~= holder and other.ended_ms then store(name, other) end
+        if next_ms > now then shared.next_ms = math.min(shared.next_ms, next_ms) end
+      end
+    end
   end
 end
-return 1
-`,
-);
 
-/**
- * Extends reservations and their leases; restores leases that the server has lost. Skips what has been settled meanwhile.
- *
- * `KEYS`: for each reservation its key and the counters of its leases. `ARGV`: the time, duration of a lease and of a reservation; for each
- * reservation its id, 1 if it was confirmed here, and how many leases it has.
- */
-export const renewScript = script(
-  countersLua,
-  `
-local lease_ms, reservation_ms, key = tonumber(ARGV[2]), ARGV[3], 1
-for at = 4, #ARGV, 3 do
-  local reserved_at = redis.call('GET', KEYS[key])
-  if reserved_at and reserved_at ~= 'settled' then redis.call('PEXPIRE', KEYS[key], reservation_ms) end
-  if reserved_at ~= 'settled' and (reserved_at or ARGV[at + 1] == '0') then
-    for leased = key + 1, key + ARGV[at + 2] do lease(KEYS[leased], ARGV[at], lease_ms) end
+if session and not is_same then
+  if not session.ended_ms then
+    session.ended_ms = now
+    shared.live = shared.live - 1
   end
-  key = key + 1 + ARGV[at + 2]
+  -- What is left of it is ended with its rows.
+  if end_shares(session) then store(holder .. ' ' .. session.number, session) end
+  session = nil
 end
-return 1
-`,
-);
+if not session then session = { number = number, seq = 0, ended_ms = now, shares = {} } end
+local is_expired = is_same and session.ended_ms ~= nil
+if session.ended_ms then shared.live = shared.live + 1 end
+session.ended_ms, session.heard_ms, session.seq = nil, now, seq
+shared.next_ms = math.min(shared.next_ms, now + lease_ms)
 
-/** Returns the amount used under each limit and the time until its reset. `KEYS`: the counters. `ARGV`: the time; their kinds. */
-export const statusScript = script(
-  countersLua,
-  `
-local reply = {}
-for at, key in ipairs(KEYS) do
-  local counter = look(ARGV[at + 1], key)
-  table.insert(reply, counter.used)
-  table.insert(reply, reset_ms(ARGV[at + 1], counter))
+-- Counts what the holder reports of a row.
+local function take(row, share)
+  local from_block = row.back
+  if row.is_running then
+    local begun = math.max(row.reported, -share.running)
+    share.running = share.running + begun
+    change(row, begun, now)
+    from_block = from_block + begun
+  else
+    local charged = math.min(row.reported, share.charged)
+    share.charged = share.charged - charged
+    change(row, row.reported - charged, now)
+    local refunded = math.min(row.back, share.charged)
+    share.charged = share.charged - refunded
+    change(row, -refunded, share.charged_ms)
+    from_block = from_block + row.reported - charged - refunded
+  end
+  from_block = math.min(from_block, share.block)
+  share.block = share.block - from_block
+  row.of_all.blocks = row.of_all.blocks - from_block
+  for _, refund in ipairs(row.refunds) do change(row, -refund[2], refund[1]) end
 end
-return reply
+for _, row in ipairs(rows) do
+  local share = session.shares[row.name] or { block = 0, running = 0, charged = 0, charged_ms = 0 }
+  session.shares[row.name], row.share = share, share
+  take(row, share)
+end
+
+-- Reserves all amounts or none; adds to the answer.
+local function decide(verdicts)
+  local force, amounts, over = read() == 1, {}, {}
+  local refused_by, retry_ms = -1, 0
+  for at, row in ipairs(rows) do
+    amounts[at] = read()
+    -- What is above a whole limit is admitted while the limit is unused. A ceiling never is.
+    local amount = amounts[at] and math.min(amounts[at], row.max)
+    if amount and used_of(row) + row.of_all.blocks + amount > row.max then
+      table.insert(over, at - 1)
+      local excess, wait = used_of(row) + amount - row.max, 0
+      if excess > 0 then wait = row.is_running and running_retry_ms or math.max(1, wait_ms(row.kind, row.key, row.counter, excess)) end
+      if wait > retry_ms then refused_by, retry_ms = at - 1, wait end
+    end
+  end
+  local is_held = 0
+  if #over > 0 and not force then
+    if refused_by < 0 then
+      refused_by, retry_ms, is_held = over[1], patience_ms, 1
+      for _, at in ipairs(over) do rows[at + 1].of_all.scarce_ms = now + patience_ms end
+    end
+  else
+    refused_by, retry_ms = -1, 0
+    for at, row in ipairs(rows) do
+      change(row, amounts[at] or 0, now)
+      if row.is_running then row.share.running = row.share.running + (amounts[at] or 0) end
+    end
+  end
+  for _, one in ipairs({ refused_by, retry_ms, is_held, #over }) do table.insert(verdicts, one) end
+  for _, at in ipairs(over) do table.insert(verdicts, at) end
+end
+local verdicts = {}
+while argument < #ARGV do decide(verdicts) end
+
+-- Also fills the holder's blocks: of what is free, no more than its part of one half, rounded down, so that blocks end where limits do.
+local answer = { shared.generation, now, 1, is_expired and 1 or 0 }
+for _, row in ipairs(rows) do
+  local share, of_all, used = row.share, row.of_all, used_of(row)
+  local is_scarce = now < of_all.scarce_ms
+  local free = math.max(0, row.max - used - of_all.blocks)
+  local most = is_scarce and 0 or math.floor(free / 2 / shared.live)
+  local granted = math.max(0, math.min((is_expired and 0 or row.asked) - share.block, most))
+  share.block, of_all.blocks = share.block + granted, of_all.blocks + granted
+  local reset = row.is_running and 0 or reset_ms(row.kind, row.counter)
+  local asked_back = is_scarce and share.block > 0 and 1 or 0
+  for _, one in ipairs({ granted, used, reset, free - granted, asked_back }) do table.insert(answer, one) end
+  if share.block + share.running + share.charged == 0 then session.shares[row.name] = nil end
+  if of_all.blocks + of_all.running == 0 and not (is_scarce or of_all.is_left) then shared.rows[row.name] = nil end
+end
+for _, one in ipairs(verdicts) do table.insert(answer, one) end
+
+session.answer = answer
+store(holder, session)
+store('', shared)
+local kept_ms = remembered_ms
+for _, of_all in pairs(shared.rows) do
+  if of_all.blocks > 0 and of_all.kind ~= 'running' and not sliding[of_all.kind] then kept_ms = math.max(kept_ms, longest_month_ms) end
+end
+redis.call('PEXPIRE', leases, kept_ms)
+return answer
 `,
 );
 
@@ -131,10 +236,12 @@ return reply
 export const instancesScript = script(
   countersLua,
   `
-if ARGV[3] == '0' then
+local lives_ms = tonumber(ARGV[3])
+if lives_ms == 0 then
   redis.call('ZREM', KEYS[1], ARGV[2])
 else
-  lease(KEYS[1], ARGV[2], tonumber(ARGV[3]))
+  redis.call('ZADD', KEYS[1], now + lives_ms, ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], lives_ms + 1000)
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])

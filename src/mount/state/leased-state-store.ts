@@ -1,7 +1,5 @@
 import type { Clock } from '../../common/clock.ts';
-import type { Outage } from '../../common/outage.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
-import { refusal } from '../../gateway/exchange/errors.ts';
 import { amountsOf, type Limit } from '../../gateway/limits/limit-table.ts';
 import type { Charge } from '../../gateway/limits/limit-units.ts';
 import type {
@@ -12,28 +10,41 @@ import type {
   StateOutage,
   StateStore,
 } from '../../gateway/limits/state-store.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { ClosableCache } from '../../records/define-state-store.ts';
+import type { LeaseAnswer, LeaseMessage, LeaseTimes } from '../../records/lease-protocol.ts';
 import type { HeldReservation } from './leases/held-account.ts';
-import { LeaseHolder } from './leases/lease-holder.ts';
-import {
-  type LeaseAnswer,
-  type LeaseMessage,
-  type LeaseTimes,
-  process_times,
-} from './leases/lease-protocol.ts';
+import type { LeaseHolder } from './leases/lease-holder.ts';
 
-/** The longest that a request waits: the primary itself may wait two seconds for the ledger. */
-const patience_ms = 10_000;
+/** What cannot be limited. */
+export const unlimited: ReservationResult = {
+  admitted: true,
+  statuses: [],
+  reservation: { over: [], settle() {} },
+};
 
-const unlimited: ReservationResult = { admitted: true, statuses: [], reservation: { over: [], settle() {} } };
-
-/** Sends a message to the table, of this process or another. Rejects if that cannot be reached. */
-export type LeaseExchange = (message: LeaseMessage) => LeaseAnswer | Promise<LeaseAnswer>;
-
-export interface LeasedStateSetup {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly times?: LeaseTimes;
+/** Where leases come from, and what decides while it does not answer. */
+export interface LeaseSource {
+  readonly times: LeaseTimes;
+  /** What is held of it. */
+  readonly holder: LeaseHolder;
+  readonly cache?: ClosableCache | undefined;
+  readonly outage: StateOutage | undefined;
+  /** Resolves when it has been reached for the first time, or could not be. */
+  started?(): Promise<void>;
+  /** What the first request of an account waits for; undefined once there is nothing. */
+  starting?(account: string): Promise<void> | undefined;
+  /** Why it is not to be waited for; undefined while it can be. */
+  fault(account: string): unknown;
+  /** Sends a message; undefined if that is no use. */
+  exchange(message: LeaseMessage): LeaseAnswer | Promise<LeaseAnswer> | undefined;
+  /** Decides without it. */
+  reserve(request: ReservationRequest, fault: unknown): ReservationResult;
+  statuses(account: string, limits: readonly Limit[], fault: unknown): LimitStatuses;
+  /** Lets the holder count what was decided without it: of an account, or of all that can be reported now. */
+  handOver?(account?: string): void;
+  /** Calls back when it can be reached again. */
+  onReturn?(listener: () => void): void;
+  close?(): Promise<void>;
 }
 
 /** A request that waits for the table. */
@@ -43,54 +54,74 @@ interface Waiting {
   give_up(fault: unknown): void;
 }
 
-/**
- * Limits that the primary process counts for all processes, which reserve from blocks of them without asking. While it does not answer,
- * accounts with limits are refused with `server_error`, at first after ten seconds and then at once: only it knows what is left.
- */
+/** Limits that several processes share. Each reserves from blocks of them without asking, and asks where these do not suffice. */
 export class LeasedStateStore implements StateStore {
-  readonly #exchange: LeaseExchange;
-  readonly #setup: LeasedStateSetup;
-  readonly #times: LeaseTimes;
+  readonly #source: LeaseSource;
+  readonly #clock: Clock;
   readonly #holder: LeaseHolder;
+  readonly #tick_ms: number;
   /** In the order in which they came. */
   readonly #waiting = new Map<HeldReservation, Waiting>();
-  readonly #underWay = new Set<Promise<void>>();
-  #outage: Outage | undefined;
+  /** Resolve with whether there was an answer. */
+  readonly #underWay = new Set<Promise<boolean>>();
   readonly #ticks = new RepeatingTask(async () => this.#tick());
 
-  constructor(exchange: LeaseExchange, setup: LeasedStateSetup) {
-    this.#exchange = exchange;
-    this.#setup = setup;
-    this.#times = setup.times ?? process_times;
-    this.#holder = new LeaseHolder(this.#times);
+  constructor(source: LeaseSource, clock: Clock) {
+    const { patience_ms, poll_ms } = source.times;
+    this.#source = source;
+    this.#clock = clock;
+    this.#holder = source.holder;
+    this.#tick_ms = Math.min(patience_ms, poll_ms) / 2;
+    source.onReturn?.(() => void this.#ticks.run());
   }
 
   get outage(): StateOutage | undefined {
-    return this.#outage && { ...this.#outage, refuses: true };
+    return this.#source.outage;
+  }
+
+  get cache(): ClosableCache | undefined {
+    return this.#source.cache;
+  }
+
+  async started(): Promise<void> {
+    await this.#source.started?.();
   }
 
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
     const { account, limits, charge, force } = request;
     if (limits.length === 0) return unlimited;
-    if (this.#outage) return withoutAnswer(request, this.#outage.cause);
+    const starting = this.#source.starting?.(account);
+    if (starting) return starting.then(() => this.reserve(request));
+    const now_ms = this.#now_ms;
     const amounts = amountsOf(limits, charge, 1);
-    const held = this.#holder.reserve(account, limits, amounts, this.#now_ms, force);
+    const fault = this.#source.fault(account);
+    if (fault !== undefined) {
+      const held = this.#holder.take(account, limits, amounts, now_ms);
+      return held ? this.#resultOf(account, held) : this.#reserveAlone(request, fault);
+    }
+    this.#source.handOver?.(account);
+    const held = this.#holder.reserve(account, limits, amounts, now_ms, force);
     const decision = held.state === 'waiting' ? this.#decision(account, held) : undefined;
     if (!decision) return this.#resultOf(account, held);
     return decision.then(
       () => this.#resultOf(account, held),
-      cause => withoutAnswer(request, cause),
+      fault => this.#reserveAlone(request, fault),
     );
   }
 
   async statuses(account: string, limits: readonly Limit[]): Promise<LimitStatuses> {
-    if (this.#outage) throw unanswered(this.#outage.cause);
-    const held = this.#holder.ask(account, limits, this.#now_ms);
-    await this.#decision(account, held)?.catch(cause => {
-      throw unanswered(cause);
-    });
-    held.settle([]);
-    return this.#statusesOf(held);
+    const starting = this.#source.starting?.(account);
+    if (starting) await starting;
+    try {
+      const fault = this.#source.fault(account);
+      if (fault !== undefined) return this.#source.statuses(account, limits, fault);
+      const held = this.#holder.ask(account, limits, this.#now_ms);
+      await this.#decision(account, held);
+      held.settle([]);
+      return this.#statusesOf(held);
+    } catch (fault) {
+      return this.#source.statuses(account, limits, fault);
+    }
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatuses {
@@ -106,25 +137,32 @@ export class LeasedStateStore implements StateStore {
     this.#send(account);
   }
 
-  /** Gives back what is not in use, and reports what was. The primary ends the rest when the channel closes. */
-  async close(): Promise<void> {
-    await this.#ticks.close();
-    for (;;) {
+  /** Gives back what is not in use, and reports what was; tries a few times where there is no answer. */
+  async settled(): Promise<void> {
+    for (let tries = 3; tries > 0; ) {
+      this.#source.handOver?.();
       for (const message of this.#holder.end(this.#now_ms)) this.#deliver(message);
-      if (this.#underWay.size === 0 || this.#outage) return;
-      await Promise.all(this.#underWay);
+      if (this.#underWay.size === 0) return;
+      if ((await Promise.all(this.#underWay)).includes(false)) tries--;
     }
   }
 
+  /** What runs ends with its lease. */
+  async close(): Promise<void> {
+    await this.#ticks.close();
+    if (!this.outage) await this.settled();
+    await this.#source.close?.();
+  }
+
   get #now_ms(): number {
-    return this.#setup.clock.elapsed_ms();
+    return this.#clock.elapsed_ms();
   }
 
   /** Asks the table about a reservation that waits; undefined if it has answered already. */
   #decision(account: string, held: HeldReservation): Promise<void> | undefined {
     this.#send(account);
     if (held.state !== 'waiting') return undefined;
-    this.#ticks.runIn(this.#times.retry_ms);
+    this.#ticks.runIn(this.#source.times.retry_ms);
     return new Promise((decided, give_up) => this.#waiting.set(held, { account, decided, give_up }));
   }
 
@@ -148,6 +186,12 @@ export class LeasedStateStore implements StateStore {
     return { admitted: true, statuses, reservation: { over, settle } };
   }
 
+  #reserveAlone(request: ReservationRequest, fault: unknown): ReservationResult {
+    // What is decided now is to be reported.
+    this.#ticks.runIn(this.#tick_ms);
+    return this.#source.reserve(request, fault);
+  }
+
   #statusesOf({ limits, rows }: HeldReservation): LimitStatus[] {
     const now_ms = this.#now_ms;
     return limits.flatMap((limit, at) => {
@@ -164,24 +208,27 @@ export class LeasedStateStore implements StateStore {
 
   #deliver(message: LeaseMessage): void {
     const { account } = message;
-    this.#ticks.runIn(this.#times.patience_ms / 2);
-    const answer = this.#exchange(message);
+    this.#ticks.runIn(this.#tick_ms);
+    const answer = this.#source.exchange(message);
+    if (!answer) return this.#holder.unanswered(account);
     if (!(answer instanceof Promise)) return this.#receive(account, answer);
     const received = answer
       .then(
-        answer => this.#receive(account, answer),
-        fault => this.#failed(account, fault),
+        answer => {
+          this.#receive(account, answer);
+          return true;
+        },
+        fault => {
+          this.#failed(account, fault);
+          return false;
+        },
       )
       .finally(() => this.#underWay.delete(received));
     this.#underWay.add(received);
   }
 
   #receive(account: string, answer: LeaseAnswer): void {
-    if (this.#outage) {
-      this.#outage = undefined;
-      this.#setup.log.warn('the primary process answers again');
-    }
-    for (const held of this.#holder.receive([answer], this.#now_ms)) {
+    for (const held of this.#holder.receive(answer, this.#now_ms)) {
       this.#waiting.get(held)?.decided();
       this.#waiting.delete(held);
     }
@@ -190,7 +237,7 @@ export class LeasedStateStore implements StateStore {
 
   /** It may have been counted: what it asked for is taken back when it is answered later. */
   #failed(account: string, fault: unknown): void {
-    this.#silent(fault);
+    this.#holder.unanswered(account);
     for (const [held, waiting] of this.#waiting)
       if (waiting.account === account) this.#giveUp(held, waiting, fault);
   }
@@ -204,30 +251,12 @@ export class LeasedStateStore implements StateStore {
   #tick(): number | undefined {
     const now_ms = this.#now_ms;
     for (const [held, waiting] of this.#waiting) {
-      if (now_ms - held.since_ms < patience_ms) break;
-      this.#giveUp(held, waiting, this.#silent(new Error('the primary process does not answer')));
+      const fault = this.#source.fault(waiting.account);
+      if (fault !== undefined) this.#giveUp(held, waiting, fault);
     }
+    this.#source.handOver?.();
     for (const message of this.#holder.tick(now_ms)) this.#deliver(message);
-    const { retry_ms, patience_ms: held_ms } = this.#times;
-    if (this.#waiting.size > 0) return retry_ms;
-    return this.#holder.size > 0 ? held_ms / 2 : undefined;
-  }
-
-  /** The reason of the outage, which begins now if there is none. */
-  #silent(cause: unknown): unknown {
-    if (this.#outage) return this.#outage.cause;
-    this.#outage = { since_epoch_ms: this.#setup.clock.epoch_ms(), cause };
-    this.#setup.log.error(
-      { err: cause },
-      'the primary process does not answer: accounts with limits are refused',
-    );
-    return cause;
+    if (this.#waiting.size > 0) return this.#source.times.retry_ms;
+    return this.#holder.size > 0 ? this.#tick_ms : undefined;
   }
 }
-
-function withoutAnswer({ force }: ReservationRequest, cause: unknown): ReservationResult {
-  if (force) return unlimited;
-  throw unanswered(cause);
-}
-
-const unanswered = (cause: unknown) => refusal('server_error', { cause });

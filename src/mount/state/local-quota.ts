@@ -1,34 +1,101 @@
 import type { Clock } from '../../common/clock.ts';
 import type { OutagePolicies, OutagePolicy } from '../../config/state-options.ts';
 import { refusal } from '../../gateway/exchange/errors.ts';
-import { isCalendar, type Limit } from '../../gateway/limits/limit-table.ts';
+import { amountsOf, counterKey, type Limit } from '../../gateway/limits/limit-table.ts';
+import type { Charge } from '../../gateway/limits/limit-units.ts';
 import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type {
-  LimitStatus,
+  LimitStatuses,
   Reservation,
   ReservationRequest,
   ReservationResult,
 } from '../../gateway/limits/state-store.ts';
-import { KnownUse } from './known-use.ts';
+import type { HeldReservation } from './leases/held-account.ts';
+import type { Part } from './leases/held-row.ts';
+import type { LeaseHolder } from './leases/lease-holder.ts';
+
+const nothing: Charge = { requests: 0, tokens: 0, nano_usd: 0 };
+const whole = Number.MAX_SAFE_INTEGER;
+
+/** What was admitted of one account while the store was down. */
+class AccountAlone {
+  readonly store: MemoryStateStore;
+  readonly #limits = new Map<string, Limit>();
+  readonly #open = new Set<ReservationAlone>();
+
+  constructor(clock: Clock) {
+    this.store = new MemoryStateStore(clock);
+  }
+
+  add(request: ReservationRequest, own: Reservation): ReservationAlone {
+    for (const limit of request.limits) this.#limits.set(counterKey(limit), { ...limit, max: whole });
+    const reservation = new ReservationAlone(request, own, () => this.#open.delete(reservation));
+    this.#open.add(reservation);
+    return reservation;
+  }
+
+  /** Lets `holder` count all of it, and settle what is not settled. */
+  handOver(account: string, holder: LeaseHolder, now_ms: number): void {
+    for (const reservation of this.#open) reservation.handOver(holder, now_ms);
+    const statuses = this.store.statuses(account, [...this.#limits.values()]);
+    const used = statuses.map(({ remaining }) => whole - remaining);
+    const limits = statuses.map(({ limit }) => limit);
+    holder.count(account, limits, used, now_ms).settle(used);
+  }
+}
+
+/** A reservation of which the store does not know, until it is handed over. */
+class ReservationAlone implements Reservation {
+  readonly over: readonly Limit[];
+  readonly #request: ReservationRequest;
+  readonly #own: Reservation;
+  readonly #onSettled: () => void;
+  #held: HeldReservation | undefined;
+  #isSettled = false;
+
+  constructor(request: ReservationRequest, own: Reservation, onSettled: () => void) {
+    this.over = own.over;
+    this.#request = request;
+    this.#own = own;
+    this.#onSettled = onSettled;
+  }
+
+  handOver(holder: LeaseHolder, now_ms: number): void {
+    const { account, limits, charge } = this.#request;
+    this.#own.settle(nothing);
+    this.#held = holder.count(account, limits, amountsOf(limits, charge, 1), now_ms);
+  }
+
+  settle(used: Charge): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#held?.settle(amountsOf(this.#request.limits, used, 0));
+    this.#own.settle(used);
+    this.#onSettled();
+  }
+}
 
 /**
- * One instance's share of the limits while the shared store is down. It counts at all times, so that an outage does not begin with an empty
- * window; of a day or month it admits its share of what was left at the store's last answer.
+ * One process's share of the limits while the shared store is down: of what was left at the store's last answer, and of the whole once that
+ * answer's window is over.
  */
 export class LocalQuota {
   /** The number of instances at the last heartbeat. */
   instances = 1;
+  /** How many reservations the store does not know of. */
+  waiting = 0;
   readonly #min_instances: number;
   readonly #policies: OutagePolicies;
-  readonly #own: MemoryStateStore;
-  readonly #known: KnownUse;
+  readonly #clock: Clock;
+  readonly #accounts = new Map<string, AccountAlone>();
+  readonly #holder: LeaseHolder;
 
   /** Limits are divided by `min_instances` at least: an instance that started during the outage knows of no other. */
-  constructor(policies: OutagePolicies, min_instances: number, clock: Clock) {
+  constructor(policies: OutagePolicies, min_instances: number, clock: Clock, holder: LeaseHolder) {
     this.#policies = policies;
     this.#min_instances = min_instances;
-    this.#own = new MemoryStateStore(clock);
-    this.#known = new KnownUse(clock);
+    this.#clock = clock;
+    this.#holder = holder;
   }
 
   /** The number by which limits are divided. */
@@ -36,26 +103,7 @@ export class LocalQuota {
     return Math.max(this.instances, this.#min_instances);
   }
 
-  /** Counts a reservation that the shared store has admitted. */
-  count(request: ReservationRequest, statuses: readonly LimitStatus[]): Reservation {
-    const result = this.#own.reserve({ ...request, force: true });
-    if (!result.admitted) throw new Error('a forced reservation was refused');
-    this.#note(request.account, statuses, result.statuses);
-    return result.reservation;
-  }
-
-  /** Notes what the shared store has answered about an account. */
-  note(account: string, statuses: readonly LimitStatus[]): void {
-    const limits = statuses.map(({ limit }) => limit);
-    this.#note(account, statuses, this.#own.statuses(account, limits));
-  }
-
-  /** The shared store's last answer, less the time since, for those limits whose window has not ended. */
-  knownStatuses(account: string, limits: readonly Limit[]): LimitStatus[] {
-    return this.#known.statuses(account, limits);
-  }
-
-  /** The strictest policy of `limits`, which decides about a request. */
+  /** What decides about a request. */
   policy(limits: readonly Limit[]): OutagePolicy {
     const policies = limits.map(limit => this.#policyOf(limit));
     return (['closed', 'local'] as const).find(policy => policies.includes(policy)) ?? 'open';
@@ -65,42 +113,54 @@ export class LocalQuota {
   reserve(request: ReservationRequest, cause: unknown): ReservationResult {
     const { account, limits, force } = request;
     if (!force && this.policy(limits) === 'closed') throw refusal('server_error', { cause });
-    const share = this.#shareOf(account);
-    // Other instances have used up a day or month, of which the rest was 0 at the last answer.
-    const used_up = limits.filter(limit => share(limit) <= 0);
+    const parts = this.#partsOf(account, limits);
+    // Of which there was nothing left at the last answer, or of concurrency is nothing now.
+    const used_up = limits.filter(limit => parts.get(limit)!.max <= 0);
     const [refused_by] = used_up;
-    if (force || !refused_by) return withOver(this.#own.reserve(request, share), used_up);
-    const retry_ms = Math.max(1, this.#known.until(this.#known.of(account, refused_by)!));
-    return { admitted: false, statuses: this.statuses(account, limits), refused_by, retry_ms };
+    if (refused_by && !force) {
+      const retry_ms = Math.max(1, parts.get(refused_by)!.reset_ms);
+      return { admitted: false, statuses: this.statuses(account, limits), refused_by, retry_ms };
+    }
+    const alone = this.#accounts.get(account) ?? new AccountAlone(this.#clock);
+    const result = alone.store.reserve(request, limit => parts.get(limit)!.max);
+    if (!result.admitted) return result;
+    this.waiting++;
+    this.#accounts.set(account, alone);
+    const over = [...new Set([...result.reservation.over, ...used_up])];
+    return { ...result, reservation: alone.add(request, { ...result.reservation, over }) };
   }
 
-  statuses(account: string, limits: readonly Limit[]): readonly LimitStatus[] {
-    return this.#own.statuses(account, limits, this.#shareOf(account));
+  statuses(account: string, limits: readonly Limit[]): LimitStatuses {
+    const parts = this.#partsOf(account, limits);
+    const { store } = this.#accounts.get(account) ?? new AccountAlone(this.#clock);
+    return store.statuses(account, limits, limit => Math.max(0, parts.get(limit)!.max));
   }
 
-  #note(account: string, statuses: readonly LimitStatus[], own: readonly LimitStatus[]): void {
-    for (const [at, status] of statuses.entries()) this.#known.note(account, status, usedOf(own[at]!));
+  /** The accounts of which reservations wait to be handed over. */
+  accounts(): readonly string[] {
+    return [...this.#accounts.keys()];
+  }
+
+  /** Lets the holder count what was admitted of an account: what counts still, and as of now. */
+  handOver(account: string): void {
+    const alone = this.#accounts.get(account);
+    if (!alone) return;
+    this.#accounts.delete(account);
+    if (this.#accounts.size === 0) this.waiting = 0;
+    alone.handOver(account, this.#holder, this.#clock.elapsed_ms());
   }
 
   #policyOf({ name }: Limit): OutagePolicy {
     return this.#policies[name] ?? this.#policies.default;
   }
 
-  #shareOf(account: string): (limit: Limit) => number {
-    return limit => {
-      if (this.#policyOf(limit) !== 'local') return Number.MAX_SAFE_INTEGER;
-      const known = isCalendar(limit) ? this.#known.of(account, limit) : undefined;
-      if (!known) return Math.max(1, Math.floor(limit.max / this.divisor));
-      return known.own + Math.floor(Math.max(0, limit.max - known.used) / this.divisor);
-    };
+  #partsOf(account: string, limits: readonly Limit[]): ReadonlyMap<Limit, Part> {
+    return new Map(limits.map(limit => [limit, this.#part(account, limit)]));
+  }
+
+  #part(account: string, limit: Limit): Part {
+    if (this.#policyOf(limit) !== 'local') return { max: whole, reset_ms: 0 };
+    const known = this.#holder.partOf(account, limit, this.divisor, this.#clock.elapsed_ms());
+    return known ?? { max: Math.max(1, Math.floor(limit.max / this.divisor)), reset_ms: 0 };
   }
 }
-
-/** Reports `limits` as exceeded, too, of which a request that is let through would have nothing left. */
-function withOver(result: ReservationResult, limits: readonly Limit[]): ReservationResult {
-  if (!result.admitted || limits.length === 0) return result;
-  const over = new Set([...result.reservation.over, ...limits]);
-  return { ...result, reservation: { ...result.reservation, over: [...over] } };
-}
-
-const usedOf = ({ limit, remaining }: LimitStatus): number => limit.max - remaining;

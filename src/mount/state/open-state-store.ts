@@ -9,10 +9,12 @@ import { stateServerAt } from '../../config/state-server.ts';
 import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type { StateStore } from '../../gateway/limits/state-store.ts';
 import type { StatePlace } from '../../records/define-state-store.ts';
+import { machine_times } from '../../records/lease-protocol.ts';
 import { type Logger, logOf } from '../../telemetry/logger.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
+import { LeasedStateStore } from './leased-state-store.ts';
 import type { PastUseSource } from './past-restorer.ts';
-import { ResilientStateStore } from './resilient-state-store.ts';
+import { RemoteLeases } from './remote-leases.ts';
 import { RestoredStateStore } from './restored-state-store.ts';
 
 const packages = createRequire(import.meta.url);
@@ -46,26 +48,16 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   }
   // What is loaded at first use cannot be refused any more then.
   if (server.needs !== undefined) requirePackage(server.needs);
-  const { state_lease_ms: lease_ms } = config;
-  const metrics = new StoreMetrics(registry);
+  const times = { ...machine_times, lease_ms: config.state_lease_ms };
+  const common = { times, clock, log, metrics: new StoreMetrics(registry) };
   const { state, cache } = server.open({
     key_prefix: config.state_key_prefix,
     connect_timeout_ms: config.state_connect_timeout_ms,
     timeout_ms: config.state_timeout_ms,
-    lease_ms,
-    clock,
-    log,
-    metrics,
+    ...common,
   });
-  return new ResilientStateStore(state, {
-    policies: config.on_state_store_down,
-    min_instances: config.state_min_instances,
-    lease_ms,
-    ...(cache && { cache }),
-    clock,
-    log,
-    metrics,
-  });
+  const { on_state_store_down: policies, state_min_instances: min_instances } = config;
+  return new LeasedStateStore(new RemoteLeases(state, { policies, min_instances, cache, ...common }), clock);
 }
 
 function serverOf(state: string): StatePlace | undefined {

@@ -1,12 +1,13 @@
 import type { Clock } from '../../common/clock.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
+import { type LeaseAnswer, type LeaseMessage, process_times } from '../../records/lease-protocol.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Channel, ChannelUnavailable } from '../workers/channel.ts';
 import type { Workers } from '../workers/workers.ts';
-import { LeasedStateStore, type LeaseExchange } from './leased-state-store.ts';
-import { type LeaseAnswer, type LeaseMessage, process_times } from './leases/lease-protocol.ts';
+import { LeasedStateStore } from './leased-state-store.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { PastRestorer, type PastUseSource } from './past-restorer.ts';
+import { type LeaseExchange, PrimaryLeases } from './primary-leases.ts';
 
 /** A process that holds blocks of limits. */
 interface Holder {
@@ -67,9 +68,9 @@ export class SharedLeases {
   #answer(holder: string, message: LeaseMessage): LeaseAnswer {
     // It waited for the ledger.
     if (!this.#askBack.has(holder)) throw new ChannelUnavailable('the other process has ended');
-    const [answer] = this.#table.exchange(holder, [message]);
+    const answer = this.#table.exchange(holder, message);
     for (const [other, account] of this.#table.takeAsked()) this.#askBack.get(other)?.(account);
-    return answer!;
+    return answer;
   }
 }
 
@@ -81,7 +82,7 @@ export function openSharedState(workers: Workers, setup: SharedLeasesSetup): Lea
   const leases = new SharedLeases(setup);
   workers.serve(channel => leases.serve(channel));
   const { exchange } = leases.begin(account => store.askBack(account));
-  const store = new LeasedStateStore(exchange, setup);
+  const store = new LeasedStateStore(new PrimaryLeases(exchange, setup), setup.clock);
   return store;
 }
 
@@ -89,7 +90,7 @@ export function openSharedState(workers: Workers, setup: SharedLeasesSetup): Lea
 export function openWorkerState(primary: Channel, setup: Omit<SharedLeasesSetup, 'past'>): LeasedStateStore {
   const ask: LeaseExchange = async message =>
     JSON.parse((await primary.request('state.exchange', JSON.stringify(message))) as string);
-  const store = new LeasedStateStore(ask, setup);
+  const store = new LeasedStateStore(new PrimaryLeases(ask, setup), setup.clock);
   primary.handle('state.asked', account => store.askBack(account as string));
   return store;
 }

@@ -64,12 +64,6 @@ export class StateServers extends EventEmitter<Events> {
     return isStarted ? undefined : started;
   }
 
-  /** Whether all circuit breakers are closed. */
-  get closed(): boolean {
-    for (const { breaker } of this.#watched.values()) if (!breaker.closed) return false;
-    return true;
-  }
-
   /** The longest of the outages, and whether all servers are out. */
   get outage(): (Outage & { readonly isTotal: boolean }) | undefined {
     const outages = [...this.#watched.values()].flatMap(({ breaker }) => breaker.outage ?? []);

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
-import { CannotServe, CommandRejected, TooLate, Unreachable } from '../../records/remote-state.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../records/remote-state.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreHealth } from '../../telemetry/store-health.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
@@ -11,15 +11,7 @@ const max_incidents = 3;
 /** Interval at which rejected commands of one operation are logged. */
 const rejected_log_ms = 60_000;
 
-const operations = ['reserve', 'settle', 'statuses', 'renew', 'heartbeat'] as const;
-/** Circuit breakers by account: one that is itself, or several. */
-export interface CircuitBreakers {
-  /** Whether all are closed. */
-  readonly closed: boolean;
-  of(account: string): StoreCircuitBreaker;
-  /** One has closed. */
-  on(event: 'closed', listener: () => void): unknown;
-}
+const operations = ['exchange', 'heartbeat'] as const;
 
 /** What the state store is asked for. */
 export type StateOperation = (typeof operations)[number];
@@ -38,7 +30,7 @@ interface Events {
  * that no exchange waits twice. Three such incidents in a row are an outage, each counted once for all operations that it hit; an answer
  * that the store cannot serve is one at once. A rejected command says nothing about the store: it is logged.
  */
-export class StoreCircuitBreaker extends EventEmitter<Events> implements CircuitBreakers {
+export class StoreCircuitBreaker extends EventEmitter<Events> {
   /** False from the first failure until a heartbeat succeeds. */
   closed = true;
   /** Set during an outage. */
@@ -61,11 +53,6 @@ export class StoreCircuitBreaker extends EventEmitter<Events> implements Circuit
     this.#clock = clock;
     this.#health = metrics.health('state', operations);
     metrics.prepareOutages('state');
-  }
-
-  /** Itself. */
-  of(_account: string): StoreCircuitBreaker {
-    return this;
   }
 
   /** The failure that opened it. */
@@ -99,8 +86,8 @@ export class StoreCircuitBreaker extends EventEmitter<Events> implements Circuit
       this.#health.succeeded(operation);
       return answer;
     } catch (error) {
-      // Nothing was sent, or not to a server that still counts.
-      if (error instanceof TooLate || this.#isEnded) throw error;
+      // Of a server that counts no longer.
+      if (this.#isEnded) throw error;
       this.#metrics.failed('state', operation);
       this.#health.failed(operation);
       if (error instanceof CommandRejected) this.#rejected(operation, error);

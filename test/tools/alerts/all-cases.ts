@@ -21,8 +21,3 @@ export const worstCases: readonly string[] = [
   'keys-lost',
   'ledger-out',
 ];
-
-/** Alerts that no case provokes, and why. Their series are made by hand for promtool. */
-export const notProvoked: Readonly<Record<string, string>> = {
-  SluiceSettlementsDropped: 'needs a state store that rejects single settlements for hours',
-};

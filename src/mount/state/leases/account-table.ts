@@ -15,16 +15,13 @@ import type {
   TableTime,
   Verdict,
   Want,
-} from './lease-protocol.ts';
+} from '../../../records/lease-protocol.ts';
 
 /** The table's time, and when the present day and month began to count, as `elapsed_ms`. */
 export interface TableNow extends Now {
   readonly day_began_ms: number;
   readonly month_began_ms: number;
 }
-
-/** For how long a silent holder's last message is remembered. What it returns within that time is exact, although its blocks have expired. */
-export const remembered_ms = ({ lease_ms }: LeaseTimes): number => 10 * lease_ms;
 
 /** One limit. `used` and the blocks together are at most its `max`. */
 interface Row {
@@ -123,7 +120,7 @@ export class AccountTable {
     this.#swept_ms = now.elapsed_ms;
     this.#expire(now);
     for (const [holder, { heard_ms }] of this.#sessions)
-      if (now.elapsed_ms - heard_ms >= remembered_ms(this.#times)) this.#sessions.delete(holder);
+      if (now.elapsed_ms - heard_ms >= this.#times.remembered_ms) this.#sessions.delete(holder);
     for (const [key, row] of this.#rows) {
       if (row.blocks > 0 || row.counter.used(now) > 0) continue;
       this.#rows.delete(key);

@@ -1,9 +1,17 @@
 import { counterKey, type Limit } from '../../../gateway/limits/limit-table.ts';
+import type {
+  LeaseAnswer,
+  LeaseMessage,
+  LeaseTimes,
+  TableTime,
+  Verdict,
+} from '../../../records/lease-protocol.ts';
 import { type Batch, HeldRow } from './held-row.ts';
-import type { LeaseAnswer, LeaseMessage, LeaseTimes, TableTime, Verdict } from './lease-protocol.ts';
 
 /** How many requests one message asks for; others wait for its answer. */
 const max_wants = 100;
+/** An account may have many keys with limits. */
+const kept_rows = 50;
 
 /** Amounts of some limits of an account. If admitted, it is to be settled once; while it waits, it can be cancelled. */
 export class HeldReservation {
@@ -21,6 +29,8 @@ export class HeldReservation {
   readonly amounts: readonly number[];
   readonly force: boolean;
   readonly since_ms: number;
+  /** Those that are admitted and not settled. */
+  readonly #open: Set<HeldReservation>;
 
   constructor(
     limits: readonly Limit[],
@@ -28,6 +38,7 @@ export class HeldReservation {
     amounts: readonly number[],
     force: boolean,
     batch: Batch,
+    open: Set<HeldReservation>,
     now_ms: number,
   ) {
     this.limits = limits;
@@ -35,6 +46,7 @@ export class HeldReservation {
     this.amounts = amounts;
     this.force = force;
     this.batch = batch;
+    this.#open = open;
     this.since_ms = now_ms;
   }
 
@@ -50,7 +62,20 @@ export class HeldReservation {
 
   /** Ends it; `used` is by its limits, 0 where nothing is said. */
   settle(used: readonly number[]): void {
+    this.#open.delete(this);
     for (const [at, row] of this.rows.entries()) row.settle(this.amounts[at]!, used[at] ?? 0, this.batch);
+  }
+
+  admit(): void {
+    this.state = 'admitted';
+    this.#open.add(this);
+  }
+
+  /** Counts it again, with `batch`, since the table has lost its state. */
+  restate(batch: Batch): void {
+    const { counted } = this.batch;
+    if (counted) for (const [at, row] of this.rows.entries()) row.restate(this.amounts[at]!);
+    this.batch = batch;
   }
 
   /** Ends its wait: if it is admitted all the same, it is settled as unused. */
@@ -91,6 +116,7 @@ export class HeldAccount {
   #sent: Sent | undefined;
   #sent_ms = never_ms;
   #valid_until_ms = never_ms;
+  readonly #open = new Set<HeldReservation>();
   /** In the order in which they came. */
   #waiting: HeldReservation[] = [];
   /** The last refusal, until it may be otherwise. */
@@ -114,24 +140,33 @@ export class HeldAccount {
     return this.#rows.get(counterKey(limit));
   }
 
+  /** Reserves from blocks; undefined where these do not suffice. */
+  take(limits: readonly Limit[], amounts: readonly number[], now_ms: number): HeldReservation | undefined {
+    const rows = this.#rowsOf(limits);
+    let isCovered = now_ms < this.#valid_until_ms;
+    for (let at = 0; at < rows.length; at++) {
+      rows[at]!.demand(amounts[at]!, now_ms);
+      isCovered &&= rows[at]!.covers(limits[at]!, amounts[at]!, now_ms);
+    }
+    return isCovered ? this.#taken(rows, limits, amounts, now_ms) : undefined;
+  }
+
+  /** Counts what was admitted while the table could not be asked. */
+  count(limits: readonly Limit[], amounts: readonly number[], now_ms: number): HeldReservation {
+    return this.#taken(this.#rowsOf(limits), limits, amounts, now_ms);
+  }
+
+  /** Reserves under all limits or none, or waits for the table; `force` counts also what is above a limit. */
   reserve(
     limits: readonly Limit[],
     amounts: readonly number[],
     now_ms: number,
     force: boolean,
   ): HeldReservation {
+    const taken = this.take(limits, amounts, now_ms);
+    if (taken) return taken;
     const rows = this.#rowsOf(limits);
-    const reservation = new HeldReservation(limits, rows, amounts, force, this.#batch, now_ms);
-    let isCovered = now_ms < this.#valid_until_ms;
-    for (let at = 0; at < rows.length; at++) {
-      rows[at]!.demand(amounts[at]!, now_ms);
-      isCovered &&= rows[at]!.covers(limits[at]!, amounts[at]!, now_ms);
-    }
-    if (isCovered) {
-      for (let at = 0; at < rows.length; at++) rows[at]!.take(amounts[at]!);
-      reservation.state = 'admitted';
-      return reservation;
-    }
+    const reservation = new HeldReservation(limits, rows, amounts, force, this.#batch, this.#open, now_ms);
     const { row, amount, ends_ms, until_ms = never_ms } = this.#refusal ?? {};
     if (row && now_ms < until_ms && !force && (reservation.amountOf(row) ?? -1) >= amount!)
       return reservation.refuse(row, ends_ms! - now_ms);
@@ -141,7 +176,8 @@ export class HeldAccount {
   /** Asks what counts under limits: a reservation of nothing, which is decided by an answer. */
   ask(limits: readonly Limit[], now_ms: number): HeldReservation {
     const nothing = limits.map(() => 0);
-    return this.#wait(new HeldReservation(limits, this.#rowsOf(limits), nothing, true, this.#batch, now_ms));
+    const rows = this.#rowsOf(limits);
+    return this.#wait(new HeldReservation(limits, rows, nothing, true, this.#batch, this.#open, now_ms));
   }
 
   /** Whether a message is due: a new one, or the last one again. */
@@ -161,9 +197,10 @@ export class HeldAccount {
   message(now_ms: number): LeaseMessage {
     this.#sent_ms = now_ms;
     if (this.#sent) return this.#sent.message;
+    if (!this.#as_of) return this.#hello(now_ms);
     this.#waiting = this.#waiting.filter(({ state, isAsked }) => isAsked || state === 'waiting');
     const asking = this.#waiting.slice(0, max_wants);
-    const rows = [...this.#rows.values()];
+    const rows = [...this.#rows.values()].filter(row => !row.isIdle(now_ms));
     const wants = asking.map(one => ({ amounts: rows.map(row => one.amountOf(row)), force: one.force }));
     for (const one of asking) one.isAsked = true;
     const message = {
@@ -186,10 +223,14 @@ export class HeldAccount {
     this.#sent = undefined;
     this.#as_of = answer.as_of;
     if (!answer.counted) {
-      this.#restart(sent);
+      if (sent.message.as_of) this.#restart(sent);
+      this.#session = this.#newSession();
+      this.#seq = 0;
+      this.#sent_ms = never_ms;
       return [];
     }
     const { is_expired, rows, verdicts } = answer.counted;
+    this.#refusal = undefined;
     if (is_expired) this.#endBatch(true);
     // A tenth for clocks that run at different rates.
     this.#valid_until_ms = sent.first_ms + 0.9 * this.#times.lease_ms;
@@ -201,16 +242,34 @@ export class HeldAccount {
     return decided.filter(({ state }) => state !== 'cancelled');
   }
 
-  /** The message that gives all blocks back, and reports what is left to be; undefined if there is nothing, or while another one is under way. */
+  /** The last message was not answered, or not sent: it is due again. */
+  unanswered(): void {
+    this.#sent_ms = never_ms;
+  }
+
+  /** The message that gives all blocks back, and reports what is left to be, or the last one again; undefined if there is nothing due. */
   end(now_ms: number): LeaseMessage | undefined {
+    if (this.#sent) return this.isDue(now_ms) ? this.message(now_ms) : undefined;
     let isWanted = false;
     for (const row of this.#rows.values()) isWanted = row.end() || isWanted;
-    return isWanted && !this.#sent ? this.message(now_ms) : undefined;
+    return isWanted ? this.message(now_ms) : undefined;
   }
 
   /** Gives all blocks back with the next message, which is due now. */
   askBack(): void {
     for (const row of this.#rows.values()) row.askBack();
+  }
+
+  #taken(
+    rows: readonly HeldRow[],
+    limits: readonly Limit[],
+    amounts: readonly number[],
+    now_ms: number,
+  ): HeldReservation {
+    for (let at = 0; at < rows.length; at++) rows[at]!.take(amounts[at]!);
+    const reservation = new HeldReservation(limits, rows, amounts, false, this.#batch, this.#open, now_ms);
+    reservation.admit();
+    return reservation;
   }
 
   /** An account has the same lists of limits in all its requests. */
@@ -227,6 +286,13 @@ export class HeldAccount {
     return row;
   }
 
+  /** Asks for the table's time. */
+  #hello(now_ms: number): LeaseMessage {
+    const message = { account: this.#name, session: this.#session, seq: ++this.#seq, rows: [], wants: [] };
+    this.#sent = { message, rows: [], batch: newBatch(), asking: [], first_ms: now_ms };
+    return message;
+  }
+
   #wait(reservation: HeldReservation): HeldReservation {
     this.#waiting.push(reservation);
     for (const [at, row] of reservation.rows.entries()) {
@@ -236,9 +302,10 @@ export class HeldAccount {
     return reservation;
   }
 
+  /** What was last heard of a limit is kept as long as it holds, of so many. */
   #forgetIdleRows(now_ms: number): void {
     for (const [key, row] of this.#rows) {
-      if (!row.isIdle(now_ms)) continue;
+      if (!row.isIdle(now_ms) || (row.isKnown(now_ms) && this.#rows.size <= kept_rows)) continue;
       this.#rows.delete(key);
       this.#bound = new WeakMap();
     }
@@ -261,19 +328,18 @@ export class HeldAccount {
     one.over = over.map(at => one.limitOf(rows[at]!));
     for (const [at, row] of one.rows.entries()) row.begin(one.amounts[at]!);
     if (one.state === 'cancelled') one.settle([]);
-    else one.state = 'admitted';
+    else one.admit();
     return true;
   }
 
   /** What the unanswered message asked for is asked for again. */
   #restart({ message, batch }: Sent): void {
-    const isForgotten = message.as_of?.generation !== this.#as_of!.generation;
+    const isForgotten = message.as_of!.generation !== this.#as_of!.generation;
     batch.isVoid = true;
     this.#endBatch(true);
     for (const row of this.#rows.values()) row.restart(isForgotten);
-    this.#session = this.#newSession();
-    this.#seq = 0;
-    this.#sent_ms = this.#valid_until_ms = never_ms;
+    if (isForgotten) for (const one of this.#open) one.restate(this.#batch);
+    this.#valid_until_ms = never_ms;
     this.#refusal = undefined;
   }
 

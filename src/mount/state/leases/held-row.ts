@@ -1,5 +1,5 @@
 import { type Limit, windowOf } from '../../../gateway/limits/limit-table.ts';
-import type { RowAnswer, RowReport, TableTime } from './lease-protocol.ts';
+import type { RowAnswer, RowReport, TableTime } from '../../../records/lease-protocol.ts';
 
 /** What was reserved between two messages. They report it together, so that the table counts it at one moment. */
 export interface Batch {
@@ -15,6 +15,12 @@ export interface Batch {
 const fewest_ahead = 2;
 /** It is forgotten when nothing was asked for within so many `ahead_ms`. */
 const remembered_aheads = 1.5;
+
+/** How much of a limit may be admitted without asking, and for how long that remains the same. */
+export interface Part {
+  readonly max: number;
+  readonly reset_ms: number;
+}
 
 /** What a process holds of one limit. */
 export class HeldRow {
@@ -34,6 +40,9 @@ export class HeldRow {
   /** Used since the last message, and what that one reported while it is unanswered. */
   #used = 0;
   #sent_used = 0;
+  /** What of these was not in the block. */
+  #beyond = 0;
+  #sent_beyond = 0;
   /** The same with what is to be returned: what the last answer lacks. */
   #own = 0;
   #sent_own = 0;
@@ -81,6 +90,11 @@ export class HeldRow {
     return !isNeeded && now_ms - this.#demand_ms >= remembered_aheads * this.#ahead_ms;
   }
 
+  /** Whether something counts of what the last answer says. */
+  isKnown(now_ms: number): boolean {
+    return this.#known_ms !== undefined && this.#knownEnd(now_ms) > 0;
+  }
+
   /** Whether a request may reserve from the block. One of nothing is refused like others where the limit is exceeded. */
   covers({ max }: Limit, amount: number, now_ms: number): boolean {
     if (this.waiting > 0 || max !== this.limit.max) return false;
@@ -90,9 +104,20 @@ export class HeldRow {
   /** What is left of `max` for all holders, by the last answer and what this one has used since; undefined without an answer. */
   status(max: number, now_ms: number): { remaining: number; reset_ms: number } | undefined {
     if (this.#known_ms === undefined) return undefined;
+    // Others' concurrency may be another by now.
+    const isOld = now_ms - this.#known_ms >= remembered_aheads * this.#ahead_ms;
+    if (this.isRunning && isOld && this.isIdle(now_ms)) return undefined;
     const used = this.#usedAt(now_ms);
     const remaining = Math.min(max, Math.max(0, max - used));
     return { remaining, reset_ms: used > 0 ? Math.ceil(this.#resetAt(now_ms)) : 0 };
+  }
+
+  /** What one of `holders` may admit without asking: its part of what was free at the last answer. Of concurrency what runs is known better. */
+  partOf(max: number, holders: number, now_ms: number): Part | undefined {
+    if (this.isRunning) return { max: Math.max(1, Math.floor(max / holders)) - this.running, reset_ms: 1000 };
+    if (!this.isKnown(now_ms)) return undefined;
+    const free = Math.min(this.#known.free + max - this.limit.max, max - this.#usedAt(now_ms));
+    return { max: Math.floor(Math.max(0, free) / holders), reset_ms: Math.ceil(this.#knownEnd(now_ms)) };
   }
 
   /** Another holder waits for the block. */
@@ -113,10 +138,9 @@ export class HeldRow {
     this.#amount = amount;
   }
 
-  /** Reserves from the block. */
+  /** Reserves from the block, as far as that reaches. */
   take(amount: number): void {
-    this.block -= amount;
-    this.#used += amount;
+    this.#use(amount);
     this.#own += amount;
     this.begin(amount);
   }
@@ -133,10 +157,8 @@ export class HeldRow {
     if (this.isRunning) return this.#end(reserved);
     const more = used - reserved;
     if (more > 0 || !batch.isVoid) this.#own += more;
-    if (more > 0) {
-      this.#used += more;
-      this.block = Math.max(0, this.block - more);
-    } else if (batch.isOpen) {
+    if (more > 0) this.#use(more);
+    else if (batch.isOpen) {
       this.#used += more;
       this.block -= more;
     } else if (more < 0 && !batch.isVoid) this.#refunds.set(batch, (this.#refunds.get(batch) ?? 0) - more);
@@ -155,7 +177,8 @@ export class HeldRow {
     this.block = kept;
     this.#sent_used = used;
     this.#sent_own = this.#own;
-    this.#used = this.#own = this.#expired = 0;
+    this.#sent_beyond = this.#beyond;
+    this.#used = this.#beyond = this.#own = this.#expired = 0;
     this.#isUnknown = false;
     return { limit: this.limit, used, back, block, refunds };
   }
@@ -163,7 +186,7 @@ export class HeldRow {
   /** Notes the answer to the last message. */
   answered(answer: RowAnswer, is_expired: boolean, now_ms: number): void {
     if (is_expired) this.#expire();
-    this.#sent_used = this.#sent_own = 0;
+    this.#sent_used = this.#sent_own = this.#sent_beyond = 0;
     this.block += answer.granted;
     this.#known = answer;
     this.#known_ms = now_ms;
@@ -172,14 +195,23 @@ export class HeldRow {
   /** Begins a session of which the table knows nothing; `isForgotten` if it has not counted those before either. */
   restart(isForgotten: boolean): void {
     this.block = this.#expired = 0;
-    // Otherwise what was not answered has been counted, or is part of the block, which counts as used.
-    const uncounted = isForgotten ? Math.max(0, this.#used) + this.#sent_used : 0;
-    this.#used = this.isRunning ? this.running : uncounted;
-    this.#own = this.#used;
-    this.#sent_used = this.#sent_own = 0;
+    // Otherwise the block counts as used.
+    const uncounted = isForgotten
+      ? Math.max(0, this.#used) + this.#sent_used
+      : this.#beyond + this.#sent_beyond;
+    this.#used = this.#own = this.isRunning ? this.running : uncounted;
+    this.#beyond = this.isRunning ? 0 : uncounted;
+    this.#sent_used = this.#sent_own = this.#sent_beyond = 0;
     this.#isUnknown = true;
     for (const batch of this.#refunds.keys()) if (isForgotten || !batch.counted) this.#refunds.delete(batch);
     this.#known = { ...this.#known, is_asked_back: false };
+  }
+
+  /** Counts again what the table has lost. What runs is counted already. */
+  restate(amount: number): void {
+    if (this.isRunning) return;
+    this.#use(amount);
+    this.#own += amount;
   }
 
   /** The table has freed what ran, and counts the block as used. */
@@ -188,6 +220,12 @@ export class HeldRow {
     if (this.isRunning) this.#own = this.#used = this.running - Math.max(0, this.#sent_used);
     else this.#expired = this.block;
     this.block = 0;
+  }
+
+  #use(amount: number): void {
+    this.#used += amount;
+    this.#beyond += Math.max(0, amount - this.block);
+    this.block = Math.max(0, this.block - amount);
   }
 
   /** Its place is free for the next request, unless more runs than may: what was forced, or admitted before the limit was lowered. */

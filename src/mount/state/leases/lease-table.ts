@@ -2,8 +2,8 @@ import type { Clock } from '../../../common/clock.ts';
 import type { CounterOwner } from '../../../gateway/limits/counter-groups.ts';
 import { type PastUse, Present } from '../../../gateway/limits/counters.ts';
 import { isCalendar, type Limit } from '../../../gateway/limits/limit-table.ts';
-import { AccountTable, remembered_ms, type TableNow } from './account-table.ts';
-import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from './lease-protocol.ts';
+import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from '../../../records/lease-protocol.ts';
+import { AccountTable, type TableNow } from './account-table.ts';
 
 /** How many accounts each message checks, to forget those without use and holders: more than it can add. */
 const swept_per_message = 2;
@@ -33,12 +33,11 @@ export class LeaseTable implements SharedTable {
     return this.#accounts.size;
   }
 
-  exchange(holder: string, messages: readonly LeaseMessage[]): LeaseAnswer[] {
+  /** Counts a message, once, and answers it. */
+  exchange(holder: string, message: LeaseMessage): LeaseAnswer {
     const now = this.#now();
-    return messages.map(message => {
-      this.#forgetIdle(now);
-      return this.#answer(holder, message, now);
-    });
+    this.#forgetIdle(now);
+    return this.#answer(holder, message, now);
   }
 
   /** The holders whose blocks requests have waited for since the last call. To tell them is not necessary: they hear it when they poll. */
@@ -69,7 +68,7 @@ export class LeaseTable implements SharedTable {
     const at = { generation: this.#generation, at_ms: now.elapsed_ms };
     const lost = { account, session, seq, as_of: at };
     // An older message may be a late copy of one that was counted in a session that is forgotten.
-    const isNew = as_of && now.elapsed_ms - as_of.at_ms < remembered_ms(this.#times);
+    const isNew = as_of && now.elapsed_ms - as_of.at_ms < this.#times.remembered_ms;
     if (!isNew || as_of.generation !== this.#generation) return lost;
     const table = this.#accountOf(account);
     const answer = table.exchange(holder, message, now, at);

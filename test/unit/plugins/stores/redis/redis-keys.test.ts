@@ -37,8 +37,6 @@ async function leaveTraces(account: string): Promise<void> {
   for (const id of ['one', 'two']) {
     const taken = await opened.store.reserve({ id, account, limits, charge: charge(100, 100) });
     if (!taken.admitted) throw new Error('refused');
-    const life = opened.remote.serverOf(account).life;
-    await opened.remote.renew([{ request: { id, account, limits, charge: charge() }, reserved_ms: 0, life }]);
     if (id === 'one') taken.reservation.settle(charge(5, 5));
   }
   await opened.store.settled();
@@ -52,7 +50,7 @@ describe('the keys in Redis', () => {
       await redis.cli('FLUSHALL');
       await leaveTraces(account);
       const ofAccount = (await keys('p:*')).filter(key => key !== 'p:instances');
-      expect(ofAccount).toHaveLength(limits.length + 1);
+      expect(ofAccount).toHaveLength(limits.length);
       expect(new Set(ofAccount.map(slotOf)).size).toBe(1);
     },
   );
@@ -73,9 +71,8 @@ describe('the keys in Redis', () => {
     await leaveTraces('demo');
     expect((await keys('*')).toSorted()).toEqual([
       'p:instances',
-      'p:{demo}:concurrent_requests',
+      'p:{demo}:leases',
       'p:{demo}:requests_per_minute',
-      'p:{demo}:reservation:two',
       'p:{demo}:tokens_per_day',
       'p:{demo}:tokens_per_minute',
       'p:{demo}:tokens_per_minute:vendor/model{1}',
@@ -89,7 +86,7 @@ describe('the keys in Redis', () => {
       await leaveTraces(account);
       await opened.store.close();
     }
-    expect((await keys('p:*')).filter(key => key !== 'p:instances')).toHaveLength(5 * (limits.length + 1));
+    expect((await keys('p:*')).filter(key => key !== 'p:instances')).toHaveLength(5 * limits.length);
   });
 
   it('all expire by themselves', async () => {

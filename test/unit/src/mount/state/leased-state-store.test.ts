@@ -1,15 +1,17 @@
+import { setTimeout } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Clock, systemClock } from '../../../../../src/common/clock.ts';
 import { calendarDayOf } from '../../../../../src/gateway/limits/calendar.ts';
 import type { ReservationResult, StateStore } from '../../../../../src/gateway/limits/state-store.ts';
-import { LeasedStateStore } from '../../../../../src/mount/state/leased-state-store.ts';
-import { process_times } from '../../../../../src/mount/state/leases/lease-protocol.ts';
+import { LeasedStateStore, unlimited } from '../../../../../src/mount/state/leased-state-store.ts';
+import { LeaseHolder } from '../../../../../src/mount/state/leases/lease-holder.ts';
 import { LeaseTable } from '../../../../../src/mount/state/leases/lease-table.ts';
 import type { PastUseSource } from '../../../../../src/mount/state/past-restorer.ts';
 import { openSharedState, openWorkerState } from '../../../../../src/mount/state/shared-leases.ts';
 import { Channel } from '../../../../../src/mount/workers/channel.ts';
 import { Workers } from '../../../../../src/mount/workers/workers.ts';
+import { type LeaseMessage, process_times } from '../../../../../src/records/lease-protocol.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, describeStateStore, limit } from '../../../../support/state-store-contract.ts';
@@ -25,14 +27,22 @@ describeStateStore(
   'leases of a table in this process',
   clock => {
     // The clock jumps over everything that is due meanwhile.
-    const times = { ...process_times, lease_ms: Number.MAX_SAFE_INTEGER };
+    const times = {
+      ...process_times,
+      lease_ms: Number.MAX_SAFE_INTEGER,
+      remembered_ms: Number.MAX_SAFE_INTEGER,
+    };
     const table = new LeaseTable(clock, 'one', times);
-    const log = capturedLog().log;
-    const store = new LeasedStateStore(message => table.exchange('one', [message])[0]!, {
-      clock,
-      log,
+    const source = {
       times,
-    });
+      holder: new LeaseHolder(times),
+      outage: undefined,
+      fault: () => undefined,
+      exchange: (message: LeaseMessage) => table.exchange('one', message),
+      reserve: () => unlimited,
+      statuses: () => [],
+    };
+    const store = new LeasedStateStore(source, clock);
     const accounts = new Set<string>();
     const { reserve } = store;
     store.reserve = request => {
@@ -202,8 +212,10 @@ describe('the state store of workers', () => {
     const lost = reserve(dead.store, daily).catch(() => 'lost');
     await until(() => asked === 1);
     dead.kill();
-    answer.resolve();
     expect(await lost).toBe('lost');
+    // The primary hears of it in one of its next turns.
+    await setTimeout(50);
+    answer.resolve();
     expect(await left(other.store, daily)).toEqual([10]);
     await admitted(other.store, daily);
     await admitted(other.store, daily);

@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { outagePolicySchema } from '../../../../../src/config/state-options.ts';
-import type { Limit } from '../../../../../src/gateway/limits/limit-table.ts';
+import { amountsOf, type Limit } from '../../../../../src/gateway/limits/limit-table.ts';
 import type { ReservationResult } from '../../../../../src/gateway/limits/state-store.ts';
+import { LeaseHolder } from '../../../../../src/mount/state/leases/lease-holder.ts';
+import { LeaseTable } from '../../../../../src/mount/state/leases/lease-table.ts';
 import { LocalQuota } from '../../../../../src/mount/state/local-quota.ts';
+import { machine_times } from '../../../../../src/records/lease-protocol.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, limit } from '../../../../support/state-store-contract.ts';
 
@@ -11,12 +14,16 @@ const daily = [limit('tokens_per_day', 1000)];
 const day_ms = 12 * 3_600_000;
 
 let clock: FakeClock;
+let holder: LeaseHolder;
+let table: LeaseTable;
 let share: LocalQuota;
 let asked = 0;
 
 const open = (policies = {}, instances = 4, min_instances = 1) => {
   clock = new FakeClock();
-  share = new LocalQuota(outagePolicySchema.parse(policies), min_instances, clock);
+  holder = new LeaseHolder(machine_times);
+  table = new LeaseTable(clock, 'one', machine_times);
+  share = new LocalQuota(outagePolicySchema.parse(policies), min_instances, clock, holder);
   share.instances = instances;
 };
 beforeEach(() => open());
@@ -31,34 +38,30 @@ const take = (limits: readonly Limit[], tokens?: number): ReservationResult =>
   share.reserve(request(limits, tokens), new Error('out'));
 const admitted = (times: number, limits: readonly Limit[], tokens?: number) =>
   Array.from({ length: times }, () => take(limits, tokens)).filter(taken => taken.admitted).length;
+
+/** Of another holder. */
+const report = (of: LeaseHolder) => {
+  for (let sent = of.tick(clock.elapsed_ms()); sent.length > 0; sent = of.tick(clock.elapsed_ms()))
+    for (const message of sent)
+      of.receive(table.exchange(of === holder ? 'own' : 'other', message), clock.elapsed_ms());
+};
 /** The shared store has admitted so many tokens of this instance, and says what remains. */
 const heard = (limits: readonly Limit[], tokens: number, remaining: number) => {
-  const statuses = limits.map(limit => ({ limit, remaining, reset_ms: day_ms }));
-  return share.count(request(limits, tokens), statuses);
+  const other = new LeaseHolder(machine_times);
+  const amounts = amountsOf(limits, charge(tokens, tokens), 1);
+  const others = limits.map(({ max }, at) => max - remaining - amounts[at]!);
+  other.reserve('a', limits, others, clock.elapsed_ms(), true);
+  report(other);
+  const held = holder.reserve('a', limits, amounts, clock.elapsed_ms(), true);
+  report(holder);
+  return held;
 };
 
-describe('the last known state of limits', () => {
-  it('covers all limits of an account, also those requested one after the other', () => {
-    heard(minute, 1, 30);
-    heard(daily, 10, 700);
-    const model = [limit('tokens_per_day', 500, 'a/large')];
-    heard(model, 10, 90);
-    const known = share.knownStatuses('a', [...minute, ...daily, ...model]);
-    expect(known.map(({ remaining }) => remaining)).toEqual([30, 700, 90]);
-  });
-});
-
 describe('limits of keys while the shared store is down', () => {
-  it('have a share and a known state of their own, beside those of the account', () => {
+  it('have a share of their own, beside those of the account', () => {
     const ofKey = (key: string): Limit => ({ ...limit('tokens_per_day', 100), key });
-    share.count(request([...daily, ofKey('key_one')], 10), [
-      { limit: daily[0]!, remaining: 900, reset_ms: day_ms },
-      { limit: ofKey('key_one'), remaining: 60, reset_ms: day_ms },
-    ]);
-    expect(share.knownStatuses('a', [ofKey('key_one'), ofKey('key_other')])).toEqual([
-      { limit: ofKey('key_one'), remaining: 60, reset_ms: day_ms },
-    ]);
-    // 10 of its own, and a quarter of what was left: 25 in all.
+    heard([ofKey('key_one')], 10, 60);
+    // A quarter of what was left.
     expect(admitted(9, [...daily, ofKey('key_one')], 5)).toBe(3);
     expect(take([...daily, ofKey('key_one')], 5)).toMatchObject({ refused_by: ofKey('key_one') });
     // Nothing is known of the other key: a quarter of its limit.
@@ -74,10 +77,16 @@ describe('the local quota of an instance', () => {
     ['is at least one', 1, minute, () => open({}, 100)],
     ['is the limit divided by min_instances where fewer are known', 8, minute, () => open({}, 1, 5)],
     ['is the limit divided by the instances where those are more', 4, minute, () => open({}, 10, 5)],
-    ['is reduced by what has been admitted before', 9, minute, () => heard(minute, 1, 30)],
+    ['is a part of what was left', 7, minute, () => heard(minute, 1, 30)],
+    [
+      'is a part of the whole once nothing counts of what was heard',
+      10,
+      minute,
+      () => heard(minute, 1, 30) && clock.advance(61_000),
+    ],
     ['slides with the window of the limit', 10, minute, () => admitted(9, minute) && clock.advance(61_000)],
     ['of a day with unknown usage is a part of the whole', 25, daily, () => {}],
-    ['of a day is a part of what was left, plus what it had used', 10, daily, () => heard(daily, 100, 400)],
+    ['of a day is a part of what was left', 10, daily, () => heard(daily, 100, 400)],
     ['of a used-up day is nothing', 0, daily, () => heard(daily, 100, 0)],
     ['follows a limit that has been raised', 10, [limit('tokens_per_day', 1400)], () => heard(daily, 100, 0)],
     ['is separate for each model', 2, models, () => {}],
@@ -107,15 +116,15 @@ describe('the local quota of an instance', () => {
 
   it('of concurrency is reduced by what is still running', () => {
     const running = [limit('concurrent_requests', 12)];
-    const reservation = heard(running, 1, 11);
+    const held = heard(running, 1, 11);
     heard(running, 1, 10);
     expect(admitted(10, running)).toBe(1);
-    reservation.settle(charge());
+    held.settle([]);
     expect(admitted(10, running)).toBe(1);
   });
 
   it('of a used-up day is zero until the day ends', () => {
-    share.note('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
+    heard(daily, 1000, 0);
     expect(take(daily, 1)).toMatchObject({
       admitted: false,
       refused_by: daily[0],
@@ -170,7 +179,7 @@ describe('the outage policy of a limit', () => {
   });
 
   it('rejects nothing in a dry run on a day that is used up, and reports it', () => {
-    share.note('a', [{ limit: daily[0]!, remaining: 0, reset_ms: day_ms }]);
+    heard(daily, 1000, 0);
     expect(share.reserve({ ...request(daily), force: true }, undefined)).toMatchObject({
       admitted: true,
       reservation: { over: [daily[0]] },
@@ -187,31 +196,31 @@ describe('the outage policy of a limit', () => {
   });
 });
 
-describe('the memory of accounts in an instance', () => {
-  it('is bounded', () => {
-    for (let at = 0; at < 30_000; at++)
-      share.note(`account-${at}`, [{ limit: daily[0]!, remaining: 7, reset_ms: day_ms }]);
-    expect(share.knownStatuses('account-29999', daily)).toEqual([
-      { limit: daily[0], remaining: 7, reset_ms: day_ms },
-    ]);
-    expect(share.knownStatuses('account-20000', daily)).toHaveLength(1);
-    expect(share.knownStatuses('account-1000', daily)).toEqual([]);
-  });
-
-  it('is the latest state, for whichever model it was reported', () => {
-    const of = (model: string) => [limit('tokens_per_day', 1000), limit('tokens_per_day', 500, model)];
-    for (const [model, remaining] of [
-      ['m', 300],
-      ['n', 200],
-    ] as const) {
-      share.note(
-        'a',
-        of(model).map(limit => ({ limit, remaining, reset_ms: day_ms })),
-      );
-      clock.advance(10);
-    }
-    const remaining = (model: string) =>
-      share.knownStatuses('a', of(model)).map(standing => standing.remaining);
-    expect([remaining('m'), remaining('n'), remaining('o')]).toEqual([[200, 300], [200, 200], [200]]);
+describe('what a local quota has admitted', () => {
+  it('is counted once the store is back: what counts still, and what runs until it is settled', () => {
+    const all = [...minute, ...daily, limit('concurrent_requests', 12)];
+    const admit = () => {
+      const taken = take(all);
+      if (!taken.admitted) throw new Error(taken.refused_by.name);
+      return taken.reservation;
+    };
+    const used = () => {
+      report(holder);
+      clock.advance(machine_times.report_ms);
+      const { rows } = holder.ask('a', all, clock.elapsed_ms());
+      report(holder);
+      return rows.map((row, at) => all[at]!.max - row.status(all[at]!.max, clock.elapsed_ms())!.remaining);
+    };
+    open({}, 1);
+    admit().settle(charge(7));
+    clock.advance(61_000);
+    admit().settle(charge(15));
+    const running = admit();
+    expect(share.waiting).toBe(3);
+    share.handOver('a');
+    expect(share.waiting).toBe(0);
+    expect(used()).toEqual([2, 32, 1]);
+    for (let time = 0; time < 2; time++) running.settle(charge(4));
+    expect(used()).toEqual([2, 26, 0]);
   });
 });

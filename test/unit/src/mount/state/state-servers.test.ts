@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../../../src/common/clock.ts';
-import { Settlements } from '../../../../../src/mount/state/settlements.ts';
 import { StateServers } from '../../../../../src/mount/state/state-servers.ts';
 import { CannotServe, type RemoteServer } from '../../../../../src/records/remote-state.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
-import { charge } from '../../../../support/state-store-contract.ts';
 
 /** Servers of one store; each has the accounts that its test says. */
 class Servers extends RemoteStandIn {
@@ -73,7 +71,7 @@ it('is started when every server has answered or failed to, also one that is kno
 
 it('has the longest outage, names how many servers are out, and whether all are', async () => {
   await servers.started();
-  expect([servers.outage, servers.closed]).toEqual([undefined, true]);
+  expect(servers.outage).toBeUndefined();
   const since: unknown[] = [];
   for (const [at, server] of remote.all.toReversed().entries()) {
     server.fault = new CannotServe(`OOM ${at}`);
@@ -85,30 +83,27 @@ it('has the longest outage, names how many servers are out, and whether all are'
     { isTotal: false, cause: message(1) },
     { isTotal: true, cause: message(2) },
   ]);
-  expect(servers.closed).toBe(false);
   for (const server of remote.all) server.fault = undefined;
   // Asked twice a second meanwhile.
   await pass(500);
-  expect([servers.outage, servers.closed]).toEqual([undefined, true]);
+  expect(servers.outage).toBeUndefined();
 });
 
-it('gives what waits for a server that is gone to the one that has its accounts now', async () => {
-  const settlements = new Settlements(remote, servers, metrics, log);
+it('closes the circuit breaker of a server that is gone, whose accounts go to another', async () => {
+  let closed = 0;
+  servers.on('closed', () => closed++);
   await servers.started();
   const [gone, other] = remote.all;
   gone!.fault = new CannotServe('READONLY');
   await pass(5000);
-  const request = { id: '1', account: 'a', limits: [], charge: charge() };
-  settlements.add({ hold: { request, reserved_ms: 0, life: 1 }, used: charge(1), settled_ms: 0 });
-  expect([settlements.waiting, servers.outage?.isTotal]).toEqual([1, false]);
+  expect([closed, servers.outage?.isTotal]).toEqual([2, false]);
   gone!.isGone = true;
   remote.all = [other!];
   remote.owners.set('a', other!);
   await pass(500);
-  expect([settlements.waiting, remote.settled.length, servers.outage]).toEqual([0, 1, undefined]);
+  expect([closed, servers.of('a').closed, servers.outage]).toEqual([3, true, undefined]);
   expect(await registry.metrics()).toContain('sluice_store_up{store="state",operation="heartbeat"} 1\n');
   const { pulses } = gone!;
   await pass(60_000);
   expect(gone!.pulses).toBe(pulses);
-  settlements.stop();
 });

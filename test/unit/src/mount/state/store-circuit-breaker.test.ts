@@ -1,12 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { StoreCircuitBreaker } from '../../../../../src/mount/state/store-circuit-breaker.ts';
-import {
-  CannotServe,
-  CommandRejected,
-  TooLate,
-  Unreachable,
-} from '../../../../../src/records/remote-state.ts';
+import { CannotServe, CommandRejected, Unreachable } from '../../../../../src/records/remote-state.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 
@@ -28,7 +23,7 @@ beforeEach(() => {
 });
 
 const fails = (error: Error) => () => Promise.reject(error);
-const ask = (error: Error) => circuit.call('reserve', fails(error)).catch((thrown: unknown) => thrown);
+const ask = (error: Error) => circuit.call('exchange', fails(error)).catch((thrown: unknown) => thrown);
 const probe = (error: Error) => circuit.probe('heartbeat', fails(error)).catch(() => {});
 const works = async () => 'done';
 /** Operations that all waited in one silence, the heartbeat among them. */
@@ -64,19 +59,19 @@ describe('the circuit breaker of the state store', () => {
       [40, 'the state store failed'],
       [40, 'the state store failed'],
     ]);
-    expect(await up()).toEqual({ reserve: 0, settle: 1, statuses: 1, renew: 1, heartbeat: 0 });
+    expect(await up()).toEqual({ exchange: 0, heartbeat: 0 });
     await silence(0);
-    expect(await up()).toEqual({ reserve: 0, settle: 0, statuses: 0, renew: 0, heartbeat: 0 });
+    expect(await up()).toEqual({ exchange: 0, heartbeat: 0 });
     expect([circuit.outage !== undefined, opened.length]).toEqual([true, 1]);
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
-    expect(await metric('sluice_store_errors_total{store="state",operation="reserve"}')).toBe(50);
+    expect(await metric('sluice_store_errors_total{store="state",operation="exchange"}')).toBe(50);
   });
 
   it('lets no exchange wait after a silence until the heartbeat is answered', async () => {
     await silence(1);
     let asked = 0;
     const take = () =>
-      circuit.call('reserve', async () => {
+      circuit.call('exchange', async () => {
         asked++;
       });
     await expect(take()).rejects.toThrow(Unreachable);
@@ -98,9 +93,9 @@ describe('the circuit breaker of the state store', () => {
     const reply = new CannotServe('OOM command not allowed');
     await ask(reply);
     expect([circuit.closed, opened]).toEqual([false, [reply]]);
-    expect(Object.values(await up())).toEqual([0, 0, 0, 0, 0]);
+    expect(Object.values(await up())).toEqual([0, 0]);
     let asked = false;
-    const refused = circuit.call('reserve', async () => {
+    const refused = circuit.call('exchange', async () => {
       asked = true;
     });
     await expect(refused).rejects.toThrow(Unreachable);
@@ -113,7 +108,7 @@ describe('the circuit breaker of the state store', () => {
     await circuit.probe('heartbeat', works);
     expect([circuit.closed, closed]).toEqual([true, 1]);
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(1);
-    expect(Object.values(await up())).toEqual([1, 1, 1, 1, 1]);
+    expect(Object.values(await up())).toEqual([1, 1]);
     await ask(new CannotServe('MISCONF'));
     expect(await metric('sluice_store_outages_total{store="state"}')).toBe(2);
   });
@@ -122,7 +117,7 @@ describe('the circuit breaker of the state store', () => {
     for (let time = 0; time < 50; time++) await ask(new CommandRejected('WRONGTYPE Operation against a key'));
     expect([circuit.closed, opened]).toEqual([true, []]);
     expect(lines).toMatchObject([
-      { level: 50, operation: 'reserve', msg: 'the state store rejected a command' },
+      { level: 50, operation: 'exchange', msg: 'the state store rejected a command' },
     ]);
   });
 
@@ -134,16 +129,10 @@ describe('the circuit breaker of the state store', () => {
     ]) {
       await ask(fault);
       await circuit.probe('heartbeat', works);
-      expect(await up()).toEqual({ reserve: 0, settle: 1, statuses: 1, renew: 1, heartbeat: 1 });
-      await circuit.call('reserve', works);
-      expect(Object.values(await up())).toEqual([1, 1, 1, 1, 1]);
+      expect(await up()).toEqual({ exchange: 0, heartbeat: 1 });
+      await circuit.call('exchange', works);
+      expect(Object.values(await up())).toEqual([1, 1]);
     }
-  });
-
-  it('concludes nothing about the store from a settlement that is too late to be sent', async () => {
-    const late = new TooLate('first sent too long ago');
-    await expect(circuit.call('settle', fails(late))).rejects.toBe(late);
-    expect([circuit.closed, Object.values(await up())]).toEqual([true, [1, 1, 1, 1, 1]]);
   });
 
   it('closes when the probe is rejected, since an unwritable store would have answered that first', async () => {

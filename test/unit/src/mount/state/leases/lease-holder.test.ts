@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { Limit } from '../../../../../../src/gateway/limits/limit-table.ts';
 import type { HeldReservation } from '../../../../../../src/mount/state/leases/held-account.ts';
 import { LeaseHolder } from '../../../../../../src/mount/state/leases/lease-holder.ts';
-import { process_times } from '../../../../../../src/mount/state/leases/lease-protocol.ts';
 import { LeaseTable } from '../../../../../../src/mount/state/leases/lease-table.ts';
+import { process_times } from '../../../../../../src/records/lease-protocol.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 
 const perMinute = (max: number): Limit => ({ name: 'requests_per_minute', max });
@@ -22,7 +22,7 @@ describe('a holder of leases', () => {
         sent = holder.tick(clock.elapsed_ms())
       ) {
         messages += sent.length;
-        holder.receive(table.exchange('holder', sent), clock.elapsed_ms());
+        for (const message of sent) holder.receive(table.exchange('holder', message), clock.elapsed_ms());
       }
     };
     const reserve = (limit: Limit, amount = 1, account = 'a'): HeldReservation => {
@@ -109,11 +109,44 @@ describe('a holder of leases', () => {
     expect(reserve(running).state).toBe('admitted');
   });
 
+  it('counts what is not settled again when the table has lost its state, and settles it there', () => {
+    const { holder, clock, reserve } = open();
+    const tokens: Limit = { name: 'tokens_per_day', max: 100 };
+    const running = [reserve(tokens, 30), reserve(tokens, 20)];
+    const lost = new LeaseTable(clock, 'two', process_times);
+    const used = () => {
+      for (let asked = 0; asked < 4; asked++) {
+        clock.advance(1000);
+        for (const message of holder.tick(clock.elapsed_ms()))
+          holder.receive(lost.exchange('holder', message), clock.elapsed_ms());
+      }
+      return 100 - holder.status('a', tokens, clock.elapsed_ms())!.remaining;
+    };
+    holder.ask('a', [tokens], clock.elapsed_ms());
+    expect(used()).toBe(50);
+    running[0]!.settle([12]);
+    running[1]!.settle([25]);
+    expect(used()).toBe(37);
+  });
+
   it('forgets accounts of which it holds nothing', () => {
     const { holder, reserve, pass } = open();
     for (let account = 0; account < 100; account++) reserve(perMinute(10), 1, `${account}`).settle([1]);
     expect(holder.size).toBe(100);
     pass(process_times.ahead_ms * 2);
     expect(holder.size).toBe(0);
+  });
+
+  it('knows what is left of the last 5000 accounts at least, of which it holds nothing', () => {
+    const { holder, clock, reserve, tick } = open();
+    const daily: Limit = { name: 'tokens_per_day', max: 10 };
+    const known = (account: number) => holder.status(`${account}`, daily, clock.elapsed_ms())?.remaining;
+    for (let account = 0; account < 12_000; account++) {
+      reserve(daily, 3, `${account}`).settle([3]);
+      if (account % 1000 === 0) clock.advance(process_times.ahead_ms * 2);
+      if (account % 1000 === 0) tick();
+    }
+    expect([known(11_000), known(7001), known(0)]).toEqual([7, 7, undefined]);
+    expect(reserve(daily, 8, '7001').state).toBe('refused');
   });
 });

@@ -1,28 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Limit, LimitName } from '../../../../../../src/gateway/limits/limit-table.ts';
-import { machine_times, process_times } from '../../../../../../src/mount/state/leases/lease-protocol.ts';
-import {
-  calm,
-  disasters,
-  limitsUpTo,
-  losses,
-  network,
-  operate,
-  type Run,
-  runOf,
-} from './lease-operations.ts';
+import { machine_times, process_times } from '../../../../../../src/records/lease-protocol.ts';
+import { calm, disasters, ended, losses, network, runOf } from './lease-operations.ts';
 import { LeaseWorld, times, told_times } from './lease-world.ts';
-
-/** Runs, and throws where a limit is exceeded at any moment, or where anything is forgotten or counted for too long in the end. */
-function ended({ processes, max, operations }: Run, own_times = times): LeaseWorld {
-  const world = new LeaseWorld(processes, { own_times });
-  const limits = limitsUpTo(max);
-  for (const operation of operations) operate(world, limits, operation);
-  world.rest();
-  world.verify(Object.values(limits));
-  return world;
-}
 
 describe.each([
   ['that hear by polling what is asked back', times],
@@ -36,14 +17,14 @@ describe.each([
   ])('admit at most the limit in any window, forget no use and lose no quota under %s', (_, kinds) => {
     fc.assert(
       fc.property(runOf(kinds), run => {
-        ended(run, own_times);
+        ended(run, { own_times });
       }),
       { numRuns: 120 },
     );
   });
 
   it('refuse no request that fits, but for what others returned in the last 110 ms', () => {
-    const property = fc.property(runOf(calm), run => ended(run, own_times).verifyRefusals(110));
+    const property = fc.property(runOf(calm), run => ended(run, { own_times }).verifyRefusals(110));
     fc.assert(property, { numRuns: 120 });
   });
 });

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import type { Limit, LimitName } from '../../../../../../src/gateway/limits/limit-table.ts';
-import { type LeaseWorld, times } from './lease-world.ts';
+import { LeaseWorld, times, type WorldOptions } from './lease-world.ts';
 
 const limit = (name: LimitName, max: number, of: Partial<Limit> = {}): Limit => ({ name, max, ...of });
 
 /** Limits of all windows, of the account, a model and a key. */
-export const limitsUpTo = (max: number) => ({
+const limitsUpTo = (max: number) => ({
   requests: limit('requests_per_minute', max),
   running: limit('concurrent_requests', Math.ceil(max / 2)),
   tokens: limit('tokens_per_minute', 3 * max),
@@ -13,7 +13,7 @@ export const limitsUpTo = (max: number) => ({
   money: limit('usd_per_month', 4 * max, { hard: true }),
   ofModel: limit('requests_per_minute', Math.ceil(max / 2), { model: 'm' }),
 });
-export type Limits = ReturnType<typeof limitsUpTo>;
+type Limits = ReturnType<typeof limitsUpTo>;
 
 /** What requests reserve: the rows before a body, those after it, and some alone. */
 const shapes = {
@@ -28,6 +28,7 @@ type Shape = keyof typeof shapes;
 /** What may happen. `process` and `packet` are taken modulo what there is. */
 export type Operation =
   | { reserve: Shape; process: number; times: number; force?: true }
+  | { alone: Shape; process: number }
   | { settle: number; part: number }
   | { cancel: number }
   | { tick: number }
@@ -39,20 +40,21 @@ export type Operation =
   | { step_days: number; of?: number }
   | { forget: true };
 
-export function operate(world: LeaseWorld, limits: Limits, operation: Operation): void {
+function operate(world: LeaseWorld, limits: Limits, operation: Operation): void {
   const process = (at: number) => at % world.processes.length;
   const packet = (at: number) => at % Math.max(1, world.packets.length);
-  if ('reserve' in operation) {
-    const amounts = Object.entries<number>(shapes[operation.reserve]);
-    const rows = amounts.map(([name]) => limits[name as keyof Limits]);
+  const asked = (shape: Shape) => {
+    const entries = Object.entries<number>(shapes[shape]);
+    return [
+      entries.map(([name]) => limits[name as keyof Limits]),
+      entries.map(([, amount]) => amount),
+    ] as const;
+  };
+  if ('reserve' in operation)
     for (let time = 0; time < operation.times; time++)
-      world.reserve(
-        process(operation.process),
-        rows,
-        amounts.map(([, amount]) => amount),
-        operation.force,
-      );
-  } else if ('settle' in operation)
+      world.reserve(process(operation.process), ...asked(operation.reserve), operation.force);
+  else if ('alone' in operation) world.count(process(operation.process), ...asked(operation.alone));
+  else if ('settle' in operation)
     world.settle(operation.settle, reserved => Math.floor(reserved * operation.part));
   else if ('cancel' in operation) world.cancel(process(operation.cancel));
   else if ('tick' in operation) world.tick(process(operation.tick));
@@ -87,6 +89,7 @@ export const calm = [...requests, record(6, { run_ms: fc.nat(60) })];
 export const network = [
   ...requests,
   record(1, { cancel: index }),
+  record(1, { alone: shape, process: index }),
   record(6, { tick: index }),
   record(8, { deliver: index }),
   record(2, { deliver: index, again: fc.constant(true as const) }),
@@ -98,7 +101,7 @@ export const network = [
 export const disasters = [
   ...network,
   record(1, { crash: index }),
-  record(2, { advance_ms: fc.constantFrom(times.lease_ms / 3, times.lease_ms, 20_000, 61_000) }),
+  record(2, { advance_ms: fc.constantFrom(Math.ceil(times.lease_ms / 3), times.lease_ms, 20_000, 61_000) }),
   record(1, { step_days: fc.constantFrom(-40, -1, 1, 40) }),
   record(1, { step_days: fc.constantFrom(1, 40), of: index }),
   record(1, { reserve: shape, process: index, times: fc.constant(1), force: fc.constant(true as const) }),
@@ -119,3 +122,13 @@ export const runOf = (kinds: readonly Weighted[]): fc.Arbitrary<Run> =>
     max: fc.constantFrom(1, 2, 3, 8, 30),
     operations: fc.array(fc.oneof(...kinds), { minLength: 1, maxLength: 60, size: 'max' }),
   });
+
+/** Runs, and throws where a limit is exceeded at any moment, or where anything is forgotten or counted for too long in the end. */
+export function ended({ processes, max, operations }: Run, options: WorldOptions = {}): LeaseWorld {
+  const world = new LeaseWorld(processes, options);
+  const limits = limitsUpTo(max);
+  for (const operation of operations) operate(world, limits, operation);
+  world.rest();
+  world.verify(Object.values(limits));
+  return world;
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Limit } from '../../../../../../src/gateway/limits/limit-table.ts';
-import type { LeaseMessage } from '../../../../../../src/mount/state/leases/lease-protocol.ts';
 import { LeaseTable } from '../../../../../../src/mount/state/leases/lease-table.ts';
+import type { LeaseMessage } from '../../../../../../src/records/lease-protocol.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { times } from './lease-world.ts';
 
@@ -21,7 +21,7 @@ describe('a table of leases', () => {
       return { account: 'a', session: 1, seq: seqs.get(holder)!, as_of, rows, wants: [], ...parts };
     };
     const exchange = (holder: string, parts: Partial<LeaseMessage> = {}, row = {}) =>
-      table.exchange(holder, [message(holder, parts, row)])[0]!;
+      table.exchange(holder, message(holder, parts, row));
     const want = (...amounts: number[]) => ({ wants: [{ amounts, force: false }] });
     const used = () => exchange('observer').counted?.rows.map(({ used }) => used);
     return { clock, table, message, exchange, want, used };
@@ -30,9 +30,9 @@ describe('a table of leases', () => {
   it('counts a message once, and answers its copies with the same words', () => {
     const { clock, table, message, want, used } = open();
     const asked = message('a', want(60));
-    const [answer] = table.exchange('a', [asked]);
+    const answer = table.exchange('a', asked);
     clock.advance(20);
-    expect(table.exchange('a', [asked, asked])).toEqual([answer, answer]);
+    for (let again = 0; again < 2; again++) expect(table.exchange('a', asked)).toEqual(answer);
     expect(used()).toEqual([60]);
   });
 
@@ -93,10 +93,10 @@ describe('a table of leases', () => {
   it('counts no late copy of a message whose session it has forgotten', () => {
     const { clock, table, message, want, used } = open();
     const asked = message('a', want(10));
-    table.exchange('a', [asked]);
+    table.exchange('a', asked);
     clock.advance(11 * times.lease_ms);
     for (let sweep = 0; sweep < 5; sweep++) used();
-    expect(table.exchange('a', [asked])[0]).not.toHaveProperty('counted');
+    expect(table.exchange('a', asked)).not.toHaveProperty('counted');
     expect(used()).toEqual([10]);
   });
 

@@ -2,12 +2,8 @@ import { Present } from '../../../../../../src/gateway/limits/counters.ts';
 import { counterKey, type Limit, rowOf } from '../../../../../../src/gateway/limits/limit-table.ts';
 import type { HeldReservation } from '../../../../../../src/mount/state/leases/held-account.ts';
 import { LeaseHolder } from '../../../../../../src/mount/state/leases/lease-holder.ts';
-import type {
-  LeaseAnswer,
-  LeaseMessage,
-  LeaseTimes,
-} from '../../../../../../src/mount/state/leases/lease-protocol.ts';
 import { LeaseTable } from '../../../../../../src/mount/state/leases/lease-table.ts';
+import type { LeaseAnswer, LeaseMessage, LeaseTimes } from '../../../../../../src/records/lease-protocol.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 
 /** In which holders hear by polling what is asked back. The table may tell them as well. */
@@ -19,6 +15,7 @@ export const times: LeaseTimes = {
   retry_ms: 10,
   repeat_ms: 10,
   patience_ms: 100,
+  remembered_ms: 50_000,
 };
 /** In which it must. */
 export const told_times: LeaseTimes = { ...times, report_ms: 500, poll_ms: 1500, ahead_ms: 2000 };
@@ -26,6 +23,36 @@ const account = 'a';
 const minute_ms = 60_000;
 /** The longest that something counts in a minute: a slot and a report longer. */
 const longest_minute_ms = minute_ms + 1000 + 2 * told_times.report_ms;
+
+/** A table of a world: one in this process, or in Redis. */
+export interface TableUnderTest {
+  exchange(holder: string, message: LeaseMessage): LeaseAnswer;
+  takeAsked(): readonly (readonly [holder: string, account: string])[];
+  /** Reads its clock. */
+  look(): void;
+  /** Its time. */
+  now_ms(): number;
+}
+
+type NewTable = (clock: FakeClock, generation: string, times: LeaseTimes) => TableUnderTest;
+
+export interface WorldOptions {
+  /** Whether messages are sent as texts, which takes time. */
+  readonly asJson?: boolean;
+  readonly own_times?: LeaseTimes;
+  readonly newTable?: NewTable;
+}
+
+const inMemory: NewTable = (clock, generation, times) => {
+  const table = new LeaseTable(clock, generation, times);
+  const look = () => void table.exchange('', { account: '', session: 0, seq: 0, rows: [], wants: [] });
+  return {
+    exchange: (holder, message) => table.exchange(holder, message),
+    takeAsked: () => table.takeAsked(),
+    look,
+    now_ms: () => clock.elapsed_ms(),
+  };
+};
 
 /** The observer's time, and the day and month of the table's calendar. */
 interface Moment {
@@ -39,6 +66,7 @@ interface Request {
   readonly limits: readonly Limit[];
   readonly amounts: readonly number[];
   readonly isForced: boolean;
+  readonly isAlone?: boolean;
 }
 
 /** A request that was admitted, as one sees it who knows everything. */
@@ -90,16 +118,20 @@ export class LeaseWorld {
   readonly #losses: Moment[] = [];
   /** What was charged beyond reservations, by limit. */
   readonly #debts = new Map<string, number>();
-  #table: LeaseTable;
+  readonly #newTable: NewTable;
+  #table: TableUnderTest;
   /** What arrives of what is sent. */
   readonly #times: LeaseTimes;
   readonly #carried: <T>(sent: T) => T;
 
-  /** `asJson` sends messages as texts, which takes time. */
-  constructor(processes: number, { asJson = true, own_times = times } = {}) {
+  constructor(
+    processes: number,
+    { asJson = true, own_times = times, newTable = inMemory }: WorldOptions = {},
+  ) {
     this.#times = own_times;
+    this.#newTable = newTable;
     this.#carried = asJson ? sent => JSON.parse(JSON.stringify(sent)) : sent => sent;
-    this.#table = new LeaseTable(this.#clock, '0', this.#times);
+    this.#table = newTable(this.#clock, '0', own_times);
     for (let at = 0; at < processes; at++) this.#start(at);
   }
 
@@ -126,6 +158,13 @@ export class LeaseWorld {
     if (reservation.state === 'waiting') process.asked.set(reservation, request);
     else this.#decide(request, reservation, this.#moment());
     return true;
+  }
+
+  /** Admits a request without asking. */
+  count(at: number, limits: readonly Limit[], amounts: readonly number[]): void {
+    const process = this.processes[at]!;
+    const reservation = process.holder.count(account, limits, amounts, process.clock_ms);
+    this.#decide({ process, limits, amounts, isForced: true, isAlone: true }, reservation, this.#moment());
   }
 
   settle(at: number, usedOf: (reserved: number) => number): void {
@@ -183,7 +222,12 @@ export class LeaseWorld {
   /** A process ends without a word, and another begins. */
   crash(at: number): true {
     this.isDamaged = true;
-    this.processes[at]!.isAlive = false;
+    const process = this.processes[at]!;
+    process.isAlive = false;
+    // What it has admitted without asking, and not reported, is forgotten with it.
+    const isLost = ({ process: of, isAlone, reservation }: Admitted) =>
+      isAlone && of === process && !reservation.batch.counted;
+    this.admitted.splice(0, this.admitted.length, ...this.admitted.filter(one => !isLost(one)));
     this.#start(at);
     return true;
   }
@@ -192,7 +236,7 @@ export class LeaseWorld {
   forget(): void {
     this.isDamaged = true;
     this.#losses.push(this.#moment());
-    this.#table = new LeaseTable(this.#clock, `${this.#losses.length}`, this.#times);
+    this.#table = this.#newTable(this.#clock, `${this.#losses.length}`, this.#times);
     this.#look();
   }
 
@@ -253,10 +297,10 @@ export class LeaseWorld {
   counted(limits: readonly Limit[]): { used: number; free: number }[] {
     const rows = limits.map(limit => ({ limit, used: 0, back: 0, block: 0, refunds: [] }));
     const message = { account, session: this.now_ms + 1, seq: 1, rows, wants: [] };
-    const [hello] = this.#table.exchange('observer', [message]);
-    const [answer] = this.#table.exchange('observer', [{ ...message, as_of: hello!.as_of }]);
-    if (!answer!.counted) throw new Error('the observer is not heard');
-    return answer!.counted.rows.map(({ used, free }) => ({ used, free }));
+    const { as_of } = this.#table.exchange('observer', message);
+    const { counted } = this.#table.exchange('observer', { ...message, as_of });
+    if (!counted) throw new Error('the observer is not heard');
+    return counted.rows.map(({ used, free }) => ({ used, free }));
   }
 
   /** What was admitted under a limit and counts at a moment, without debts. */
@@ -293,7 +337,7 @@ export class LeaseWorld {
 
   /** Lets the table see the same calendar. */
   #look(): void {
-    this.#table.exchange('', []);
+    this.#table.look();
     this.#moment();
   }
 
@@ -304,12 +348,12 @@ export class LeaseWorld {
   #exchange(process: Process, messages: readonly LeaseMessage[]): void {
     this.messages++;
     if (this.now_ms - process.heard_ms >= times.lease_ms) this.isDamaged = true;
-    const answers = this.#carried(this.#table.exchange(process.id, messages));
+    const answers = this.#carried(messages.map(message => this.#table.exchange(process.id, message)));
     for (const answer of answers) {
       const { as_of, seq, counted } = answer;
       const key = `${as_of.generation} ${as_of.at_ms}`;
       if (!this.#decided.has(key)) this.#decided.set(key, this.#moment());
-      if (!counted || as_of.at_ms !== this.#clock.elapsed_ms()) continue;
+      if (!counted || as_of.at_ms !== this.#table.now_ms()) continue;
       process.heard_ms = this.now_ms;
       if (counted.is_expired || seq === 1) process.restated_ms = this.now_ms;
     }
@@ -322,7 +366,7 @@ export class LeaseWorld {
 
   #receive(process: Process, answers: readonly LeaseAnswer[]): void {
     if (!process.isAlive) return;
-    for (const reservation of process.holder.receive(answers, process.clock_ms)) {
+    for (const reservation of answers.flatMap(answer => process.holder.receive(answer, process.clock_ms))) {
       const request = process.asked.get(reservation)!;
       process.asked.delete(reservation);
       const { counted } = reservation.batch;

@@ -1,4 +1,4 @@
-import type { Limit } from '../../../gateway/limits/limit-table.ts';
+import type { Limit } from '../gateway/limits/limit-table.ts';
 
 /** Durations, the same for a table and its holders. Each process measures them on its own clock. */
 export interface LeaseTimes {
@@ -16,6 +16,8 @@ export interface LeaseTimes {
   readonly repeat_ms: number;
   /** The longest that a request waits for other holders' blocks before it is refused. */
   readonly patience_ms: number;
+  /** For how long a silent holder's last message is remembered. What it returns within that time is exact, although its blocks have expired. */
+  readonly remembered_ms: number;
 }
 
 /** Between processes of a machine: blocks come back within 100 ms, if messages take up to 5 ms. */
@@ -28,6 +30,7 @@ export const process_times: LeaseTimes = {
   // Channels lose no message: it waits for the primary, or for the ledger behind it.
   repeat_ms: 1000,
   patience_ms: 100,
+  remembered_ms: 100_000,
 };
 
 /** Between machines, of which the table tells none anything by itself: within a second, if messages take up to 60 ms. */
@@ -39,16 +42,20 @@ export const machine_times: LeaseTimes = {
   retry_ms: 100,
   repeat_ms: 100,
   patience_ms: 1000,
+  remembered_ms: 3_600_000,
 };
 
 /** A moment on a table's own clock. A table that has begun without the state of the one before has another generation. */
 export interface TableTime {
+  /** Another one for each beginning. */
   readonly generation: string;
+  /** On its clock. */
   readonly at_ms: number;
 }
 
 /** What a message says of one limit. */
 export interface RowReport {
+  /** Which one, with its present maximum. */
   readonly limit: Limit;
   /** Use since the last message, of the block as far as that reaches, and then beyond it. For concurrency what began less what ended. */
   readonly used: number;
@@ -70,6 +77,7 @@ export interface Want {
 
 /** An atomic step of one account. Until it is answered the holder sends no other for the account, and repeats this one unchanged. */
 export interface LeaseMessage {
+  /** Whose limits. */
   readonly account: string;
   /** Grows with every session of the holder. */
   readonly session: number;
@@ -77,7 +85,9 @@ export interface LeaseMessage {
   readonly seq: number;
   /** The table's time in the newest answer that the holder knew; absent at first, so that the answer is the time alone. */
   readonly as_of?: TableTime | undefined;
+  /** The limits that the message is about. */
   readonly rows: readonly RowReport[];
+  /** Requests that wait, in their order. */
   readonly wants: readonly Want[];
 }
 
@@ -87,6 +97,7 @@ export interface Verdict {
   readonly over: readonly number[];
   /** The one that keeps a refused request waiting longest; absent if it is admitted. */
   readonly refused_by?: number | undefined;
+  /** Until it fits, if nothing else is admitted; 0 if it is admitted. */
   readonly retry_ms: number;
   /** Only unused blocks of other holders are in the way, which are asked back. */
   readonly is_held: boolean;
@@ -108,8 +119,11 @@ export interface RowAnswer {
 
 /** The answer to a message of this session and number. */
 export interface LeaseAnswer {
+  /** As in the message. */
   readonly account: string;
+  /** As in the message. */
   readonly session: number;
+  /** As in the message. */
   readonly seq: number;
   /** When the table counted the message. */
   readonly as_of: TableTime;
@@ -122,10 +136,11 @@ export interface LeaseAnswer {
   };
 }
 
-/** What holders share: a table in another process, or a script in Redis. What rejects may have been counted. */
+/** What holders share: a table in another process, or a script in Redis. */
 export interface SharedTable {
-  exchange(
-    holder: string,
-    messages: readonly LeaseMessage[],
-  ): readonly LeaseAnswer[] | Promise<readonly LeaseAnswer[]>;
+  /**
+   * Counts a message and answers it, in one step that is done whole or not at all; a repeated one gets the same answer. Rejects where there
+   * is no answer, and may have counted it all the same. `holder` names the process, another one at each start.
+   */
+  exchange(holder: string, message: LeaseMessage): LeaseAnswer | Promise<LeaseAnswer>;
 }
