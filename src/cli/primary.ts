@@ -65,7 +65,8 @@ export class Primary {
       metrics,
       workers: this.#workers,
       // The program and options of Node of this process.
-      fork: environment => fork(process.argv[1]!, { env: { ...process.env, ...environment } }),
+      fork: environment =>
+        fork(process.argv[1]!, { env: { ...process.env, ...environment }, serialization: 'advanced' }),
     });
     try {
       await this.#pool.start();

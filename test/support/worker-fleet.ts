@@ -57,6 +57,7 @@ export class WorkerFleet {
   async add(number: number): Promise<FleetWorker> {
     const child = spawn(process.execPath, ['--conditions=sluice-source', program], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      serialization: 'advanced',
     });
     const channel = new Channel(child);
     const listening = Promise.withResolvers<number>();

@@ -27,6 +27,7 @@ function forked(program: string) {
   const text = `import { Channel } from '${href}';\nconst channel = new Channel(process);\n${program}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', text], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
   });
   closing.push(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
