@@ -11,8 +11,8 @@ export const listening = /listening on (http:\/\/\S+)(?: \(admin: (http:\/\/[^\s
 
 /** Where and how a program is started. */
 interface Start {
-  /** The only core that it may use. */
-  readonly core?: number;
+  /** The only core that it may use, or several as taskset names them. */
+  readonly core?: number | string;
   /** Its environment; without, that of this process. */
   readonly env?: NodeJS.ProcessEnv;
   readonly stdio?: StdioOptions;

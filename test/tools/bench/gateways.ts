@@ -19,7 +19,7 @@ import { tables } from './tables.ts';
 export const tableTool = (name: string) => {
   const { contestants, title, baseline } = tables[name]!;
   const named = Object.fromEntries(contestants.map(each => [each.name, each]));
-  return defineTool<MeasureOptions & { only: readonly Contestant[] }>({
+  return defineTool<MeasureOptions & { warmUp?: number; only: readonly Contestant[] }>({
     about:
       'Linux with taskset and two cores. A Markdown table on stdout, progress on stderr. Portkey is fetched from npm.',
     options: command =>
@@ -33,13 +33,18 @@ export const tableTool = (name: string) => {
           numberFrom(0, 5000),
           200,
         )
+        .option(
+          '--warm-up <N>',
+          'seconds of load before the first measurement; by default 6, and 2 of streams',
+          numberFrom(0, 600, false),
+        )
         .option('--only <A,B>', `of ${Object.keys(named).join(', ')}`, listOf(named), contestants),
     async run({ options, command }) {
       const machine = thisMachine();
       const place = await benchPlace();
       const entries: Entry[] = [];
       for (const contestant of options.only) entries.push(await started(contestant, place));
-      await measureAll(entries, options, place.upstream.pid);
+      await measureAll(entries, options, place.upstream.pid, options.warmUp);
       const notes = [...disturbance(machine), ...entries.flatMap(doubts)].map(line => `- ${line}`);
       const heading = `**${title}**, × baseline: divided by ${baseline}`;
       const texts = [`${machineText(machine)}\n\`${command}\``, heading, tableText(baseline, entries)];
@@ -95,7 +100,13 @@ function cellsOf({ kind, of, digits, ratio }: Column, entry: Entry, base: Entry 
   const valuesOf = (each: Entry | undefined) => each?.[kind].map(result => of(result) ?? Number.NaN) ?? [];
   const [values, others] = [valuesOf(entry), valuesOf(base)];
   const ratios = values.map((value, round) => value / (others[round] ?? Number.NaN));
-  return [shown(values, digits), ...(ratio ? [shown(ratios, 2, '×')] : [])];
+  return [shown(values, digits), ...(ratio ? [`${shown(ratios, 2, '×')}${spreadOf(ratios)}`] : [])];
+}
+
+/** The least and the most, where they differ. */
+function spreadOf(ratios: readonly number[]): string {
+  const [least, most] = [Math.min(...ratios).toFixed(2), Math.max(...ratios).toFixed(2)];
+  return least === most || Number.isNaN(ratios[0]) ? '' : ` (${least}–${most})`;
 }
 
 /** Notes on contestants whose figures were limited by something else. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultModels } from '../../../src/config/example-models.ts';
 import { freePort } from '../../support/free-port.ts';
-import { gateway_core } from '../machine.ts';
+import { gateway_core, load_core } from '../machine.ts';
 import { bare, root, start, startServer } from '../processes.ts';
 import { type Contestant, type Place, servers } from './contestants.ts';
 import { api_key } from './conversation.ts';
@@ -21,6 +21,7 @@ const sidecar = (
   name: string,
   title: string,
   differing: (place: Place) => Difference | Promise<Difference> = () => ({}),
+  core: number | string = gateway_core,
 ): Contestant => ({
   name,
   title,
@@ -28,7 +29,7 @@ const sidecar = (
   async start(place) {
     const { config, variables } = await differing(place);
     const args = ['--config', configFile(place, name, config)];
-    return startServer(command, args, { core: gateway_core, env: bare(variables) });
+    return startServer(command, args, { core, env: bare(variables) });
   },
 });
 
@@ -61,6 +62,14 @@ export const continuous = {
   ...sidecar('sluice-continuous', 'sluice sidecar, `continuous_usage_stats`'),
   streamed: { stream_options: { continuous_usage_stats: true }, frame_events: 2 },
 };
+const twoWorkers = () => ({ config: { server: { port: 0, workers: 2 } } });
+export const workersOnOneCore = sidecar('workers-1', 'two workers on its core', twoWorkers);
+export const workersOnTwoCores = sidecar(
+  'workers-2',
+  'two workers on two cores, one of them the load’s',
+  twoWorkers,
+  `${gateway_core},${load_core}`,
+);
 export const mounted: Contestant = {
   ...sidecar('sluice-express', 'sluice in Express'),
   start: place =>

@@ -7,7 +7,14 @@ import {
   portkey,
   proxy,
 } from './contestants.ts';
-import { continuous, envelope, mounted, sluice } from './sluice-contestants.ts';
+import {
+  continuous,
+  envelope,
+  mounted,
+  sluice,
+  workersOnOneCore,
+  workersOnTwoCores,
+} from './sluice-contestants.ts';
 
 /** Contestants that are compared with the first one named `baseline`. */
 interface Table {
@@ -33,5 +40,10 @@ export const tables: Readonly<Record<string, Table>> = {
       continuous,
       mounted,
     ],
+  },
+  workers: {
+    title: 'Workers',
+    baseline: 'sluice',
+    contestants: [sluice, workersOnOneCore, workersOnTwoCores],
   },
 };
