@@ -183,7 +183,7 @@ export class LimitEnforcer implements Hooks {
     // The exchange has ended without waiting: its hook was given up.
     if (held.used) return result.admitted ? result.reservation.settle(held.used) : undefined;
     const before = held.statuses.length;
-    held.statuses = before === 0 ? statuses : [...held.statuses, ...statuses];
+    held.statuses = before === 0 ? statuses : held.statuses.concat(statuses);
     if (!result.admitted) {
       const { refused_by, retry_ms } = result;
       const { remaining = 0 } = statuses.find(({ limit }) => limit === refused_by) ?? {};

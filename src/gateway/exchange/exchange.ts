@@ -78,7 +78,7 @@ export class Exchange implements ExchangeView {
     completion_details: undefined,
     estimated: true,
   };
-  readonly attempts: RunningAttempt[] = [];
+  attempts: readonly RunningAttempt[] = none;
   /** Times of the stages, one for each chain that it has entered. */
   stageTimelines: readonly StageTimeline[] = none;
   /** Time spent waiting for upstreams, over all attempts: for a first event or whole reply, for a permit, before a retry. */
@@ -205,7 +205,7 @@ export class Exchange implements ExchangeView {
   /** Records an attempt that begins now. */
   beginAttempt(facts?: AttemptStart): RunningAttempt {
     const attempt = new RunningAttempt(this.clock, this.started_ms, facts);
-    this.attempts.push(attempt);
+    this.attempts = this.attempts.length === 0 ? [attempt] : [...this.attempts, attempt];
     return attempt;
   }
 

@@ -222,7 +222,8 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
       if (total_timeout_ms !== undefined)
         this.#totalLimit = setTimeout(this.#late, total_timeout_ms, 'total').unref();
       exchange.onAbort(this.cancel);
-      const all = { ...headers, ...(this.span?.headers ?? traceHeaders(exchange.span)) };
+      const trace = this.span?.headers ?? traceHeaders(exchange.span);
+      const all = headers ? { ...headers, ...trace } : trace;
       this.#call = provider.send(this, path, text, all, this.#key, this.isResent);
     } catch (thrown) {
       this.fault(thrown, false);

@@ -33,17 +33,19 @@ export class Connections {
     return dispatched(this.#pool, owner, { method: 'GET', path, headers });
   }
 
-  /** Sends `body`; on a connection that no request has used before if it `isResent`. */
+  /** Sends `body` with these headers, names and values in turn; on a connection that no request has used before if it `isResent`. */
   post(
     owner: CallOwner,
     path: string,
-    headers: Record<string, string>,
+    given: readonly string[],
     body: string,
     isResent: boolean,
   ): UpstreamCall {
     const isLarge = body.length > large_characters;
-    if (isLarge) headers['content-length'] = String(Buffer.byteLength(body));
-    const request = { method: 'POST', path, headers, body: isLarge ? sentOnce(body) : body } as const;
+    const headers = isLarge
+      ? [...given, 'content-length', String(Buffer.byteLength(body))]
+      : (given as string[]);
+    const request = { method: 'POST' as const, path, headers, body: isLarge ? sentOnce(body) : body };
     return isResent
       ? dispatched(this.#unkept, owner, { ...request, reset: true })
       : dispatched(this.#pool, owner, request);

@@ -109,7 +109,8 @@ class TextReader implements BodyConsumer {
   readonly #max_bytes: number;
   readonly #owner: TextOwner;
   readonly #tooLarge: (() => Error) | undefined;
-  readonly #parts: Buffer[] = [];
+  /** Most replies come in one. */
+  #parts: Buffer[] | undefined;
   #total_bytes = 0;
 
   constructor(body: Body, max_bytes: number, owner: TextOwner, tooLarge?: () => Error) {
@@ -120,7 +121,8 @@ class TextReader implements BodyConsumer {
   }
 
   bytes(part: Buffer): boolean {
-    this.#parts.push(part);
+    if (this.#parts) this.#parts.push(part);
+    else this.#parts = [part];
     this.#total_bytes += part.length;
     if (this.#total_bytes <= this.#max_bytes) return true;
     const error = this.#tooLarge?.();
@@ -132,8 +134,8 @@ class TextReader implements BodyConsumer {
   }
 
   end(): void {
-    const [first] = this.#parts;
-    const bytes = this.#parts.length === 1 ? first! : Buffer.concat(this.#parts, this.#total_bytes);
+    const parts = this.#parts ?? [];
+    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts, this.#total_bytes);
     this.#owner.text(decoded(bytes.subarray(0, this.#max_bytes)));
   }
 
