@@ -4,7 +4,10 @@ import type { Limit } from '../gateway/limits/limit-table.ts';
 export interface LeaseTimes {
   /** How long a silent holder keeps its blocks and its concurrency. */
   readonly lease_ms: number;
-  /** Interval at which a holder reports use, by which it may count longer than its window. */
+  /**
+   * Interval at which a holder reports use, by which it may count longer than its window, and what it has not used. A table for which that is
+   * longer than `patience_ms` asks for it when a request waits.
+   */
   readonly report_ms: number;
   /** Interval at which a holder with unused blocks asks whether they are asked back. Long where the table can tell it by itself. */
   readonly poll_ms: number;
@@ -116,6 +119,13 @@ export interface RowAnswer {
   /** Another holder waits: what is unused is to be given back at once. */
   readonly is_asked_back: boolean;
 }
+
+/** Whether a holder that was told so returns what it does not use at once, and not with its next report. */
+export const isShort = ({ is_asked_back, free }: RowAnswer, { max }: Limit): boolean =>
+  is_asked_back || free < max / 8;
+
+/** Whether a holder is asked for what it does not use, since its reports would be too late for a request that waits. */
+export const isAskedForReturns = ({ report_ms, patience_ms }: LeaseTimes): boolean => report_ms > patience_ms;
 
 /** The answer to a message of this session and number. */
 export interface LeaseAnswer {

@@ -125,10 +125,7 @@ export class LeasedStateStore implements StateStore {
   }
 
   knownStatuses(account: string, limits: readonly Limit[]): LimitStatuses {
-    return limits.flatMap(limit => {
-      const status = this.#holder.status(account, limit, this.#now_ms);
-      return status ? [{ limit, ...status }] : [];
-    });
+    return limits.flatMap(limit => this.#holder.status(account, limit, this.#now_ms) ?? []);
   }
 
   /** Another process waits for what this one does not use of an account. */
@@ -194,10 +191,12 @@ export class LeasedStateStore implements StateStore {
 
   #statusesOf({ limits, rows }: HeldReservation): LimitStatus[] {
     const now_ms = this.#now_ms;
-    return limits.flatMap((limit, at) => {
-      const status = rows[at]!.status(limit.max, now_ms);
-      return status ? [{ limit, ...status }] : [];
-    });
+    const statuses: LimitStatus[] = [];
+    for (let at = 0; at < rows.length; at++) {
+      const status = rows[at]!.status(limits[at]!, now_ms);
+      if (status) statuses.push(status);
+    }
+    return statuses;
   }
 
   /** Sends what is due of an account. */

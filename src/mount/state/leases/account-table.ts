@@ -6,15 +6,17 @@ import {
   type PastUse,
 } from '../../../gateway/limits/counters.ts';
 import { counterKey, isCalendar, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
-import type {
-  LeaseAnswer,
-  LeaseMessage,
-  LeaseTimes,
-  RowAnswer,
-  RowReport,
-  TableTime,
-  Verdict,
-  Want,
+import {
+  isAskedForReturns,
+  isShort,
+  type LeaseAnswer,
+  type LeaseMessage,
+  type LeaseTimes,
+  type RowAnswer,
+  type RowReport,
+  type TableTime,
+  type Verdict,
+  type Want,
 } from '../../../records/lease-protocol.ts';
 
 /** The table's time, and when the present day and month began to count, as `elapsed_ms`. */
@@ -43,6 +45,8 @@ interface Share {
   /** The block that has expired, which counts as used since `charged_ms` until the holder says what it used of it. */
   charged: number;
   charged_ms: number;
+  /** When what it does not use will have been returned: infinite until it is asked, or told that there is little left. */
+  returned_ms: number;
 }
 
 /** What the table knows of a holder. */
@@ -91,9 +95,11 @@ export class AccountTable {
     return session.answer;
   }
 
-  /** The holders that have unused blocks, but one. */
+  /** The holders that have unused blocks, or are waited for to return something, but one. */
   holdersBut(holder: string): string[] {
-    const has = ({ shares }: Session) => [...shares.values()].some(({ block }) => block > 0);
+    const isAsked = ({ block, returned_ms }: Share) =>
+      block > 0 || (returned_ms > 0 && Number.isFinite(returned_ms));
+    const has = ({ shares }: Session) => [...shares.values()].some(isAsked);
     return [...this.#sessions].flatMap(([name, session]) => (name !== holder && has(session) ? [name] : []));
   }
 
@@ -178,7 +184,7 @@ export class AccountTable {
   /** Reserves all amounts or none. */
   #decide({ amounts, force }: Want, rows: readonly Row[], session: Session, now: TableNow): Verdict {
     const over: number[] = [];
-    let [refused_by, retry_ms] = [-1, 0];
+    let [refused_by, retry_ms, isFull] = [-1, 0, false];
     for (const [at, row] of rows.entries()) {
       const { limit, counter, blocks } = row;
       const asked = amounts[at] ?? null;
@@ -189,10 +195,11 @@ export class AccountTable {
       over.push(at);
       const excess = counter.used(now) + amount - limit.max;
       const wait_ms = excess > 0 ? counter.wait_ms(excess, now) : 0;
+      if (wait_ms > 0 && !force) isFull ||= !this.#isReturning(row, session, now);
       if (wait_ms > retry_ms) [refused_by, retry_ms] = [at, wait_ms];
     }
     if (over.length > 0 && !force) {
-      if (refused_by >= 0) return { over, refused_by, retry_ms, is_held: false };
+      if (isFull) return { over, refused_by, retry_ms, is_held: false };
       const { patience_ms } = this.#times;
       for (const at of over) rows[at]!.scarce_until_ms = now.elapsed_ms + patience_ms;
       return { over, refused_by: over[0], retry_ms: patience_ms, is_held: true };
@@ -216,13 +223,28 @@ export class AccountTable {
     share.block += granted;
     row.blocks += granted;
     const reset_ms = Math.ceil(resetOf(row, now));
-    return { granted, used, reset_ms, free: free - granted, is_asked_back: is_scarce && share.block > 0 };
+    const answer = { granted, used, reset_ms, free: free - granted, is_asked_back: is_scarce };
+    share.returned_ms = isShort(answer, row.limit) ? 0 : Number.POSITIVE_INFINITY;
+    return answer;
+  }
+
+  /** Whether other holders may return some of a row that is full; from now on they are waited for. */
+  #isReturning(row: Row, session: Session, now: TableNow): boolean {
+    if (!isAskedForReturns(this.#times)) return false;
+    let isReturning = false;
+    for (const other of this.#sessions.values()) {
+      const share = other === session || other.isExpired ? undefined : other.shares.get(row);
+      if (!share || share.returned_ms <= now.elapsed_ms) continue;
+      share.returned_ms = Math.min(share.returned_ms, now.elapsed_ms + this.#times.patience_ms);
+      isReturning = true;
+    }
+    return isReturning;
   }
 }
 
 function shareOf({ shares }: Session, row: Row): Share {
   let share = shares.get(row);
-  if (!share) shares.set(row, (share = { block: 0, running: 0, charged: 0, charged_ms: 0 }));
+  if (!share) shares.set(row, (share = { block: 0, running: 0, charged: 0, charged_ms: 0, returned_ms: 0 }));
   return share;
 }
 

@@ -1,10 +1,11 @@
 import { counterKey, type Limit } from '../../../gateway/limits/limit-table.ts';
-import type {
-  LeaseAnswer,
-  LeaseMessage,
-  LeaseTimes,
-  TableTime,
-  Verdict,
+import {
+  isAskedForReturns,
+  type LeaseAnswer,
+  type LeaseMessage,
+  type LeaseTimes,
+  type TableTime,
+  type Verdict,
 } from '../../../records/lease-protocol.ts';
 import { type Batch, HeldRow } from './held-row.ts';
 
@@ -115,6 +116,12 @@ export class HeldAccount {
   #batch = newBatch();
   #sent: Sent | undefined;
   #sent_ms = never_ms;
+  /** How often what is not used is returned, and the time after a message in which nothing else is due while no row is short. */
+  readonly #return_ms: number;
+  readonly #rest_ms: number;
+  #isShort = false;
+  /** The table has asked for what is not used. */
+  #isAsked = false;
   #valid_until_ms = never_ms;
   readonly #open = new Set<HeldReservation>();
   /** In the order in which they came. */
@@ -128,6 +135,9 @@ export class HeldAccount {
     this.#newSession = newSession;
     this.#session = newSession();
     this.#as_of = as_of;
+    const { report_ms, poll_ms, patience_ms } = times;
+    this.#return_ms = isAskedForReturns(times) ? report_ms : patience_ms / 2;
+    this.#rest_ms = Math.min(report_ms, poll_ms, this.#return_ms);
   }
 
   /** Whether it can be forgotten. */
@@ -182,12 +192,14 @@ export class HeldAccount {
 
   /** Whether a message is due: a new one, or the last one again. */
   isDue(now_ms: number): boolean {
-    const { retry_ms, repeat_ms, report_ms, poll_ms, lease_ms, patience_ms } = this.#times;
+    const { retry_ms, repeat_ms, report_ms, poll_ms, lease_ms } = this.#times;
     const since_ms = now_ms - this.#sent_ms;
     if (this.#sent) return since_ms >= repeat_ms;
     for (const { isAsked } of this.#waiting) if (since_ms >= retry_ms || !isAsked) return true;
+    if (this.#isAsked) return true;
+    if (!this.#isShort && since_ms < this.#rest_ms) return false;
     for (const row of this.#rows.values()) {
-      if (row.isUrgent || (row.isReturning && since_ms >= patience_ms / 2)) return true;
+      if (row.isUrgent || (row.isReturning && since_ms >= this.#return_ms)) return true;
       if ((row.hasNews && since_ms >= report_ms) || (row.block > 0 && since_ms >= poll_ms)) return true;
       if (row.isHeld && since_ms >= lease_ms / 3) return true;
     }
@@ -203,6 +215,7 @@ export class HeldAccount {
     const rows = [...this.#rows.values()].filter(row => !row.isIdle(now_ms));
     const wants = asking.map(one => ({ amounts: rows.map(row => one.amountOf(row)), force: one.force }));
     for (const one of asking) one.isAsked = true;
+    this.#isAsked = false;
     const message = {
       account: this.#name,
       session: this.#session,
@@ -236,6 +249,7 @@ export class HeldAccount {
     this.#valid_until_ms = sent.first_ms + 0.9 * this.#times.lease_ms;
     sent.batch.counted = answer.as_of;
     for (const [at, row] of sent.rows.entries()) row.answered(rows[at]!, is_expired, now_ms);
+    this.#isShort = sent.rows.some(row => row.isShort);
     const decided = sent.asking.filter((one, at) => this.#decide(one, verdicts[at]!, sent, now_ms));
     this.#waiting = this.#waiting.filter(one => !decided.includes(one));
     this.#forgetIdleRows(now_ms);
@@ -255,8 +269,9 @@ export class HeldAccount {
     return isWanted ? this.message(now_ms) : undefined;
   }
 
-  /** Gives all blocks back with the next message, which is due now. */
+  /** Gives all blocks back with the next message, which is due now even if there are none: it is waited for. */
   askBack(): void {
+    this.#isAsked = true;
     for (const row of this.#rows.values()) row.askBack();
   }
 

@@ -1,5 +1,6 @@
 import { type Limit, windowOf } from '../../../gateway/limits/limit-table.ts';
-import type { RowAnswer, RowReport, TableTime } from '../../../records/lease-protocol.ts';
+import type { LimitStatus } from '../../../gateway/limits/state-store.ts';
+import { isShort, type RowAnswer, type RowReport, type TableTime } from '../../../records/lease-protocol.ts';
 
 /** What was reserved between two messages. They report it together, so that the table counts it at one moment. */
 export interface Batch {
@@ -52,6 +53,8 @@ export class HeldRow {
   #isUnknown = false;
   readonly #refunds = new Map<Batch, number>();
   readonly #ahead_ms: number;
+  /** Of a sliding window; 0 of others. */
+  readonly #window_ms: number;
   /** Amounts that were asked for in about the last `#ahead_ms`, at `#demand_ms`; and the last one. */
   #demand = 0;
   #demand_ms = 0;
@@ -59,7 +62,9 @@ export class HeldRow {
 
   constructor(limit: Limit, ahead_ms: number) {
     this.limit = limit;
-    this.isRunning = windowOf(limit).kind === 'running';
+    const window = windowOf(limit);
+    this.isRunning = window.kind === 'running';
+    this.#window_ms = window.kind === 'sliding' ? window.duration_ms : 0;
     this.#ahead_ms = ahead_ms;
   }
 
@@ -75,8 +80,12 @@ export class HeldRow {
 
   /** Whether others may be short of what it keeps, so that it is returned without delay. */
   get isUrgent(): boolean {
-    const { is_asked_back, free } = this.#known;
-    return is_asked_back ? this.block > 0 || this.isReturning : free < this.limit.max / 8 && this.isReturning;
+    return this.isShort && (this.isReturning || (this.#known.is_asked_back && this.block > 0));
+  }
+
+  /** Whether there was little left of it at the last answer, or another holder waited. */
+  get isShort(): boolean {
+    return isShort(this.#known, this.limit);
   }
 
   /** Whether the table ends something if it does not hear of this process. */
@@ -101,15 +110,15 @@ export class HeldRow {
     return amount > 0 ? amount <= this.block : this.#usedAt(now_ms) <= max;
   }
 
-  /** What is left of `max` for all holders, by the last answer and what this one has used since; undefined without an answer. */
-  status(max: number, now_ms: number): { remaining: number; reset_ms: number } | undefined {
+  /** What is left of `limit` for all holders, by the last answer and what this one has used since; undefined without an answer. */
+  status(limit: Limit, now_ms: number): LimitStatus | undefined {
     if (this.#known_ms === undefined) return undefined;
     // Others' concurrency may be another by now.
     const isOld = now_ms - this.#known_ms >= remembered_aheads * this.#ahead_ms;
     if (this.isRunning && isOld && this.isIdle(now_ms)) return undefined;
     const used = this.#usedAt(now_ms);
-    const remaining = Math.min(max, Math.max(0, max - used));
-    return { remaining, reset_ms: used > 0 ? Math.ceil(this.#resetAt(now_ms)) : 0 };
+    const remaining = Math.min(limit.max, Math.max(0, limit.max - used));
+    return { limit, remaining, reset_ms: used > 0 ? Math.ceil(this.#resetAt(now_ms)) : 0 };
   }
 
   /** What one of `holders` may admit without asking: its part of what was free at the last answer. Of concurrency what runs is known better. */
@@ -250,9 +259,8 @@ export class HeldRow {
   }
 
   #resetAt(now_ms: number): number {
-    const window = windowOf(this.limit);
-    const isOwn = window.kind === 'sliding' && this.#sent_own + this.#own > 0;
-    return Math.max(0, this.#knownEnd(now_ms), isOwn ? this.#demand_ms + window.duration_ms - now_ms : 0);
+    const isOwn = this.#window_ms > 0 && this.#sent_own + this.#own > 0;
+    return Math.max(0, this.#knownEnd(now_ms), isOwn ? this.#demand_ms + this.#window_ms - now_ms : 0);
   }
 
   /** Milliseconds until nothing counts of what the last answer says. */

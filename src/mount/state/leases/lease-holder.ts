@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
 import type { Limit } from '../../../gateway/limits/limit-table.ts';
+import type { LimitStatus } from '../../../gateway/limits/state-store.ts';
 import type { LeaseAnswer, LeaseMessage, LeaseTimes, TableTime } from '../../../records/lease-protocol.ts';
 import { HeldAccount, type HeldReservation } from './held-account.ts';
 import type { HeldRow, Part } from './held-row.ts';
@@ -105,8 +106,8 @@ export class LeaseHolder {
   }
 
   /** What is left of a limit, as far as that is known without asking. */
-  status(account: string, limit: Limit, now_ms: number): { remaining: number; reset_ms: number } | undefined {
-    return this.#rowOf(account, limit)?.status(limit.max, now_ms);
+  status(account: string, limit: Limit, now_ms: number): LimitStatus | undefined {
+    return this.#rowOf(account, limit)?.status(limit, now_ms);
   }
 
   /** How much of a limit one of `holders` may admit while none can ask, and for how long it remains the same; undefined where nothing is known. */

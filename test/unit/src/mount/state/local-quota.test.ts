@@ -209,7 +209,7 @@ describe('what a local quota has admitted', () => {
       clock.advance(machine_times.report_ms);
       const { rows } = holder.ask('a', all, clock.elapsed_ms());
       report(holder);
-      return rows.map((row, at) => all[at]!.max - row.status(all[at]!.max, clock.elapsed_ms())!.remaining);
+      return rows.map((row, at) => all[at]!.max - row.status(all[at]!, clock.elapsed_ms())!.remaining);
     };
     open({}, 1);
     admit().settle(charge(7));

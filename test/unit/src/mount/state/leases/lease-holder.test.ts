@@ -80,7 +80,11 @@ describe('a holder of leases', () => {
     expect(holder.status('a', limit, clock.elapsed_ms())).toBeUndefined();
     reserve(limit);
     clock.advance(1000);
-    expect(holder.status('a', limit, clock.elapsed_ms())).toEqual({ remaining: 99, reset_ms: 59_000 });
+    expect(holder.status('a', limit, clock.elapsed_ms())).toEqual({
+      limit,
+      remaining: 99,
+      reset_ms: 59_000,
+    });
     for (let request = 0; request < 4; request++) reserve(limit);
     expect(holder.status('a', limit, clock.elapsed_ms())?.remaining).toBe(95);
   });

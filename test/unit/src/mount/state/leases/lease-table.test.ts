@@ -3,16 +3,16 @@ import type { Limit } from '../../../../../../src/gateway/limits/limit-table.ts'
 import { LeaseTable } from '../../../../../../src/mount/state/leases/lease-table.ts';
 import type { LeaseMessage } from '../../../../../../src/records/lease-protocol.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
-import { times } from './lease-world.ts';
+import { times, told_times } from './lease-world.ts';
 
 const daily: Limit = { name: 'tokens_per_day', max: 100 };
 const perMinute: Limit = { name: 'requests_per_minute', max: 10 };
 const running: Limit = { name: 'concurrent_requests', max: 4 };
 
 describe('a table of leases', () => {
-  const open = (limits = [daily]) => {
+  const open = (limits = [daily], own_times = times) => {
     const clock = new FakeClock();
-    const table = new LeaseTable(clock, 'one', times);
+    const table = new LeaseTable(clock, 'one', own_times);
     const seqs = new Map<string, number>();
     const message = (holder: string, parts: Partial<LeaseMessage> = {}, row = {}): LeaseMessage => {
       seqs.set(holder, (seqs.get(holder) ?? 0) + 1);
@@ -112,6 +112,20 @@ describe('a table of leases', () => {
     });
     exchange('a', {}, { back: 50 });
     expect(exchange('b', want(60)).counted?.verdicts[0]).toMatchObject({ over: [] });
+  });
+
+  it('asks others for what they have not used before it refuses, once, where their reports come late', () => {
+    const { clock, table, exchange, want } = open([daily], told_times);
+    const { as_of } = exchange('a', want(60));
+    const verdict = () => exchange('b', want(50)).counted?.verdicts[0];
+    expect(verdict()).toMatchObject({ refused_by: 0, is_held: true });
+    expect(table.takeAsked()).toEqual([['a', 'a']]);
+    // It may be that it does not answer.
+    clock.advance(told_times.patience_ms);
+    expect(verdict()).toMatchObject({ refused_by: 0, is_held: false });
+    expect(table.takeAsked()).toEqual([]);
+    exchange('a', {}, { refunds: [[as_of.at_ms, 50]] });
+    expect(verdict()).toMatchObject({ over: [] });
   });
 
   it('grants blocks of whole units, and none where half of the rest has no unit for each holder', () => {
