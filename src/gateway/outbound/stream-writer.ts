@@ -14,6 +14,9 @@ import { cutOff, untilRead } from './slow-client.ts';
 /** Pending characters above which text is written at once instead of at the end of the turn. */
 const max_pending_characters = 64 * 1024;
 
+/** Time after a write in which another event has most likely come with the same read: a busy upstream sends several at a time. */
+const same_read_ms = 0.5;
+
 /** Timers fire up to a millisecond early. */
 const timer_slack_ms = 2;
 
@@ -28,6 +31,8 @@ export class StreamWriter implements ChunkSink {
   #keepAlive: NodeJS.Timeout | undefined;
   #closing: NodeJS.Timeout | undefined;
   #pending = '';
+  /** True while `#writePending` is due at the end of the turn. */
+  #isWriting = false;
   /** When the last event or comment was written. */
   #written_ms = 0;
   /** True while the client has not read on. */
@@ -65,20 +70,19 @@ export class StreamWriter implements ChunkSink {
     if (this.#pending.length > max_pending_characters) this.flush();
   }
 
-  /** Writes what is pending. */
+  /** Writes what is pending: at once, or at the end of the turn what has most likely come with the event before it. */
   flush(): boolean {
-    const text = this.#pending;
     const response = this.#response;
-    if (text !== '' && !response.destroyed) {
-      this.#pending = '';
-      this.#written_ms = this.#exchange.clock.elapsed_ms();
-      const keepsUp = this.#framing ? this.#framing.write(text) : response.write(text);
-      response.flush?.();
-      if (!this.#begun) {
-        this.#begun = true;
-        this.#framing = Framing.of(response);
+    if (this.#pending !== '' && !response.destroyed) {
+      const now_ms = this.#exchange.clock.elapsed_ms();
+      const isFollowing = this.#framing && now_ms - this.#written_ms < same_read_ms;
+      if (!isFollowing || this.#pending.length > max_pending_characters) {
+        this.#written_ms = now_ms;
+        this.#writePending();
+      } else if (!this.#isWriting) {
+        this.#isWriting = true;
+        process.nextTick(this.#writePending);
       }
-      if (!keepsUp && !this.#isFull) void this.#untilDrained();
     }
     if (!response.destroyed || !this.#exchange.client_gone) return !this.#isFull;
     this.#over.resolve();
@@ -126,6 +130,21 @@ export class StreamWriter implements ChunkSink {
     this.#exchange.offAbort(this.#aborted);
     this.#pending = '';
   }
+
+  readonly #writePending = (): void => {
+    const text = this.#pending;
+    const response = this.#response;
+    this.#isWriting = false;
+    if (text === '' || response.destroyed) return;
+    this.#pending = '';
+    const keepsUp = this.#framing ? this.#framing.write(text) : response.write(text);
+    response.flush?.();
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#framing = Framing.of(response);
+    }
+    if (!keepsUp && !this.#isFull) void this.#untilDrained();
+  };
 
   /** Ends after a slow client has read what was sent to it. */
   #end(settle: () => void): void {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { StreamRenderer } from '../../../../../src/gateway/dialects/define-dialect.ts';
 import type { Exchange } from '../../../../../src/gateway/exchange/exchange.ts';
@@ -149,5 +152,44 @@ describe('a stream that does not end by itself', () => {
     await failed;
     writer.close();
     expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('events that come in one read', () => {
+  it('are written together at the end of the turn, those of later reads at once', async () => {
+    jest.useRealTimers();
+    const writes: string[] = [];
+    const server = createServer((_, response) => {
+      const streamed = new StreamWriter(exchange, response, renderer, limits);
+      const tell = (content: string) => {
+        streamed.chunk(chunkOf({ content }));
+        streamed.flush();
+      };
+      const socket = response.socket!;
+      const write = socket.write.bind(socket);
+      tell('a');
+      socket.write = (...given: unknown[]) => {
+        writes.push(String(given[0]));
+        return write(...(given as Parameters<typeof write>));
+      };
+      clock.advance(50);
+      for (const content of ['b', 'c', 'd']) tell(content);
+      expect(writes).toEqual(['9\r\ndata: b\n\n\r\n']);
+      setImmediate(() => {
+        clock.advance(50);
+        tell('e');
+        void streamed.finish().finally(() => streamed.close());
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+    let text = '';
+    for await (const part of socket) text += part;
+    server.close();
+    expect(writes.slice(1, 3)).toEqual(['12\r\ndata: c\n\ndata: d\n\n\r\n', '9\r\ndata: e\n\n\r\n']);
+    expect(text.replaceAll(/\r\n[0-9a-f]+\r\n/g, '')).toContain(
+      'data: a\n\ndata: b\n\ndata: c\n\ndata: d\n\ndata: e\n\n',
+    );
   });
 });
