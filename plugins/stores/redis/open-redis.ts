@@ -12,6 +12,7 @@ export function openRedis(options: ConnectionOptions): RedisServers {
   const newClient = address.kind === 'sentinel' ? sentinelClient : serverClient;
   const server = new RedisConnection(options, newClient(address, options.connect_timeout_ms));
   return {
+    only: server,
     of: () => server,
     all: () => [server],
     keyAt: (_server, prefix, name) => prefix + name,

@@ -14,6 +14,8 @@ export interface RedisServer {
 
 /** The servers that hold the keys of one Redis: a single one, or the primaries of a cluster. */
 export interface RedisServers {
+  /** The server that holds all keys, if it is always the same. */
+  readonly only?: RedisServer;
   /** The server that holds a key at this moment. */
   of(key: string): RedisServer;
   /** All of them that are known at this moment. */

@@ -67,7 +67,7 @@ export class RedisState implements RemoteState {
   }
 
   #serverOf(account: string): RedisServer {
-    return this.#redis.of(this.#keyOf(account, ''));
+    return this.#redis.only ?? this.#redis.of(this.#keyOf(account, ''));
   }
 
   #remote(server: RedisServer): RemoteServer {

@@ -208,7 +208,7 @@ for _, row in ipairs(rows) do
   local granted = math.max(0, math.min((is_expired and 0 or row.asked) - share.block, most))
   share.block, of_all.blocks = share.block + granted, of_all.blocks + granted
   local reset = row.is_running and 0 or reset_ms(row.kind, row.counter)
-  local asked_back = is_scarce and share.block > 0 and 1 or 0
+  local asked_back = is_scarce and 1 or 0
   for _, one in ipairs({ granted, used, reset, free - granted, asked_back }) do table.insert(answer, one) end
   if share.block + share.running + share.charged == 0 then session.shares[row.name] = nil end
   if of_all.blocks + of_all.running == 0 and not (is_scarce or of_all.is_left) then shared.rows[row.name] = nil end

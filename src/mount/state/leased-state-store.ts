@@ -5,6 +5,7 @@ import type { Charge } from '../../gateway/limits/limit-units.ts';
 import type {
   LimitStatus,
   LimitStatuses,
+  Reservation,
   ReservationRequest,
   ReservationResult,
   StateOutage,
@@ -54,6 +55,28 @@ interface Waiting {
   give_up(fault: unknown): void;
 }
 
+class LeasedReservation implements Reservation {
+  readonly #held: HeldReservation;
+  readonly #onSettled: () => void;
+  #isSettled = false;
+
+  constructor(held: HeldReservation, onSettled: () => void) {
+    this.#held = held;
+    this.#onSettled = onSettled;
+  }
+
+  get over(): readonly Limit[] {
+    return this.#held.over;
+  }
+
+  settle(used: Charge): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#held.settle(amountsOf(this.#held.limits, used, 0));
+    this.#onSettled();
+  }
+}
+
 /** Limits that several processes share. Each reserves from blocks of them without asking, and asks where these do not suffice. */
 export class LeasedStateStore implements StateStore {
   readonly #source: LeaseSource;
@@ -90,12 +113,12 @@ export class LeasedStateStore implements StateStore {
   reserve(request: ReservationRequest): ReservationResult | Promise<ReservationResult> {
     const { account, limits, charge, force } = request;
     if (limits.length === 0) return unlimited;
-    const starting = this.#source.starting?.(account);
-    if (starting) return starting.then(() => this.reserve(request));
     const now_ms = this.#now_ms;
     const amounts = amountsOf(limits, charge, 1);
     const fault = this.#source.fault(account);
     if (fault !== undefined) {
+      const starting = this.#source.starting?.(account);
+      if (starting) return starting.then(() => this.reserve(request));
       const held = this.#holder.take(account, limits, amounts, now_ms);
       return held ? this.#resultOf(account, held) : this.#reserveAlone(request, fault);
     }
@@ -165,22 +188,12 @@ export class LeasedStateStore implements StateStore {
 
   #resultOf(account: string, held: HeldReservation): ReservationResult {
     const statuses = this.#statusesOf(held);
-    const { refused_by, retry_ms, over, limits } = held;
-    if (held.state !== 'admitted')
-      return {
-        admitted: false,
-        statuses,
-        refused_by: refused_by!,
-        retry_ms: Math.max(1, Math.ceil(retry_ms)),
-      };
-    let isSettled = false;
-    const settle = (used: Charge) => {
-      if (isSettled) return;
-      isSettled = true;
-      held.settle(amountsOf(limits, used, 0));
-      this.#send(account);
-    };
-    return { admitted: true, statuses, reservation: { over, settle } };
+    if (held.state === 'admitted') {
+      const reservation = new LeasedReservation(held, () => this.#send(account));
+      return { admitted: true, statuses, reservation };
+    }
+    const retry_ms = Math.max(1, Math.ceil(held.retry_ms));
+    return { admitted: false, statuses, refused_by: held.refused_by!, retry_ms };
   }
 
   #reserveAlone(request: ReservationRequest, fault: unknown): ReservationResult {

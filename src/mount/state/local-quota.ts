@@ -27,9 +27,9 @@ class AccountAlone {
     this.store = new MemoryStateStore(clock);
   }
 
-  add(request: ReservationRequest, own: Reservation): ReservationAlone {
+  add(request: ReservationRequest, own: Reservation, over: readonly Limit[]): ReservationAlone {
     for (const limit of request.limits) this.#limits.set(counterKey(limit), { ...limit, max: whole });
-    const reservation = new ReservationAlone(request, own, () => this.#open.delete(reservation));
+    const reservation = new ReservationAlone(request, own, over, () => this.#open.delete(reservation));
     this.#open.add(reservation);
     return reservation;
   }
@@ -53,8 +53,8 @@ class ReservationAlone implements Reservation {
   #held: HeldReservation | undefined;
   #isSettled = false;
 
-  constructor(request: ReservationRequest, own: Reservation, onSettled: () => void) {
-    this.over = own.over;
+  constructor(request: ReservationRequest, own: Reservation, over: readonly Limit[], onSettled: () => void) {
+    this.over = over;
     this.#request = request;
     this.#own = own;
     this.#onSettled = onSettled;
@@ -126,8 +126,9 @@ export class LocalQuota {
     if (!result.admitted) return result;
     this.waiting++;
     this.#accounts.set(account, alone);
-    const over = [...new Set([...result.reservation.over, ...used_up])];
-    return { ...result, reservation: alone.add(request, { ...result.reservation, over }) };
+    const { reservation: own } = result;
+    const over = [...new Set([...own.over, ...used_up])];
+    return { ...result, reservation: alone.add(request, own, over) };
   }
 
   statuses(account: string, limits: readonly Limit[]): LimitStatuses {

@@ -64,7 +64,8 @@ export class HeldReservation {
   /** Ends it; `used` is by its limits, 0 where nothing is said. */
   settle(used: readonly number[]): void {
     this.#open.delete(this);
-    for (const [at, row] of this.rows.entries()) row.settle(this.amounts[at]!, used[at] ?? 0, this.batch);
+    for (let at = 0; at < this.rows.length; at++)
+      this.rows[at]!.settle(this.amounts[at]!, used[at] ?? 0, this.batch);
   }
 
   admit(): void {

@@ -41,9 +41,8 @@ export class HeldRow {
   /** Used since the last message, and what that one reported while it is unanswered. */
   #used = 0;
   #sent_used = 0;
-  /** What of these was not in the block. */
+  /** What of `#used` was not in the block. */
   #beyond = 0;
-  #sent_beyond = 0;
   /** The same with what is to be returned: what the last answer lacks. */
   #own = 0;
   #sent_own = 0;
@@ -78,7 +77,7 @@ export class HeldRow {
     return this.#used < 0 || this.#expired > 0 || this.#counted.length > 0;
   }
 
-  /** Whether others may be short of what it keeps, so that it is returned without delay. */
+  /** Whether something is to be returned without delay. */
   get isUrgent(): boolean {
     return this.isShort && (this.isReturning || (this.#known.is_asked_back && this.block > 0));
   }
@@ -169,7 +168,7 @@ export class HeldRow {
     if (more > 0) this.#use(more);
     else if (batch.isOpen) {
       this.#used += more;
-      this.block -= more;
+      this.block += this.#unused(-more);
     } else if (more < 0 && !batch.isVoid) this.#refunds.set(batch, (this.#refunds.get(batch) ?? 0) - more);
   }
 
@@ -186,7 +185,6 @@ export class HeldRow {
     this.block = kept;
     this.#sent_used = used;
     this.#sent_own = this.#own;
-    this.#sent_beyond = this.#beyond;
     this.#used = this.#beyond = this.#own = this.#expired = 0;
     this.#isUnknown = false;
     return { limit: this.limit, used, back, block, refunds };
@@ -195,7 +193,7 @@ export class HeldRow {
   /** Notes the answer to the last message. */
   answered(answer: RowAnswer, is_expired: boolean, now_ms: number): void {
     if (is_expired) this.#expire();
-    this.#sent_used = this.#sent_own = this.#sent_beyond = 0;
+    this.#sent_used = this.#sent_own = 0;
     this.block += answer.granted;
     this.#known = answer;
     this.#known_ms = now_ms;
@@ -204,13 +202,11 @@ export class HeldRow {
   /** Begins a session of which the table knows nothing; `isForgotten` if it has not counted those before either. */
   restart(isForgotten: boolean): void {
     this.block = this.#expired = 0;
-    // Otherwise the block counts as used.
-    const uncounted = isForgotten
-      ? Math.max(0, this.#used) + this.#sent_used
-      : this.#beyond + this.#sent_beyond;
+    // What of it has been counted, or is part of the block that counts as used now, counts twice.
+    const uncounted = Math.max(0, this.#used) + this.#sent_used;
     this.#used = this.#own = this.isRunning ? this.running : uncounted;
     this.#beyond = this.isRunning ? 0 : uncounted;
-    this.#sent_used = this.#sent_own = this.#sent_beyond = 0;
+    this.#sent_used = this.#sent_own = 0;
     this.#isUnknown = true;
     for (const batch of this.#refunds.keys()) if (isForgotten || !batch.counted) this.#refunds.delete(batch);
     this.#known = { ...this.#known, is_asked_back: false };
@@ -237,14 +233,22 @@ export class HeldRow {
     this.block = Math.max(0, this.block - amount);
   }
 
+  /** What of an amount that was not used after all was in the block. */
+  #unused(amount: number): number {
+    const beyond = Math.min(amount, this.#beyond);
+    this.#beyond -= beyond;
+    return amount - beyond;
+  }
+
   /** Its place is free for the next request, unless more runs than may: what was forced, or admitted before the limit was lowered. */
   #end(reserved: number): void {
     this.running -= reserved;
     this.#used -= reserved;
     this.#own -= reserved;
+    const free = this.#unused(reserved);
     if (this.#isUnknown) return;
-    if (this.#known.used > this.limit.max) this.#expired += reserved;
-    else this.block += reserved;
+    if (this.#known.used > this.limit.max) this.#expired += free;
+    else this.block += free;
   }
 
   #demandAt(now_ms: number): number {

@@ -133,6 +133,7 @@ export class LeaseWorld {
     this.#carried = asJson ? sent => JSON.parse(JSON.stringify(sent)) : sent => sent;
     this.#table = newTable(this.#clock, '0', own_times);
     for (let at = 0; at < processes; at++) this.#start(at);
+    this.#look();
   }
 
   advance(ms: number): true {
