@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isObject } from '../../../common/json-object.ts';
 import { max_choices, type Tool } from '../../exchange/canonical.ts';
 import { cacheControl } from '../request-schema/cache-control.ts';
-import { arrayOf, parsedBy } from '../request-schema/first-fault.ts';
-import { message, plainMessage } from '../request-schema/message.ts';
+import { arrayOf, type PlainFields, parsedBy } from '../request-schema/first-fault.ts';
+import { message, plainMessage, plainMessages } from '../request-schema/message.ts';
 import {
   anyObject,
   atLeastOne,
@@ -50,6 +50,36 @@ const stop = z
   )
   .transform(value => (typeof value === 'string' ? [value] : value))
   .nullish();
+
+const plainText = (given: unknown) => (typeof given === 'string' && given !== '' ? given : undefined);
+const plainCount = (given: unknown) =>
+  Number.isSafeInteger(given) && (given as number) > 0 ? given : undefined;
+const isPlainTool = (given: unknown): boolean => isTool(given) && (given as Tool).cache_control == null;
+
+/** What most requests have, as the schema below has it. */
+export const plainFields: PlainFields = {
+  model: plainText,
+  messages: plainMessages,
+  stream: given => (typeof given === 'boolean' ? given : undefined),
+  stream_options: (given, { stream }) => (stream === true ? plainStreamOptions(given) : undefined),
+  temperature: given => (typeof given === 'number' && given >= 0 && given <= 2 ? given : undefined),
+  max_tokens: plainCount,
+  max_completion_tokens: plainCount,
+  reasoning_effort: plainText,
+  tools: given => (Array.isArray(given) && given.every(isPlainTool) ? [...given] : undefined),
+  // One that names a tool is checked with the tools.
+  tool_choice: given => (given === 'auto' || given === 'none' ? given : undefined),
+  metadata: given => (isObject(given) ? given : undefined),
+};
+
+function plainStreamOptions(given: unknown): object | undefined {
+  if (!isObject(given)) return undefined;
+  const { include_usage, continuous_usage_stats } = given;
+  const areFlags = [include_usage, continuous_usage_stats].every(
+    flag => flag === undefined || typeof flag === 'boolean',
+  );
+  return areFlags ? present({ continuous_usage_stats, include_usage }) : undefined;
+}
 
 /** Fields of the OpenAI format that are forwarded unchanged; the upstream checks their values further. */
 export const forwardedParameters = {

@@ -9,11 +9,11 @@ import {
   setAsideStreamOptions,
   setAsideUnknown,
 } from '../request-schema/unknown-fields.ts';
-import { chatRequest, forwardedParameters } from './chat-request.ts';
+import { chatRequest, forwardedParameters, plainFields } from './chat-request.ts';
 import { chatStream, named, type ReasoningNames, reasoningNames } from './chat-stream.ts';
 
 const knownFields = new Set(Object.keys(chatRequest.shape));
-const parseFields = bodyParser(chatRequest, ['stream_options', 'tool_choice']);
+const parseFields = bodyParser(chatRequest, ['stream_options', 'tool_choice'], plainFields);
 
 const schema = z.strictObject({
   reasoning_key: z

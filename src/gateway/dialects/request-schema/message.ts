@@ -147,6 +147,18 @@ export function plainMessage(given: unknown): Message | undefined {
   return { role, content };
 }
 
+/** The same of all messages of a conversation. */
+export function plainMessages(given: unknown): Message[] | undefined {
+  if (!Array.isArray(given) || given.length === 0) return undefined;
+  const messages: Message[] = [];
+  for (let at = 0; at < given.length; at++) {
+    const message = plainMessage(given[at]);
+    if (!message) return undefined;
+    messages.push(message);
+  }
+  return messages;
+}
+
 /** The content; `undefined` after a fault. */
 function contentOf(from: MessageFields, issues: z.RefinementCtx): Message['content'] {
   const { role, content, tool_calls, refusal } = from;

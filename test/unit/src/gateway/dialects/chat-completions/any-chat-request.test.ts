@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import {
+  chatRequest,
+  plainFields,
+} from '../../../../../../src/gateway/dialects/chat-completions/chat-request.ts';
 import { chatCompletions } from '../../../../../../src/gateway/dialects/chat-completions/index.ts';
+import { bodyParser } from '../../../../../../src/gateway/dialects/request-schema/first-fault.ts';
 import { openAiAdapter } from '../../../../../../src/gateway/upstream/openai/openai-adapter.ts';
 
 const dialect = chatCompletions.create({ reasoning_key: 'reasoning' }, { models: [] });
@@ -95,7 +100,51 @@ const messages = fc.array(message, { minLength: 1, maxLength: 6 });
 
 const json = (value: unknown) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
+/** Common and uncommon values of a field, right and wrong. */
+const anything = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom(null, '', 'auto', 'required', 0, -1, 0.5, 2, 3, 1e300, true, [], {}),
+  fc.record(
+    {
+      include_usage: fc.oneof(fc.boolean(), fc.jsonValue()),
+      continuous_usage_stats: fc.boolean(),
+      other: text,
+    },
+    { requiredKeys: [] },
+  ),
+  fc.array(
+    fc.oneof(
+      tool,
+      tool.map(one => ({ ...one, cache_control: { type: 'ephemeral' } })),
+      fc.jsonValue(),
+    ),
+  ),
+  fc.array(fc.oneof(message, fc.jsonValue())),
+);
+
 describe('any chat completion request', () => {
+  it.each(Object.keys(plainFields))('has a plain %s read as its schema reads it', name => {
+    const parser = (plain?: typeof plainFields) =>
+      bodyParser(chatRequest, Object.keys(chatRequest.shape), plain);
+    const [plainly, wholly] = [parser(plainFields), parser()];
+    const told = (parse: () => unknown) => {
+      try {
+        return { parsed: parse() };
+      } catch (thrown) {
+        return { refused: (thrown as Error).message };
+      }
+    };
+    const least = { model: 'a/b', messages: [{ role: 'user', content: 'Hello' }] };
+    fc.assert(
+      fc.property(anything, fc.boolean(), (value, stream) => {
+        const body = json({ ...least, stream, [name]: value });
+        // Fields that a parser for bodies leaves out are undefined for the schema.
+        expect(json(told(() => plainly(json(body))))).toEqual(json(told(() => wholly(json(body)))));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('reaches a server of the same format as it was sent', () => {
     fc.assert(
       fc.property(messages, fields, (said, chosen) => {
