@@ -14,6 +14,8 @@ export interface Batch {
 
 /** Fewer requests than these in `ahead_ms` are served without a block, which would come back unused. */
 const fewest_ahead = 2;
+/** How much more concurrency a process holds than runs: what ends serves the next requests, however many come. */
+const spare_running = 8;
 /** It is forgotten when nothing was asked for within so many `ahead_ms`. */
 const remembered_aheads = 1.5;
 
@@ -174,7 +176,8 @@ export class HeldRow {
 
   /** What the next message says. Gives back what is asked back, what is too much, and all where a request waits, which asks for its whole amount. */
   report(now_ms: number): RowReport {
-    const ahead = this.#demandAt(now_ms);
+    const demand = this.#demandAt(now_ms);
+    const ahead = this.isRunning ? Math.min(demand, this.running + spare_running) : demand;
     const block = ahead < fewest_ahead * this.#amount ? 0 : Math.floor(ahead);
     const kept = this.waiting > 0 || this.#known.is_asked_back ? 0 : Math.min(this.block, 2 * block);
     const back = this.block - kept + this.#expired;
