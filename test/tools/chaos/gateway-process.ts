@@ -12,6 +12,8 @@ import { type ProcessMetrics, readMetrics } from './process-metrics.ts';
 import { portOf, ServerProcess } from './server-process.ts';
 
 const stop_ms = 60_000;
+/** Within this time clients see that a worker is dead. */
+const noticed_ms = 250;
 
 /** A period in which an instance was down, on `performance.now()`. */
 interface Absence {
@@ -106,6 +108,26 @@ export class GatewayProcess extends ServerProcess {
     this.#wanted = undefined;
     this.#leave();
     await super.kill();
+  }
+
+  /** The processes of its workers, in the order of their starts. */
+  get workers(): readonly number[] {
+    const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'latin1');
+    return children.split(' ').map(Number).filter(Boolean);
+  }
+
+  /** SIGKILL. What a worker does ends with it, and a moment later its clients have noticed. */
+  killWorker(pid: number): void {
+    process.kill(pid, 'SIGKILL');
+    const from_ms = performance.now();
+    this.absences.push({ from_ms, until_ms: from_ms + noticed_ms });
+  }
+
+  /** Whether all of its workers serve. */
+  async isWhole(): Promise<boolean> {
+    const text = await (await fetch(`${this.adminUrl}/readyz`)).text();
+    const [, ready, all] = /(\d+) of (\d+) workers/.exec(text) ?? [];
+    return ready !== undefined && ready === all;
   }
 
   /** A new process at the same address, which needs `reuse_port`, and then SIGTERM to the old one. */

@@ -138,7 +138,9 @@ export class LedgerComparison {
     const excused = [...this.#exchanges.values()].filter(
       exchange => isLost(exchange) && isExcused(exchange, lost_with_instance_ms),
     );
-    const ages = excused.map(({ gateway, ended_ms = Number.POSITIVE_INFINITY }) => {
+    const ages = excused.map(exchange => {
+      const { gateway, ended_ms = Number.POSITIVE_INFINITY } = exchange;
+      if (isExcused(exchange)) return 0;
       const killed_ms = gateway.absences.find(({ from_ms }) => from_ms > ended_ms)?.from_ms;
       return killed_ms === undefined ? 0 : Math.round(killed_ms - ended_ms);
     });

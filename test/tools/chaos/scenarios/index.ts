@@ -4,6 +4,7 @@ import { outages } from './outages.ts';
 import { providerFailures } from './provider-failure.ts';
 import { reload } from './reload.ts';
 import { soak } from './soak.ts';
+import { workers } from './workers.ts';
 
 export const scenarios: readonly Scenario[] = [
   soak,
@@ -11,4 +12,5 @@ export const scenarios: readonly Scenario[] = [
   ...outages,
   ...clientScenarios,
   reload,
+  workers,
 ];
