@@ -200,10 +200,16 @@ export class Provider {
     key: ProviderKey | undefined,
     isResent = false,
   ): UpstreamCall {
-    const own = this.#headersWith(key);
-    const added = Object.keys(headers);
-    const all = added.length === 0 ? own : listed({ ...this.#headers, ...key?.headers, ...headers });
+    const all = this.#headersAnd(headers, key);
     return this.#connections.post(owner, this.#basePath + path, all, body, isResent);
+  }
+
+  #headersAnd(added: Headers, key: ProviderKey | undefined): readonly string[] {
+    const own = this.#headersWith(key);
+    const names = Object.keys(added);
+    if (names.length === 0) return own;
+    const isReplacing = names.some(name => own.includes(name));
+    return isReplacing ? listed({ ...this.#headers, ...key?.headers, ...added }) : own.concat(listed(added));
   }
 
   #headersWith(key: ProviderKey | undefined): readonly string[] {
