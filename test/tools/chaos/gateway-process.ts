@@ -116,15 +116,18 @@ export class GatewayProcess extends ServerProcess {
     return children.split(' ').map(Number).filter(Boolean);
   }
 
-  /** SIGKILL. What a worker does ends with it, and a moment later its clients have noticed. */
-  killWorker(pid: number): void {
+  /** SIGKILL. Resolves when all workers serve again; what this one did ends with it, and a moment later its clients have noticed. */
+  async replaceWorker(pid: number): Promise<void> {
     process.kill(pid, 'SIGKILL');
-    const from_ms = performance.now();
-    this.absences.push({ from_ms, until_ms: from_ms + noticed_ms });
+    const absence = { from_ms: performance.now(), until_ms: Number.POSITIVE_INFINITY };
+    this.absences.push(absence);
+    await until(() => !this.workers.includes(pid), 60_000);
+    absence.until_ms = performance.now() + noticed_ms;
+    await until(() => this.#isWhole(), 60_000);
   }
 
   /** Whether all of its workers serve. */
-  async isWhole(): Promise<boolean> {
+  async #isWhole(): Promise<boolean> {
     const text = await (await fetch(`${this.adminUrl}/readyz`)).text();
     const [, ready, all] = /(\d+) of (\d+) workers/.exec(text) ?? [];
     return ready !== undefined && ready === all;
