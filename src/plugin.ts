@@ -280,6 +280,7 @@ export {
 } from './records/key-records.ts';
 export { hashKey, isStoredKeyForm, newSecret } from './records/key-secret.ts';
 export {
+  isAskedForReturns,
   type LeaseAnswer,
   type LeaseMessage,
   type LeaseTimes,
@@ -288,6 +289,7 @@ export {
   type RowReport,
   type SharedTable,
   type TableTime,
+  told_machine_times,
   type Verdict,
   type Want,
 } from './records/lease-protocol.ts';

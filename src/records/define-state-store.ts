@@ -45,6 +45,8 @@ export interface ClosableCache extends CacheStore {
 export interface StatePlace {
   /** A package that must be installed beside sluice. */
   readonly needs?: string;
+  /** Its servers have `ask` and `asked`. Without them every instance asks the table by itself, and more often. */
+  readonly tells?: true;
   /** Connects at first use. The gateway puts around it what holds while it is down: circuit breaker and `on_state_store_down`. */
   open(setup: StateStoreSetup): { readonly state: RemoteState; readonly cache?: ClosableCache };
   /** Looks at the server without writing there. */

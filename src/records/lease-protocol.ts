@@ -48,6 +48,9 @@ export const machine_times: LeaseTimes = {
   remembered_ms: 3_600_000,
 };
 
+/** The same, where holders tell each other what they wait for: they report less often. */
+export const told_machine_times: LeaseTimes = { ...machine_times, report_ms: 1100, poll_ms: 5000 };
+
 /** A moment on a table's own clock. A table that has begun without the state of the one before has another generation. */
 export interface TableTime {
   /** Another one for each beginning. */

@@ -27,6 +27,10 @@ export interface RemoteServer {
   readonly isGone: boolean;
   /** Writes this instance's heartbeat, which counts for `lives_ms` and fails where nothing can be written. Resolves with the number of instances. */
   heartbeat(lives_ms: number): Promise<number>;
+  /** Tells all instances that requests wait for what they do not use of an account. */
+  ask?(account: string): Promise<void>;
+  /** The accounts of which they were told since the last call; called several times a second while this instance holds something. */
+  asked?(): Promise<readonly string[]>;
 }
 
 /** Limits that are counted in other processes. Every method may reject, at the latest after its time-out. */

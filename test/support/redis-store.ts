@@ -5,7 +5,7 @@ import { type OutagePolicies, outagePolicySchema } from '../../src/config/state-
 import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import { LeasedStateStore } from '../../src/mount/state/leased-state-store.ts';
 import { RemoteLeases } from '../../src/mount/state/remote-leases.ts';
-import { machine_times } from '../../src/records/lease-protocol.ts';
+import { told_machine_times } from '../../src/records/lease-protocol.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../src/telemetry/store-metrics.ts';
 
@@ -38,8 +38,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const { clock = systemClock, lease_ms = 15_000, timeout_ms = 250, min_instances = 1 } = options;
   const { log = createLog('silent') } = options;
   const registry = new Registry();
-  const { remembered_ms = machine_times.remembered_ms } = options;
-  const times = { ...machine_times, lease_ms, remembered_ms };
+  const { remembered_ms = told_machine_times.remembered_ms } = options;
+  const times = { ...told_machine_times, lease_ms, remembered_ms };
   const remote = new RedisState({
     url: options.url,
     key_prefix: options.key_prefix ?? 'sluice:',

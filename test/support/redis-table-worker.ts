@@ -23,7 +23,6 @@ parentPort!.on('message', async (next: Asked) => {
   await server!.heartbeat(10_000);
   const answer = await state.exchange(asked.holder, asked.message).catch(String);
   asked.port.postMessage(answer);
-  asked.port.close();
   Atomics.store(answered, 0, 1);
   Atomics.notify(answered, 0);
 });

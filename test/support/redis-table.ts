@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { LeaseAnswer, LeaseMessage, LeaseTimes } from '../../src/records/lease-protocol.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -21,6 +22,7 @@ export interface Asked {
 export class RedisTable {
   readonly #worker: Worker;
   readonly #answered = new Int32Array(new SharedArrayBuffer(4));
+  readonly #name = randomUUID();
   #begun = 0;
 
   constructor(url: string, times: LeaseTimes) {
@@ -34,12 +36,20 @@ export class RedisTable {
 
   /** One that has counted nothing. Its time is the clock's since 1970. */
   begin(clock: FakeClock) {
-    const key_prefix = `table-${++this.#begun}:`;
+    const key_prefix = `${this.#name}-${++this.#begun}:`;
     const now_ms = () => clock.epoch_ms();
+    const holders = new Set<string>();
+    const asked: (readonly [holder: string, account: string])[] = [];
     return {
-      exchange: (holder: string, message: LeaseMessage) =>
-        this.#ask({ holder, message, key_prefix, now_ms: now_ms() }),
-      takeAsked: () => [],
+      exchange: (holder: string, message: LeaseMessage) => {
+        const answer = this.#ask({ holder, message, key_prefix, now_ms: now_ms() });
+        holders.add(holder);
+        // The holder tells all others.
+        if (answer.counted?.verdicts.some(({ is_held }) => is_held))
+          for (const other of holders) if (other !== holder) asked.push([other, message.account]);
+        return answer;
+      },
+      takeAsked: () => asked.splice(0),
       look() {},
       now_ms,
     };
@@ -54,7 +64,13 @@ export class RedisTable {
     this.#answered[0] = 0;
     this.#worker.postMessage({ ...asked, port }, [port]);
     Atomics.wait(this.#answered, 0, 0, 60_000);
-    const answer = receiveMessageOnPort(port1)?.message as LeaseAnswer | string | undefined;
+    let received = receiveMessageOnPort(port1);
+    // It is there a moment later than the signal.
+    for (let tries = 0; !received && tries < 1000; tries++) {
+      Atomics.wait(this.#answered, 0, 1, 1);
+      received = receiveMessageOnPort(port1);
+    }
+    const answer = received?.message as LeaseAnswer | string | undefined;
     port1.close();
     if (typeof answer !== 'object') throw new Error(answer ?? 'no answer');
     return answer;

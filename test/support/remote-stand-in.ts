@@ -1,5 +1,6 @@
+import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import { LeaseTable } from '../../src/mount/state/leases/lease-table.ts';
-import { type LeaseAnswer, type LeaseMessage, machine_times } from '../../src/records/lease-protocol.ts';
+import { type LeaseAnswer, type LeaseMessage, told_machine_times } from '../../src/records/lease-protocol.ts';
 import type { RemoteServer, RemoteState } from '../../src/records/remote-state.ts';
 import { FakeClock } from './fake-clock.ts';
 
@@ -9,7 +10,11 @@ export class RemoteStandIn implements RemoteState, RemoteServer {
   instances = 1;
   /** The error with which every call rejects while it is set. */
   fault: Error | undefined;
-  table = new LeaseTable(new FakeClock(), 'one', machine_times);
+  table = new LeaseTable(new FakeClock(), 'one', told_machine_times);
+  /** The error with which messages reject that have been counted. */
+  losesAnswers: Error | undefined;
+  readonly #asked: string[] = [];
+  #observed = 0;
   /** What came. */
   readonly messages: LeaseMessage[] = [];
   pulses = 0;
@@ -29,7 +34,26 @@ export class RemoteStandIn implements RemoteState, RemoteServer {
     await this.slow;
     this.#check();
     this.messages.push(message);
-    return this.table.exchange(holder, message);
+    const answer = this.table.exchange(holder, message);
+    if (this.losesAnswers) throw this.losesAnswers;
+    return answer;
+  }
+
+  /** What the table counts under limits of an account. */
+  used(account: string, limits: readonly Limit[]): number[] {
+    const rows = limits.map(limit => ({ limit, used: 0, back: 0, block: 0, refunds: [] }));
+    const message = { account, session: ++this.#observed, seq: 1, rows, wants: [] };
+    const { as_of } = this.table.exchange('observer', message);
+    const { counted } = this.table.exchange('observer', { ...message, as_of });
+    return counted!.rows.map(({ used }) => used);
+  }
+
+  async ask(account: string): Promise<void> {
+    this.#asked.push(account);
+  }
+
+  async asked(): Promise<readonly string[]> {
+    return this.#asked;
   }
 
   async heartbeat(): Promise<number> {

@@ -13,6 +13,7 @@ export const redisState = defineStateStore({
     const address = redisAddressOf(url);
     return {
       needs: '@redis/client',
+      tells: true,
       open: ({ metrics, ...setup }) => ({
         state: new RedisState({ ...setup, url }),
         cache: new RedisCache({ ...setup, url, metrics }),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   counterKey,
+  isAskedForReturns,
   type LeaseAnswer,
   type LeaseMessage,
   type LeaseTimes,
@@ -11,7 +12,7 @@ import {
 import { openRedis } from './open-redis.ts';
 import type { ConnectionOptions } from './redis-connection.ts';
 import type { RedisServer, RedisServers } from './redis-servers.ts';
-import { exchangeScript, instancesScript } from './state-scripts.ts';
+import { askedScript, exchangeScript, instancesScript } from './state-scripts.ts';
 
 export interface RedisStateOptions extends ConnectionOptions {
   /** Prefix of every key. */
@@ -51,7 +52,7 @@ export class RedisState implements RemoteState {
     const keys = ['leases', ...rows.map(({ limit }) => counterKey(limit))];
     const { generation = '', at_ms = -1 } = as_of ?? {};
     const args = [this.#now(), holder, session, seq, generation, at_ms, lease_ms, patience_ms, remembered_ms];
-    args.push(rows.length);
+    args.push(isAskedForReturns(this.#options.times) ? 1 : 0, rows.length);
     for (const { limit, used, back, block, refunds } of rows)
       args.push(rowOf(limit).window, limit.max, used, back, block, refunds.length, ...refunds.flat());
     for (const { force, amounts } of wants) args.push(force ? 1 : 0, ...amounts.map(amount => amount ?? ''));
@@ -77,6 +78,12 @@ export class RedisState implements RemoteState {
   }
 
   #newRemote(server: RedisServer): RemoteServer {
+    let since_ms = 0;
+    const asked = async (account: string) => {
+      const key = this.#redis.keyAt(server, this.#options.key_prefix, 'asked');
+      const reply = await server.run(askedScript, [key], [this.#now(), account, since_ms]);
+      return reply as [number, ...string[]];
+    };
     return {
       get isGone() {
         return server.isGone;
@@ -84,6 +91,12 @@ export class RedisState implements RemoteState {
       heartbeat: async lives_ms => {
         await server.started();
         return this.#sign(server, lives_ms);
+      },
+      ask: async account => void (await asked(account)),
+      asked: async () => {
+        const [now_ms, ...accounts] = await asked('');
+        since_ms = now_ms;
+        return accounts;
       },
     };
   }

@@ -5,7 +5,7 @@ import { script } from './lua-script.ts';
  * Counts a message of a holder of leases, once, and answers it: what `AccountTable.exchange` does in memory, by the same names.
  *
  * `KEYS`: the account's leases; the counter of each row. `ARGV`: the time, holder, session and number of the message; generation and time of
- * its `as_of`, -1 without one; `lease_ms`, `patience_ms`, `remembered_ms`; the number of rows. For each row its kind, max, `used`, `back`,
+ * its `as_of`, -1 without one; `lease_ms`, `patience_ms`, `remembered_ms`; 1 if holders are asked for returns; the number of rows. For each row its kind, max, `used`, `back`,
  * `block`, and its refunds with their number before them. For each want 1 to force it, and an amount for each row, '' for null.
  *
  * Returns the generation, the time, and 1 if the message is counted; then 1 if the holder had expired; for each row what is granted, used, the
@@ -20,9 +20,10 @@ export const exchangeScript = script(
   `
 local leases, holder, number, seq = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local generation, as_of_ms = ARGV[5], tonumber(ARGV[6])
-local lease_ms, patience_ms, remembered_ms, row_count = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local lease_ms, patience_ms, remembered_ms = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local asks_for_returns, row_count = ARGV[10] == '1', tonumber(ARGV[11])
 local never_ms, longest_month_ms, running_retry_ms = 2 ^ 53, 31 * day_ms, 1000
-local argument = 10
+local argument = 11
 local function read()
   argument = argument + 1
   return tonumber(ARGV[argument])
@@ -96,27 +97,39 @@ local function end_shares(dead)
 end
 local function store(name, of) redis.call('HSET', leases, name, cmsgpack.pack(of)) end
 
+local others
+-- The sessions of other holders by their names.
+local function sessions()
+  if others then return others end
+  others = {}
+  local all = redis.call('HGETALL', leases)
+  for at = 1, #all, 2 do
+    if all[at] ~= '' and all[at] ~= holder then others[all[at]] = cmsgpack.unpack(all[at + 1]) end
+  end
+  return others
+end
+
 if must_look then
   shared.next_ms = never_ms
   for _, row in ipairs(rows) do row.of_all.is_left = nil end
-  local all = redis.call('HGETALL', leases)
-  for at = 1, #all, 2 do
-    local name = all[at]
-    if name ~= '' then
-      local other = name == holder and session or cmsgpack.unpack(all[at + 1])
-      local next_ms = other.heard_ms + lease_ms
-      if not other.ended_ms and next_ms <= now then
-        other.ended_ms = next_ms
-        shared.live = shared.live - 1
-      end
-      local is_left = other.ended_ms and end_shares(other)
-      if other.ended_ms then next_ms = other.heard_ms + remembered_ms end
-      if name ~= holder and next_ms <= now and not is_left then
-        redis.call('HDEL', leases, name)
-      else
-        if name ~= holder and other.ended_ms then store(name, other) end
-        if next_ms > now then shared.next_ms = math.min(shared.next_ms, next_ms) end
-      end
+  local function expire(other)
+    local next_ms = other.heard_ms + lease_ms
+    if not other.ended_ms and next_ms <= now then
+      other.ended_ms = next_ms
+      shared.live = shared.live - 1
+    end
+    local is_left = other.ended_ms and end_shares(other)
+    if other.ended_ms then next_ms = other.heard_ms + remembered_ms end
+    if next_ms > now then shared.next_ms = math.min(shared.next_ms, next_ms) end
+    return next_ms <= now and not is_left
+  end
+  if session then expire(session) end
+  for name, other in pairs(sessions()) do
+    if expire(other) then
+      redis.call('HDEL', leases, name)
+      others[name] = nil
+    elseif other.ended_ms then
+      store(name, other)
     end
   end
 end
@@ -159,15 +172,32 @@ local function take(row, share)
   for _, refund in ipairs(row.refunds) do change(row, -refund[2], refund[1]) end
 end
 for _, row in ipairs(rows) do
-  local share = session.shares[row.name] or { block = 0, running = 0, charged = 0, charged_ms = 0 }
+  local share = session.shares[row.name] or { block = 0, running = 0, charged = 0, charged_ms = 0, returned_ms = 0 }
   session.shares[row.name], row.share = share, share
   take(row, share)
+end
+
+-- Whether other holders may return some of a row that is full; from now on they are waited for.
+local function is_returning(row)
+  if not (asks_for_returns and row.of_all.is_lax) then return false end
+  row.of_all.is_lax = nil
+  for name, other in pairs(sessions()) do
+    local share = not other.ended_ms and other.shares[row.name]
+    if share and share.returned_ms > now then
+      row.of_all.is_lax = true
+      if share.returned_ms > now + patience_ms then
+        share.returned_ms = now + patience_ms
+        store(name, other)
+      end
+    end
+  end
+  return row.of_all.is_lax
 end
 
 -- Reserves all amounts or none; adds to the answer.
 local function decide(verdicts)
   local force, amounts, over = read() == 1, {}, {}
-  local refused_by, retry_ms = -1, 0
+  local refused_by, retry_ms, is_full = -1, 0, false
   for at, row in ipairs(rows) do
     amounts[at] = read()
     -- What is above a whole limit is admitted while the limit is unused. A ceiling never is.
@@ -176,12 +206,13 @@ local function decide(verdicts)
       table.insert(over, at - 1)
       local excess, wait = used_of(row) + amount - row.max, 0
       if excess > 0 then wait = row.is_running and running_retry_ms or math.max(1, wait_ms(row.kind, row.key, row.counter, excess)) end
+      if wait > 0 and not force then is_full = is_full or not is_returning(row) end
       if wait > retry_ms then refused_by, retry_ms = at - 1, wait end
     end
   end
   local is_held = 0
   if #over > 0 and not force then
-    if refused_by < 0 then
+    if not is_full then
       refused_by, retry_ms, is_held = over[1], patience_ms, 1
       for _, at in ipairs(over) do rows[at + 1].of_all.scarce_ms = now + patience_ms end
     end
@@ -210,8 +241,13 @@ for _, row in ipairs(rows) do
   local reset = row.is_running and 0 or reset_ms(row.kind, row.counter)
   local asked_back = is_scarce and 1 or 0
   for _, one in ipairs({ granted, used, reset, free - granted, asked_back }) do table.insert(answer, one) end
-  if share.block + share.running + share.charged == 0 then session.shares[row.name] = nil end
-  if of_all.blocks + of_all.running == 0 and not (is_scarce or of_all.is_left) then shared.rows[row.name] = nil end
+  -- When what it does not use will have been returned: never until it is asked, or told that there is little left.
+  local is_short = is_scarce or free - granted < row.max / 8
+  share.returned_ms = is_short and 0 or never_ms
+  if not is_short then of_all.is_lax = true end
+  if share.block + share.running + share.charged + share.returned_ms == 0 then session.shares[row.name] = nil end
+  local is_kept = is_scarce or of_all.is_left or of_all.is_lax
+  if of_all.blocks + of_all.running == 0 and not is_kept then shared.rows[row.name] = nil end
 end
 for _, one in ipairs(verdicts) do table.insert(answer, one) end
 
@@ -245,5 +281,22 @@ else
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])
+`,
+);
+
+/**
+ * Notes that an account is asked for, unless it is empty; returns the time, and the accounts that have been since a time. `KEYS`: their set.
+ * `ARGV`: the time, the account, the earlier time.
+ */
+export const askedScript = script(
+  countersLua,
+  `
+if ARGV[2] ~= '' then
+  redis.call('ZADD', KEYS[1], now, ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], 5000)
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 5000)
+  return { now }
+end
+return { now, unpack(redis.call('ZRANGEBYSCORE', KEYS[1], math.min(ARGV[3], now), '+inf')) }
 `,
 );

@@ -12,9 +12,11 @@ import type {
   StateStore,
 } from '../../gateway/limits/state-store.ts';
 import type { ClosableCache } from '../../records/define-state-store.ts';
-import type { LeaseAnswer, LeaseMessage, LeaseTimes } from '../../records/lease-protocol.ts';
+import type { LeaseAnswer, LeaseMessage, LeaseTimes, Verdict } from '../../records/lease-protocol.ts';
 import type { HeldReservation } from './leases/held-account.ts';
 import type { LeaseHolder } from './leases/lease-holder.ts';
+
+const isHeld = ({ is_held }: Verdict): boolean => is_held;
 
 /** What cannot be limited. */
 export const unlimited: ReservationResult = {
@@ -43,6 +45,10 @@ export interface LeaseSource {
   statuses(account: string, limits: readonly Limit[], fault: unknown): LimitStatuses;
   /** Lets the holder count what was decided without it: of an account, or of all that can be reported now. */
   handOver?(account?: string): void;
+  /** Tells other processes that one waits for what they do not use of an account. */
+  ask?(account: string): void;
+  /** Calls back with the accounts that others have asked for. */
+  onAsked?(listener: (account: string) => void): void;
   /** Calls back when it can be reached again. */
   onReturn?(listener: () => void): void;
   close?(): Promise<void>;
@@ -96,6 +102,7 @@ export class LeasedStateStore implements StateStore {
     this.#holder = source.holder;
     this.#tick_ms = Math.min(patience_ms, poll_ms) / 2;
     source.onReturn?.(() => void this.#ticks.run());
+    source.onAsked?.(account => this.askBack(account));
   }
 
   get outage(): StateOutage | undefined {
@@ -240,6 +247,7 @@ export class LeasedStateStore implements StateStore {
   }
 
   #receive(account: string, answer: LeaseAnswer): void {
+    if (answer.counted?.verdicts.some(isHeld)) this.#source.ask?.(account);
     for (const held of this.#holder.receive(answer, this.#now_ms)) {
       this.#waiting.get(held)?.decided();
       this.#waiting.delete(held);

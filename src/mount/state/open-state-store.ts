@@ -9,7 +9,7 @@ import { stateServerAt } from '../../config/state-server.ts';
 import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type { StateStore } from '../../gateway/limits/state-store.ts';
 import type { StatePlace } from '../../records/define-state-store.ts';
-import { machine_times } from '../../records/lease-protocol.ts';
+import { machine_times, told_machine_times } from '../../records/lease-protocol.ts';
 import { type Logger, logOf } from '../../telemetry/logger.ts';
 import { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import { LeasedStateStore } from './leased-state-store.ts';
@@ -48,7 +48,10 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
   }
   // What is loaded at first use cannot be refused any more then.
   if (server.needs !== undefined) requirePackage(server.needs);
-  const times = { ...machine_times, lease_ms: config.state_lease_ms };
+  const times = {
+    ...(server.tells ? told_machine_times : machine_times),
+    lease_ms: config.state_lease_ms,
+  };
   const common = { times, clock, log, metrics: new StoreMetrics(registry) };
   const { state, cache } = server.open({
     key_prefix: config.state_key_prefix,

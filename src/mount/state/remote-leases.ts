@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
+import { RepeatingTask } from '../../common/repeating-task.ts';
 import type { OutagePolicies } from '../../config/state-options.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
 import type {
@@ -18,6 +19,9 @@ import type { LeaseSource } from './leased-state-store.ts';
 import { LeaseHolder } from './leases/lease-holder.ts';
 import { LocalQuota } from './local-quota.ts';
 import { StateServers } from './state-servers.ts';
+
+/** Interval at which a process that holds something looks what others have asked for. */
+const asked_ms = 200;
 
 export interface RemoteLeasesOptions {
   readonly policies: OutagePolicies;
@@ -42,6 +46,10 @@ export class RemoteLeases implements LeaseSource {
   readonly #servers: StateServers;
   readonly #quota: LocalQuota;
   readonly #name = randomUUID();
+  /** When this process has asked for accounts. */
+  readonly #asking = new Map<string, number>();
+  readonly #asks = new RepeatingTask(() => this.#lookWhatIsAsked());
+  #onAsked: (account: string) => void = () => {};
   #started: Promise<void> | undefined;
   #isStarted = false;
 
@@ -95,6 +103,7 @@ export class RemoteLeases implements LeaseSource {
   exchange(message: LeaseMessage): Promise<LeaseAnswer> | undefined {
     const breaker = this.#servers.of(message.account);
     if (!breaker.closed) return undefined;
+    this.#asks.runIn(asked_ms);
     return breaker.call('exchange', async () => this.#remote.exchange(this.#name, message));
   }
 
@@ -117,12 +126,26 @@ export class RemoteLeases implements LeaseSource {
     this.#options.metrics.settlementsWaiting(this.#quota.waiting);
   }
 
+  ask(account: string): void {
+    this.#asking.set(account, this.#options.clock.elapsed_ms());
+    // What fails is asked again.
+    this.#remote
+      .serverOf(account)
+      .ask?.(account)
+      .catch(() => {});
+  }
+
+  onAsked(listener: (account: string) => void): void {
+    this.#onAsked = listener;
+  }
+
   onReturn(listener: () => void): void {
     this.#servers.on('closed', listener);
   }
 
   async close(): Promise<void> {
     this.#servers.stop();
+    await this.#asks.close();
     const settlements = this.#quota.waiting;
     if (settlements > 0)
       this.#options.log.warn(
@@ -130,6 +153,18 @@ export class RemoteLeases implements LeaseSource {
         'stopped with settlements that were not sent to the state store',
       );
     await Promise.all([this.#remote.close(), this.cache?.close?.()]);
+  }
+
+  async #lookWhatIsAsked(): Promise<number | undefined> {
+    const asked = await Promise.all(this.#remote.servers().map(server => server.asked?.().catch(() => [])));
+    const { patience_ms } = this.#options.times;
+    const now_ms = this.#options.clock.elapsed_ms();
+    for (const [account, at_ms] of this.#asking)
+      if (now_ms - at_ms >= patience_ms) this.#asking.delete(account);
+    // Who waits keeps nothing back by itself.
+    for (const account of asked.flatMap(accounts => accounts ?? []))
+      if (!this.#asking.has(account)) this.#onAsked(account);
+    return this.holder.size > 0 ? asked_ms : undefined;
   }
 
   #logOutage({ cause }: Outage): void {

@@ -11,21 +11,24 @@ import {
   type Operation,
   runOf,
 } from '../../../src/mount/state/leases/lease-operations.ts';
-import { times } from '../../../src/mount/state/leases/lease-world.ts';
+import { times, told_times } from '../../../src/mount/state/leases/lease-world.ts';
 
 let redis: RedisServer;
-let table: RedisTable;
 
 beforeAll(async () => {
   redis = await startRedis();
-  table = new RedisTable(redis.url, times);
 });
-afterAll(async () => {
-  await table?.close();
-  await redis?.stop();
-});
+afterAll(() => redis?.stop());
 
-describe('leases of processes with a table in Redis', () => {
+describe.each([
+  ['that hear by polling what is asked back', times],
+  ['that are told what is asked back', told_times],
+])('leases with a table in Redis of processes %s', (_, own_times) => {
+  let table: RedisTable;
+  beforeAll(() => {
+    table = new RedisTable(redis.url, own_times);
+  });
+  afterAll(() => table?.close());
   const newTable = (clock: Parameters<RedisTable['begin']>[0]) => table.begin(clock);
   it.each([
     ['requests alone', calm],
@@ -42,7 +45,7 @@ describe('leases of processes with a table in Redis', () => {
       }));
       fc.assert(
         fc.property(run, run => {
-          ended(run, { newTable });
+          ended(run, { newTable, own_times });
         }),
         { numRuns: 300 },
       );
@@ -51,7 +54,7 @@ describe('leases of processes with a table in Redis', () => {
   );
 
   it('refuse no request that fits, but for what others returned in the last 110 ms', () => {
-    const property = fc.property(runOf(calm), run => ended(run, { newTable }).verifyRefusals(110));
+    const property = fc.property(runOf(calm), run => ended(run, { newTable, own_times }).verifyRefusals(110));
     fc.assert(property, { numRuns: 300 });
   }, 120_000);
 });

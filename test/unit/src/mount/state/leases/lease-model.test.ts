@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Limit, LimitName } from '../../../../../../src/gateway/limits/limit-table.ts';
-import { machine_times, process_times } from '../../../../../../src/records/lease-protocol.ts';
+import {
+  machine_times,
+  process_times,
+  told_machine_times,
+} from '../../../../../../src/records/lease-protocol.ts';
 import { calm, disasters, ended, losses, network, runOf } from './lease-operations.ts';
 import { LeaseWorld, times, told_times } from './lease-world.ts';
 
@@ -97,6 +101,9 @@ it('the durations of both kinds let blocks come back while a request waits', () 
   // A report that was just missed, then five messages one after another, and the next question.
   const machines = machine_times.poll_ms + machine_times.retry_ms + 7 * 60;
   expect(machines).toBeLessThanOrEqual(machine_times.patience_ms);
+  // Seen within 200 ms, and then a question and its answer, given back and asked again.
+  const { retry_ms, patience_ms } = told_machine_times;
+  expect(200 + retry_ms + 7 * 60).toBeLessThanOrEqual(patience_ms);
   // The table tells it at once.
   expect(process_times.retry_ms + 6 * 5).toBeLessThanOrEqual(process_times.patience_ms);
 });
