@@ -27,7 +27,7 @@ const open = async () => {
 async function burst(account: string, limits: readonly Limit[], count: number, at: readonly number[]) {
   const sent = Array.from({ length: count }, async (_, number) => {
     const { store } = stores[at[number % at.length]!]!;
-    const taken = await store.reserve({ id: randomUUID(), account, limits, charge: charge(3, 3) });
+    const taken = await store.reserve({ account, limits, charge: charge(3, 3) });
     return taken.admitted ? taken.reservation : undefined;
   });
   return (await Promise.all(sent)).filter(one => one !== undefined);

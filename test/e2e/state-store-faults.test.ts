@@ -32,7 +32,6 @@ const relayTo = async ({ port }: RedisServer): Promise<TcpRelay> => {
 class Setting {
   readonly opened: RedisStore;
   readonly lines: ReturnType<typeof capturedLog>['lines'];
-  #asked = 0;
 
   constructor(opened: RedisStore, lines: Setting['lines']) {
     this.opened = opened;
@@ -42,8 +41,7 @@ class Setting {
   load = (): LimitLoad => new LimitLoad([this.opened], 'a', limits);
 
   reserve(more: Partial<ReservationRequest> = {}) {
-    const id = `${++this.#asked}`;
-    return this.opened.store.reserve({ id, account: 'a', limits, charge: charge(10, 10), ...more });
+    return this.opened.store.reserve({ account: 'a', limits, charge: charge(10, 10), ...more });
   }
 
   isOut = () => this.opened.store.outage !== undefined;

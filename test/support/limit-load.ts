@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from './redis-store.ts';
 import { charge } from './state-store-setting.ts';
@@ -35,7 +34,7 @@ export class LimitLoad {
   async #exchange({ store }: RedisStore, account: string, limits: readonly Limit[]): Promise<void> {
     const began_ms = performance.now();
     try {
-      const result = await store.reserve({ id: randomUUID(), account, limits, charge: charge(10) });
+      const result = await store.reserve({ account, limits, charge: charge(10) });
       if (result.admitted) {
         this.admitted++;
         result.reservation.settle(charge(7));

@@ -21,7 +21,6 @@ export const nothing = charge(0, 0, 0);
 export class StoreSetting {
   readonly clock: FakeClock;
   readonly #under: StoreUnderTest;
-  #asked = 0;
 
   constructor(under: StoreUnderTest, clock: FakeClock) {
     this.#under = under;
@@ -34,7 +33,6 @@ export class StoreSetting {
     more: { account?: string; force?: boolean } = {},
   ): Promise<ReservationResult> {
     return this.#under.store.reserve({
-      id: `lease-${++this.#asked}`,
       account: 'a',
       limits,
       charge: estimate,

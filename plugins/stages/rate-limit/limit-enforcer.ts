@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type Charge,
   defineKey,
@@ -65,9 +64,6 @@ export class LimitEnforcer implements Hooks {
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
   readonly #unread = new UnreadForecast();
-  /** Prefix of lease names, with the number of the reservation: the id of an exchange is chosen by its client. */
-  readonly #name = randomUUID();
-  #reservations = 0;
   /** Running exchanges of each account that have reserved the most they may use. */
   readonly #ceilings = new Map<string, number>();
   /** Private to this stage instance: an exchange may pass several. */
@@ -162,8 +158,7 @@ export class LimitEnforcer implements Hooks {
       const [{ remaining } = { remaining: limit.max }] = this.#state.knownStatuses(account, [limit]);
       this.#refuse(exchange, held, { limit, charge, remaining, retry_ms: Number.POSITIVE_INFINITY });
     }
-    const id = `${this.#name}-${++this.#reservations}`;
-    const result = this.#state.reserve({ id, account, limits, charge, force });
+    const result = this.#state.reserve({ account, limits, charge, force });
     return result instanceof Promise
       ? this.#decideLater(exchange, held, charge, result)
       : this.#decide(exchange, held, charge, result);

@@ -5,8 +5,6 @@ import type { Charge } from './limit-units.ts';
 
 /** What an exchange reserves of its account's limits before it goes upstream. */
 export interface ReservationRequest {
-  /** Names the lease of its concurrency. Unique among all that share the store, so never the client's own `x-request-id`. */
-  readonly id: string;
   /** Id of the account. */
   readonly account: string;
   /** The limits to reserve under: those of the account, and of the key that was used. */

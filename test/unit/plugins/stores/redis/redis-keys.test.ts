@@ -35,7 +35,7 @@ const keys = async (pattern: string) =>
 async function leaveTraces(account: string): Promise<void> {
   opened = await openRedisStore({ url: redis.url, key_prefix: 'p:' });
   for (const id of ['one', 'two']) {
-    const taken = await opened.store.reserve({ id, account, limits, charge: charge(100, 100) });
+    const taken = await opened.store.reserve({ account, limits, charge: charge(100, 100) });
     if (!taken.admitted) throw new Error('refused');
     if (id === 'one') taken.reservation.settle(charge(5, 5));
   }

@@ -9,9 +9,8 @@ describe('the memory state store', () => {
   const open = () => {
     const clock = new FakeClock();
     const store = new MemoryStateStore(clock);
-    let asked = 0;
     const reserve = (account: string, limits = [limit('requests_per_minute', 5)]) => {
-      const taken = store.reserve({ id: `${++asked}`, account, limits, charge: charge(10, 10) });
+      const taken = store.reserve({ account, limits, charge: charge(10, 10) });
       if (!taken.admitted) throw new Error('refused');
       return taken.reservation;
     };
@@ -90,7 +89,7 @@ describe('the memory state store', () => {
     let epoch_ms = Date.UTC(2026, 10, 21, 23, 59, 59);
     const store = new MemoryStateStore({ epoch_ms: () => epoch_ms, elapsed_ms: () => 0 });
     const limits = [limit('tokens_per_day', 100)];
-    const reserve = () => store.reserve({ id: 'x', account: 'a', limits, charge: charge(60) });
+    const reserve = () => store.reserve({ account: 'a', limits, charge: charge(60) });
     const first = reserve();
     epoch_ms += 2000;
     reserve();
@@ -106,9 +105,7 @@ describe('the memory store under clock changes', () => {
   const open = (began_ms: number) => {
     const clock = new FakeClock(began_ms);
     const store = new MemoryStateStore(clock);
-    let asked = 0;
-    const reserve = () =>
-      store.reserve({ id: `${++asked}`, account: 'a', limits, charge: { ...charge(60, 60), requests: 1 } });
+    const reserve = () => store.reserve({ account: 'a', limits, charge: { ...charge(60, 60), requests: 1 } });
     return { clock, store, reserve };
   };
 
@@ -126,8 +123,7 @@ describe('the memory store under clock changes', () => {
     const { clock, store } = open(Date.UTC(2026, 11, 1, 12));
     const [, , minute] = limits;
     const reserve = () =>
-      store.reserve({ id: 'x', account: 'a', limits: [minute!], charge: { ...charge(), requests: 1 } })
-        .admitted;
+      store.reserve({ account: 'a', limits: [minute!], charge: { ...charge(), requests: 1 } }).admitted;
     expect([reserve(), reserve(), reserve()]).toEqual([true, true, false]);
     for (const by_ms of [3_600_000, -7_200_000]) {
       clock.set(by_ms);

@@ -80,9 +80,8 @@ function server<Of extends Clock>({ past, clock }: { past?: PastUseSource; clock
 describe('the state store of workers', () => {
   const concurrent = [limit('concurrent_requests', 2), limit('requests_per_minute', 10)];
   const wide = [limit('requests_per_minute', 100_000), limit('tokens_per_minute', 1_000_000)];
-  let asked = 0;
   const reserve = async (store: StateStore, limits = concurrent): Promise<ReservationResult> =>
-    store.reserve({ id: `${++asked}`, account: 'a', limits, charge: charge(5) });
+    store.reserve({ account: 'a', limits, charge: charge(5) });
   const admitted = async (store: StateStore, limits = concurrent) => {
     const taken = await reserve(store, limits);
     if (!taken.admitted) throw new Error(`refused by ${taken.refused_by.name}`);
@@ -193,7 +192,7 @@ describe('the state store of workers', () => {
     expect(await left(primary, wide)).toEqual([99_992, 999_944]);
     // Nothing is in a block: a request for all that is left is admitted.
     const all = charge(999_944, 0, 99_992);
-    expect(primary.reserve({ id: 'all', account: 'a', limits: wide, charge: all })).toMatchObject({
+    expect(primary.reserve({ account: 'a', limits: wide, charge: all })).toMatchObject({
       admitted: true,
     });
   });

@@ -30,8 +30,7 @@ const open = (policies = {}, { remote = new RemoteStandIn(), min_instances = 1 }
   });
   const store = new LeasedStateStore(leases, systemClock);
   opened.push(store);
-  let asked = 0;
-  const take = async () => store.reserve({ id: `${++asked}`, account: 'a', limits, charge: charge(1) });
+  const take = async () => store.reserve({ account: 'a', limits, charge: charge(1) });
   const reservation = async () => {
     const taken = await take();
     if (!taken.admitted) throw new Error('refused');

@@ -45,13 +45,12 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
     clock,
     log: { warn: (_: unknown, message?: string) => void warnings.push(message!) } as never,
   });
-  let id = 0;
   const take = (
     tokens: number,
     account = 'a',
     under = limits,
   ): ReservationResult | Promise<ReservationResult> =>
-    store.reserve({ id: `${++id}`, account, limits: under, charge: charge(tokens, tokens) });
+    store.reserve({ account, limits: under, charge: charge(tokens, tokens) });
   const remaining = async (account = 'a') =>
     (await store.statuses(account, limits)).slice(0, 3).map(standing => standing.remaining);
   return { clock, own, store, asked, warnings, take, remaining };
