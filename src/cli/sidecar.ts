@@ -1,8 +1,8 @@
 import { exitCodeOf } from './command.ts';
 import { runCommandLine } from './program.ts';
-import { keepGarbageYoung } from './v8-flags.ts';
+import { setV8Flags } from './v8-flags.ts';
 
-keepGarbageYoung();
+setV8Flags();
 // At the end of a terminal session; Node's default would end the process.
 process.on('SIGHUP', () => {});
 process.stderr.on('error', ignoreClosedPipe);

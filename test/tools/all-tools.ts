@@ -21,6 +21,7 @@ export const allTools: Readonly<Record<string, ReadonlyMap<string, ListedTool>>>
   bench: new Map([
     table('gateways', 'sluice beside other gateways, on one core'),
     table('workers', 'one process beside two workers'),
+    table('v8', 'options of V8 beside none'),
     one('cost', 'what a request and an event allocate, call and create', () => import('./bench/cost.ts')),
     one('growth', 'cost against the size of what is given', () => import('./bench/growth.ts')),
     one('dashboard', 'the pages over a large store', () => import('./bench/dashboard.ts')),

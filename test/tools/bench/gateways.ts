@@ -35,7 +35,7 @@ export const tableTool = (name: string) => {
         )
         .option(
           '--warm-up <N>',
-          'seconds of load before the first measurement; by default 6, and 2 of streams',
+          'seconds of load before the first measurement; by default 20, and 2 of streams',
           numberFrom(0, 600, false),
         )
         .option('--only <A,B>', `of ${Object.keys(named).join(', ')}`, listOf(named), contestants),

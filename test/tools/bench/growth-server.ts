@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { serve } from '../../../src/cli/serve.ts';
-import { keepGarbageYoung } from '../../../src/cli/v8-flags.ts';
+import { setV8Flags } from '../../../src/cli/v8-flags.ts';
 import { defaultModels } from '../../../src/config/example-models.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import { hashKey } from '../../../src/records/key-secret.ts';
@@ -68,7 +68,7 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-keepGarbageYoung();
+setV8Flags();
 const config = configOf(JSON.parse(process.argv[2]!) as GrowthSizes);
 const empty = heapInUse();
 const before = process.cpuUsage();

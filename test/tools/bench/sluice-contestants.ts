@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { v8Flags } from '../../../src/cli/v8-flags.ts';
 import { defaultModels } from '../../../src/config/example-models.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gateway_core, load_core } from '../machine.ts';
@@ -70,14 +71,17 @@ export const workersOnTwoCores = sidecar(
   twoWorkers,
   `${gateway_core},${load_core}`,
 );
-export const mounted: Contestant = {
-  ...sidecar('sluice-express', 'sluice in Express'),
+const inExpress = (name: string, title: string, flags: readonly string[] = []): Contestant => ({
+  ...sidecar(name, title),
   start: place =>
-    startServer(servers, ['gateway', configFile(place, 'sluice-express')], {
-      core: gateway_core,
-      env: bare(),
-    }),
-};
+    startServer(servers, ['gateway', configFile(place, name)], { core: gateway_core, env: bare(), flags }),
+});
+export const mounted = inExpress('sluice-express', 'sluice in Express');
+export const mountedWithFlags = inExpress(
+  'sluice-express-v8',
+  'sluice in Express, with the sidecar’s options of V8',
+  v8Flags,
+);
 
 /** The sidecar by what is left out of it, or added: what each part costs. */
 export const parts: Readonly<Record<string, (place: Place) => Difference | Promise<Difference>>> = {

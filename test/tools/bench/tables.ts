@@ -11,6 +11,7 @@ import {
   continuous,
   envelope,
   mounted,
+  mountedWithFlags,
   sluice,
   workersOnOneCore,
   workersOnTwoCores,
@@ -41,6 +42,7 @@ export const tables: Readonly<Record<string, Table>> = {
       mounted,
     ],
   },
+  v8: { title: 'Options of V8', baseline: 'sluice-express', contestants: [mounted, mountedWithFlags] },
   workers: {
     title: 'Workers',
     baseline: 'sluice',
