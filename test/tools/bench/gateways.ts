@@ -105,6 +105,7 @@ function cellsOf({ kind, of, digits, ratio }: Column, entry: Entry, base: Entry 
 
 /** The least and the most, where they differ. */
 function spreadOf(ratios: readonly number[]): string {
+  if (ratios.length === 0) return '';
   const [least, most] = [Math.min(...ratios).toFixed(2), Math.max(...ratios).toFixed(2)];
   return least === most || Number.isNaN(ratios[0]) ? '' : ` (${least}–${most})`;
 }
