@@ -44,7 +44,7 @@ describe('clients that leave at any moment', () => {
     };
 
   it('leave one record each and nothing else', async () => {
-    const books = await openBooks({ server: { non_stream_timeout_ms: 120, max_background: 10 } });
+    const books = await openBooks({ server: { non_stream_timeout_ms: 120, max_background: 2 } });
     const random = dice(7);
     books.upstream.reply((socket, request) => {
       const play = slowly(random.next().value * 20, random.next().value < 0.2);

@@ -36,7 +36,7 @@ const none: readonly never[] = [];
 const readTooEarly = (): never => {
   throw new Error('exchange.request is there from onRequest on, not before');
 };
-/** The request of an exchange whose body was not read: whoever looks into it is told. A property costs less than a check at every look. */
+/** The request of an exchange whose body was not read: a look into it throws. A property costs less than a check at every look. */
 const notRead = new Proxy({} as ChatRequest, {
   get: readTooEarly,
   set: readTooEarly,
