@@ -55,8 +55,12 @@ export function beforeTimeLimit<T, R>(
     const failed = (thrown: unknown) => {
       clearTimeout(timer);
       exchange.insteadOfAbort = undefined;
-      taker.replyFailed(thrown);
-      reject(thrown);
+      try {
+        taker.replyFailed(thrown);
+        reject(thrown);
+      } catch (fault) {
+        reject(fault);
+      }
     };
     reply.then(came, failed);
   });

@@ -51,6 +51,17 @@ describe.each([
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('fails with what is thrown when its failure is counted', async () => {
+    const fault = new Error('not counted');
+    const replyFailed = () => {
+      throw fault;
+    };
+    const taker = { ...taking(same<string>), replyFailed };
+    const failing = Promise.reject(new Error('broken'));
+    const limited = beforeTimeLimit(failing, exchange, limit_ms, outlivesClient, taker);
+    await expect(limited).rejects.toBe(fault);
+  });
+
   it('is counted and not sent when it comes after its time limit', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const use = jest.fn();
