@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { systemClock } from '../../../../../src/common/clock.ts';
 import { StateServers } from '../../../../../src/mount/state/state-servers.ts';
 import { CannotServe, type RemoteServer } from '../../../../../src/records/remote-state.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
 import { StoreMetrics } from '../../../../../src/telemetry/store-metrics.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 import { RemoteStandIn } from '../../../../support/remote-stand-in.ts';
 
 /** Servers of one store; each has the accounts that its test says. */
@@ -26,6 +26,7 @@ let heard: number[];
 let registry: Registry;
 let metrics: StoreMetrics;
 let servers: StateServers;
+let clock: FakeClock;
 const log = createLog('silent');
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
@@ -35,15 +36,15 @@ beforeEach(() => {
   heard = [];
   registry = new Registry();
   metrics = new StoreMetrics(registry);
-  servers = new StateServers(remote, { metrics, log, clock: systemClock }, instances =>
-    heard.push(instances),
-  );
+  clock = new FakeClock();
+  servers = new StateServers(remote, { metrics, log, clock }, instances => heard.push(instances));
 });
 afterEach(() => {
   servers.stop();
   jest.useRealTimers();
 });
 const pass = async (ms: number) => {
+  clock.advance(ms);
   jest.advanceTimersByTime(ms);
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
 };
