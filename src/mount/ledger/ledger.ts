@@ -32,7 +32,10 @@ export const ledgerDefaults = {
 export type LedgerOptions = Readonly<typeof ledgerDefaults>;
 
 export interface LedgerSetup extends Surroundings {
-  readonly records: Pick<LedgerRecords, 'insert'>;
+  readonly records: Pick<LedgerRecords, 'insert'> & {
+    /** Resolves when nothing of what `insert` has taken can come back by `putBack`. */
+    readonly settled?: () => Promise<unknown>;
+  };
   /** Queue for rows while the store is unavailable; without it they wait in memory. */
   readonly disk: DiskQueue | undefined;
   readonly options?: Partial<LedgerOptions>;
@@ -45,6 +48,7 @@ export interface LedgerSetup extends Surroundings {
 export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #disk: DiskQueue | undefined;
+  readonly #settled: LedgerSetup['records']['settled'];
   readonly #metrics: Surroundings['metrics'];
   readonly #options: LedgerOptions;
   readonly #lost: LostRows;
@@ -56,6 +60,7 @@ export class Ledger {
 
   constructor({ options, ...setup }: LedgerSetup) {
     this.#disk = setup.disk;
+    this.#settled = setup.records.settled;
     this.#metrics = setup.metrics;
     this.#options = { ...ledgerDefaults, ...options };
     const lost = new LostRows(setup.metrics, setup.log);
@@ -86,6 +91,11 @@ export class Ledger {
   take(entries: readonly LedgerEntry[]): void {
     if (this.#waiting.length + entries.length > this.#options.max_waiting)
       throw new StoreUnavailable('too many ledger rows wait in the primary process');
+    this.putBack(entries);
+  }
+
+  /** Queues what `insert` had taken and could not hand on. What there is no room for is dropped, and counted. */
+  putBack(entries: readonly LedgerEntry[]): void {
     for (const entry of entries) this.#add(entry);
   }
 
@@ -118,6 +128,7 @@ export class Ledger {
     // The run in progress does not include rows that came after it began.
     await this.#flush.close();
     await this.#flush.run();
+    if (this.#settled) await this.#settled().then(() => this.#flush.run());
     await moved;
     // A store that was slow for a moment: the next process may start much later, or without this disk.
     await this.#writer.moveAll();

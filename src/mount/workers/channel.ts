@@ -111,6 +111,11 @@ export class Channel {
     return true;
   }
 
+  /** Sends what waits at once, and not at the end of this turn. */
+  flush(): void {
+    this.#send();
+  }
+
   /** Answers requests and takes notices of this name. A later handler takes the place of an earlier one. */
   handle(name: string, handler: Handler): this {
     this.#handlers.set(name, handler);
@@ -140,17 +145,19 @@ export class Channel {
   #next(): Batch {
     if (!this.#batch) {
       this.#batch = [[], []];
-      if (this.#isAwaited) this.#timer = setTimeout(this.#flush, 1);
-      else setImmediate(this.#flush);
+      if (this.#isAwaited) this.#timer = setTimeout(this.#send, 1);
+      else setImmediate(this.#send);
     }
     return this.#batch;
   }
 
-  readonly #flush = (): void => {
-    const batch = this.#batch!;
+  readonly #send = (): void => {
+    const batch = this.#batch;
     this.#batch = undefined;
+    clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#isClosed) return;
+    // Sent before its turn, or never.
+    if (!batch || this.#isClosed) return;
     const notices = batch[0].filter(([id]) => id === 0).length;
     if (notices < batch[0].length) this.#isAwaited = true;
     const onSent = () => void (this.#notices -= notices);
@@ -172,7 +179,7 @@ export class Channel {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     // Those whose answers have come ask more in this turn.
-    setImmediate(this.#flush);
+    setImmediate(this.#send);
   };
 
   #settle([id, value, fault]: Answer): void {

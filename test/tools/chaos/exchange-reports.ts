@@ -31,6 +31,8 @@ export interface Exchange {
   readonly calls: ProviderCall[];
   request: Request | undefined;
   ended_ms?: number;
+  /** Its client has left before it had the whole reply. */
+  has_left?: boolean;
   reply?: Pick<Reply, 'status'> & { readonly tokens: number | undefined };
   record?: LogLine;
   rows: number;

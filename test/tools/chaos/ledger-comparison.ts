@@ -1,3 +1,5 @@
+import { picoUsd } from '../../../src/common/money.ts';
+import { defaultModels } from '../../../src/config/example-models.ts';
 import type { ListedRow } from '../../../src/records/ledger-records.ts';
 import { faultIn, type Reply, tokensIn } from './clients/checks.ts';
 import { idIn, type Kind, type Request } from './clients/request.ts';
@@ -16,6 +18,9 @@ import {
 } from './exchange-reports.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Call } from './provider-child.ts';
+
+/** Prices of the models that every deployment has. */
+const prices = new Map(defaultModels('any').map(({ id, pricing }) => [id, pricing]));
 
 const error_level = 50;
 /** More faults than these say nothing new. */
@@ -39,6 +44,8 @@ export class LedgerComparison {
   records = 0;
   rows = 0;
   row_tokens = 0;
+  /** Of all rows, in 10⁻¹² dollars, by their tokens and the prices of their models. */
+  row_cost = 0n;
   calls = 0;
   /** What providers have generated, as far as they have reported it. */
   provider_tokens = 0;
@@ -67,8 +74,9 @@ export class LedgerComparison {
     const exchange = this.#exchanges.get(id)!;
     const { kind, request, begun_ms } = exchange;
     exchange.ended_ms = this.#now();
+    exchange.has_left = hasLeft(exchange);
     exchange.reply = { status: reply.status, tokens: tokensIn(reply) };
-    const fault = reply.fault ?? (hasLeft(exchange) ? undefined : faultIn(request?.check, reply));
+    const fault = reply.fault ?? (exchange.has_left ? undefined : faultIn(request?.check, reply));
     if (fault && !isExcused(exchange)) this.#fault(id, fault);
     if (kind.good && !fault) this.waits_ms.push(exchange.ended_ms - begun_ms);
     this.#compare(id, exchange);
@@ -113,6 +121,7 @@ export class LedgerComparison {
     const tokens = row.prompt_tokens + row.completion_tokens;
     this.rows++;
     this.row_tokens += tokens;
+    this.#cost(id, row);
     const exchange = this.#exchanges.get(id);
     if (!exchange) return;
     exchange.rows++;
@@ -121,6 +130,19 @@ export class LedgerComparison {
     this.compared++;
     const fault = tokenFault(row, call);
     if (fault) this.#fault(id, fault);
+  }
+
+  /** Checks what a row says it cost. */
+  #cost(id: string, row: Omit<ListedRow, 'request_id'>): void {
+    const pricing = prices.get(row.model ?? '');
+    const { prompt_tokens, cached_tokens, completion_tokens, cost_usd } = row;
+    const { prompt = '0', completion = '0', input_cache_read = prompt } = pricing ?? {};
+    const cost =
+      BigInt(prompt_tokens - cached_tokens) * picoUsd(prompt) +
+      BigInt(cached_tokens) * picoUsd(input_cache_read) +
+      BigInt(completion_tokens) * picoUsd(completion);
+    this.row_cost += cost;
+    if (picoUsd(cost_usd ?? '0') !== cost) this.#fault(id, `cost ${cost_usd}, and not ${cost} e-12 dollars`);
   }
 
   /** Requests that must become exchanges and have no record yet. */
@@ -140,7 +162,8 @@ export class LedgerComparison {
     );
     const ages = excused.map(exchange => {
       const { gateway, ended_ms = Number.POSITIVE_INFINITY } = exchange;
-      if (isExcused(exchange)) return 0;
+      // What a client has left is read on, and settled later.
+      if (isExcused(exchange) || exchange.has_left) return 0;
       const killed_ms = gateway.absences.find(({ from_ms }) => from_ms > ended_ms)?.from_ms;
       return killed_ms === undefined ? 0 : Math.round(killed_ms - ended_ms);
     });

@@ -1,3 +1,4 @@
+import { picoUsd } from '../../../src/common/money.ts';
 import { quantile, thirdsOf } from '../figures.ts';
 import { account } from './deployment.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
@@ -46,6 +47,11 @@ export async function checksOf(
       (sum?.prompt_tokens ?? 0) + (sum?.completion_tokens ?? 0),
       row_tokens,
     ),
+    equal(
+      "the ledger's costs are those of its rows, e-12 dollars",
+      picoUsd(sum?.cost_usd ?? '0'),
+      comparison.row_cost,
+    ),
     ...(counted !== undefined && exact_limits
       ? [equal('limits have counted what the ledger has', Number(counted), row_tokens)]
       : []),
@@ -74,7 +80,7 @@ const none = (name: string, found: readonly string[], more = ''): Check => {
   return check(name, found.length === 0, `${found.length}${shown}${more}`);
 };
 
-export const equal = (name: string, value: number, expected: number): Check =>
+export const equal = (name: string, value: number | bigint, expected: number | bigint): Check =>
   check(name, value === expected, `${value} and ${expected}`);
 
 const atMost = (name: string, value: number, most: number): Check =>

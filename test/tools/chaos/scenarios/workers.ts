@@ -11,7 +11,7 @@ const clients = 48;
 /** Time between two deaths, at least. */
 const pause_ms = 3000;
 /** A worker hands its rows over within 50 ms, but where other programs take the cores in that time. */
-const lost_ms = 2000;
+const lost_ms = 500;
 
 /** Workers are killed under load, clients leave and upstreams fail. */
 export const workers: Scenario = {
