@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { configuredAccountSchema } from '../src/config/alias-schema.ts';
 import { configurableDialects } from '../src/config/built-in-dialects.ts';
 import { logSchema } from '../src/config/log-schema.ts';
 import { modelSchema, upstreamSchema } from '../src/config/model-schema.ts';
@@ -74,7 +75,13 @@ export const parts: readonly (OptionType & { readonly table?: string })[] = [
     'PlanOptions',
   ),
   named('LimitOverrides', 'Limits of one account, in place of those of its plan.', limitOverridesSchema),
-  section('accounts', 'An account and its keys.', accountSchema, 'AccountOptions'),
+  named('AccountOptions', 'An account and its keys.', accountSchema),
+  section(
+    'accounts',
+    'An account of a configuration, and its keys.',
+    configuredAccountSchema,
+    'ConfiguredAccountOptions',
+  ),
 ];
 
 /** A model of a chain, which needs no upstreams. */

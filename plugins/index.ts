@@ -5,6 +5,7 @@ import { openai } from './providers/openai/index.ts';
 import { openrouter } from './providers/openrouter/index.ts';
 import { sglang } from './providers/sglang/index.ts';
 import { vllm } from './providers/vllm/index.ts';
+import { aliases } from './stages/aliases/index.ts';
 import { auth } from './stages/auth/index.ts';
 import { errorEnvelope } from './stages/error-envelope/index.ts';
 import { modelAccess } from './stages/model-access/index.ts';
@@ -17,6 +18,7 @@ import { streamRechunk } from './stages/stream-rechunk/index.ts';
 import { validation } from './stages/validation/index.ts';
 
 export {
+  aliases,
   anthropic,
   auth,
   errorEnvelope,
@@ -52,6 +54,7 @@ export const defaultStages: readonly StageFactory[] = [
 /** Every stage that a configuration can name: those of the default chain, and those that only run where they are listed. */
 export const builtInStages: readonly StageFactory[] = [
   ...defaultStages,
+  aliases,
   modelAccess,
   redact,
   responseCache,

@@ -4,6 +4,7 @@
  * @module sluice
  */
 export {
+  aliases,
   auth,
   errorEnvelope,
   modelAccess,
@@ -16,7 +17,13 @@ export {
   validation,
 } from '../plugins/index.ts';
 export { ConfigError, type ConfigIssue } from './common/config-error.ts';
-export type { AccountOptions, ModelOptions, PlanOptions, ProviderOptions } from './common/options.ts';
+export type {
+  AccountOptions,
+  ConfiguredAccountOptions,
+  ModelOptions,
+  PlanOptions,
+  ProviderOptions,
+} from './common/options.ts';
 export type { ConfiguredProvider, ConfiguredStage, GatewayConfig } from './config/gateway-config.ts';
 export type { StageEntry } from './config/given-plugins.ts';
 export { defineStage } from './gateway/exchange/define-stage.ts';

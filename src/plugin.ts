@@ -45,6 +45,7 @@ export {
   defineDialect,
   type GenerationFormat,
   type Identity,
+  type ModelAliases,
   type RequestAnswers,
   type RequestContext,
   type StreamRenderer,

@@ -120,6 +120,7 @@ export function issuesOf(error: z.ZodError, schema: z.ZodType, value: unknown): 
       ];
     if (issue.code === 'invalid_format' && issue.message.startsWith('Invalid '))
       return [{ path, message: formats[issue.format] ?? issue.message }];
+    if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     const names = acceptedAt(schema, path, value);
     return issue.keys.map(key => ({ path: [...path, key], message: unknownName(key, names) }));

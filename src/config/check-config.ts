@@ -1,5 +1,6 @@
 import type { ConfigIssue } from '../common/config-error.ts';
 import { asObject, type Json } from '../common/json-object.ts';
+import { checkAliases, checkAliasStage } from './aliases.ts';
 import { builtInDialects, isOffered } from './built-in-dialects.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkRouting } from './check-routing.ts';
@@ -39,6 +40,7 @@ export function* mistakesTogether({
     paths: offered.flatMap(({ paths }) => Object.keys(paths)),
   };
   yield checkReferences({ ...value, stages: listed }, known);
+  yield checkAliases(value, listed);
   yield checkRouting(value);
   yield checkProviderKeys(value, directory);
   yield ofStages;
@@ -60,6 +62,7 @@ export function* mistakesIn(
   // An unknown stage may have been meant to be auth.
   const areStages = issues.every(({ path }) => path[0] !== 'stages' || path.length > 3);
   if (areStages) yield* checkStageAccess(config, stages, given);
+  yield* checkAliasStage(config, stages);
   yield* checkListeners(config);
   yield* checkBodyBounds(config.server, ['server']);
   yield* checkSignIn(config);

@@ -2,12 +2,13 @@ import { resolve } from 'node:path';
 import { type ConfigError, type ConfigIssue, type MakePlugin, madeAt } from '../common/config-error.ts';
 import { asObject, type Json } from '../common/json-object.ts';
 import type { Model } from '../gateway/catalog/catalog.ts';
-import type { DialectDefinition } from '../gateway/dialects/define-dialect.ts';
+import type { DialectDefinition, ModelAliases } from '../gateway/dialects/define-dialect.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
 import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
 import type { ExtensionDefinition } from '../records/define-extension.ts';
 import type { RecordsPlace } from '../records/define-records-store.ts';
 import type { StatePlace } from '../records/define-state-store.ts';
+import { aliasPlans, listedAliases } from './aliases.ts';
 import { builtInDialects } from './built-in-dialects.ts';
 import { type Candidate, mistakesIn, mistakesTogether } from './check-config.ts';
 import { checkPackages } from './check-packages.ts';
@@ -42,6 +43,8 @@ export interface Settings
   readonly stages: readonly StagePlan[];
   /** Whether the address of the public listener is in the configuration, rather than the default. */
   readonly isWritten: { readonly host: boolean; readonly port: boolean };
+  /** The aliases that the catalog shows, if it does. */
+  readonly listedAliases: ModelAliases | undefined;
   readonly dialects: readonly DialectDefinition[];
   readonly extensions: readonly ExtensionDefinition[];
   /** What they were loaded from, with the text of a file. */
@@ -116,7 +119,7 @@ export async function loadWritten(
     ...placesOf(config.stores),
     placesOf,
     source: written.source,
-    made: makersOf(part.error, plugins, given),
+    made: makersOf(part.error, plugins, given, aliasPlans(config).length),
     mistake: part.error,
     newCounter,
   };
@@ -169,23 +172,25 @@ function settingsOf(config: CheckedConfig, { value, plugins, given, directory }:
   const warnings = [...warningsOf({ ...config, stores }, stages, given), ...tlsWarnings({ server, admin })];
   return {
     ...{ ...config, server, admin, models, providers, warnings },
-    stages: stages.flatMap(({ plan }) => plan ?? []),
+    stages: [...aliasPlans(config), ...stages.flatMap(({ plan }) => plan ?? [])],
+    listedAliases: listedAliases(config),
     dialects: [...builtInDialects, ...pluginsIn(plugins.dialects)],
     extensions: plugins.extensions,
     isWritten: writtenAddress(value),
   };
 }
 
-/** What makes the plugins; a mistake of one has the place where it is named. */
+/** What makes the plugins; a mistake of one has the place where it is named. `unlisted` stages stand before those that are listed. */
 function makersOf(
   error: ExpandedPart['error'],
   { dialects }: LoadedPlugins,
   given: GivenPlugins,
+  unlisted: number,
 ): Settings['made'] {
   const stages = given.stages ? ['options', 'stages'] : ['stages'];
   const dialectPath = (at: number) => dialects[at - builtInDialects.length]?.path ?? [];
   return {
-    stage: (at, make) => madeAt(error, [...stages, at], make),
+    stage: (at, make) => madeAt(error, [...stages, at - unlisted], make),
     dialect: (at, make) => madeAt(error, dialectPath(at), make),
     adapter: (provider, make) => madeAt(error, ['providers', provider, 'adapter'], make),
   };

@@ -3,8 +3,8 @@ import { notOneOf } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { ms, off } from '../common/option-schemas.ts';
 import { plansSchema } from '../gateway/limits/plan-limits.ts';
-import { accountsSchema } from '../records/configured-accounts.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
+import { aliasOptions, configuredAccountSchema } from './alias-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
 import { tlsSchema } from './certificate-files.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
@@ -206,12 +206,16 @@ export const configSchema = z.strictObject({
     .array(modelSchema)
     .min(1, 'must list at least one model')
     .describe('The catalog: models that clients can ask for.'),
+  ...aliasOptions,
   passthrough: z
     .array(passthroughRuleSchema)
     .default([])
     .describe('Other paths that are let through to one provider each, bytes untouched.'),
   plans: plansSchema.default({}).describe('Limits by the name of the plan.'),
-  accounts: accountsSchema.default({}).describe('Accounts by name, with their plans and keys.'),
+  accounts: z
+    .record(z.string().min(1), configuredAccountSchema)
+    .default({})
+    .describe('Accounts by name, with their plans and keys.'),
   stages: z.array(stageEntrySchema).optional().describe('The chain in order; without it the default chain.'),
   stores: storesSchema.prefault({}),
 });

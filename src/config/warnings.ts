@@ -2,6 +2,7 @@ import { builtInStages } from '../../plugins/index.ts';
 import type { Json } from '../common/json-object.ts';
 import { stageOrderWarnings } from '../gateway/exchange/stage-order.ts';
 import { AccountLimits } from '../gateway/limits/plan-limits.ts';
+import { aliasWarnings } from './aliases.ts';
 import { signInWarnings } from './check-sign-in.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import type { ListedStage } from './load-stages.ts';
@@ -29,6 +30,7 @@ export function* warningsOf(
   yield* unusedProviders(config);
   yield* routingWarnings(config);
   yield* priceWarnings(config.models);
+  yield* aliasWarnings(config);
 }
 
 type Accounts = readonly (readonly [id: string, CheckedConfig['accounts'][string]])[];

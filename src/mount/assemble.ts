@@ -160,7 +160,9 @@ export function configuredParts(
     const providers = providersOf(settings, lasting, before?.providers ?? [], opened);
     const blind = [...checkImageUpstreams(models, providers)];
     if (blind.length > 0) throw settings.mistake(blind);
-    const routes = new Routes(createDialects(settings.dialects, settings, { models }, made.dialect));
+    const routes = new Routes(
+      createDialects(settings.dialects, settings, { models, aliases: settings.listedAliases }, made.dialect),
+    );
     const stages = stagesOf(settings, lasting, { catalog, application }, before);
     return {
       ...lasting,

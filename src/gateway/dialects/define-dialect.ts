@@ -153,6 +153,16 @@ export interface CatalogAnswer {
 export interface DialectSetup {
   /** The catalog. */
   readonly models: readonly Model[];
+  /** Other names of models, where the catalog shows them. */
+  readonly aliases?: ModelAliases | undefined;
+}
+
+/** Other names of models. */
+export interface ModelAliases {
+  /** Those that are listed. */
+  readonly names: readonly string[];
+  /** The id of the model that `name` stands for; undefined if it is no alias. */
+  find(name: string): string | undefined;
 }
 
 /** Properties of a dialect that do not depend on its options. */

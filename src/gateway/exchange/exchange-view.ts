@@ -187,6 +187,8 @@ export interface ExchangeView {
    * another `model` from the next stage on: it is asked, limited, billed and answered.
    */
   request: ChatRequest;
+  /** The model's name in the reply, where that is not `request.model`. */
+  reply_model: string | undefined;
   /** Headers of the reply, whatever it is. */
   readonly replyHeaders: Record<string, string>;
   /** Sets the account: limits, ledger and metrics count for it from now on. */

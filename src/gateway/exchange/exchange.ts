@@ -67,6 +67,7 @@ export class Exchange implements ExchangeView {
   model: Model | undefined;
   /** The model's name in the request as it came; undefined until the body was read. */
   requested_model: string | undefined;
+  reply_model: string | undefined;
   /** Operation in the words of OpenTelemetry's GenAI conventions; undefined if they have none for it. */
   operation: string | undefined = 'chat';
   /** Headers that stages add to the reply, whatever it is. */

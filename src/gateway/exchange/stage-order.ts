@@ -11,6 +11,7 @@ const beforeCache: ReadonlySet<string> = new Set([
 
 /** Pairs of built-in stages whose order matters, and why. */
 const rules: readonly (readonly [first: string, second: string, why: string])[] = [
+  ['aliases', 'validation', 'it knows the names of the catalog only'],
   ['validation', 'model-access', 'a model that does not exist is then named as such'],
   [
     'redact',

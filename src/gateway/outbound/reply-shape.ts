@@ -29,7 +29,7 @@ export function shownUsage({ usage }: Pick<Exchange, 'usage'>): Usage {
 }
 
 /** The id, time and model of the reply, in place of the upstream's own. */
-export function identityOf({ clock, request }: Exchange): Identity {
+export function identityOf({ clock, request, reply_model }: Exchange): Identity {
   const now_s = () => Math.floor(clock.epoch_ms() / 1000);
-  return { key: randomId(), created: now_s(), model: request.model, request, now_s };
+  return { key: randomId(), created: now_s(), model: reply_model ?? request.model, request, now_s };
 }

@@ -14,16 +14,20 @@ export const models = defineDialect({
   paths: { '/v1/models': ['GET', 'HEAD'], '/v1/models/*': ['GET', 'HEAD'] },
   public: true,
   errorBody: openAiErrorBody,
-  create(_options, setup) {
-    const list = taggedBody(encodeCatalog(setup.models));
-    const single = new Map(
-      setup.models.map(model => [model.id, taggedBody(JSON.stringify(catalogEntry(model)))]),
-    );
+  create(_options, { models, aliases }) {
+    const byId = new Map(models.map(model => [model.id, model]));
+    const named = (name: string): Model[] => {
+      const model = byId.has(name) ? undefined : byId.get(aliases?.find(name) ?? '');
+      return model ? [{ ...model, id: name }] : [];
+    };
+    const entryOf = (model: Model) => taggedBody(JSON.stringify(catalogEntry(model)));
+    const list = taggedBody(encodeCatalog([...models, ...(aliases?.names ?? []).flatMap(named)]));
+    const single = new Map(models.map(model => [model.id, entryOf(model)]));
     return {
       answer({ 'if-none-match': known }, path) {
         // Clients send the slash of an id as it is or encoded.
         const id = path.startsWith(below) ? decodePath(path.slice(below.length)) : undefined;
-        const found = id === undefined ? list : single.get(id);
+        const found = id === undefined ? list : (single.get(id) ?? named(id).map(entryOf)[0]);
         if (!found)
           throw refusal('unknown_url', { message: `The model '${id?.slice(0, 256)}' does not exist.` });
         const { headers, body } = found;
