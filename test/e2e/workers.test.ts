@@ -14,7 +14,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { post } from '../support/chain-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { selfSigned } from '../support/self-signed-certificate.ts';
-import { configFile, runSidecar } from '../support/sidecar-process.ts';
+import { configFile, runSidecar, startSidecar } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 import {
   CatalogLoad,
@@ -181,6 +181,29 @@ describe('two workers', () => {
     start_ms,
   );
 });
+
+/** A system whose sockets cannot share a port, as macOS and Windows are: listening says so. */
+const without_shared_ports = `import { Server } from 'node:net';
+const { listen } = Server.prototype;
+Server.prototype.listen = function (options, ...rest) {
+  if (!options?.reusePort) return listen.call(this, options, ...rest);
+  process.nextTick(() => this.emit('error', Object.assign(new Error('not supported'), { code: 'ENOTSUP' })));
+  return this;
+};`;
+
+it(
+  'serve in one process, and say so, where processes cannot share a port',
+  async () => {
+    const preload = `--import=data:text/javascript,${encodeURIComponent(without_shared_ports)}`;
+    const sidecar = await startSidecar(configOf(), { NODE_OPTIONS: preload });
+    const reply = await post(`${sidecar.url}/v1/chat/completions`, ask('Hello'));
+    expect([reply.status, await sidecar.stop()]).toEqual([200, 0]);
+    expect(sidecar.output()).toContain(
+      'processes cannot share a port on this system: server.workers has no effect',
+    );
+  },
+  start_ms,
+);
 
 describe('workers that cannot start', () => {
   it(
