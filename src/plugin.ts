@@ -29,6 +29,7 @@ export { nanoUsdOf, picoUsd, usdOf } from './common/money.ts';
 export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
+export { shortText } from './common/short-text.ts';
 export { within } from './common/within.ts';
 export { type Account, type AccountDirectory, unusableAccount } from './gateway/accounts/accounts.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
@@ -76,6 +77,7 @@ export type {
   FinishReason,
   ImagePart,
   Message,
+  NativeItem,
   ReasoningDetail,
   ReplyMessage,
   TextPart,

@@ -3,12 +3,14 @@ import {
   arrayOf,
   type ContentPart,
   type ImagePart,
+  type Json,
   type Message,
   requestFields,
   type TextPart,
   type ToolCall,
 } from '../../../src/plugin.ts';
 import type { RedactedBlock, ThinkingBlock } from './reasoning-details.ts';
+import { serverBlockWords } from './server-blocks.ts';
 
 const {
   byType,
@@ -128,7 +130,7 @@ const toolResult = z
 export function contentOf(parts: readonly ContentPart[]): string | ContentPart[] {
   const [first] = parts;
   if (first === undefined) return '';
-  const isPlain = first.type === 'text' && !first.cache_control && first.tool_reference === undefined;
+  const isPlain = first.type === 'text' && Object.keys(first).length === 2;
   return parts.length === 1 && isPlain ? first.text : [...parts];
 }
 
@@ -141,21 +143,38 @@ const redactedThinking = z
   .object({ data: nonEmptyText })
   .transform(({ data }): RedactedBlock => ({ type: 'redacted_thinking', data }));
 
+/** A block of Anthropic's own, in words and as it was given. */
+const serverBlock = (words: (block: Json) => string) =>
+  z.looseObject({ cache_control: cacheControl }).transform(
+    ({ cache_control, ...block }): TextPart => ({
+      type: 'text',
+      text: words(block),
+      native: { format: 'anthropic', item: present({ ...block, cache_control }) },
+      ...present({ cache_control }),
+    }),
+  );
+
 const partOf = (schema: z.ZodType<ContentPart>) => schema.transform((part): Block => ({ part }));
 const thinkingOf = (schema: z.ZodType<ThinkingBlock | RedactedBlock>) =>
   schema.transform((block): Block => ({ thinking: block }));
+
+const serverBlocks = Object.fromEntries(
+  Object.entries(serverBlockWords).map(([type, words]) => [type, partOf(serverBlock(words))]),
+);
 
 const byRole = {
   user: blockOf({
     text: partOf(textBlock),
     image: partOf(imageBlock),
     tool_result: toolResult.transform((result): Block => ({ result })),
+    ...serverBlocks,
   }),
   assistant: blockOf({
     text: partOf(textBlock),
     tool_use: toolUse.transform((call): Block => ({ call })),
     thinking: thinkingOf(thinking),
     redacted_thinking: thinkingOf(redactedThinking),
+    ...serverBlocks,
   }),
 };
 

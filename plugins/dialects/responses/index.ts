@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineDialect, openAiErrorBody } from '../../../src/plugin.ts';
+import { Catalog, defineDialect, openAiErrorBody } from '../../../src/plugin.ts';
 import { outputOf } from './output-items.ts';
 import { placement_settings, placementOf, replyFormOf } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
@@ -26,15 +26,19 @@ export const responses = defineDialect({
   public: false,
   errorBody: openAiErrorBody,
   options: { section: 'responses', schema },
-  create: options => ({
-    parse: (body, context) => parseResponsesRequest(body, placementOf(body, context, options)),
+  create: (options, { models }) => {
+    const catalog = new Catalog(models);
+    return {
+      parse: (body, context) =>
+        parseResponsesRequest(body, placementOf(body, context, options), id => catalog.find(id)),
 
-    renderReply(identity, { choices, usage }) {
-      const choice = choices[0]!;
-      const output = outputOf(identity, choice, replyFormOf(identity.request, options));
-      return new ResponseObject(identity).finished(choice.finish_reason, output, usage);
-    },
+      renderReply(identity, { choices, usage }) {
+        const choice = choices[0]!;
+        const output = outputOf(identity, choice, replyFormOf(identity.request, options));
+        return new ResponseObject(identity).finished(choice.finish_reason, output, usage);
+      },
 
-    renderStream: identity => new ResponseStream(identity, replyFormOf(identity.request, options)),
-  }),
+      renderStream: identity => new ResponseStream(identity, replyFormOf(identity.request, options)),
+    };
+  },
 });

@@ -53,7 +53,10 @@ const isDefinedOutput = (type: unknown): boolean => definedOutputs.has(type);
 export function setAsideInItems(request: ChatRequest, input: unknown): void {
   if (!Array.isArray(input)) return;
   for (const item of input as Record<string, unknown>[]) {
-    setAsideUnknown(request, item, knownIn[String(item.type ?? 'message')]!, 'input.');
+    const known = knownIn[String(item.type ?? 'message')];
+    // Items of OpenAI's servers are kept whole.
+    if (!known) continue;
+    setAsideUnknown(request, item, known, 'input.');
     setAsideInEach(request, item.content, knownInPart, 'input.content.');
     if (!isDefinedOutput(item.type)) setAsideInEach(request, item.output, knownInPart, 'input.output.');
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ContentPart, isObject, type Message, requestFields } from '../../../src/plugin.ts';
 import { definedCallSchema, definedKinds, definedOutputSchema } from './defined-tools.ts';
+import { historyItems, type Note } from './history-items.ts';
 import {
   assistantPart,
   type ReasoningInput,
@@ -9,25 +10,18 @@ import {
   textOnly,
   textOrImage,
 } from './input-parts.ts';
-import type { ClientTool } from './tool-names.ts';
+import type { CalledTool } from './tool-names.ts';
 
 const { eachParsedBy, fault, parsedBy, message, isStringOrArray, nonEmptyText, optionalText, text } =
   requestFields;
 
 /** Items of `input`: messages, reasoning, calls and their outputs. */
 
-/** A call by the model, of a tool as the client calls it. */
-export interface CalledTool {
-  readonly id: string;
-  readonly tool: ClientTool;
-  readonly arguments: string;
-}
-
 /** A parsed item. */
 export type Item =
   | Message
-  | { readonly call: CalledTool }
-  | { readonly output: Message }
+  | { readonly call?: CalledTool; readonly output?: Message; readonly unseen?: Message }
+  | Note
   | { readonly reasoning_item: ReasoningInput };
 
 const acceptedContent = 'must be a string or an array of {type: "input_text", text} parts';
@@ -124,6 +118,7 @@ const kinds: Readonly<Record<string, z.ZodType<Item | undefined>>> = {
   custom_tool_call_output: callOutput,
   reasoning: reasoningInput.transform((reasoning_item): Item => ({ reasoning_item })),
   ...definedItems,
+  ...historyItems,
 };
 
 const reference =

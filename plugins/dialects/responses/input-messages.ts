@@ -1,15 +1,19 @@
 import { fieldPath, invalidField, type Message, type ReasoningDetail, shown } from '../../../src/plugin.ts';
 import { EncryptedReasoning } from './encrypted-reasoning.ts';
-import type { CalledTool, Item } from './input-items.ts';
+import type { Note } from './history-items.ts';
+import type { Item } from './input-items.ts';
 import type { ReasoningInput } from './input-parts.ts';
-import type { ToolNames } from './tool-names.ts';
+import type { CalledTool, ToolNames } from './tool-names.ts';
 
 const noCall =
   'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
 
-/** The messages of `items`, and the names of what they do not show. Throws `invalid_request` for an output without its call. */
-export function messagesOf(items: readonly Item[], names: ToolNames) {
-  const conversation = new Conversation(names);
+/**
+ * The messages of `items` for a model that may see images or not, and the names of what they do not show. Throws `invalid_request` for an
+ * output without its call.
+ */
+export function messagesOf(items: readonly Item[], names: ToolNames, seesImages: boolean) {
+  const conversation = new Conversation(names, seesImages);
   for (const [at, item] of items.entries()) conversation.add(item, at);
   return conversation.end();
 }
@@ -20,25 +24,32 @@ export function messagesOf(items: readonly Item[], names: ToolNames) {
  */
 class Conversation {
   readonly #names: ToolNames;
+  readonly #seesImages: boolean;
   readonly #messages: Message[] = [];
   readonly #called = new Set<string>();
   /** Names of what was left out. */
   readonly #dropped = new Set<string>();
   /** The assistant's message to which more is added, until another message comes. */
   #turn: Message | undefined;
+  /** Whether nothing but notes stands in it yet. */
+  #isNoted = false;
   /** Reasoning before a message that has not come yet. */
   #reasoning: { readonly text: string; readonly details: readonly ReasoningDetail[] }[] = [];
   readonly #encrypted = new EncryptedReasoning();
 
-  constructor(names: ToolNames) {
+  constructor(names: ToolNames, seesImages: boolean) {
     this.#names = names;
+    this.#seesImages = seesImages;
   }
 
   add(item: Item, at: number): void {
     if ('reasoning_item' in item) this.#think(item.reasoning_item);
-    else if ('output' in item) this.#answer(item.output, at);
-    else if ('call' in item) this.#call(item.call);
-    else if (item.role === 'assistant') this.#say(item);
+    else if ('note' in item) this.#note(item);
+    else if (!('role' in item)) {
+      const { call, output, unseen } = item;
+      if (call) this.#call(call);
+      if (output) this.#answer(this.#seesImages ? output : (unseen ?? output), at);
+    } else if (item.role === 'assistant') this.#say(item);
     else this.#push(item);
   }
 
@@ -61,9 +72,21 @@ class Conversation {
     this.#push(output);
   }
 
+  /** Adds what the assistant has done to its turn, before or behind what it says. */
+  #note({ note, by }: Note): void {
+    if (by === 'user') return this.#push({ role: 'user', content: [note] });
+    if (this.#turn) this.#turn.content = joined(this.#turn.content, [note]) || null;
+    else {
+      this.#messages.push((this.#turn = { role: 'assistant', content: [note] }));
+      this.#isNoted = true;
+    }
+    this.#settle();
+  }
+
   #call({ id, tool, arguments: text }: CalledTool): void {
     if (!this.#turn) this.#messages.push((this.#turn = { role: 'assistant', content: null }));
     const turn = this.#turn;
+    this.#isNoted = false;
     turn.content ||= null;
     turn.tool_calls ??= [];
     turn.tool_calls.push({
@@ -76,12 +99,13 @@ class Conversation {
   }
 
   #say({ reasoning, ...message }: Message): void {
-    if (this.#turn?.tool_calls && !message.tool_calls)
-      this.#turn.content = joined(this.#turn.content, message.content) || null;
-    else {
-      this.#messages.push((this.#turn = message));
-      for (const { id } of message.tool_calls ?? []) this.#called.add(id);
-    }
+    const joins = this.#isNoted || (this.#turn?.tool_calls && !message.tool_calls);
+    if (this.#turn && joins) {
+      const content = joined(this.#turn.content, message.content) || null;
+      Object.assign(this.#turn, this.#isNoted && message, { content });
+    } else this.#messages.push((this.#turn = message));
+    this.#isNoted = false;
+    for (const { id } of message.tool_calls ?? []) this.#called.add(id);
     this.#settle();
     if (reasoning) reason(this.#turn, reasoning);
   }
@@ -90,6 +114,7 @@ class Conversation {
   #push(message: Message): void {
     this.#settle();
     this.#turn = undefined;
+    this.#isNoted = false;
     this.#messages.push(message);
   }
 

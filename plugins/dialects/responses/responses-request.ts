@@ -2,9 +2,11 @@ import {
   type ChatRequest,
   invalidField,
   isObject,
+  type Model,
   parseBody,
   requestFields,
   setAsideUnknown,
+  takesImages,
 } from '../../../src/plugin.ts';
 import { setAsideInItems, setAsideInTools } from './input-fields.ts';
 import { messagesOf } from './input-messages.ts';
@@ -23,11 +25,12 @@ const knownInText: ReadonlySet<string> = new Set(['format']);
 export function parseResponsesRequest(
   body: Record<string, unknown>,
   placement: ReasoningPlacement,
+  find: (id: string) => Model | undefined,
 ): ChatRequest {
   const from = parseBody(responsesRequest, body);
   const tools = declaredTools(from.tools ?? []);
   const { messages, dropped } = from.input
-    ? messagesOf(from.input, tools.names)
+    ? messagesOf(from.input, tools.names, seesImages(find(from.model)))
     : { messages: from.messages ?? [], dropped: [] };
   if (messages.length === 0) throw invalidField('input', 'must have at least one message.');
   if (from.instructions) messages.unshift({ role: 'system', content: from.instructions });
@@ -45,6 +48,8 @@ export function parseResponsesRequest(
   };
   return request;
 }
+
+const seesImages = (model: Model | undefined): boolean => model !== undefined && takesImages(model);
 
 /** Moves all that is not known to `request.unknown`, and what the messages do not show. */
 function setAsideAll(

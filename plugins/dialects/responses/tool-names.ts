@@ -9,6 +9,13 @@ export interface ClientTool {
   readonly namespace?: string | undefined;
 }
 
+/** A call by the model, of a tool as the client calls it. */
+export interface CalledTool {
+  readonly id: string;
+  readonly tool: ClientTool;
+  readonly arguments: string;
+}
+
 /** Servers accept function names of these characters only. */
 const max_characters = 64;
 const refused_characters = /[^a-zA-Z0-9_-]/g;

@@ -37,6 +37,7 @@ export const messageFields: ReadonlySet<MessageField> = new Set([
   'cache_control',
   'is_error',
   'tool_reference',
+  'native',
 ]);
 /** Fields that are translated; all others were set by the operator and are sent unchanged. */
 const translated: ReadonlySet<string> = new Set([...parameters, 'metadata']);

@@ -7,6 +7,9 @@ import {
 } from '../../../src/plugin.ts';
 import { type Block, callIdOf } from './blocks.ts';
 
+/** Format of blocks that are sent as they were given. */
+const native_format = 'anthropic';
+
 /** A conversation in the API's form: alternating turns of blocks, with the system prompt apart. */
 export interface Conversation {
   /** Blocks where one of them has a cache mark. */
@@ -84,6 +87,7 @@ function blocksOf(content: Message['content']): Block[] {
   return parts.flatMap(part => {
     if (part.type === 'image_url')
       return { type: 'image', source: sourceOf(part.image_url.url), ...markOf(part) };
+    if (part.native?.format === native_format) return part.native.item as Block;
     if (part.tool_reference !== undefined)
       return { type: 'tool_reference', tool_name: part.tool_reference, ...markOf(part) };
     return part.text.trim() === '' ? [] : { type: 'text', text: part.text, ...markOf(part) };

@@ -12,6 +12,14 @@ export interface CacheControl {
   ttl?: string;
 }
 
+/** What only some APIs have, such as the search of a hosted tool, in the form of the one that made it. */
+export interface NativeItem {
+  /** Whose form it is: `anthropic` or `openai-responses`. */
+  format: string;
+  /** The item, or block of content, as it was given. */
+  item: Record<string, unknown>;
+}
+
 /** A text among the parts of a message. */
 export interface TextPart {
   /** Always `text`. */
@@ -20,6 +28,8 @@ export interface TextPart {
   text: string;
   /** The tool to which a part of a tool's result refers, as Anthropic has it; the text says so in words. */
   tool_reference?: string;
+  /** What the text says in words, for upstreams that speak that form. */
+  native?: NativeItem;
   /** Cache the prompt up to this part. */
   cache_control?: CacheControl;
 }

@@ -9,6 +9,7 @@ import type {
   ReplyMessage,
   StreamController,
   StreamTransformer,
+  TextPart,
   ToolCall,
 } from '../../../../src/plugin.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
@@ -79,7 +80,7 @@ function mapContent(
   if (typeof content === 'string') return replacer.replaceAll(content);
   const mapper = new PlainTextMapper(replacer);
   const parts = content.map(part =>
-    part.type === 'text' ? { ...part, text: mapper.push(part.text) } : { ...part },
+    part.type === 'text' ? { ...withoutChanged(part, replacer), text: mapper.push(part.text) } : { ...part },
   );
   const last = parts.findLast(part => part.type === 'text');
   if (last) last.text += mapper.end();
@@ -87,6 +88,14 @@ function mapContent(
     const given = content[at]!;
     return part.type !== 'text' || part.text !== '' || parts.length === 1 || isEmptyText(given);
   });
+}
+
+/** The part without an item in another API's form that has text to be replaced: what it says in words stays. */
+function withoutChanged(part: TextPart, replacer: TextReplacer): TextPart {
+  const said = part.native && JSON.stringify(part.native.item);
+  if (said === undefined || replacer.replaceAll(said) === said) return part;
+  const { native, ...rest } = part;
+  return rest;
 }
 
 const isEmptyText = (part: ContentPart): boolean => part.type === 'text' && part.text === '';

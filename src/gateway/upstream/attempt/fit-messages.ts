@@ -1,4 +1,11 @@
-import type { ChatRequest, ContentPart, Message, Tool, ToolCall } from '../../exchange/canonical.ts';
+import type {
+  ChatRequest,
+  ContentPart,
+  Message,
+  TextPart,
+  Tool,
+  ToolCall,
+} from '../../exchange/canonical.ts';
 import { invalidField } from '../../exchange/errors.ts';
 
 /** Parts of messages, beyond text and tool calls, that an adapter may be able to encode. */
@@ -9,6 +16,7 @@ export const message_fields = [
   'is_error',
   'extra_content',
   'tool_reference',
+  'native',
 ] as const;
 
 /** One of them. */
@@ -99,20 +107,18 @@ function fittedContent(
   if (!fields.has('image_url') && content.some(({ type }) => type === 'image_url'))
     throw invalidField('messages', 'images are not accepted by the upstream of this model.');
   const marked = fields.has('cache_control') ? content : eachFitted(content, part => unmarked(part, ignored));
-  if (fields.has('tool_reference')) return marked;
-  const plain = eachFitted(marked, inWords);
-  // One plain text is a string, which all servers and templates accept.
-  const [first] = plain;
-  const isText = plain.length === 1 && first?.type === 'text' && !first.cache_control;
-  return plain !== marked && isText ? first.text : plain;
+  const isLost = (part: ContentPart): part is TextPart =>
+    part.type === 'text' && worded.some(name => part[name] !== undefined && !fields.has(name));
+  if (!marked.some(isLost)) return marked;
+  const plain = marked.map(part => (isLost(part) ? inWords(part) : part));
+  // Plain texts are a string, which all servers and templates accept.
+  const texts = plain.flatMap(part => (part.type === 'text' && !part.cache_control ? [part.text] : []));
+  return texts.length === plain.length ? texts.join('\n') : plain;
 }
 
-/** A part without its reference to a tool, of which its text tells. */
-function inWords(part: ContentPart): ContentPart {
-  if (part.type !== 'text' || part.tool_reference === undefined) return part;
-  const { tool_reference, ...rest } = part;
-  return rest;
-}
+/** What a part may have that its text says as well. */
+const worded = ['tool_reference', 'native'] as const;
+const inWords = ({ tool_reference, native, ...part }: TextPart): TextPart => part;
 
 function unmarked<T extends ContentPart | Tool | ToolCall>(given: T, ignored: Set<string>): T {
   if (given.cache_control === undefined) return given;

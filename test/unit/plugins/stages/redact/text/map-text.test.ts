@@ -327,4 +327,17 @@ describe('mapText of a request', () => {
       conversation('I am [email]', ['to ', '[email]'], '{"to":"[email]"}', '<3>'),
     );
   });
+
+  it('leaves out an item in the form of another API that has a match, and keeps what it says in words', () => {
+    const part = (query: string) => {
+      const native = { format: 'anthropic', item: { type: 'server_tool_use', input: { query } } };
+      const content = [{ type: 'text' as const, text: `[web search: ${query}]`, native }];
+      const request = sampleRequest({ messages: [{ role: 'assistant', content }] });
+      all.request(request);
+      return [request.messages[0]!.content, content];
+    };
+    const [kept, given] = part('rivers');
+    expect(kept).toEqual(given);
+    expect(part('a@b.co')[0]).toEqual([{ type: 'text', text: '[web search: [email]]' }]);
+  });
 });

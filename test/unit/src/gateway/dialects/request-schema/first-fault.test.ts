@@ -8,7 +8,7 @@ const model = 'aion-labs/aion-3.5';
 const parseChat = (body: Record<string, unknown>) =>
   chatCompletions.create({ reasoning_key: 'reasoning' }, { models: [] }).parse({ model, ...body });
 const parseResponses = (body: Record<string, unknown>) =>
-  parseResponsesRequest({ model, ...body }, 'message');
+  parseResponsesRequest({ model, ...body }, 'message', () => undefined);
 
 const count = 10_000;
 

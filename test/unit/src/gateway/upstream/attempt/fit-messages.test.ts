@@ -108,7 +108,22 @@ describe('a reference to a tool in the result of one', () => {
       return request.messages[0]!.content;
     };
     expect(contentFor([reference])).toBe('[tool reference: roll]');
-    expect(contentFor([other, reference])).toEqual([other, { type: 'text', text: '[tool reference: roll]' }]);
+    expect(contentFor([other, reference])).toBe('Found.\n[tool reference: roll]');
     expect(contentFor([other])).toEqual([other]);
+  });
+});
+
+describe('an item in the form of another API', () => {
+  const native = { format: 'anthropic', item: { type: 'server_tool_use', id: 's1', name: 'web_search' } };
+  const noted = { type: 'text' as const, text: '[web search: rivers]', native };
+  const said = { type: 'text' as const, text: 'They bend.' };
+  const given = sampleRequest({ messages: [{ role: 'assistant', content: [noted, said] }] });
+
+  it('stays where the adapter writes it, and is its text elsewhere', () => {
+    expect(withFitMessages(given, accepting(['native', 'cache_control'])).request).toBe(given);
+    const { request, ignored } = withFitMessages(given, accepting(['tool_reference']));
+    expect(ignored).toEqual([]);
+    expect(request.messages[0]!.content).toBe('[web search: rivers]\nThey bend.');
+    expect(given.messages[0]!.content).toEqual([noted, said]);
   });
 });
