@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { messages, messagesCount } from '../../plugins/dialects/messages/index.ts';
+import { embeddings } from '../../plugins/dialects/operations/index.ts';
 import { responses } from '../../plugins/dialects/responses/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
@@ -13,7 +14,14 @@ import {
 import { models } from '../gateway/dialects/models/index.ts';
 
 /** All dialects. Routes, endpoint names, sections of the configuration and documents follow from this list. */
-export const builtInDialects = [chatCompletions, responses, messages, messagesCount, models] as const;
+export const builtInDialects = [
+  chatCompletions,
+  responses,
+  messages,
+  messagesCount,
+  embeddings,
+  models,
+] as const;
 
 export type BuiltInDialect = (typeof builtInDialects)[number];
 
@@ -44,14 +52,22 @@ function configurable(dialects: readonly DialectDefinition[]) {
 }
 
 /**
- * Whether a dialect is offered with the options in a configuration: one that has an option `enabled` only if that is set. In a chain its place
- * is taken by `from_chat`.
+ * Whether a dialect is offered with the options in a configuration: one that has an option `enabled` only if that is set, one of another
+ * operation than chat only if a model serves it. In a chain the place of `enabled` is taken by `from_chat`.
  */
-export function isOffered({ section = '', schema }: DialectDefinition, options: object): boolean {
+export function isOffered({ section = '', schema, operation }: DialectDefinition, options: object): boolean {
+  if (operation !== undefined && !isServed(operation, options)) return false;
   const hasSwitch = Object.hasOwn((schema as z.ZodObject).shape ?? {}, 'enabled');
   if (!hasSwitch) return true;
   const own = asObject(asObject(options)[section]);
   return own.enabled === true || own.from_chat === true;
+}
+
+/** Whether a model of a configuration, checked or not, serves `operation`. */
+function isServed(operation: string, options: object): boolean {
+  const { models } = options as { readonly models?: unknown };
+  if (!Array.isArray(models)) return false;
+  return models.some(model => [asObject(model).operations].flat().includes(operation));
 }
 
 /** The dialects that a checked configuration offers, with their options. */

@@ -66,9 +66,17 @@ export const modelSchema = z
         completion: price,
         input_cache_read: price.optional(),
         input_cache_write: price.optional(),
+        request: price.optional().describe('Price of one call that is answered, beside that of its tokens.'),
       })
       .describe(
-        '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write`, for providers that bill it, is not in the public catalog.',
+        '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write`, for providers that bill it, is not in the public catalog. `request` is the price of a call, beside that of its tokens.',
+      ),
+    operations: z
+      .array(z.string())
+      .min(1, 'must name at least one operation')
+      .optional()
+      .describe(
+        'What it serves: `chat` (alone, if this is left out), `embeddings`, `text_completion`, `rerank`. Their paths, such as `/v1/embeddings`, are offered if a model serves them.',
       ),
     reasoning: z.boolean().describe('The model reasons before answering.'),
     tool_calls: z.boolean().describe('The model accepts tools.'),

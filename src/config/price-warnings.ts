@@ -9,7 +9,7 @@ export function* priceWarnings(models: readonly Pick<ModelConfig, 'pricing'>[]):
   for (const [at, { pricing }] of models.entries())
     for (const [name, price] of Object.entries(pricing)) {
       const pico_usd = picoUsd(price ?? '0');
-      if (pico_usd <= dearest_pico_usd) continue;
+      if (name === 'request' || pico_usd <= dearest_pico_usd) continue;
       const written = usdOf(pico_usd / 1_000_000n);
       yield `models[${at}].pricing.${name}: "${price}" is $${price} for one token; "${price}" per million tokens is written "${written}"`;
     }

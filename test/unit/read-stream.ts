@@ -1,5 +1,4 @@
-import type { Chunk } from '../../src/gateway/exchange/canonical.ts';
-import type { StreamDecoder } from '../../src/gateway/upstream/adapter.ts';
+import type { Chunk, StreamDecoder } from '../../src/gateway/exchange/canonical.ts';
 import { StreamReader } from '../../src/gateway/upstream/http/stream-reader.ts';
 import type { Body } from '../../src/gateway/upstream/http/upstream-call.ts';
 

@@ -74,14 +74,20 @@ export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
     const { allowed, allowed_ttl_s } = options;
     if (allowed) {
       const ask = askAllowed(allowed, allowed_ttl_s * 1000, cache);
-      return { onRequest: async ({ account, request }) => admit(request.model, await ask(account)) };
+      return {
+        takesTokens: true,
+        onRequest: async ({ account, request }) => admit(request.model, await ask(account)),
+      };
     }
     checkNames(options, catalog);
     const byPlan = new Map(Object.entries(options.plans));
     const byAccount = new Map(Object.entries(options.accounts));
     const modelsOf = ({ id = '', plan = '' }: Partial<Account> = {}) =>
       byAccount.get(id) ?? byPlan.get(plan) ?? options.others;
-    return { onRequest: ({ account, request }) => admit(request.model, modelsOf(account)) };
+    return {
+      takesTokens: true,
+      onRequest: ({ account, request }) => admit(request.model, modelsOf(account)),
+    };
   },
 });
 

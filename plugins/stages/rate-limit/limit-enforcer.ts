@@ -58,6 +58,7 @@ interface Held {
 
 /** Reserves what exchanges may use within the limits of their accounts and keys, and settles what they have used. */
 export class LimitEnforcer implements Hooks {
+  readonly takesTokens = true;
   readonly #metrics: LimitMetrics;
   readonly #options: CheckedOptions;
   readonly #state: StateStore;

@@ -85,13 +85,15 @@ function unfitting(
 ): string {
   const { max_tokens, client, n = 1 } = request;
   const field = client?.field_names?.max_tokens ?? 'max_tokens';
-  const asked = max_tokens === undefined ? `without ${field}` : `with ${field} ${max_tokens}`;
+  // Of embeddings there is nothing to ask for.
+  const asked =
+    max_tokens === 0 ? '' : max_tokens === undefined ? `without ${field} ` : `with ${field} ${max_tokens} `;
   const amount = amountsOf([limit], charge, 1)[0]!;
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const use = isMoney ? `cost $${dollars(amount)}` : `use ${counted(amount, 'token')}`;
   const fitting = fittingMaxTokens(limit, remaining, most, model);
   return [
-    `Rate limit exceeded: ${asked}${n > 1 ? ` and n ${n}` : ''} this request may ${use}, more than ${when ? 'is left of ' : ''}the ${named}.`,
+    `Rate limit exceeded: ${asked}${n > 1 ? `and n ${n} ` : ''}this request may ${use}, more than ${when ? 'is left of ' : ''}the ${named}.`,
     fitting > 0 && `Send ${field} of at most ${fitting}.`,
     when,
   ]

@@ -30,7 +30,8 @@ const template_tokens = 64;
 export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   let tokens = tokens_per_message * messages.length;
   for (let at = 0; at < messages.length; at++) {
-    const { content, tool_calls } = messages[at]!;
+    const { content, tool_calls, tokens: ids } = messages[at]!;
+    if (ids) tokens += ids.length;
     if (typeof content === 'string') tokens += roughTokens(content);
     else
       for (const part of content ?? [])
@@ -39,6 +40,9 @@ export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   }
   return Math.ceil(tools?.length ? tokens + roughTokens(JSON.stringify(tools)) : tokens);
 }
+
+/** How often the prompt may fill the window of its model. */
+const promptsIn = ({ operation, messages }: ChatRequest): number => (operation ? messages.length : 1);
 
 function roughTokens(text: string): number {
   const further_bytes = Buffer.byteLength(text) - text.length;
@@ -90,7 +94,7 @@ export function mostUse(estimated_prompt: number, { request, model, average }: E
     Math.ceil(estimated_prompt * Math.max(prompt_margin, average.prompt_ratio)) + template_tokens;
   const cap = capOf(request, model);
   return {
-    prompt: Math.min(prompt, model?.context_length ?? prompt),
+    prompt: Math.min(prompt, model ? model.context_length * promptsIn(request) : prompt),
     // A model outside the catalog has no known maximum, and no price.
     completion: Number.isFinite(cap) ? cap : average.completion,
     choices: request.n ?? 1,
@@ -161,5 +165,6 @@ export function actualUse({ countsMoney }: Pick<LimitSet, 'countsMoney'>, outcom
 }
 
 function priceOf({ pricing }: Model, prompt: number, completion: number): number {
-  return Math.ceil((Number(pricing.prompt) * prompt + Number(pricing.completion) * completion) * 1e9);
+  const { prompt: input, completion: output, request = 0 } = pricing;
+  return Math.ceil((Number(input) * prompt + Number(output) * completion + Number(request)) * 1e9);
 }

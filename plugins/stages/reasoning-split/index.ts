@@ -24,11 +24,15 @@ export const reasoningSplit: StageFactory<ReasoningSplitOptions> = defineStage({
       onRequest({ request }) {
         if (request.reasoning_split === false) separateJoined(request);
       },
-      onReply: (exchange, reply) =>
-        isActive(exchange)
+      onReply(exchange, reply) {
+        // Texts of another operation are not a model's turn in a chat.
+        if (exchange.request.operation) return reply;
+        return isActive(exchange)
           ? splitReply(reply, startsInside(exchange), trim)
-          : joinReply(reply, startsInside(exchange)),
+          : joinReply(reply, startsInside(exchange));
+      },
       onStream(exchange) {
+        if (exchange.request.operation) return undefined;
         // Whether an opening tag is missing cannot be known before the end, so `auto` means no here.
         const implicit = startsInside(exchange) === true;
         return isActive(exchange) ? new StreamSplitter({ implicit, trim }) : new StreamJoiner(implicit);

@@ -34,13 +34,14 @@ export const responseCache: StageFactory<ResponseCacheOptions> = defineStage({
     });
 
     return {
+      takesTokens: true,
       async onRequest(exchange) {
         const { request, account, headers, replyHeaders, endpoint } = exchange;
         const directives = (headers['cache-control'] ?? '').toLowerCase().split(/[\s,]+/);
         const isDeterministic = request.temperature === 0 || request.parameters.seed !== undefined;
         const mayCache = (shared || account) && (isDeterministic || !deterministic_only);
-        // Such as a count of tokens, which is no reply to store.
-        if (endpoint.generates === false) return;
+        // Such as a count of tokens or embeddings, which are no reply to store.
+        if (endpoint.generates === false || request.operation) return;
         if (!mayCache || directives.includes('no-store')) return requests.labels('bypass').inc();
         const key = requestKey(request, shared ? 'all' : { account: account?.id });
         const reply = directives.includes('no-cache') ? undefined : replyIn(await cache.get(key));

@@ -10,6 +10,7 @@ import { checkEffort } from './effort.ts';
 import { checkImages } from './images.ts';
 import { checkContext, checkMaxTokens } from './length.ts';
 import { checkMetadata } from './metadata.ts';
+import { checkOperation } from './operation.ts';
 import type { ValidationOptions } from './options.ts';
 import { dropToolChoice } from './tool-choice.ts';
 
@@ -31,6 +32,7 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
   schema,
   create({ unknown_parameters, max_tokens_above_cap, max_choices }) {
     return {
+      takesTokens: true,
       onRequest(exchange) {
         const { request, model } = exchange;
         if (!model) {
@@ -39,6 +41,7 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
             `unknown model '${request.model.slice(0, 128)}'; GET /v1/models lists those available.`,
           );
         }
+        if (request.operation || model.operations) checkOperation(request, model);
         if (request.metadata) checkMetadata(request.metadata);
         checkEffort(request, model);
         checkMaxTokens(request, model, max_tokens_above_cap);

@@ -27,6 +27,7 @@ const definitionSchema = z.strictObject({
       "must have paths with their methods, such as { '/v1/my-format': ['POST'] }, without a slash at their end; '/v1/my-format/*' stands for all paths below one",
     ),
   public: z.boolean().optional(),
+  operation: z.string().regex(section_form, 'must be in snake_case, such as embeddings').optional(),
   errorBody: aFunction('it gets the error, and returns the body of the reply'),
   headers: z.strictObject({ key: headerName, request_id: headerName }).partial().optional(),
   options: z
@@ -175,6 +176,8 @@ export interface DialectFacts<Name extends string = string> {
   readonly public: boolean;
   /** The body of every error on its paths. */
   errorBody(error: GatewayError): string;
+  /** What its requests ask for, if no chat completions: it is offered where a model of the catalog lists this. */
+  readonly operation?: string | undefined;
   /** Headers that its clients have beside those of every endpoint. */
   readonly headers?: DialectHeaders | undefined;
 }

@@ -1,3 +1,5 @@
+import type { SseEvent } from '../sse/parse.ts';
+
 /**
  * The canonical form: an OpenAI chat completion request, reply and chunk. Dialects translate into it, adapters out of it,
  * stages see nothing else. The identity of a reply (`id`, `object`, `created`, `model`) is the dialect's business,
@@ -102,6 +104,8 @@ export interface Message {
   is_error?: true;
   /** The name of the participant, if the client gave one. */
   name?: string;
+  /** Token ids in place of a text, which no stage can read; only in other operations than chat, of chains whose stages all take them. */
+  tokens?: number[];
 }
 
 /** A tool that the model may call. */
@@ -121,6 +125,28 @@ export interface Tool {
 
 /** The most choices of a request, and of its reply: OpenAI's own limit. */
 export const max_choices = 128;
+
+/** Turns one stream's events into canonical chunks; keeps that stream's state. */
+export interface StreamDecoder {
+  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream. */
+  decode(event: SseEvent): Chunk[];
+  /** True once every choice that began has its finish reason. A stream that ends earlier was cut off. */
+  readonly complete: boolean;
+  /** True after the format's own end event, in formats without `[DONE]`. */
+  readonly done?: boolean;
+}
+
+/** What is asked for, if no chat. All texts stand in `messages`, each with its field as `name`: what stages make of them there is sent. */
+export interface Operation {
+  /** As models and adapters list it; `gen_ai.operation.name` on spans. */
+  readonly name: string;
+  /** The body for the upstream's `model`; of `unknown` it may have `extraParameters`. */
+  encode(request: ChatRequest, target: { model: string; extraParameters: readonly string[] }): object;
+  /** As that of an adapter. What is no text is the `output` of a message. */
+  decodeReply(body: unknown): Completion;
+  /** As that of an adapter; absent if `stream` is never true. */
+  openStream?(): StreamDecoder;
+}
 
 /** A client's request, translated by its dialect. Fields that the client left out are absent, never null. */
 export interface ChatRequest {
@@ -157,6 +183,8 @@ export interface ChatRequest {
   unknown: Record<string, unknown>;
   /** What the dialect keeps of the client's own form. */
   client?: ClientForm;
+  /** Absent for a chat completion. */
+  operation?: Operation;
 }
 
 /** Parts of the client's own form that its dialect keeps for error messages and the reply. Stages can ignore it. */
@@ -199,6 +227,8 @@ export interface ReplyMessage {
   tool_calls?: ToolCall[];
   /** The text with which the model refused; absent or null if it did not. */
   refusal?: string | null;
+  /** Result of another operation that is no text, such as embeddings. */
+  output?: unknown;
 }
 
 /** Why a choice ended. */

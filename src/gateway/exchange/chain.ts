@@ -3,9 +3,9 @@ import { type Metrics, timedHooks } from '../../telemetry/metrics.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import type { RequestFormat } from '../dialects/define-dialect.ts';
-import type { Completion } from './canonical.ts';
+import type { ChatRequest, Completion } from './canonical.ts';
 import { chunkFault } from './canonical-faults.ts';
-import { GatewayError, refusal } from './errors.ts';
+import { GatewayError, invalidField, refusal } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Outcome } from './exchange-view.ts';
 import {
@@ -51,6 +51,13 @@ export class Chain {
     this.allSteps = timedHooks.flatMap(hook => this.steps[hook]);
     this.noTimes = noTimes(this.allSteps.length);
     this.enteredAtStart = this.steps.onHeaders[0]?.index ?? stages.length;
+  }
+
+  /** Refuses token ids in place of texts if a stage has to read those. */
+  expectReadable({ messages }: ChatRequest): void {
+    if (!messages.some(({ tokens }) => tokens)) return;
+    const reader = this.stages.find(one => one.onRequest && one.mustRead !== false && !one.takesTokens);
+    if (reader) throw invalidField('messages', `must be text: the stage ${reader.name} cannot read tokens.`);
   }
 
   /** Begins the run of `exchange` through these stages. Each hook that returns a promise has `hook_limit_ms`. */

@@ -159,6 +159,11 @@ export class ExchangeRun implements ReplyTaker<Completion, void> {
     if (held.isLarge) exchange.whenAnswered = () => held.sent();
     const { path, headers, account } = exchange;
     exchange.request = format.parse(body, { path, headers, account_id: account?.id });
+    const { operation } = exchange.request;
+    if (operation !== undefined) {
+      exchange.operation = operation.name;
+      this.#parts.chain.expectReadable(exchange.request);
+    }
     return this.#askStages(format);
   }
 

@@ -18,6 +18,8 @@ export interface Stage {
    * have: for all exchanges, or as answered after `onHeaders`. By default true for a stage with `onRequest`, `onReply` or `onStream`.
    */
   readonly mustRead?: boolean | ((exchange: Exchange) => boolean);
+  /** Whether `onRequest` does its work on messages of token ids, which have no text to read; a request with such is refused otherwise. */
+  readonly takesTokens?: boolean;
   /** Called first to last, before the body is read. */
   onHeaders?(exchange: Exchange): void | Promise<void>;
   /**

@@ -1,4 +1,5 @@
 import { SpanStatusCode } from '@opentelemetry/api';
+import { picoUsd, usdOf } from '../../common/money.ts';
 import { storable } from '../../common/printable.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { epochOf } from '../../telemetry/tracing.ts';
@@ -157,7 +158,14 @@ function messageOf(exchange: Exchange, { message, type, code }: SentError): stri
   return typeof said === 'string' ? storable(said, max_text) : undefined;
 }
 
-const priceOf = ({ model, usage }: Exchange): string => (model ? costOf(usage, model.pricing) : '0');
+function priceOf({ model, usage, attempts }: Exchange): string {
+  if (!model) return '0';
+  const cost = costOf(usage, model.pricing);
+  const { request } = model.pricing;
+  const isFree =
+    usage.prompt_tokens + usage.completion_tokens === 0 && attempts.at(-1)?.outcome !== 'completed';
+  return request === undefined || isFree ? cost : usdOf(picoUsd(cost) + picoUsd(request));
+}
 
 function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {
   const sample = lineShare(outcome, log_sample);

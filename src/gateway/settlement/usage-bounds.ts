@@ -10,10 +10,10 @@ export interface UsageBounds {
   readonly completion: number;
 }
 
-/** Bounds by the model's context window, which the prompt fits into once and each of `choices` once (row o4). */
-export function windowBounds(model: Model | undefined, choices: number): UsageBounds {
+/** Bounds by the model's context window, which each of `prompts` fits into once and each of `choices` once (row o4). */
+export function windowBounds(model: Model | undefined, choices: number, prompts = 1): UsageBounds {
   const window = model?.context_length ?? largest_window;
-  return { prompt: window, completion: window * choices };
+  return { prompt: window * prompts, completion: window * choices };
 }
 
 /** `usage` with the bound in place of each count above it; the same object if none is. */

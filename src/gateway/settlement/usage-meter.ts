@@ -21,14 +21,16 @@ export function estimatePrompt(
   estimator: TokenCounter = new TokenEstimator(),
 ): number {
   let images = 0;
+  let tokens = 0;
   for (const message of messages) {
     // A space costs nothing and keeps the last word of one message apart from the first of the next.
     estimator.add(` ${textOf(message.content)}`);
     images += imagesIn(message.content);
+    if (message.tokens) tokens += message.tokens.length;
     if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
   }
   if (tools?.length) estimator.add(JSON.stringify(tools));
-  return estimator.tokens + 4 * messages.length + tokens_per_image * images;
+  return tokens + estimator.tokens + 4 * messages.length + tokens_per_image * images;
 }
 
 function hasText({ choices }: Chunk): boolean {
@@ -194,7 +196,8 @@ export class UsageMeter {
   /** Takes the prompt's figures and returns all, bounded. They can be counted: adapters and stages that answer are checked for it. */
   #tellPrompt(given: Usage): Usage {
     const { usage, model, request } = this.exchange;
-    const told = boundedUsage(given, windowBounds(model, request.n ?? 1));
+    const prompts = request.operation === undefined ? 1 : request.messages.length;
+    const told = boundedUsage(given, windowBounds(model, request.n ?? 1, prompts));
     if (told !== given) this.impossible ??= given;
     const { cached_tokens, cache_creation_tokens } = told.prompt_tokens_details;
     usage.prompt_tokens = told.prompt_tokens;

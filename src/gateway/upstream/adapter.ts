@@ -6,8 +6,7 @@ import { aFunction, isObjectSchema } from '../../common/methods.ts';
 import { nearestName } from '../../common/suggestion.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { PluginMetrics } from '../../telemetry/metric-factory.ts';
-import type { ChatRequest, Chunk, Completion } from '../exchange/canonical.ts';
-import type { SseEvent } from '../sse/parse.ts';
+import type { ChatRequest, Completion, StreamDecoder } from '../exchange/canonical.ts';
 import { type MessageField, message_fields } from './attempt/fit-messages.ts';
 
 /** The model that a request goes to. */
@@ -36,14 +35,10 @@ export interface UpstreamRequest {
   readonly ignored?: readonly string[];
 }
 
-/** Turns one stream's events into canonical chunks; keeps that stream's state. */
-export interface StreamDecoder {
-  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream. */
-  decode(event: SseEvent): Chunk[];
-  /** True once every choice that began has its finish reason. A stream that ends earlier was cut off. */
-  readonly complete: boolean;
-  /** True after the format's own end event, in formats without `[DONE]`. */
-  readonly done?: boolean;
+/** How a server has an operation other than chat; what it encodes and decodes itself differs from OpenAI's form, or from Jina's of `rerank`. */
+export interface OperationForm extends Partial<Pick<Adapter, 'encode' | 'decodeReply' | 'openStream'>> {
+  /** Below `base_url`, such as `/embeddings`. */
+  readonly path: string;
 }
 
 /** Turns the canonical form into one server's format and back. */
@@ -68,6 +63,8 @@ export interface Adapter {
   decodeReply(body: unknown): Completion;
   /** Creates the decoder of one stream. */
   openStream(): StreamDecoder;
+  /** Operations beside chat completions that the server has, by their names. */
+  readonly operations?: Readonly<Record<string, OperationForm>>;
   /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
   /** Message of an error reply in a form of the server's own; `undefined` for the forms that `UpstreamError.in` reads. */
@@ -145,6 +142,7 @@ const adapterSchema = z.object({
   encode: aFunction('it returns the request to send'),
   decodeReply: aFunction('it returns the canonical reply'),
   openStream: aFunction('it returns the decoder of a stream'),
+  operations: z.record(z.string(), z.object({ path: z.string().startsWith('/') })).optional(),
   parameters: z.instanceof(Set, { error: 'must be a Set of names' }),
   messageFields: messageFieldsSchema.optional(),
   headers: z.record(z.string(), z.string()).optional(),

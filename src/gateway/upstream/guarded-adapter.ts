@@ -2,11 +2,11 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { ConfigError } from '../../common/config-error.ts';
 import { isObject } from '../../common/json-object.ts';
 import { isPromise } from '../../common/refused-promise.ts';
-import type { Choice, Chunk, ChunkChoice, Completion } from '../exchange/canonical.ts';
+import type { Choice, Chunk, ChunkChoice, Completion, StreamDecoder } from '../exchange/canonical.ts';
 import { chunkFault, replyFault } from '../exchange/canonical-faults.ts';
 import { GatewayError, refusal } from '../exchange/errors.ts';
 import type { SseEvent } from '../sse/parse.ts';
-import type { Adapter, StreamDecoder, UpstreamRequest } from './adapter.ts';
+import type { Adapter, UpstreamRequest } from './adapter.ts';
 import { UpstreamError } from './http/upstream-error.ts';
 
 /** What is expected of a method, and the error of the catalogue if anything else comes. */
@@ -66,12 +66,13 @@ export function guarded(
   onUnknownFinish: OnUnknownFinish = () => {},
 ): Adapter {
   const guard = new Guard(name, adapter, onUnknownFinish);
-  const { parameters, messageFields, headers } = adapter;
+  const { parameters, messageFields, headers, operations } = adapter;
   return {
     providerName: adapter.providerName,
     parameters,
     ...(messageFields && { messageFields }),
     ...(headers && { headers }),
+    ...(operations && { operations }),
     ...(adapter.credential && {
       credential: key => checkedHeaders(`credential of the adapter ${name}`, adapter.credential?.(key)),
     }),

@@ -131,7 +131,9 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
   );
   const measured = registry && metrics;
   const chain = new Chain(stages, measured);
-  const routes = new Routes(createDialects(builtInDialects, options, { models }).map(withCatalog(models)));
+  // The handler is asked for chat completions; paths of other operations are left to it.
+  const chatDialects = builtInDialects.filter(({ operation }) => operation === undefined);
+  const routes = new Routes(createDialects(chatDialects, options, { models }).map(withCatalog(models)));
   metrics.prepareRequests(
     routes.generating,
     models.map(({ id }) => id),

@@ -50,7 +50,7 @@ const isAmong = (known: string | undefined, etag: string): boolean =>
 function publicFields(model: Model): Record<string, unknown> {
   const { name, description, date, context_length, max_completion_tokens, is_moderated, architecture } =
     model;
-  const { prompt, completion, input_cache_read } = model.pricing;
+  const { input_cache_write: _, ...pricing } = model.pricing;
   return {
     id: model.id,
     name,
@@ -60,10 +60,11 @@ function publicFields(model: Model): Record<string, unknown> {
     max_completion_tokens,
     is_moderated,
     architecture,
-    pricing: { prompt, completion, ...(input_cache_read !== undefined && { input_cache_read }) },
+    pricing,
     reasoning: model.reasoning,
     tool_calls: model.tool_calls,
     reasoning_effort: model.reasoning_effort,
+    ...(model.operations && { operations: model.operations }),
   };
 }
 

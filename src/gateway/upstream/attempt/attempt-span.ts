@@ -8,15 +8,15 @@ import {
   unlessTracingFails,
 } from '../../../telemetry/tracing.ts';
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
-import type { Chunk, Completion } from '../../exchange/canonical.ts';
+import type { Chunk, Completion, StreamDecoder } from '../../exchange/canonical.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { Adapter, StreamDecoder } from '../adapter.ts';
+import type { Adapter } from '../adapter.ts';
 import type { Upstream } from '../routing/upstream.ts';
 import { ContentCapture } from './content-capture.ts';
 import { attemptAttributes, requestAttributes, usageAttributes } from './gen-ai-attributes.ts';
 import { ReplyIdentity } from './reply-identity.ts';
 
-/** The span `chat {model}` of one attempt, below the exchange's, with the GenAI attributes. */
+/** The span `{operation} {model}` of one attempt, below the exchange's, with the GenAI attributes. */
 export class AttemptSpan {
   readonly #exchange: Exchange;
   readonly #attempt: RunningAttempt;
@@ -38,7 +38,8 @@ export class AttemptSpan {
   private constructor(exchange: Exchange, upstream: Upstream, attempt: RunningAttempt) {
     this.#exchange = exchange;
     this.#attempt = attempt;
-    this.#span = startChildSpan(exchange.span, `chat ${upstream.target.model}`, SpanKind.CLIENT, {});
+    const name = `${exchange.operation} ${upstream.target.model}`;
+    this.#span = startChildSpan(exchange.span, name, SpanKind.CLIENT, {});
     this.#isRecorded = isRecorded(this.#span);
     if (!this.#isRecorded) return;
     describeSpan(this.#span, () => requestAttributes(exchange, upstream));

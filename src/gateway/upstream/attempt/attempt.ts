@@ -132,7 +132,9 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   /** Takes the text of a whole reply. */
   text(text: string): void {
     try {
-      const { adapter } = this.upstream.provider;
+      const { provider } = this.upstream;
+      const { operation } = this.#exchange.request;
+      const adapter = operation === undefined ? provider.adapter : provider.adapterOf(operation);
       const reply = decodeText(text, this.span?.adapterOf(adapter) ?? adapter);
       if (this.#stream) {
         this.#reader = new WholeReply(reply, this);
@@ -231,12 +233,14 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
   }
 
   #read(head: ResponseHead): void {
-    const { adapter, config } = this.upstream.provider;
+    const { provider } = this.upstream;
+    const { operation, n } = this.#exchange.request;
     if (!this.#stream || !isEventStream(head.headers))
-      return readText(decompressed(this.#call!, head), config.max_reply_bytes, this);
+      return readText(decompressed(this.#call!, head), provider.config.max_reply_bytes, this);
+    const adapter = operation === undefined ? provider.adapter : provider.adapterOf(operation);
     const decoder = adapter.openStream();
     const shown = this.span?.decoderOf(decoder) ?? decoder;
-    const reader = new StreamReader(shown, this, config, this.#exchange.request.n);
+    const reader = new StreamReader(shown, this, provider.config, n);
     this.#reader = reader;
     reader.read(decompressed(this.#call!, head));
   }

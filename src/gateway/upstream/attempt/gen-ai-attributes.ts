@@ -16,7 +16,7 @@ export const providerAttributes = ({ name, adapter, address }: Provider): Attrib
   'server.port': address.port,
 });
 
-/** A request of the chat operation, as attributes of the span of one attempt. Never its messages. */
+/** A request, as attributes of the span of one attempt. Never its messages. */
 export function requestAttributes(exchange: Exchange, { provider, target }: Upstream): Attributes {
   const { request, attempts, operation } = exchange;
   const { parameters, n = 1 } = request;
@@ -25,7 +25,7 @@ export function requestAttributes(exchange: Exchange, { provider, target }: Upst
     ...providerAttributes(provider),
     'gen_ai.request.model': target.model,
     ...(request.stream && { 'gen_ai.request.stream': true }),
-    'gen_ai.request.max_tokens': request.max_tokens,
+    'gen_ai.request.max_tokens': request.max_tokens || undefined,
     'gen_ai.request.temperature': request.temperature,
     'gen_ai.request.top_p': numberIn(parameters.top_p),
     'gen_ai.request.frequency_penalty': numberIn(parameters.frequency_penalty),

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { isObject } from '../../../common/json-object.ts';
-import type { Adapter, StreamDecoder } from '../adapter.ts';
+import type { StreamDecoder } from '../../exchange/canonical.ts';
+import type { Adapter } from '../adapter.ts';
 import { max_name_characters } from './gen-ai-attributes.ts';
 
 /** A first event without an id is usual with some servers, such as one about content filters. */

@@ -6,7 +6,8 @@ import { watchFiles } from '../../../common/watch-files.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { pluginMetrics } from '../../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../../telemetry/routing-metrics.ts';
-import type { ChatRequest } from '../../exchange/canonical.ts';
+import type { ChatRequest, Operation } from '../../exchange/canonical.ts';
+import { invalidField } from '../../exchange/errors.ts';
 import {
   type Adapter,
   createAdapter,
@@ -179,9 +180,22 @@ export class Provider {
   /** Encodes `request` in this server's format; `ignored` names what the format cannot express. */
   encode(request: ChatRequest, target: Target): UpstreamRequest {
     const fit = fitted(request, this.#accepted);
-    const encoded = this.adapter.encode(fit.request, target);
+    const { operation } = request;
+    const adapter = operation === undefined ? this.adapter : this.adapterOf(operation);
+    const encoded = adapter.encode(fit.request, target);
     if (fit.ignored.length === 0) return encoded;
     return { ...encoded, ignored: [...fit.ignored, ...(encoded.ignored ?? [])] };
+  }
+
+  /** The adapter for requests of an operation other than chat. */
+  adapterOf(operation: Operation): Adapter {
+    const form = this.adapter.operations?.[operation.name];
+    const encode: Adapter['encode'] = (request, target) => {
+      if (!form) throw invalidField('model', `its upstream does not serve ${operation.name}.`);
+      return { path: form.path, body: { ...operation.encode(request, target) } };
+    };
+    const adapter = { ...this.adapter, ...operation, encode, ...form };
+    return guarded(this.#given[0].name, adapter, word => this.#finishedUnknown(word));
   }
 
   /** `text` without this provider's keys and header values of at least 8 characters; shorter ones would be found in every text. */

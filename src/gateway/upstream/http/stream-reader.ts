@@ -1,8 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
-import type { Chunk } from '../../exchange/canonical.ts';
+import type { Chunk, StreamDecoder } from '../../exchange/canonical.ts';
 import { GatewayError, refusal } from '../../exchange/errors.ts';
 import { type SseEvent, SseParser } from '../../sse/parse.ts';
-import type { StreamDecoder } from '../adapter.ts';
 import { ReplyBounds } from '../reply-bounds.ts';
 import type { Body, BodyConsumer } from './upstream-call.ts';
 

@@ -4,11 +4,11 @@ import {
   type ChunkChoice,
   type Delta,
   max_choices,
+  type StreamDecoder,
   type ToolCallDelta,
   type Usage,
 } from '../../exchange/canonical.ts';
 import type { SseEvent } from '../../sse/parse.ts';
-import type { StreamDecoder } from '../adapter.ts';
 import { eventObject } from '../http/decode-reply.ts';
 import { jsonOf, messageOfErrorBody, statusInBody, UpstreamError } from '../http/upstream-error.ts';
 import { atMost, max_tool_calls } from '../reply-bounds.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { StreamDecoder } from '../../../../../../src/gateway/upstream/adapter.ts';
+import type { StreamDecoder } from '../../../../../../src/gateway/exchange/canonical.ts';
 import { ReplyIdentity } from '../../../../../../src/gateway/upstream/attempt/reply-identity.ts';
 
 const named = (fields: object) => JSON.stringify(fields);

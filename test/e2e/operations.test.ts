@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import { defaultModels } from '../../src/config/example-models.ts';
+import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
+import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
+
+const [example] = defaultModels('upstream');
+const upstreams = [
+  { provider: 'first', model: 'served', priority: 1 },
+  { provider: 'second', model: 'served', priority: 2 },
+];
+const modelOf = (id: string, operations: string[], pricing: object) => ({
+  ...example,
+  ...{ id, name: id, operations, upstreams, context_length: 100, reasoning: true },
+  pricing: { prompt: '0.000001', completion: '0.000002', ...pricing },
+});
+const models = [{ ...example, upstreams }, modelOf('acme/embed', ['embeddings'], { request: '0.5' })];
+
+const vectors = [
+  [0.5, -1, 0.25],
+  [1, 2, 3],
+];
+const embedded = {
+  object: 'list',
+  model: 'served',
+  // Out of order, as a server may answer.
+  data: [1, 0].map(index => ({ object: 'embedding', index, embedding: vectors[index] })),
+  usage: { prompt_tokens: 150, total_tokens: 150 },
+};
+
+let first: ScriptedUpstream;
+let second: ScriptedUpstream;
+let gateway: GatewayUnderTest;
+let client: OpenAI;
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([startScriptedUpstream(''), startScriptedUpstream('')]);
+  const provider = (upstream: ScriptedUpstream) => ({ adapter: 'vllm', base_url: upstream.url });
+  gateway = await startGateway({
+    upstream: first,
+    stages: ['error-envelope', 'auth', 'validation', 'rate-limit', { redact: { patterns: ['email'] } }],
+    config: { models, providers: { first: provider(first), second: provider(second) } } as never,
+  });
+  client = new OpenAI({ apiKey: clientKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+});
+afterAll(() => Promise.all([gateway.close(), first.close(), second.close()]));
+
+describe('embeddings', () => {
+  it('fail over, and reach a client that reads base64 by default, billed per token and call', async () => {
+    first.replyOnce(whole(503, { error: { message: 'overloaded' } }));
+    second.replyOnce(whole(200, embedded));
+    const reply = await client.embeddings.create({
+      model: 'acme/embed',
+      input: ['One', 'Two, of a@b.example'],
+    });
+    expect(reply.data.map(({ embedding }) => [...embedding])).toEqual(vectors);
+    expect(reply).toMatchObject({ model: 'acme/embed', usage: { prompt_tokens: 150, total_tokens: 150 } });
+    expect(second.last).toMatchObject({ path: '/v1/embeddings' });
+    // What redact has made of the input is what is sent.
+    expect(second.last.body).toEqual({
+      model: 'served',
+      input: ['One', 'Two, of [email]'],
+      encoding_format: 'base64',
+    });
+    const labels = { endpoint: 'embeddings', model: 'acme/embed' };
+    await until(async () => (await gateway.metric('sluice_requests_total', labels)) === 1);
+    expect(await gateway.metric('sluice_cost_usd_total', { model: 'acme/embed' })).toBeCloseTo(0.50015, 9);
+    expect(
+      await gateway.metric('gen_ai_server_request_duration_seconds_count', {
+        gen_ai_operation_name: 'embeddings',
+      }),
+    ).toBe(1);
+  });
+
+  it('are refused where a model serves none, as a chat is by a model of embeddings', async () => {
+    const chat = await gateway.post(ask('Hello?', { model: 'acme/embed' }));
+    expect(chat.status).toBe(400);
+    expect(await chat.json()).toMatchObject({
+      error: { message: 'model: acme/embed serves embeddings, not chat.', type: 'invalid_request_error' },
+    });
+    const body = { model: example!.id, input: 'One' };
+    const other = await gateway.post(body, { path: '/v1/embeddings' });
+    expect(await other.json()).toMatchObject({
+      error: { message: `model: ${example!.id} serves chat, not embeddings.` },
+    });
+  });
+
+  it('refuse token ids where a stage has to read the text', async () => {
+    const body = { model: 'acme/embed', input: [[1, 2], [3]] };
+    const reply = await gateway.post(body, { path: '/v1/embeddings' });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({
+      error: { message: 'input: must be text: the stage redact cannot read tokens.' },
+    });
+  });
+});
