@@ -127,14 +127,14 @@ export class LeasedStateStore implements StateStore {
       const starting = this.#source.starting?.(account);
       if (starting) return starting.then(() => this.reserve(request));
       const held = this.#holder.take(account, limits, amounts, now_ms);
-      return held ? this.#resultOf(account, held) : this.#reserveAlone(request, fault);
+      return held ? this.#resultOf(account, held, now_ms) : this.#reserveAlone(request, fault);
     }
     this.#source.handOver?.(account);
     const held = this.#holder.reserve(account, limits, amounts, now_ms, force);
     const decision = held.state === 'waiting' ? this.#decision(account, held) : undefined;
-    if (!decision) return this.#resultOf(account, held);
+    if (!decision) return this.#resultOf(account, held, now_ms);
     return decision.then(
-      () => this.#resultOf(account, held),
+      () => this.#resultOf(account, held, this.#now_ms),
       fault => this.#reserveAlone(request, fault),
     );
   }
@@ -148,7 +148,7 @@ export class LeasedStateStore implements StateStore {
       const held = this.#holder.ask(account, limits, this.#now_ms);
       await this.#decision(account, held);
       held.settle([]);
-      return this.#statusesOf(held);
+      return this.#statusesOf(held, this.#now_ms);
     } catch (fault) {
       return this.#source.statuses(account, limits, fault);
     }
@@ -193,8 +193,8 @@ export class LeasedStateStore implements StateStore {
     return new Promise((decided, give_up) => this.#waiting.set(held, { account, decided, give_up }));
   }
 
-  #resultOf(account: string, held: HeldReservation): ReservationResult {
-    const statuses = this.#statusesOf(held);
+  #resultOf(account: string, held: HeldReservation, now_ms: number): ReservationResult {
+    const statuses = this.#statusesOf(held, now_ms);
     if (held.state === 'admitted') {
       const reservation = new LeasedReservation(held, () => this.#send(account));
       return { admitted: true, statuses, reservation };
@@ -209,8 +209,7 @@ export class LeasedStateStore implements StateStore {
     return this.#source.reserve(request, fault);
   }
 
-  #statusesOf({ limits, rows }: HeldReservation): LimitStatus[] {
-    const now_ms = this.#now_ms;
+  #statusesOf({ limits, rows }: HeldReservation, now_ms: number): LimitStatus[] {
     const statuses: LimitStatus[] = [];
     for (let at = 0; at < rows.length; at++) {
       const status = rows[at]!.status(limits[at]!, now_ms);

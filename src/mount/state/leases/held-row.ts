@@ -117,9 +117,10 @@ export class HeldRow {
     // Others' concurrency may be another by now.
     const isOld = now_ms - this.#known_ms >= remembered_aheads * this.#ahead_ms;
     if (this.isRunning && isOld && this.isIdle(now_ms)) return undefined;
-    const used = this.#usedAt(now_ms);
+    const ends_ms = this.#knownEnd(now_ms);
+    const used = this.#usedUntil(ends_ms);
     const remaining = Math.min(limit.max, Math.max(0, limit.max - used));
-    return { limit, remaining, reset_ms: used > 0 ? Math.ceil(this.#resetAt(now_ms)) : 0 };
+    return { limit, remaining, reset_ms: used > 0 ? Math.ceil(this.#resetIn(ends_ms, now_ms)) : 0 };
   }
 
   /** What one of `holders` may admit without asking: its part of what was free at the last answer. Of concurrency what runs is known better. */
@@ -260,14 +261,18 @@ export class HeldRow {
 
   /** What counts, as far as it is known here. */
   #usedAt(now_ms: number): number {
-    if (this.#known_ms === undefined) return Number.POSITIVE_INFINITY;
-    const counts = this.isRunning || this.#knownEnd(now_ms) > 0;
+    return this.#known_ms === undefined ? Number.POSITIVE_INFINITY : this.#usedUntil(this.#knownEnd(now_ms));
+  }
+
+  /** What counts while what the last answer says does so for `ends_ms` more. */
+  #usedUntil(ends_ms: number): number {
+    const counts = this.isRunning || ends_ms > 0;
     return (counts ? this.#known.used : 0) + this.#sent_own + this.#own;
   }
 
-  #resetAt(now_ms: number): number {
+  #resetIn(ends_ms: number, now_ms: number): number {
     const isOwn = this.#window_ms > 0 && this.#sent_own + this.#own > 0;
-    return Math.max(0, this.#knownEnd(now_ms), isOwn ? this.#demand_ms + this.#window_ms - now_ms : 0);
+    return Math.max(0, ends_ms, isOwn ? this.#demand_ms + this.#window_ms - now_ms : 0);
   }
 
   /** Milliseconds until nothing counts of what the last answer says. */
