@@ -235,6 +235,7 @@ export {
   auditGroups,
   type Operator,
 } from './records/audit-log.ts';
+export { callHandler } from './records/call-handler.ts';
 export type { ChangeFeed, Changes } from './records/change-feed.ts';
 export { accountsSchema, ConfiguredAccounts, digestOfKey } from './records/configured-accounts.ts';
 export { csvOf } from './records/csv.ts';
@@ -259,6 +260,7 @@ export {
   type OperatorOf,
   type ProcessStatus,
   type ProviderStatus,
+  type UpgradeRequest,
 } from './records/define-extension.ts';
 export {
   defineRecordsStore,

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, request as newRequest } from 'node:http';
-import { type Duplex, duplexPair } from 'node:stream';
-import type { RequestHandler } from '../../src/plugin.ts';
+import type { IncomingMessage } from 'node:http';
+import { callHandler, type RequestHandler } from '../../src/plugin.ts';
 import { PageError } from './page-response.ts';
 
 /** Calls that may run at the same time, in total and of one caller. */
@@ -19,23 +18,14 @@ interface GatewayCall {
   readonly signal: AbortSignal;
 }
 
-/**
- * Calls the gateway as any client does: HTTP through its own handler, with the same authentication, limits, settlement and records. The
- * connection stays within this process, because a mounted gateway has no listener, and that of a sidecar may be reachable by its proxy
- * only.
- */
+/** Calls the gateway as any client does, with the same authentication, limits, settlement and records. */
 export class GatewayCalls {
-  readonly #server;
+  readonly #gateway: RequestHandler;
   #running = 0;
   readonly #byCaller = new Map<string, number>();
 
   constructor(gateway: RequestHandler) {
-    // Never listens: connections are injected.
-    this.#server = createServer((request, response) =>
-      gateway(request, response, () => response.writeHead(404).end()),
-    );
-    // As on the public listener: a streamed reply may last for hours.
-    this.#server.requestTimeout = 0;
+    this.#gateway = gateway;
   }
 
   /**
@@ -49,17 +39,15 @@ export class GatewayCalls {
     if (this.#running >= max_running)
       throw new PageError(429, `${max_running} answers are being streamed already.`, 'Wait for one.');
     return new Promise((resolve, reject) => {
-      const call = newRequest({
+      const call = callHandler(this.#gateway, {
         method: 'POST',
         path: '/v1/chat/completions',
         headers: {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
           'user-agent': 'sluice-playground',
-          connection: 'close',
           ...(key !== '' && { authorization: `Bearer ${key}` }),
         },
-        createConnection: () => this.#connected(),
         signal,
       });
       this.#count(caller, 1);
@@ -74,15 +62,5 @@ export class GatewayCalls {
     const own = (this.#byCaller.get(caller) ?? 0) + change;
     if (own > 0) this.#byCaller.set(caller, own);
     else this.#byCaller.delete(caller);
-  }
-
-  /** Client side of a new connection. */
-  #connected(): Duplex {
-    const [ours, theirs] = duplexPair();
-    ours.on('close', () => theirs.destroy());
-    // After an orderly end, what was written can still be read.
-    theirs.on('close', () => theirs.writableFinished || ours.destroy());
-    this.#server.emit('connection', theirs);
-    return ours;
   }
 }

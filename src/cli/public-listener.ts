@@ -23,6 +23,11 @@ export class PublicListener {
     this.#gateway = gateway;
     this.#isReplaced = gateway.settings.server.reuse_port;
     this.#server = createListener(gateway, 'server', this.#receive, { format: envelopeFormat, metrics });
+    // In versions of Node that do not ask, each request with an Upgrade header would come without its body.
+    if ('shouldUpgradeCallback' in this.#server) {
+      this.#server.shouldUpgradeCallback = gateway.upgrades;
+      this.#server.on('upgrade', gateway.upgrade);
+    }
     // A streamed reply may last for hours; the arrival of the body is timed in `bytesOf` and `discardBody`.
     this.#server.requestTimeout = 0;
     this.#server.headersTimeout = 30_000;

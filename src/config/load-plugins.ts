@@ -56,7 +56,7 @@ export async function loadPlugins(
   const sections = sectionsOf(pluginsIn(dialects));
   const extensions = await loadExtensions(
     listsOf(value.extensions, ['extensions'], given.extensions),
-    Object.keys(sections),
+    pluginsIn(dialects),
     issues,
   );
   const written = asObject(value.stores).plugins;
@@ -115,6 +115,7 @@ const sectionTaken = (section: string) =>
 /** The extensions that every gateway has, unless their folder is gone. They load their pages when they are asked for. */
 const builtInExtensions: readonly (() => Promise<ExtensionDefinition>)[] = [
   async () => (await import('../../plugins/dashboard/index.ts')).dashboard,
+  async () => (await import('../../plugins/responses-websocket/index.ts')).responsesWebSocket,
 ];
 
 /** What the admin listener has by itself. */
@@ -126,10 +127,10 @@ const extensionKind: PluginKind<ExtensionDefinition> = {
   is: isExtensionDefinition,
 };
 
-/** Loads the built-in extensions and those of `lists`; `sections` are those of dialects. */
+/** Loads the built-in extensions and those of `lists`, which may share the section of one of `dialects` by the same schema. */
 async function loadExtensions(
   lists: readonly PluginList[],
-  sections: readonly string[],
+  dialects: readonly DialectDefinition[],
   issues: ConfigIssue[],
 ): Promise<ExtensionDefinition[]> {
   const builtIn: ExtensionDefinition[] = [];
@@ -140,8 +141,9 @@ async function loadExtensions(
         if (!isAbsent(thrown)) throw thrown;
       },
     );
-  const takenSections = [...Object.keys(configSchema.shape), ...sections];
-  const own = await loadLists(extensionKind, lists, issues, ({ name, section }, before) => {
+  const own = await loadLists(extensionKind, lists, issues, ({ name, section, schema }, before) => {
+    const strangers = dialects.filter(dialect => dialect.schema !== schema);
+    const takenSections = Object.keys({ ...configSchema.shape, ...sectionsOf(strangers) });
     const isOther = [...builtIn, ...before].some(other => other.name === name);
     const by = ownPaths.includes(name) ? 'the admin listener itself' : isOther && 'another extension';
     if (by) throw pluginMistake(`the name ${name} is taken by ${by}; give it another name`);

@@ -42,6 +42,14 @@ class Running {
     return this.public && this.#tried('publicPath', own);
   }
 
+  /** Its `upgrade`, if that is at `path`. */
+  upgradeAt(path: string): OpenExtension['upgrade'] {
+    const opened = this.#opened;
+    if (!opened.upgrade || this.#tried('upgradePath', () => opened.upgradePath?.()) !== path)
+      return undefined;
+    return upgrade => opened.upgrade!(upgrade);
+  }
+
   configure(options: unknown): void {
     this.#tried('configure', () => this.#opened.configure?.(options));
   }
@@ -135,6 +143,15 @@ export class Extensions {
       one.public!(request, response, next);
       return true;
     });
+  }
+
+  /** What switches protocols at `path`, if anything does. */
+  upgradeAt(path: string): OpenExtension['upgrade'] {
+    for (const one of this.#running) {
+      const upgrade = one.upgradeAt(path);
+      if (upgrade) return upgrade;
+    }
+    return undefined;
   }
 
   /** Follows a configuration. */

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Outage } from '../common/outage.ts';
 import { ExchangeRun } from '../gateway/exchange/runner.ts';
-import type { ErrorHandler } from '../gateway/exchange/stage-plan.ts';
+import type { ErrorHandler, RequestHandler } from '../gateway/exchange/stage-plan.ts';
 import { parserFault } from '../gateway/inbound/parser-fault.ts';
 import { formatOf, type Route } from '../gateway/inbound/routes.ts';
 import { startExchange } from '../gateway/inbound/start-exchange.ts';
@@ -14,6 +15,7 @@ import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
 import { isPassthrough } from './passthrough/passthrough.ts';
 import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
 import { type OtherProcesses, ServerStatus } from './server-status.ts';
+import { bodyFault, isWebSocket, responseOn, UpgradeExchange } from './upgrade-exchange.ts';
 
 /** Serves requests with the configuration that is in use when they come, from the start of a gateway to its end. */
 export class GatewayService {
@@ -21,6 +23,8 @@ export class GatewayService {
   readonly server: ServerStatus;
   /** Set once they are open: they are opened with this. */
   extensions: Extensions | undefined;
+  /** The handler for requests that come over the connection of one that has switched protocols. Set with `extensions`. */
+  handlerFor: (upgraded: IncomingMessage) => RequestHandler = () => this.handle;
   readonly #lasting: Parts;
   readonly #unwatchEventLoop: () => void;
   readonly #closing: (() => void)[] = [];
@@ -100,6 +104,37 @@ export class GatewayService {
     const needsBody = formatOf(route) !== undefined || !isJson;
     this.#serve(own, request, response, path, route, needsBody ? fault : undefined);
   };
+
+  readonly upgrades = (request: IncomingMessage): boolean =>
+    this.#upgradeOf(request, located(request, this.running.current.parts).path) !== undefined;
+
+  /** Serves a request whose connection the server has given up. */
+  readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, next?: () => void): void => {
+    const own = this.running.current;
+    const { path, route } = located(request, own.parts);
+    const upgrade = this.#upgradeOf(request, path);
+    if (!route && !upgrade && next) return next();
+    const response = responseOn(request, socket);
+    if (!upgrade) return this.#serve(own, request, response, path, route, bodyFault(request));
+    const { log, clock, metrics } = this.#lasting;
+    const exchange = startExchange(request, response, {
+      endpoint: { ...(route ?? own.parts.routes.unknown(path)), generates: false },
+      path,
+      route: path,
+      log,
+      clock,
+      trust_proxy: own.parts.settings.server.trust_proxy,
+    });
+    metrics.begun(exchange);
+    const refused = this.isClosing ? refusalOf(exchange, route, true) : undefined;
+    const switching = { socket, head, handler: this.handlerFor(request), upgrade };
+    const prepared = new UpgradeExchange(own.parts, exchange, refused, request, response, switching);
+    own.exchanges.start(new ExchangeRun(own.runnerParts, prepared));
+  };
+
+  #upgradeOf(request: IncomingMessage, path: string) {
+    return isWebSocket(request) ? this.extensions?.upgradeAt(path) : undefined;
+  }
 
   /** Calls `end` when the gateway closes. */
   onClosing(end: () => void): void {

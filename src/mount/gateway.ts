@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Registry } from 'prom-client';
 import type { Json } from '../common/json-object.ts';
 import { type ConfigSource, loadConfig, type Settings } from '../config/load.ts';
@@ -49,6 +50,16 @@ export type Gateway = {
    * gateway's paths as the gateway would have, a missing key before a broken body. All other errors go to `next`.
    */
   readonly errorHandler: ErrorHandler;
+  /**
+   * For `server.on('upgrade', gateway.upgrade)`: switches a connection to WebSocket where that is offered, and answers all other requests on
+   * it, so that none is left open. With `next` only those on its own paths, as the handler does.
+   */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, next?: () => void): void;
+  /**
+   * Whether `upgrade` may switch protocols for a request. As `shouldUpgradeCallback` of a server of `node:http` it lets all others be served as
+   * if they had not asked for it, such as those of clients that offer HTTP/2.
+   */
+  upgrades(request: IncomingMessage): boolean;
   /**
    * Serves another configuration from the next request on, without an interruption: exchanges that run end under the one that they began
    * with. `source` is an object, or the path of a file; by default it is what the gateway was created from. Rejects with a ConfigError that
@@ -110,6 +121,7 @@ export async function openGateway(
     throw thrown;
   });
   service.extensions = extensions;
+  service.handlerFor = upgraded => own.marked(service.handle, upgraded);
   const onReplaced = () => extensions.configure(optionsOf);
   const { running } = service;
   const reloads = new ConfigReloads({ source, state, options, process: others, running, onReplaced });
@@ -148,6 +160,8 @@ function gatewayOf(service: GatewayService, extensions: Extensions, reloads: Con
     dashboard: { value: extension('dashboard').admin },
     portal: { value: extension('dashboard').public },
     extension: { value: extension },
+    upgrade: { value: service.upgrade },
+    upgrades: { value: service.upgrades },
     reload: { value: (source?: ConfigSource) => reloads.reload(source) },
     markUnready: { value: () => service.markUnready() },
     close: { value: (drain_ms?: number) => service.close(drain_ms) },
@@ -156,21 +170,24 @@ function gatewayOf(service: GatewayService, extensions: Extensions, reloads: Con
 
 /** Requests that extensions make to the gateway: they have not passed the application's middleware, and come with a key. */
 class OwnRequests {
-  readonly #requests = new WeakSet<IncomingMessage>();
+  /** With the requests that have switched protocols, and over whose connections they came. */
+  readonly #requests = new WeakMap<IncomingMessage, IncomingMessage | undefined>();
 
-  /** The options, with an `accountOf` that is not asked about these requests. */
+  /** The options, with an `accountOf` that is asked about none of these requests, but about that which has switched protocols for one. */
   without(options: GatewayOptions): GatewayOptions {
     const { accountOf } = options;
-    return {
-      ...options,
-      accountOf: accountOf && (request => (this.#requests.has(request) ? undefined : accountOf(request))),
+    const asked: GatewayOptions['accountOf'] = request => {
+      if (!this.#requests.has(request)) return accountOf!(request);
+      const upgraded = this.#requests.get(request);
+      return upgraded && accountOf!(upgraded);
     };
+    return { ...options, accountOf: accountOf && asked };
   }
 
   /** The handler for these requests. */
-  marked(handler: RequestHandler): RequestHandler {
+  marked(handler: RequestHandler, upgraded?: IncomingMessage): RequestHandler {
     return (request, response, next) => {
-      this.#requests.add(request);
+      this.#requests.set(request, upgraded);
       handler(request, response, next);
     };
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Clock } from '../common/clock.ts';
@@ -81,6 +82,14 @@ export interface ExtensionSettings {
   readonly plans: Plans;
   /** Accounts. */
   readonly accounts: AccountsConfig;
+  /** Bounds of requests and of slow clients. */
+  readonly server: {
+    readonly max_body_bytes: number;
+    readonly max_body_values: number;
+    readonly max_body_keys: number;
+    readonly body_timeout_ms: number;
+    readonly slow_client_ms: number;
+  };
   /** The chain, in order. */
   readonly stages: readonly Pick<StagePlan, 'name' | 'options' | 'authenticates'>[];
 }
@@ -142,6 +151,27 @@ export interface ExtensionContext {
   isClosing(): boolean;
 }
 
+/** A request to switch protocols, such as to WebSocket, that the stages have let through by its headers. */
+export interface UpgradeRequest {
+  /** The request, which has no body. */
+  readonly request: IncomingMessage;
+  /** Its connection. An error on it has a listener. */
+  readonly socket: Duplex;
+  /** What has arrived behind the request already. */
+  readonly head: Buffer;
+  /** Id of the request. */
+  readonly id: string;
+  /** Name of its account; undefined if it has none. */
+  readonly account_id: string | undefined;
+  /** Headers that the reply 101 should have: the id of the request, and what stages have added. */
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * The gateway for requests that come over the connection, to be asked with `callHandler`: as `handler` of the context, but the
+   * application's `accountOf` is asked about the request that switched protocols.
+   */
+  readonly handler: RequestHandler;
+}
+
 /** An extension that runs. Its handlers stay the same until it is closed. */
 export interface OpenExtension<Options = unknown> {
   /** Pages or an API for operators: below `/` and the extension's name on the admin listener. Calls `next` for what is not there. */
@@ -150,6 +180,13 @@ export interface OpenExtension<Options = unknown> {
   readonly public?: RequestHandler;
   /** Where `public` is; undefined for nowhere. By default `/` and the extension's name. */
   publicPath?(): string | undefined;
+  /** Where `upgrade` is; undefined for nowhere, which is the default. A path of the interface may switch protocols as well. */
+  upgradePath?(): string | undefined;
+  /**
+   * Switches protocols for a WebSocket request at `upgradePath`: writes the reply 101, and has the connection from then on, also its end. To
+   * refuse, it throws a GatewayError before it has written anything; that is answered in the envelope.
+   */
+  upgrade?(upgrade: UpgradeRequest): void | Promise<void>;
   /** Called after another configuration has begun to serve, with the extension's options in it. */
   configure?(options: Options): void;
   /** Ends what is open and would hold up the end of the gateway, such as streams. */
@@ -162,7 +199,7 @@ export interface OpenExtension<Options = unknown> {
 export interface ExtensionDefinition<Schema extends z.ZodType = z.ZodType> {
   /** In kebab-case: the path of its handlers, and in logs and metrics. */
   readonly name: string;
-  /** The section of the configuration with its options: the name in snake_case. */
+  /** The section of the configuration with its options: the name in snake_case, or that of the dialect to which it belongs. */
   readonly section: string | undefined;
   /** Schema of its options. */
   readonly schema: Schema;
@@ -186,6 +223,7 @@ const definitionSchema = z.strictObject({
   schema: z
     .custom<z.ZodObject>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})')
     .optional(),
+  section: z.string().optional(),
   open: aFunction('it gets the context and the options, and returns handlers'),
 });
 
@@ -197,12 +235,14 @@ export function defineExtension<Schema extends z.ZodObject = typeof noOptions>(d
   readonly name: string;
   /** Schema of its options; without one it has none. */
   readonly schema?: Schema;
+  /** The section with its options if it is that of a dialect, which has the same schema. By default the name in snake_case. */
+  readonly section?: string;
   /** Starts it, once for each gateway. */
   open: ExtensionDefinition<Schema>['open'];
 }): ExtensionDefinition<Schema> {
   checkedBy('defineExtension', definitionSchema, definition);
   const { name, schema, open } = definition;
-  const section = schema && name.replaceAll('-', '_');
+  const section = schema && (definition.section ?? name.replaceAll('-', '_'));
   return { name, section, schema: schema ?? (noOptions as unknown as Schema), open };
 }
 
@@ -210,7 +250,16 @@ export function defineExtension<Schema extends z.ZodObject = typeof noOptions>(d
 export const isExtensionDefinition = (value: unknown): value is ExtensionDefinition =>
   isObject(value) && typeof value.open === 'function' && 'schema' in value;
 
-const parts = ['admin', 'public', 'publicPath', 'configure', 'drain', 'close'] as const;
+const parts = [
+  'admin',
+  'public',
+  'publicPath',
+  'upgradePath',
+  'upgrade',
+  'configure',
+  'drain',
+  'close',
+] as const;
 
 const openSchema = z.strictObject(
   Object.fromEntries(parts.map(name => [name, aFunction('it is a part of an open extension').optional()])),

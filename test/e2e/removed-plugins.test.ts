@@ -41,6 +41,7 @@ function treeWithout(folder: string, list: string | undefined, names: readonly s
 describe('without the folder of a plugin the gateway starts and serves', () => {
   it.each([
     ['plugins/dashboard', undefined, []],
+    ['plugins/responses-websocket', undefined, []],
     ['plugins/stores/redis', 'plugins/stores/state-stores.ts', ['redisState']],
     ['plugins/stores/postgres', 'plugins/stores/records-stores.ts', ['postgresRecords']],
     ['plugins/stores/sqlite', 'plugins/stores/records-stores.ts', ['sqliteRecords']],

@@ -23,10 +23,13 @@ const importsOf = (file: string): Import[] => {
 const imports = files.flatMap(importsOf);
 const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('plugins/'));
 
+/** Plugins of a kind of their own. */
+const single = ['dashboard', 'responses-websocket'];
+
 /** The room of a file: a folder of `src`, or one plugin. */
 function roomOf(file: string): string {
   const [top, second, third] = file.split('/') as [string, string, string?];
-  if (top === 'src' || third === undefined || second === 'dashboard') return `${top}/${second}`;
+  if (top === 'src' || third === undefined || single.includes(second)) return `${top}/${second}`;
   return `${top}/${second}/${third}`;
 }
 
@@ -46,15 +49,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 const entries = ['src/index.ts', 'src/plugin.ts', 'src/published.ts', 'src/cli', ...lists];
 
-/** What stores in a database share: their schema and their SQL. */
-const sql = 'plugins/stores/records';
-const sqlStores = ['plugins/stores/sqlite', 'plugins/stores/postgres'];
+/** Plugins that are built on another: stores in a database on their schema and SQL, a transport on its format. */
+const builtOn: Readonly<Record<string, string>> = {
+  'plugins/stores/sqlite': 'plugins/stores/records',
+  'plugins/stores/postgres': 'plugins/stores/records',
+  'plugins/responses-websocket': 'plugins/dialects/responses',
+};
 
 function isAllowed({ from, to }: Import): boolean {
   const [room, other] = [roomOf(from), roomOf(to)];
   if (room === other || entries.includes(room)) return true;
-  if (room.startsWith('plugins/'))
-    return other === 'src/plugin.ts' || (sqlStores.includes(room) && other === sql);
+  if (room.startsWith('plugins/')) return other === 'src/plugin.ts' || other === builtOn[room];
   const allowed = mayImport[room] ?? [];
   return allowed.includes(other) || (other.startsWith('plugins/') && allowed.includes('plugins'));
 }

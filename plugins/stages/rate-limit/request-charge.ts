@@ -157,8 +157,10 @@ export function actualUse({ countsMoney }: Pick<LimitSet, 'countsMoney'>, outcom
   const { usage, status, error_type, cost_usd } = outcome;
   const tokens = usage.prompt_tokens + usage.completion_tokens;
   const failed = foreignErrors.has(error_type) || (status >= 500 && status !== 524);
+  // A connection that has switched protocols: what comes over it counts for itself.
+  const isSwitch = status === 101;
   return {
-    requests: failed && tokens === 0 ? 0 : 1,
+    requests: isSwitch || (failed && tokens === 0) ? 0 : 1,
     tokens,
     nano_usd: countsMoney ? (nanoUsdOf(cost_usd) ?? 0) : 0,
   };

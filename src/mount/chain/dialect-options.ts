@@ -14,7 +14,10 @@ const from_chat = z.boolean().default(false);
 type SectionOf<D extends BuiltInDialect> = D extends { readonly name: typeof handlerDialect.name }
   ? D['schema']
   : D['schema'] extends z.ZodObject<infer Shape>
-    ? z.ZodObject<z.util.Extend<Omit<Shape, 'enabled'>, { from_chat: typeof from_chat }>, z.core.$strict>
+    ? z.ZodObject<
+        z.util.Extend<Omit<Shape, 'enabled' | 'websocket'>, { from_chat: typeof from_chat }>,
+        z.core.$strict
+      >
     : never;
 type Sections = { [D in BuiltInDialect as D['section'] & string]: z.ZodPrefault<SectionOf<D>> };
 
@@ -30,8 +33,8 @@ export const chainDialectSections = Object.fromEntries(
     const described = from_chat.describe(
       `Answer \`${path}\` here, asking the handler for a chat completion.`,
     );
-    // A chain offers what it answers itself.
-    const { enabled, ...own } = schema.shape;
+    // A chain offers what it answers itself, and has no connections of its own.
+    const { enabled, websocket, ...own } = schema.shape;
     return [
       section,
       z

@@ -236,11 +236,15 @@ describe('an extension', () => {
     const given = {
       stages: [],
       dialects: [mine({ options: { section: 'my_pages', schema } })],
-      extensions: [defineExtension({ name: 'my-pages', schema, open: () => ({}) })],
+      extensions: [defineExtension({ name: 'my-pages', schema: z.strictObject({}), open: () => ({}) })],
     };
     expect(await mistakesIn(() => loadConfig(sampleConfig(open), {}, given))).toEqual([
       'options.extensions[0]: its section my_pages is taken in the configuration; give it another name',
     ]);
+    const belongs = defineExtension({ name: 'my-other', section: 'my_pages', schema, open: () => ({}) });
+    await expect(
+      loadConfig(sampleConfig(open), {}, { ...given, extensions: [belongs] }),
+    ).resolves.toBeDefined();
   });
 });
 
