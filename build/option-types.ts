@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { builtInProviders, builtInStages } from '../plugins/index.ts';
 import { providerBaseSchema } from '../src/config/provider-schema.ts';
-import { configSchema } from '../src/config/schema.ts';
+import { addressOf, configSchema } from '../src/config/schema.ts';
 import {
   importOfParts,
   interfaceText,
@@ -52,9 +52,15 @@ function gatewayFile(): string {
 }
 
 const adapterTypes = (): string[] =>
-  builtInProviders.map(({ name, schema }) => {
+  builtInProviders.map(definition => {
+    const { name, schema } = definition;
     const adapter = z.literal(name).describe('What the server speaks.');
-    const options = z.object({ ...providerBaseSchema.shape, adapter, ...shapeOf(schema) });
+    const options = z.object({
+      ...providerBaseSchema.shape,
+      ...addressOf(definition),
+      adapter,
+      ...shapeOf(schema),
+    });
     const type = named(`${pascal(name)}Provider`, `A provider with the adapter \`${name}\`.`, options);
     return interfaceText(type, partNamed('ProviderOptions'));
   });

@@ -3,6 +3,7 @@ import { anthropic } from './providers/anthropic/index.ts';
 import { llamaCpp } from './providers/llama-cpp/index.ts';
 import { openai } from './providers/openai/index.ts';
 import { openrouter } from './providers/openrouter/index.ts';
+import { presetProviders } from './providers/presets/index.ts';
 import { sglang } from './providers/sglang/index.ts';
 import { vllm } from './providers/vllm/index.ts';
 import { aliases } from './stages/aliases/index.ts';
@@ -68,4 +69,5 @@ export const builtInProviders: readonly ProviderDefinition[] = [
   llamaCpp,
   openrouter,
   anthropic,
+  ...presetProviders,
 ] as readonly ProviderDefinition[];

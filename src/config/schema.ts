@@ -3,6 +3,7 @@ import { notOneOf } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { ms, off } from '../common/option-schemas.ts';
 import { plansSchema } from '../gateway/limits/plan-limits.ts';
+import type { ProviderDefinition } from '../gateway/upstream/adapter.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { aliasOptions, configuredAccountSchema } from './alias-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
@@ -154,13 +155,22 @@ type ProviderOption = z.ZodObject<
   z.core.$loose
 >;
 
+/** The `base_url` of providers whose adapter has one. */
+export function addressOf({ base_url }: Pick<ProviderDefinition, 'base_url'> = {}) {
+  const { base_url: address } = providerBaseSchema.shape;
+  return base_url === undefined ? {} : { base_url: address.default(base_url) as unknown as typeof address };
+}
+
 /**
  * A provider: what all have in common, and its adapter's own options with their checks. One whose adapter cannot be used may have any
  * further options.
  */
 export function providerSchemaOf(adapters: Adapters) {
   const options = [...adapters].map(([name, definition]) => {
-    const common = providerBaseSchema.extend({ adapter: z.literal(name) });
+    const common = providerBaseSchema.extend({
+      ...addressOf(definition),
+      adapter: z.literal(name),
+    });
     if (!definition) return common.loose();
     const { shape, _zod } = definition.schema as unknown as z.ZodObject;
     const checks = (_zod.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[];

@@ -91,6 +91,8 @@ export interface ProviderDefinition<Options = unknown> {
   readonly schema: z.ZodType<Options, unknown>;
   /** Supported effort levels; a model with others needs an `effort_map`. Without it, any level. */
   readonly efforts?: readonly string[];
+  /** Address of the API where all use the same; a provider's own `base_url` replaces it. */
+  readonly base_url?: string;
   /** Creates the adapter, once for each provider that uses it. */
   create(options: Options, setup: AdapterSetup): Adapter;
 }
@@ -107,6 +109,7 @@ const definitionSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be in kebab-case, such as my-server'),
   schema: z.custom<z.ZodType>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})'),
   efforts: z.array(z.string()).readonly().optional(),
+  base_url: z.url().optional(),
   create: aFunction('it gets the options and the setup, and returns the adapter'),
 });
 

@@ -4,12 +4,14 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { parts } from '../../../build/parts.ts';
 import { builtInProviders, builtInStages } from '../../../plugins/index.ts';
+import { presets } from '../../../plugins/providers/presets/table.ts';
 import { guides } from '../../../src/cli/command-guide.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { tlsSchema } from '../../../src/config/certificate-files.ts';
 import { retentionSchema } from '../../../src/config/records-options.ts';
 import { outagePolicySchema } from '../../../src/config/state-options.ts';
 import { type ErrorRow, errorCatalogue } from '../../../src/gateway/exchange/errors.ts';
+import { openAiParameters } from '../../../src/gateway/upstream/openai/openai-adapter.ts';
 import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
 import { clientTable } from '../../clients/table.ts';
@@ -26,6 +28,7 @@ const tables: Record<string, () => string> = {
   errors: errorTable,
   commands: commandTable,
   clients: clientTable,
+  presets: presetTable,
   estimator: estimateTable,
   'all metrics': () => metrics,
   ...optionTables({
@@ -41,7 +44,9 @@ const tables: Record<string, () => string> = {
     Object.fromEntries([
       ...parts.flatMap(({ table, schema }) => (table ? [[table, schema] as const] : [])),
       ...builtInStages.map(({ stageName, schema }) => [`stage ${stageName}`, schema] as const),
-      ...builtInProviders.map(({ name, schema }) => [`adapter ${name}`, schema] as const),
+      ...builtInProviders
+        .filter(({ name }) => !presets.some(preset => preset.name === name))
+        .map(({ name, schema }) => [`adapter ${name}`, schema] as const),
     ]),
   ),
 };
@@ -106,6 +111,22 @@ function errorTable(): string {
     ([code, { status, type, when }]) => `| ${status} | \`${type}\` | \`${code}\` | ${when} |`,
   );
   return ['| status | `type` | `code` | when |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function presetTable(): string {
+  const rows = presets.map(
+    ({ name, title, source, base_url, address = '', takes, isSingle, reasoningName }) => {
+      const lacks = Object.keys(openAiParameters).filter(
+        parameter => !(takes as string[]).includes(parameter),
+      );
+      const left = [...(isSingle ? ['n'] : []), ...lacks].map(parameter => `\`${parameter}\``).join(', ');
+      const where = base_url === undefined ? `to be given: \`${address}\`` : `\`${base_url}\``;
+      return `| \`${name}\` | [${title}](${source}) | ${where} | ${left || 'none'} | ${reasoningName ? `\`${reasoningName}\`` : 'not sent'} |`;
+    },
+  );
+  const head =
+    '| adapter | speaks to | `base_url` | parameters that it does not take | reasoning sent back |';
+  return [head, '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 /** `markdown` with every table as it should be. Throws for a table that nothing makes. */

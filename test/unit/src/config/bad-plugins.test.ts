@@ -87,7 +87,7 @@ describe('an adapter', () => {
   const mistakes = (adapter: string, given: object = {}) =>
     mistakesIn(() => loadConfig(adaptedBy(adapter), {}, given));
 
-  it.each(['sluice-nope', '@scope/nope', 'gemini'])(
+  it.each(['sluice-nope', '@scope/nope', 'cohere'])(
     '%s that is not installed is one sentence',
     async name => {
       expect(await mistakes(name)).toEqual([

@@ -39,7 +39,7 @@ describe('an invalid configuration', () => {
     [sampleConfig({ models: [] }), 'models: must list at least one model'],
     [
       provider({ adapter: 'vlm' }),
-      "anthropic; not 'vlm'; did you mean 'vllm'? (or a path such as ./my-server.ts, or a",
+      "tgi; not 'vlm'; did you mean 'vllm'? (or a path such as ./my-server.ts, or a",
     ],
     [sampleConfig({ log: { level: 'wran' } }), "trace, silent; not 'wran'; did you mean 'warn'?"],
     [
