@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { messages, messagesCount } from '../../plugins/dialects/messages/index.ts';
-import { embeddings } from '../../plugins/dialects/operations/index.ts';
+import { completions, embeddings, rerank } from '../../plugins/dialects/operations/index.ts';
 import { responses } from '../../plugins/dialects/responses/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
@@ -19,7 +19,9 @@ export const builtInDialects = [
   responses,
   messages,
   messagesCount,
+  completions,
   embeddings,
+  rerank,
   models,
 ] as const;
 

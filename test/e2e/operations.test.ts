@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import { defaultModels } from '../../src/config/example-models.ts';
 import { ask, clientKey, type GatewayUnderTest, startGateway } from '../support/gateway-under-test.ts';
-import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
+import {
+  events,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  streamed,
+  whole,
+} from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
 const [example] = defaultModels('upstream');
@@ -15,7 +21,12 @@ const modelOf = (id: string, operations: string[], pricing: object) => ({
   ...{ id, name: id, operations, upstreams, context_length: 100, reasoning: true },
   pricing: { prompt: '0.000001', completion: '0.000002', ...pricing },
 });
-const models = [{ ...example, upstreams }, modelOf('acme/embed', ['embeddings'], { request: '0.5' })];
+const models = [
+  { ...example, upstreams },
+  modelOf('acme/embed', ['embeddings'], { request: '0.5' }),
+  modelOf('acme/text', ['chat', 'text_completion'], {}),
+  modelOf('acme/rank', ['rerank'], {}),
+];
 
 const vectors = [
   [0.5, -1, 0.25],
@@ -92,6 +103,97 @@ describe('embeddings', () => {
     expect(reply.status).toBe(400);
     expect(await reply.json()).toMatchObject({
       error: { message: 'input: must be text: the stage redact cannot read tokens.' },
+    });
+  });
+});
+
+const logprobs = {
+  tokens: [' Yes', '.'],
+  token_logprobs: [-0.1, null],
+  top_logprobs: [{ ' Yes': -0.1, ' No': -2 }, null],
+  text_offset: [5, 9],
+};
+
+describe('completions', () => {
+  it('come whole, for several prompts, with the log probabilities of completions', async () => {
+    const choices = [0, 1].map(index => ({ index, text: ' Yes.', finish_reason: 'stop', logprobs }));
+    first.replyOnce(
+      whole(200, {
+        object: 'text_completion',
+        choices,
+        usage: { prompt_tokens: 6, completion_tokens: 4, total_tokens: 10 },
+      }),
+    );
+    const prompt = ['One?', 'Two, a@b.example?'];
+    const reply = await client.completions.create({
+      model: 'acme/text',
+      prompt,
+      suffix: '!',
+      logprobs: 1,
+      echo: true,
+      stop: '\n',
+    });
+    expect(reply).toMatchObject({
+      object: 'text_completion',
+      model: 'acme/text',
+      choices,
+      usage: { prompt_tokens: 6, completion_tokens: 4 },
+    });
+    expect(reply.id).toMatch(/^cmpl-/);
+    expect(first.last).toMatchObject({ path: '/v1/completions' });
+    expect(first.last.body).toEqual({
+      ...{ model: 'served', prompt: ['One?', 'Two, [email]?'], suffix: '!', logprobs: 1, echo: true },
+      ...{ max_tokens: 16, stop: ['\n'] },
+    });
+  });
+
+  it('are streamed as texts, masked as replies of a chat are, with tags as they came', async () => {
+    const texts = ['<think>', ' a@b', '.example', ' end'];
+    const chunk = (choice: object) => ({ object: 'text_completion', choices: [{ index: 0, ...choice }] });
+    const parts = [
+      ...texts.map(text => chunk({ text, finish_reason: null })),
+      chunk({ text: '', finish_reason: 'length' }),
+      { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } },
+    ];
+    first.replyOnce(streamed(events(...parts, '[DONE]')));
+    const stream = await client.completions.create({
+      model: 'acme/text',
+      prompt: [1, 2, 3].map(String).join(),
+      stream: true,
+    });
+    const chunks = [];
+    for await (const one of stream) chunks.push(one);
+    expect(chunks.map(({ choices: [choice] }) => choice?.text).join('')).toBe('<think> [email] end');
+    expect(chunks.at(-1)).toMatchObject({
+      object: 'text_completion',
+      choices: [{ text: '', finish_reason: 'length' }],
+      usage: { prompt_tokens: 3, completion_tokens: 4 },
+    });
+    expect(chunks.every(({ choices }) => choices.length === 1)).toBe(true);
+    expect(first.last.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  });
+});
+
+describe('rerank', () => {
+  it('puts the documents in order, with the texts that were sent', async () => {
+    const ranks = [0.2, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }));
+    first.replyOnce(whole(200, { results: ranks, usage: { total_tokens: 30 } }));
+    const documents = ['One', { text: 'Two, a@b.example' }, 'Three'];
+    const asked = { model: 'acme/rank', query: 'Which?', documents, top_n: 2 };
+    const reply = await gateway.post(asked, { path: '/v1/rerank' });
+    expect(await reply.json()).toMatchObject({
+      model: 'acme/rank',
+      results: [
+        { index: 1, relevance_score: 0.9, document: { text: 'Two, [email]' } },
+        { index: 2, relevance_score: 0.5, document: { text: 'Three' } },
+      ],
+      usage: { prompt_tokens: 30, total_tokens: 30 },
+    });
+    expect(first.last.body).toEqual({
+      model: 'served',
+      query: 'Which?',
+      documents: ['One', 'Two, [email]', 'Three'],
+      top_n: 2,
     });
   });
 });

@@ -8,7 +8,7 @@ import {
   setAsideUnknown,
 } from '../../../src/plugin.ts';
 import { bodyOf, givenOf, inputsIn, oneOrAll, textsOrTokens } from './inputs.ts';
-import { expectReply, outputOf, replyWith } from './replies.ts';
+import { expectReply, noStream, outputOf, replyWith } from './replies.ts';
 import { encoded, encodings, type Vector, vectorsIn } from './vectors.ts';
 
 /** The most inputs of one request, as OpenAI has it. */
@@ -79,8 +79,4 @@ function parseEmbeddingsRequest(body: Record<string, unknown>): ChatRequest {
   };
   setAsideUnknown(request, body, known);
   return request;
-}
-
-function noStream(): never {
-  throw new Error('embeddings are not streamed');
 }

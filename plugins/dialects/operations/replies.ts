@@ -38,3 +38,8 @@ export function expectReply(body: unknown): void {
 /** The error for a reply that cannot be used. */
 export const invalid = (has: string) =>
   refusal('provider_invalid', { cause: new Error(`a reply with ${has}`) });
+
+/** For requests whose `stream` is never true. */
+export function noStream(): never {
+  throw new Error('the reply of this operation is not streamed');
+}

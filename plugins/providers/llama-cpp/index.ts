@@ -29,11 +29,6 @@ export const llamaCpp = defineProvider({
   create: ({ thinking_switches, cache_prompt, timings_per_token }) =>
     openAiAdapter({
       providerName: 'llama.cpp',
-      operations: {
-        embeddings: { path: '/embeddings' },
-        text_completion: { path: '/completions' },
-        rerank: { path: '/rerank' },
-      },
       parameters: { ...openAiParameters, prompt_cache_key: false },
       effort: templateEffort(thinking_switches),
       fields: (request, target) => ({

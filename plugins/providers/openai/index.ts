@@ -32,7 +32,6 @@ export const openai = defineProvider({
   create: ({ provider_name, max_tokens_field, reasoning_field }) =>
     openAiAdapter({
       providerName: provider_name,
-      operations: { embeddings: { path: '/embeddings' }, text_completion: { path: '/completions' } },
       // A prompt that is too long, or a bad key, is also said inside a reply of status 200.
       errorsHaveStatus: true,
       messageFields,

@@ -17,11 +17,6 @@ export const sglang = defineProvider({
   create: ({ thinking_switches }) =>
     openAiAdapter({
       providerName: 'sglang',
-      operations: {
-        embeddings: { path: '/embeddings' },
-        text_completion: { path: '/completions' },
-        rerank: { path: '/rerank' },
-      },
       parameters: { ...openAiParameters, prompt_cache_key: false },
       effort: templateEffort(thinking_switches),
       // The server separates reasoning by default, if started with a reasoning parser.

@@ -16,11 +16,6 @@ export const vllm = defineProvider({
   create: ({ thinking_switches }) =>
     openAiAdapter({
       providerName: 'vllm',
-      operations: {
-        embeddings: { path: '/embeddings' },
-        text_completion: { path: '/completions' },
-        rerank: { path: '/rerank' },
-      },
       parameters: { ...openAiParameters, prompt_cache_key: false },
       // Versions from 0.16 on read the first name, some of them only that; older ones the second.
       reasoningNames: ['reasoning', 'reasoning_content'],

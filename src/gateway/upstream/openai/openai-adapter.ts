@@ -12,7 +12,7 @@ import { OpenAiStreamDecoder, type OpenAiStreamOptions } from './openai-stream-d
 export interface OpenAiServer
   extends OpenAiStreamOptions,
     OpenAiMessageForm,
-    Partial<Pick<Adapter, 'headers' | 'decodeReply' | 'openStream' | 'errorStatus' | 'operations'>> {
+    Partial<Pick<Adapter, 'headers' | 'decodeReply' | 'openStream' | 'errorStatus'>> {
   /** `gen_ai.provider.name` on spans. */
   readonly providerName: string;
   /** Request fields of an effort level, for models that do not map it; without it, efforts are not sent. */
@@ -52,9 +52,15 @@ export const openAiParameters: TakenParameters = {
 
 const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
 
+const openAiOperations = {
+  embeddings: { path: '/embeddings' },
+  text_completion: { path: '/completions' },
+  rerank: { path: '/rerank' },
+};
+
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
-  const { providerName, headers, errorStatus, operations, effort, runningUsage, streamFields } = server;
+  const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
   // Servers ignore running usage unless final usage is requested as well.
   const stream_options = { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) };
   const streamed = { stream_options, ...streamFields };
@@ -64,7 +70,7 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
     messageFields: server.messageFields ?? openAiMessageFields,
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
-    ...(operations && { operations }),
+    operations: openAiOperations,
     encode(request, target) {
       const body: Json = Object.assign(
         encodeOpenAi(request, target, server),
