@@ -123,9 +123,9 @@ describe('sluice init', () => {
   });
 
   it('asks again for an answer that it cannot use, and writes nothing when the terminal ends', async () => {
-    const { code, message, shown } = await init([], ['9', 'vllm', 'nowhere', simulator.url, key]);
+    const { code, message, shown } = await init([], ['99', 'vllm', 'nowhere', simulator.url, key]);
     expect({ code, message }).toEqual({ code: 1, message: '\nended without an answer; nothing was written' });
-    expect(shown).toContain('Write a number from 1 to 6, or a name: vllm, sglang,');
+    expect(shown).toContain('Write a number from 1 to 16, or a name: vllm, sglang,');
     expect(shown).toContain('Write an address with http:// or https://');
     expect(shown).toContain('is no name of a variable');
     expect(existsSync(file)).toBe(false);

@@ -1,3 +1,5 @@
+import { presets } from '../../../plugins/providers/presets/table.ts';
+
 /** A kind of server that a configuration can begin with. */
 export interface ServerKind {
   readonly adapter: string;
@@ -36,6 +38,9 @@ export const serverKinds: readonly ServerKind[] = [
     base_url: 'https://api.anthropic.com/v1',
     key_env: 'ANTHROPIC_API_KEY',
   },
+  ...presets.flatMap(({ name: adapter, title, base_url, key_env }) =>
+    base_url === undefined ? [] : [{ adapter, title, base_url, key_env }],
+  ),
 ];
 
 /** The address of an API from what people write: `http://gpu:8000` means its `/v1`. Undefined for what is none. */

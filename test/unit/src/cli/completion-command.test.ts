@@ -31,7 +31,7 @@ describe('sluice completion', () => {
     ['keys create --account a', ''],
     ['keys list --format ', 'table csv json'],
     ['check --format j', 'json'],
-    ['init --adapter o', 'openrouter openai'],
+    ['init --adapter o', 'openrouter openai ollama'],
     ['print', 'print-config'],
     ['--ver', '--version'],
     ['doctor --g', '--generate'],
