@@ -41,7 +41,6 @@ export {
   type CatalogAnswers,
   type Dialect,
   type DialectDefinition,
-  type DialectHeaders,
   type DialectSetup,
   defineDialect,
   type GenerationFormat,
@@ -51,6 +50,7 @@ export {
   type RequestContext,
   type StreamRenderer,
 } from './gateway/dialects/define-dialect.ts';
+export type { DialectHeaders } from './gateway/dialects/dialect-headers.ts';
 export {
   exceeds,
   type JsonSize,
@@ -327,6 +327,12 @@ export {
 } from './records/remote-state.ts';
 export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
 export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
+export {
+  type DialectGateway,
+  dialectGateway,
+  type StoredResponse,
+  type StoredResponses,
+} from './records/stored-responses.ts';
 export {
   type AttemptSum,
   duration_bounds_ms,

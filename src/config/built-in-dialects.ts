@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { messages, messagesCount } from '../../plugins/dialects/messages/index.ts';
 import { completions, embeddings, rerank } from '../../plugins/dialects/operations/index.ts';
-import { responses } from '../../plugins/dialects/responses/index.ts';
+import { responses, storedResponseRoutes } from '../../plugins/dialects/responses/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { chatCompletions } from '../gateway/dialects/chat-completions/index.ts';
@@ -17,6 +17,7 @@ import { models } from '../gateway/dialects/models/index.ts';
 export const builtInDialects = [
   chatCompletions,
   responses,
+  storedResponseRoutes,
   messages,
   messagesCount,
   completions,
@@ -54,11 +55,17 @@ function configurable(dialects: readonly DialectDefinition[]) {
 }
 
 /**
- * Whether a dialect is offered with the options in a configuration: one that has an option `enabled` only if that is set, one of another
- * operation than chat only if a model serves it. In a chain the place of `enabled` is taken by `from_chat`.
+/**
+ * Whether a dialect is offered with the options in a configuration: one that has an option `enabled` only if that is set, one that `needs`
+ * another option only with that, one of another operation than chat only if a model serves it. In a chain the place of `enabled` is taken by
+ * `from_chat`.
  */
-export function isOffered({ section = '', schema, operation }: DialectDefinition, options: object): boolean {
+export function isOffered(
+  { section = '', needs, schema, operation }: DialectDefinition,
+  options: object,
+): boolean {
   if (operation !== undefined && !isServed(operation, options)) return false;
+  if (needs !== undefined) return asObject(asObject(options)[section])[needs] !== undefined;
   const hasSwitch = Object.hasOwn((schema as z.ZodObject).shape ?? {}, 'enabled');
   if (!hasSwitch) return true;
   const own = asObject(asObject(options)[section]);

@@ -72,9 +72,14 @@ function* limitWarnings(
       yield 'stages: does not list rate-limit: limits of accounts in the records store are not enforced';
     return;
   }
-  for (const id of Object.keys(responses.reasoning_placement_by_account ?? {}))
-    if (!Object.hasOwn(accounts, id))
-      yield `responses.reasoning_placement_by_account.${id}: has no effect: there is no such account`;
+  const { reasoning_placement_by_account: placements, store } = responses;
+  for (const [name, byAccount] of Object.entries({
+    reasoning_placement_by_account: placements,
+    'store.per_account': store?.per_account,
+  }))
+    for (const id of Object.keys(byAccount ?? {}))
+      if (!Object.hasOwn(accounts, id))
+        yield `responses.${name}.${id}: has no effect: there is no such account`;
   const used = new Set(all.map(([, { plan }]) => plan));
   for (const name of Object.keys(plans))
     if (!used.has(name)) yield `plans.${name}: has no effect: no account has this plan`;

@@ -8,6 +8,7 @@ import { stateSchema } from '../config/state-options.ts';
 import type { CacheStore } from '../gateway/cache/cache-store.ts';
 import { Catalog } from '../gateway/catalog/catalog.ts';
 import { Chain } from '../gateway/exchange/chain.ts';
+import type { Key } from '../gateway/exchange/exchange-view.ts';
 import type { Stage } from '../gateway/exchange/stage.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
 import { bufferLimits } from '../gateway/inbound/buffer-limits.ts';
@@ -21,6 +22,7 @@ import { failureKinds } from '../gateway/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../gateway/upstream/http/provider.ts';
 import { Router } from '../gateway/upstream/routing/router.ts';
 import { ConfiguredAccounts } from '../records/configured-accounts.ts';
+import { type DialectGateway, dialectGateway } from '../records/stored-responses.ts';
 import { type Log, registerLogMetrics } from '../telemetry/log.ts';
 import { adjustableLog, logOf } from '../telemetry/logger.ts';
 import { Metrics } from '../telemetry/metrics.ts';
@@ -160,9 +162,10 @@ export function configuredParts(
     const providers = providersOf(settings, lasting, before?.providers ?? [], opened);
     const blind = [...checkImageUpstreams(models, providers)];
     if (blind.length > 0) throw settings.mistake(blind);
-    const routes = new Routes(
-      createDialects(settings.dialects, settings, { models, aliases: settings.listedAliases }, made.dialect),
-    );
+    const gateway: DialectGateway = { clock, log: lasting.log, responses: records.store.responses };
+    const get = <T>(key: Key<T>) => (key === (dialectGateway as Key<unknown>) ? (gateway as T) : undefined);
+    const setup = { models, aliases: settings.listedAliases, get };
+    const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
     const stages = stagesOf(settings, lasting, { catalog, application }, before);
     return {
       ...lasting,

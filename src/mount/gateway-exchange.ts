@@ -6,9 +6,9 @@ import type { Outcome } from '../gateway/exchange/exchange-view.ts';
 import type { ReplySource } from '../gateway/exchange/reply-source.ts';
 import type { PreparedExchange } from '../gateway/exchange/runner.ts';
 import { formatOf, type Located, pathOf, type Route, routeFault } from '../gateway/inbound/routes.ts';
-import { writeAnswer } from '../gateway/outbound/write-reply.ts';
 import { endServerSpan, settle } from '../gateway/settlement/settle.ts';
 import type { Parts } from './assemble.ts';
+import { writeDialectAnswer } from './dialect-answer.ts';
 import { isPassthrough } from './passthrough/passthrough.ts';
 
 /** A request to a gateway, whose reply comes from a provider or from the catalog. */
@@ -50,11 +50,9 @@ export class GatewayExchange implements PreparedExchange {
     const { exchange, request, response } = this;
     const route = this.#route!;
     if (isPassthrough(route)) return this.#parts.passthrough.send(exchange, route, request, response);
-    writeAnswer(
-      exchange,
-      response,
-      (route.dialect as CatalogAnswers).answer(exchange.headers, exchange.path),
-    );
+    const { settings, buffered } = this.#parts;
+    const bounds = { limits: settings.server, buffered };
+    return writeDialectAnswer(route.dialect as CatalogAnswers, this, exchange.path, bounds);
   }
 
   settle(): Outcome {

@@ -18,6 +18,8 @@ export interface Pruning {
   traffic(now_ms: number, limit: number): Promise<Pruned>;
   /** Ids of batches of refusals that came before; none of them is sent again so late. */
   batches(before_ms: number, limit: number): Promise<Pruned>;
+  /** Stored responses that had expired by then; for a store that has them. */
+  responses?(before_ms: number, limit: number): Promise<Pruned>;
   /** Creates what the ledger needs for the months to come, where it is divided by month. */
   prepare?(now_ms: number): Promise<void>;
 }

@@ -8,6 +8,7 @@ import type { KeyRecords } from './key-records.ts';
 import type { LedgerRecords } from './ledger-records.ts';
 import type { Pruning } from './pruning.ts';
 import type { SessionRecords } from './session-records.ts';
+import type { StoredResponses } from './stored-responses.ts';
 import type { TrafficRecords } from './traffic-records.ts';
 import type { UsageRecords } from './usage-records.ts';
 
@@ -35,6 +36,8 @@ export interface RecordsStore {
   readonly sessions: SessionRecords;
   /** Sign-ins of customers. */
   readonly customers: CustomerLogins;
+  /** Responses that clients continue; a store may do without. */
+  readonly responses?: StoredResponses | undefined;
   /** What has changed. */
   readonly changes: ChangeFeed;
   /** Deletion of what is old. */

@@ -40,6 +40,7 @@ export type StoreRule =
   | 'pages' // lists go on where the page before ended
   | 'ledger' // rows count once, and sums are exact
   | 'people' // sessions and invitations begin and end
+  | 'responses' // stored responses are found as they were written, by their account alone, until they expire
   | 'pruning' // old rows go, sums stay
   | 'limits' // no limit is exceeded, over all instances
   | 'settlement' // what was used counts once, and permits come back

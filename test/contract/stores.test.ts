@@ -56,6 +56,16 @@ describe('the contract of records stores', () => {
       () => ({ changes: { since: async () => ({ change: 1, of: { digests: [], accounts: [] } }) } }),
     ],
     [
+      'shows responses that have expired',
+      'responses',
+      ({ responses }) => ({
+        responses: {
+          ...responses!,
+          chain: (account, id, _, limit) => responses!.chain(account, id, 0, limit),
+        },
+      }),
+    ],
+    [
       'deletes sums with their rows',
       'pruning',
       ({ usage }) => ({

@@ -1,10 +1,38 @@
-import { Catalog, defineDialect, openAiErrorBody } from '../../../src/plugin.ts';
+import {
+  Catalog,
+  type Completion,
+  type DialectSetup,
+  defineDialect,
+  dialectGateway,
+  type Identity,
+  openAiErrorBody,
+} from '../../../src/plugin.ts';
 import { outputOf } from './output-items.ts';
-import { placementOf, replyFormOf } from './reply-form.ts';
+import { placementOf, type ReplyForm, replyFormOf } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
-import { ResponseStream } from './response-stream.ts';
+import { type KeepResponse, ResponseStream } from './response-stream.ts';
 import { responsesOptions } from './responses-options.ts';
 import { parseResponsesRequest } from './responses-request.ts';
+import { ContinuedRequests } from './store/continued-requests.ts';
+import { ResponseArchive } from './store/response-archive.ts';
+import type { StoreOptions } from './store/store-options.ts';
+import { StoredResponseAnswers } from './store/stored-response-answers.ts';
+
+const section = 'responses';
+
+/** Requests that continue what is stored; undefined without a store, and while a configuration is only checked. */
+function continuedRequests(store: StoreOptions | undefined, { get }: DialectSetup) {
+  const gateway = store && get?.(dialectGateway);
+  return gateway && new ContinuedRequests(new ResponseArchive(store, gateway));
+}
+
+/** The JSON of a whole response, and the number of items in its output. */
+function wholeResponse(identity: Identity, { choices, usage }: Completion, form: ReplyForm) {
+  const choice = choices[0]!;
+  const output = outputOf(identity, choice, form);
+  const response = new ResponseObject(identity, form.turn).finished(choice.finish_reason, output, usage);
+  return { response, outputs: output.length };
+}
 
 /** OpenAI's Responses. */
 export const responses = defineDialect({
@@ -12,20 +40,53 @@ export const responses = defineDialect({
   paths: { '/v1/responses': ['POST'] },
   public: false,
   errorBody: openAiErrorBody,
-  options: { section: 'responses', schema: responsesOptions },
-  create: (options, { models }) => {
-    const catalog = new Catalog(models);
+  options: { section, schema: responsesOptions },
+  create(options, setup) {
+    const catalog = new Catalog(setup.models);
+    const continued = continuedRequests(options.store, setup);
+    const formOf = ({ request }: Identity) => replyFormOf(request, options);
+    const keeperOf = (identity: Identity): KeepResponse | undefined => {
+      const { turn } = formOf(identity);
+      if (!continued || !turn?.isStored) return undefined;
+      return (response, outputs) => continued.keep(turn, identity, response, outputs);
+    };
     return {
-      parse: (body, context) =>
-        parseResponsesRequest(body, placementOf(body, context, options), id => catalog.find(id)),
+      ...(continued && {
+        complete: (body, { account_id }) => continued.complete(body, account_id),
+        keep(identity, reply) {
+          const keep = keeperOf(identity);
+          if (!keep) return undefined;
+          const { response, outputs } = wholeResponse(identity, reply, formOf(identity));
+          return keep(response, outputs);
+        },
+      }),
 
-      renderReply(identity, { choices, usage }) {
-        const choice = choices[0]!;
-        const output = outputOf(identity, choice, replyFormOf(identity.request, options));
-        return new ResponseObject(identity).finished(choice.finish_reason, output, usage);
+      parse(body, context) {
+        const placement = placementOf(body, context, options);
+        return parseResponsesRequest(body, placement, id => catalog.find(id), continued?.turnOf(body));
       },
 
-      renderStream: identity => new ResponseStream(identity, replyFormOf(identity.request, options)),
+      renderReply: (identity, reply) => wholeResponse(identity, reply, formOf(identity)).response,
+
+      renderStream: identity => new ResponseStream(identity, formOf(identity), keeperOf(identity)),
+    };
+  },
+});
+
+/** Responses that are stored, by their ids. */
+export const storedResponseRoutes = defineDialect({
+  name: 'responses.stored',
+  paths: { '/v1/responses/*': ['GET', 'DELETE'] },
+  errorBody: openAiErrorBody,
+  options: { section, schema: responsesOptions, needs: 'store' },
+  create(options, setup) {
+    const continued = continuedRequests(options.store, setup);
+    const answers = continued && new StoredResponseAnswers(continued);
+    return {
+      answer(_headers, _path, exchange) {
+        if (!answers) throw new Error('only a configuration that serves has a store');
+        return answers.answer(exchange);
+      },
     };
   },
 });

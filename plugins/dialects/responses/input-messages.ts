@@ -9,12 +9,13 @@ const noCall =
   'must be the call_id of a function_call before it; replies are not stored here, so send it as well';
 
 /**
- * The messages of `items` for a model that may see images or not, and the names of what they do not show. Throws `invalid_request` for an
- * output without its call.
+/**
+ * The messages of `items` for a model that may see images or not, and the names of what they do not show. The first `replayed` are not of the
+ * request's own input. Throws `invalid_request` for an output without its call.
  */
-export function messagesOf(items: readonly Item[], names: ToolNames, seesImages: boolean) {
+export function messagesOf(items: readonly Item[], names: ToolNames, seesImages: boolean, replayed = 0) {
   const conversation = new Conversation(names, seesImages);
-  for (const [at, item] of items.entries()) conversation.add(item, at);
+  for (const [at, item] of items.entries()) conversation.add(item, at - replayed);
   return conversation.end();
 }
 

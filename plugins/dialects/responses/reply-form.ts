@@ -1,4 +1,5 @@
 import { type ChatRequest, invalidField, type RequestContext, shown } from '../../../src/plugin.ts';
+import type { Turn } from './store/continued-requests.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /**
@@ -27,6 +28,7 @@ const openAiFields = [
   'parallel_tool_calls',
   'truncation',
   'prompt_cache_key',
+  'previous_response_id',
 ];
 
 const header = 'x-reasoning-placement';
@@ -57,6 +59,8 @@ export interface ReplyForm {
   readonly names?: ToolNames;
   /** Whether reasoning items have `encrypted_content`. */
   readonly encrypts?: boolean;
+  /** What it continues and whether it is stored, where responses are. */
+  readonly turn?: Turn;
 }
 
 /** The form that `parse` has kept with the request; the configuration's for a request that a stage has made. */

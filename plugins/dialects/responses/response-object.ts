@@ -6,15 +6,18 @@ import {
   type Usage,
 } from '../../../src/plugin.ts';
 import { isCutOff, type OutputItem } from './output-items.ts';
+import type { Turn } from './store/continued-requests.ts';
 
 /** The JSON of one response in each of its states. */
 export class ResponseObject {
   readonly #identity: Identity;
   readonly #echo: object;
+  readonly #turn: Turn | undefined;
 
-  constructor(identity: Identity) {
+  constructor(identity: Identity, turn?: Turn) {
     this.#identity = identity;
     this.#echo = echoOf(identity);
+    this.#turn = turn;
   }
 
   /** At the end: completed, or incomplete with the reason. */
@@ -31,7 +34,11 @@ export class ResponseObject {
     const { key, created, model } = this.#identity;
     const neutral = { output: [], usage: null, completed_at: null, error: null, incomplete_details: null };
     const head = { id: `resp_${key}`, object: 'response', created_at: created, model, status };
-    return JSON.stringify({ ...head, ...neutral, ...state, ...this.#echo });
+    return JSON.stringify({ ...head, ...neutral, ...state, ...this.#echo, ...this.#stored() });
+  }
+
+  #stored(): object | undefined {
+    return this.#turn && { previous_response_id: this.#turn.parent?.id ?? null, store: this.#turn.isStored };
   }
 }
 

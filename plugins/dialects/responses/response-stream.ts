@@ -24,6 +24,9 @@ import { ResponseObject } from './response-object.ts';
 import { isStreamedCall } from './streamed-calls.ts';
 import { EventWriter, type PartKind, usageMember } from './streamed-items.ts';
 
+/** Stores the JSON of a response with so many items of output. */
+export type KeepResponse = (response: string, outputs: number) => Promise<void>;
+
 /** A Responses stream: its beginning, the events of its items, and the whole response with the last event. */
 export class ResponseStream implements StreamRenderer {
   readonly #identity: Identity;
@@ -42,12 +45,17 @@ export class ResponseStream implements StreamRenderer {
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
   #begun = false;
-  #failed = false;
+  /** The response, once it has failed. */
+  #failed: string | undefined;
+  /** Events of the items that were open at the end, once they are closed. */
+  #closed: string | undefined;
+  readonly #keep: KeepResponse | undefined;
 
-  constructor(identity: Identity, form: ReplyForm) {
+  constructor(identity: Identity, form: ReplyForm, keep?: KeepResponse) {
     this.#identity = identity;
     this.#form = form;
-    this.#response = new ResponseObject(identity);
+    this.#keep = keep;
+    this.#response = new ResponseObject(identity, form.turn);
     this.#events = new EventWriter(identity.request);
     this.#items = new OpenItems(this.#events, new ItemIds(identity.key), form);
   }
@@ -65,12 +73,12 @@ export class ResponseStream implements StreamRenderer {
   }
 
   error(error: GatewayError): string {
-    this.#failed = true;
     const { type, message, openaiFields } = error;
     const code = openaiFields ? (error.code ?? type) : type;
     const param = openaiFields ? (error.param ?? null) : null;
     const flat = { code, message, param };
     const failed = this.#response.encoded('failed', { error: { code: failureCode(type), message } });
+    this.#failed = failed;
     return (
       (this.#begun ? '' : this.#begin()) +
       this.#events.event('error', { ...flat, error: { message, type, code, param } }) +
@@ -78,11 +86,22 @@ export class ResponseStream implements StreamRenderer {
     );
   }
 
+  ending(): Promise<void> | undefined {
+    if (!this.#keep) return undefined;
+    if (this.#failed !== undefined) return this.#keep(this.#failed, 0);
+    const finish = this.#finish;
+    if (!finish) return undefined;
+    this.#closed = this.#items.closeAll(finish);
+    const output = this.#output(finish);
+    return this.#keep(this.#response.finished(finish, output, this.#usage), output.length);
+  }
+
   end(): string {
-    if (this.#failed) return doneEvent;
+    if (this.#failed !== undefined) return doneEvent;
     // A stage has dropped the finish reason. Another one would be wrong.
     if (!this.#finish) return this.error(refusal('server_error')) + doneEvent;
-    return this.#items.closeAll(this.#finish) + this.#finished(this.#finish) + doneEvent;
+    const closed = this.#closed ?? this.#items.closeAll(this.#finish);
+    return closed + this.#finished(this.#finish) + doneEvent;
   }
 
   #begin(): string {

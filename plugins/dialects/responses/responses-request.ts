@@ -9,9 +9,11 @@ import {
   takesImages,
 } from '../../../src/plugin.ts';
 import { setAsideInItems, setAsideInTools } from './input-fields.ts';
+import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
 import type { ReasoningPlacement, ReplyForm } from './reply-form.ts';
 import { type ResponsesFields, responsesRequest } from './responses-fields.ts';
+import type { Turn } from './store/continued-requests.ts';
 import { chooseTools, isPlainTool } from './tool-choice.ts';
 import { type DeclaredTools, declaredTools, withoutHosted } from './tool-list.ts';
 
@@ -26,12 +28,16 @@ export function parseResponsesRequest(
   body: Record<string, unknown>,
   placement: ReasoningPlacement,
   find: (id: string) => Model | undefined,
+  turn?: Turn,
 ): ChatRequest {
   const from = parseBody(responsesRequest, body);
   const tools = declaredTools(from.tools ?? []);
-  const { messages, dropped } = from.input
-    ? messagesOf(from.input, tools.names, seesImages(find(from.model)))
-    : { messages: from.messages ?? [], dropped: [] };
+  const before = turn?.replayed.flatMap(given => parseBody(item, given) ?? []) ?? [];
+  const own = from.input ?? from.messages ?? [];
+  const { messages, dropped } =
+    from.input || before.length > 0
+      ? messagesOf([...before, ...own], tools.names, seesImages(find(from.model)), before.length)
+      : { messages: from.messages ?? [], dropped: [] };
   if (messages.length === 0) throw invalidField('input', 'must have at least one message.');
   if (from.instructions) messages.unshift({ role: 'system', content: from.instructions });
   const request = sharedRequest(from, messages);
@@ -44,7 +50,7 @@ export function parseResponsesRequest(
   request.client = {
     field_names: namesIn(from),
     ...echoOf(from, body, tools),
-    kept: formOf(from, tools, placement),
+    kept: formOf(from, tools, placement, turn),
   };
   return request;
 }
@@ -71,10 +77,11 @@ function formOf(
   from: ResponsesFields,
   { names, arePlain }: DeclaredTools,
   placement: ReasoningPlacement,
+  turn: Turn | undefined,
 ): ReplyForm {
   // A message has no place for it.
   const encrypts = placement !== 'message' && from.include?.includes('reasoning.encrypted_content');
-  return { placement, ...(!arePlain && { names }), ...(encrypts && { encrypts }) };
+  return { placement, ...(!arePlain && { names }), ...(encrypts && { encrypts }), ...(turn && { turn }) };
 }
 
 /** What the response repeats and the canonical request does not have. */

@@ -5,6 +5,9 @@ import { sqlRecords } from './sql-records.ts';
 /** How many exchanges the ledger of a gateway without a records store keeps. */
 export const kept_in_memory = 1000;
 
+/** Content of stored responses that it keeps. */
+const max_response_bytes = 128 * 1024 * 1024;
+
 /** Records in the memory of this process. */
 export const memoryPlace: RecordsPlace = {
   name: 'memory',
@@ -12,7 +15,7 @@ export const memoryPlace: RecordsPlace = {
   async open() {
     const database = sqliteInMemory();
     const newest = new NewestRows(database, kept_in_memory);
-    return sqlRecords({ ...database, settle: () => newest.write() }, { newest });
+    return sqlRecords({ ...database, settle: () => newest.write() }, { newest, max_response_bytes });
   },
   over: workerRecords,
 };

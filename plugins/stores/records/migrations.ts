@@ -202,4 +202,23 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX customers_by_account ON sluice.customers (account, folded)',
     ],
   },
+  {
+    version: 10,
+    name: 'stored responses',
+    statements: [
+      // `content` is encrypted; the lengths are those of its text.
+      `CREATE TABLE sluice.stored_responses (
+        id TEXT PRIMARY KEY,
+        account TEXT NOT NULL,
+        parent TEXT,
+        created_ms BIGINT NOT NULL,
+        expires_ms BIGINT NOT NULL,
+        chain_items BIGINT NOT NULL,
+        chain_bytes BIGINT NOT NULL,
+        own_bytes BIGINT NOT NULL,
+        content TEXT NOT NULL
+      )`,
+      'CREATE INDEX stored_responses_by_end ON sluice.stored_responses (expires_ms)',
+    ],
+  },
 ];

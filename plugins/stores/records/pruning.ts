@@ -26,6 +26,7 @@ const keysOf = {
   hourly_sums: hourlySumKeys,
   traffic_sums: trafficKeys,
   attempt_sums: attemptKeys,
+  stored_responses: 'id',
 } as const;
 
 /**
@@ -102,6 +103,9 @@ export function pruning(database: Database, months?: LedgerMonths): Pruning {
       const first = timeOrderedUuid(before_ms).slice(0, 13);
       return prune('counted_batches', new Condition().and('id < ?', first), 'id', limit);
     },
+
+    responses: (before_ms, limit) =>
+      prune('stored_responses', new Condition().and('expires_ms <= ?', before_ms), 'expires_ms', limit),
 
     ...(months && { prepare: (now_ms: number) => months.prepare(now_ms) }),
   };

@@ -10,6 +10,7 @@ import { migrate } from './migrate.ts';
 import type { NewestRows } from './newest-rows.ts';
 import { pruning } from './pruning.ts';
 import { sessionRecords } from './session-records.ts';
+import { storedResponses } from './stored-responses.ts';
 import { trafficRecords } from './traffic-records.ts';
 import { usageRecords } from './usage-records.ts';
 
@@ -17,10 +18,15 @@ interface Options {
   readonly isPostgres?: boolean;
   /** Where new rows of the ledger go in place of their tables. */
   readonly newest?: NewestRows;
+  /** Content of stored responses that is kept. */
+  readonly max_response_bytes?: number;
 }
 
 /** A records store in a database that speaks the SQL of SQLite or of Postgres: one schema and one SQL for both. */
-export function sqlRecords(database: Database, { isPostgres = false, newest }: Options = {}): RecordsStore {
+export function sqlRecords(
+  database: Database,
+  { isPostgres = false, newest, max_response_bytes }: Options = {},
+): RecordsStore {
   const months = isPostgres ? ledgerMonths(database) : undefined;
   return {
     database,
@@ -32,6 +38,7 @@ export function sqlRecords(database: Database, { isPostgres = false, newest }: O
     audit: auditLog(database),
     sessions: sessionRecords(database),
     customers: customerLogins(database),
+    responses: storedResponses(database, max_response_bytes),
     changes: changeFeed(database),
     pruning: pruning(database, months),
     migrate: (epoch_ms, log) => migrate(database, isPostgres, epoch_ms, { log }),

@@ -5,6 +5,8 @@ import { aFunction, isObjectSchema } from '../../common/methods.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { ChatRequest, Chunk, Completion } from '../exchange/canonical.ts';
 import type { GatewayError } from '../exchange/errors.ts';
+import type { ExchangeView, Key } from '../exchange/exchange-view.ts';
+import type { DialectHeaders } from './dialect-headers.ts';
 
 const section_form = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const path_form = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
@@ -34,18 +36,21 @@ const definitionSchema = z.strictObject({
     .strictObject({
       section: z.string().regex(section_form, 'must be in snake_case, such as my_format'),
       schema: z.custom<z.ZodObject>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})'),
+      needs: z.string().optional(),
     })
     .optional(),
   create: aFunction('it gets the options and the setup, and returns the format'),
 });
 
 const shared = {
+  complete: aFunction('it gets the body and the context, and returns a promise of a body').optional(),
   parse: aFunction('it gets the body and the context, and returns the canonical request'),
   renamed: aFunction('it gets the canonical request and the model that a stage has named').optional(),
 };
 
 const formatSchema = z.object({
   ...shared,
+  keep: aFunction('it gets what renderReply gets, and returns a promise').optional(),
   renderReply: aFunction('it returns the body of a whole reply'),
   renderStream: aFunction('it returns the renderer of a stream'),
 });
@@ -81,6 +86,8 @@ export interface StreamRenderer {
   chunk(chunk: Chunk): string;
   /** The error event of a stream that has begun, without the end. */
   error(error: GatewayError): string;
+  /** Called before `end`, which waits for the promise, if any. */
+  ending?(): Promise<void> | undefined;
   /** The end of the stream, also after an error. */
   end(): string;
   /** What is sent so that the connection stays alive, never empty; an SSE comment by default, which other formats do not have. */
@@ -97,8 +104,12 @@ export interface RequestContext {
   readonly account_id: string | undefined;
 }
 
+type Body = Record<string, unknown>;
+
 /** A format of requests. Checks their shape; the `validation` stage checks what depends on the catalog. */
 export interface RequestReader {
+  /** Called before `parse`, which gets the body that the promise brings, such as with what is stored; undefined where the body is whole. */
+  complete?(body: Body, context: RequestContext): Promise<Body> | undefined;
   /** Throws `invalid_request` naming the first field at fault. Field names that differ from the canonical ones are kept in `client`. */
   parse(body: Record<string, unknown>, context: RequestContext): ChatRequest;
   /**
@@ -110,6 +121,8 @@ export interface RequestReader {
 
 /** A format of generated replies. */
 export interface GenerationFormat extends RequestReader {
+  /** Called before `renderReply`, which waits for the promise, if any. */
+  keep?(identity: Identity, reply: Completion): Promise<void> | undefined;
   /** The JSON of a whole reply. */
   renderReply(identity: Identity, reply: Completion): string;
   /**
@@ -134,10 +147,15 @@ export type RequestFormat = GenerationFormat | RequestAnswers;
 /** What `create` of a dialect returns. */
 export type DialectFormat = RequestFormat | CatalogAnswers;
 
-/** Answers from the catalog, without a request body and without an upstream. */
+/** Answers from the catalog or a store, without an upstream. Stages see only the headers of such requests. */
 export interface CatalogAnswers {
-  /** The answer to a request with these headers. `path` is as in `parse`. Throws a GatewayError if there is nothing there. */
-  answer(headers: { readonly 'if-none-match'?: string | undefined }, path: string): CatalogAnswer;
+  /** The answer to a request with these headers. `path` is as in `parse`, and `body` reads its JSON. Throws a GatewayError if there is nothing there. */
+  answer(
+    headers: { readonly 'if-none-match'?: string | undefined },
+    path: string,
+    exchange: ExchangeView,
+    body: () => Promise<Body>,
+  ): CatalogAnswer | Promise<CatalogAnswer>;
 }
 
 /** An answer from the catalog. */
@@ -156,6 +174,8 @@ export interface DialectSetup {
   readonly models: readonly Model[];
   /** Other names of models, where the catalog shows them. */
   readonly aliases?: ModelAliases | undefined;
+  /** What the gateway has under a key, such as its stores; absent while a configuration is only checked. */
+  get?<T>(key: Key<T>): T | undefined;
 }
 
 /** Other names of models. */
@@ -182,14 +202,6 @@ export interface DialectFacts<Name extends string = string> {
   readonly headers?: DialectHeaders | undefined;
 }
 
-/** Names of headers, in lower case. */
-export interface DialectHeaders {
-  /** Where clients send the bare key, if not in `Authorization`. */
-  readonly key?: string | undefined;
-  /** Where clients read the id of the request, beside `x-request-id`. */
-  readonly request_id?: string | undefined;
-}
-
 /** A public wire format with its options applied. */
 export type Dialect = DialectFacts & DialectFormat;
 
@@ -202,6 +214,8 @@ export interface DialectDefinition<
 > extends DialectFacts<Name> {
   /** The section of the configuration with its options, if it has any. */
   readonly section: Section | undefined;
+  /** The option without which it is not offered; by default `enabled`, if it has that. */
+  readonly needs?: string | undefined;
   /** Schema of its options. */
   readonly schema: Schema;
   /** Creates the dialect with its options. */
@@ -231,14 +245,14 @@ export function defineDialect<
   Schema extends z.ZodObject = typeof noOptions,
 >(
   definition: DefinedFacts<Name> & {
-    readonly options?: { readonly section: Section; readonly schema: Schema };
+    readonly options?: { readonly section: Section; readonly schema: Schema; readonly needs?: string };
     create(options: z.output<Schema>, setup: DialectSetup): Format;
   },
 ): DialectDefinition<Name, Section, Schema, Format> {
   checkedBy('defineDialect', definitionSchema, definition);
   const { options, public: isPublic = false, ...rest } = definition;
   const schema = options?.schema ?? (noOptions as unknown as Schema);
-  return { ...rest, public: isPublic, section: options?.section, schema };
+  return { ...rest, public: isPublic, section: options?.section, needs: options?.needs, schema };
 }
 
 /** Whether a module's export was returned by `defineDialect`, of this copy of the package or another. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../common/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Account } from '../accounts/accounts.ts';
 import type { Model } from '../catalog/catalog.ts';
-import type { DialectHeaders } from '../dialects/define-dialect.ts';
+import type { DialectHeaders } from '../dialects/dialect-headers.ts';
 import type { AttemptRecord } from './attempt-record.ts';
 import type { ChatRequest, Usage } from './canonical.ts';
 import type { GatewayError } from './errors.ts';

@@ -22,7 +22,7 @@ import { meteredReply, meterFailure, StreamMeter } from '../settlement/stream-me
 import type { TokenCounter } from '../settlement/token-estimator.ts';
 import { estimatePrompt } from '../settlement/usage-meter.ts';
 import { AnswerSource } from './answer-source.ts';
-import type { Completion } from './canonical.ts';
+import type { ChatRequest, Completion } from './canonical.ts';
 import type { Chain, ChainRun } from './chain.ts';
 import type { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -158,18 +158,21 @@ export class ExchangeRun implements ReplyTaker<Completion, void> {
     const { exchange } = this;
     if (held.isLarge) exchange.whenAnswered = () => held.sent();
     const { path, headers, account } = exchange;
-    exchange.request = format.parse(body, { path, headers, account_id: account?.id });
-    const { operation } = exchange.request;
-    if (operation !== undefined) {
-      exchange.operation = operation.name;
-      this.#parts.chain.expectReadable(exchange.request);
-    }
-    return this.#askStages(format);
+    const context = { path, headers, account_id: account?.id };
+    const completing = format.complete?.(body, context);
+    if (completing) return completing.then(whole => this.#askStages(format, format.parse(whole, context)));
+    return this.#askStages(format, format.parse(body, context));
   }
 
-  #askStages(format: RequestFormat): Answer | undefined | Promise<Answer | undefined> {
+  #askStages(format: RequestFormat, request?: ChatRequest): Answer | undefined | Promise<Answer | undefined> {
     const { exchange } = this;
-    const { catalog } = this.#parts;
+    const { catalog, chain } = this.#parts;
+    if (request) exchange.request = request;
+    const { operation } = exchange.request;
+    if (request && operation !== undefined) {
+      exchange.operation = operation.name;
+      chain.expectReadable(request);
+    }
     const { model } = exchange.request;
     exchange.requested_model ??= model;
     exchange.model ??= catalog.find(model);
@@ -307,11 +310,15 @@ export class ExchangeRun implements ReplyTaker<Completion, void> {
       : this.#writeWhole(shaped);
   }
 
-  #writeWhole(reply: Completion): void {
+  #writeWhole(reply: Completion): void | Promise<void> {
     const { exchange } = this;
     const format = this.#prepared.format as GenerationFormat;
     const whole = shapeReply(exchange, reply);
-    writeJson(exchange, this.#sink, 200, format.renderReply(identityOf(exchange), whole));
+    const identity = identityOf(exchange);
+    const keeping = format.keep?.(identity, whole);
+    if (keeping)
+      return keeping.then(() => writeJson(exchange, this.#sink, 200, format.renderReply(identity, whole)));
+    writeJson(exchange, this.#sink, 200, format.renderReply(identity, whole));
   }
 
   /** Answers a request that needs no upstream. */

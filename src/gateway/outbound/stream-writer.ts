@@ -104,6 +104,8 @@ export class StreamWriter implements ChunkSink {
   /** Sends the rest and the end of the stream, and waits until the system has taken it. */
   async finish(): Promise<void> {
     const response = this.#response;
+    const ending = this.#renderer.ending?.();
+    if (ending) await ending;
     const last = this.#pending + this.#orCut(() => this.#renderer.end());
     this.#pending = '';
     this.#exchange.end.replyEnded();

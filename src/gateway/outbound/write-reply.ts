@@ -1,5 +1,4 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { CatalogAnswer } from '../dialects/define-dialect.ts';
 import { openAiErrorBody } from '../dialects/openai-error.ts';
 import { errorHeaders, type GatewayError } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -72,14 +71,4 @@ function bodyOf(exchange: Exchange, errorBody: typeof openAiErrorBody, error: Ga
     exchange.log.error({ err }, 'the dialect failed to write an error');
     return openAiErrorBody(error);
   }
-}
-
-/** Sends a dialect's answer from the catalog. */
-export function writeAnswer(exchange: Exchange, response: ReplySink, answer: CatalogAnswer): void {
-  const { status, headers, body } = answer;
-  if (body !== undefined) return writeJson(exchange, response, status, body, headers);
-  exchange.end.replied(status);
-  exchange.end.replyEnded();
-  writeHead(exchange, response, status, {}, headers);
-  response.end();
 }

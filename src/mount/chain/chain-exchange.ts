@@ -9,10 +9,10 @@ import type { PreparedExchange, RunnerParts } from '../../gateway/exchange/runne
 import { discardBody } from '../../gateway/inbound/discard-body.ts';
 import { formatOf, type Route, type Routes } from '../../gateway/inbound/routes.ts';
 import { headFault } from '../../gateway/outbound/reply-headers.ts';
-import { writeAnswer } from '../../gateway/outbound/write-reply.ts';
 import { endServerSpan, outcomeOf, settle } from '../../gateway/settlement/settle.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { writeDialectAnswer } from '../dialect-answer.ts';
 import { replayBody } from '../replay-body.ts';
 import type { CheckedChain } from './chain-options.ts';
 import { handlerDialect, isFromChat } from './dialect-options.ts';
@@ -107,8 +107,7 @@ export class ChainExchange implements PreparedExchange {
   /** Answers from the catalog, or leaves the reply to the handler. */
   pass(): void | Promise<void> {
     const { exchange, response } = this;
-    if (this.#catalog)
-      return writeAnswer(exchange, response, this.#catalog.answer(exchange.headers, this.#path));
+    if (this.#catalog) return writeDialectAnswer(this.#catalog, this, this.#path, this.#parts);
     const { unread, options } = this.#parts;
     const fault = this.format ? undefined : unread?.faultOf(exchange, this.#path);
     if (fault) throw fault;

@@ -15,7 +15,7 @@ type SectionOf<D extends BuiltInDialect> = D extends { readonly name: typeof han
   ? D['schema']
   : D['schema'] extends z.ZodObject<infer Shape>
     ? z.ZodObject<
-        z.util.Extend<Omit<Shape, 'enabled' | 'websocket'>, { from_chat: typeof from_chat }>,
+        z.util.Extend<Omit<Shape, 'enabled' | 'store' | 'websocket'>, { from_chat: typeof from_chat }>,
         z.core.$strict
       >
     : never;
@@ -33,8 +33,8 @@ export const chainDialectSections = Object.fromEntries(
     const described = from_chat.describe(
       `Answer \`${path}\` here, asking the handler for a chat completion.`,
     );
-    // A chain offers what it answers itself, and has no connections of its own.
-    const { enabled, websocket, ...own } = schema.shape;
+    // A chain offers what it answers itself, and has neither a store nor connections of its own.
+    const { enabled, store, websocket, ...own } = schema.shape;
     return [
       section,
       z

@@ -33,6 +33,7 @@ const systemWait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { r
 /** The pause after each transaction, in durations of the transaction, and the shortest pause. */
 const pause_factor = 4;
 const min_pause_ms = 20;
+const noneLeft = async () => 0;
 /** How long a batch of refusals may be on its way: through an outage, in the queue on disk. */
 const batches_ms = 7 * day_ms;
 
@@ -88,6 +89,8 @@ export class Retention {
         });
       await this.#repeat(pruning.batches, now_ms - batches_ms, () => {});
       await this.#repeat(pruning.traffic, now_ms, () => {});
+      const { responses = noneLeft } = pruning;
+      await this.#repeat(responses, now_ms, () => {});
       await this.#repeat(pruning.hours, now_ms - Math.min(hours_ms, times.sums_ms), () => {});
       const elapsed_ms = Math.round(performance.now() - began_ms);
       if (pruned.rows + pruned.sums > 0) log.info({ ...pruned, elapsed_ms }, 'pruned the records store');

@@ -2,6 +2,7 @@ import { timeOrderedUuid } from '../../common/ids.ts';
 import type { LedgerRow } from '../../gateway/settlement/ledger-entry.ts';
 import type { RecordsPlace } from '../../records/define-records-store.ts';
 import type { RecordsStore } from '../../records/records-store.ts';
+import { checkStoredResponses } from './check-stored-responses.ts';
 import { Expectation } from './expectation.ts';
 
 const now_ms = Date.parse('2026-11-20T12:00:00Z');
@@ -21,7 +22,14 @@ export async function checkRecordsStore(place: RecordsPlace): Promise<void> {
     await store.migrate(now_ms);
     // Every start calls it.
     await store.migrate(now_ms + 1);
-    for (const check of [checkAccounts, checkKeys, checkLedger, checkPeople, checkPruning])
+    for (const check of [
+      checkAccounts,
+      checkKeys,
+      checkLedger,
+      checkPeople,
+      checkStoredResponses,
+      checkPruning,
+    ])
       await check(store, expect);
   } finally {
     await store.close();

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { refusal } from '../../../../../src/gateway/exchange/errors.ts';
-import { writeAnswer, writeError } from '../../../../../src/gateway/outbound/write-reply.ts';
+import { writeError } from '../../../../../src/gateway/outbound/write-reply.ts';
+import { writeAnswer } from '../../../../../src/mount/dialect-answer.ts';
 import { sampleExchange } from '../../../sample-exchange.ts';
 import { FakeSink } from './sink.ts';
 

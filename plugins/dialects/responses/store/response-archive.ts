@@ -1,0 +1,152 @@
+import {
+  type DialectGateway,
+  day_ms,
+  isObject,
+  isOutage,
+  type Json,
+  type StoredResponse,
+  type StoredResponses,
+  within,
+} from '../../../../src/plugin.ts';
+import { ContentCipher } from './content-cipher.ts';
+import { noPrevious, storeDown } from './store-errors.ts';
+import type { StoreOptions } from './store-options.ts';
+import type { StoredItem } from './stored-items.ts';
+
+/** How long a reply waits until its response is stored. */
+const patience_ms = 3000;
+/** Time between two lines of the log. */
+const line_ms = 10_000;
+
+/** A stored response, decrypted. */
+export interface KeptResponse {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly chain_items: number;
+  readonly chain_bytes: number;
+  /** Length of it alone. */
+  readonly own_bytes: number;
+  /** Its own input, without what it continues. */
+  readonly input: readonly StoredItem[];
+  /** As its client got it. */
+  readonly response: Json;
+}
+
+/** What is to be stored of a response. */
+export interface NewResponse {
+  readonly id: string;
+  readonly account: string;
+  readonly parent: KeptResponse | undefined;
+  readonly created_ms: number;
+  readonly input: readonly StoredItem[];
+  /** JSON. */
+  readonly response: string;
+  /** Items of its output. */
+  readonly outputs: number;
+}
+
+/** The stored responses of accounts, encrypted under the secrets of the configuration. */
+export class ResponseArchive {
+  readonly options: StoreOptions;
+  readonly #responses: StoredResponses;
+  readonly #gateway: DialectGateway;
+  readonly #cipher: ContentCipher;
+  #logged_ms = -Infinity;
+
+  constructor(options: StoreOptions, gateway: DialectGateway) {
+    if (!gateway.responses)
+      throw new Error('responses.store: the records store that stores.records names keeps no responses');
+    this.options = options;
+    this.#responses = gateway.responses;
+    this.#gateway = gateway;
+    this.#cipher = new ContentCipher(options.keys);
+  }
+
+  /** How long responses of an account are kept; 0 for not at all. */
+  ttlMs(account: string): number {
+    const { ttl_days, per_account = {} } = this.options;
+    return day_ms * (Object.hasOwn(per_account, account) ? per_account[account]! : ttl_days);
+  }
+
+  /** Stores a response; false, with a line in the log, if that fails or would exceed a limit. Never rejects. */
+  async put({ id, account, parent, created_ms, input, response, outputs }: NewResponse): Promise<boolean> {
+    const text = `{"input":${JSON.stringify(input)},"response":${response}}`;
+    const { max_response_bytes } = this.options;
+    if (text.length > max_response_bytes || Buffer.byteLength(text) > max_response_bytes) return false;
+    const content = this.#cipher.encrypt(text, boundTo(account, id));
+    const row: StoredResponse = {
+      id,
+      account,
+      parent: parent?.id ?? null,
+      created_ms,
+      expires_ms: created_ms + this.ttlMs(account),
+      chain_items: (parent?.chain_items ?? 0) + input.length + outputs,
+      chain_bytes: (parent?.chain_bytes ?? 0) + content.length,
+      content,
+    };
+    try {
+      await within(this.#responses.put(row), patience_ms, () => new Error(`not within ${patience_ms} ms`));
+      return true;
+    } catch (err) {
+      this.#warn({ err, response_id: id }, 'failed to store a response, whose reply says store: false');
+      return false;
+    }
+  }
+
+  /** The responses of these ids that the account has, in no order. */
+  async lookUp(account: string, ids: readonly string[]): Promise<KeptResponse[]> {
+    const now_ms = this.#gateway.clock.epoch_ms();
+    const rows = await asked(() => this.#responses.lookUp(account, ids, now_ms));
+    return rows.flatMap(row => this.#decrypted(row) ?? []);
+  }
+
+  /** The response `id` and all that it continues, the first one first. Throws 400 if one of them is not there any longer. */
+  async chain(account: string, id: string): Promise<KeptResponse[]> {
+    const now_ms = this.#gateway.clock.epoch_ms();
+    const { max_chain_items } = this.options;
+    const rows = await asked(() => this.#responses.chain(account, id, now_ms, max_chain_items + 1));
+    let missing: string | null = id;
+    const kept: KeptResponse[] = [];
+    for (const row of rows.reverse()) {
+      const one: KeptResponse | undefined = row.id === missing ? this.#decrypted(row) : undefined;
+      if (!one) break;
+      kept.push(one);
+      missing = one.parent;
+    }
+    if (missing !== null) throw noPrevious(missing);
+    return kept.reverse();
+  }
+
+  /** False if the account has none of this id. */
+  delete(account: string, id: string): Promise<boolean> {
+    return asked(() => this.#responses.delete(account, id));
+  }
+
+  #decrypted(row: StoredResponse): KeptResponse | undefined {
+    const text = this.#cipher.decrypt(row.content, boundTo(row.account, row.id));
+    const read: unknown = text === undefined ? undefined : JSON.parse(text);
+    if (isObject(read))
+      return { ...row, own_bytes: row.content.length, ...(read as Pick<KeptResponse, 'input' | 'response'>) };
+    this.#warn({ response_id: row.id }, 'failed to decrypt a stored response');
+    return undefined;
+  }
+
+  #warn(fields: object, message: string): void {
+    const now_ms = this.#gateway.clock.elapsed_ms();
+    if (now_ms - this.#logged_ms < line_ms) return;
+    this.#logged_ms = now_ms;
+    this.#gateway.log.warn(fields, message);
+  }
+}
+
+/** What an encrypted content belongs to; no id has a line break. */
+const boundTo = (account: string, id: string): string => `${id}\n${account}`;
+
+/** What the store answers; 503 while it does not. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    throw isOutage(thrown) ? storeDown(thrown) : thrown;
+  }
+}
