@@ -19,7 +19,7 @@ import { callHeaders } from './call-headers.ts';
 import { type CreateMessage, createMessageOf, type MessageLimits } from './client-message.ts';
 import { errorIn, errorMessage, refusalMessage, socketError, streamErrorMessage } from './error-message.ts';
 import { bodyWith, LastResponse } from './last-response.ts';
-import { preparedEvents } from './prepared-events.ts';
+import { eventsOf, preparedResponse } from './prepared-response.ts';
 
 /** Larger than any event of the gateway. */
 const max_event_bytes = 64 * 1024 * 1024;
@@ -208,8 +208,10 @@ export class WebSocketSession {
     if (input === undefined) throw invalidField('input', 'is required: a string or an array of items.');
     const { request, account_id } = this.#upgrade;
     const context = { path: '/v1/responses', headers: request.headers, account_id };
-    const events = preparedEvents(this.#setup.format, body, input, context, this.#setup.clock);
-    for (const event of new SseParser(max_event_bytes).feed(events)) this.#event(event, input);
+    const response = preparedResponse(this.#setup.format, body, input, context, this.#setup.clock);
+    this.last.remember(response, input);
+    this.#setup.remembered(this);
+    for (const event of eventsOf(response)) this.#send(event);
   }
 
   async #post(body: string): Promise<IncomingMessage> {
