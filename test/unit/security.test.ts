@@ -32,7 +32,11 @@ They are on no span
   captures nothing unless it is enabled and the span is recorded
 Prompts and answers are not on the disk
   has the account and the use of its key, and neither keys nor passwords nor prompts nor answers
-Only \`response-cache\`
+With \`responses.store\` they
+  shows nobody else what an account has stored
+  stores no text that can be read
+  gives back any text, and none that is bound to something else
+Otherwise only \`response-cache\`
   are the account's own
 What providers say of failed attempts
   records every attempt: who was asked, when, and how it ended

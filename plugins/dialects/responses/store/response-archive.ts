@@ -88,7 +88,11 @@ export class ResponseArchive {
       await within(this.#responses.put(row), patience_ms, () => new Error(`not within ${patience_ms} ms`));
       return true;
     } catch (err) {
-      this.#warn({ err, response_id: id }, 'failed to store a response, whose reply says store: false');
+      if (this.#isLineDue())
+        this.#gateway.log.warn(
+          { err, response_id: id },
+          'failed to store a response, whose reply says store: false',
+        );
       return false;
     }
   }
@@ -127,15 +131,16 @@ export class ResponseArchive {
     const read: unknown = text === undefined ? undefined : JSON.parse(text);
     if (isObject(read))
       return { ...row, own_bytes: row.content.length, ...(read as Pick<KeptResponse, 'input' | 'response'>) };
-    this.#warn({ response_id: row.id }, 'failed to decrypt a stored response');
+    if (this.#isLineDue())
+      this.#gateway.log.warn({ response_id: row.id }, 'failed to decrypt a stored response');
     return undefined;
   }
 
-  #warn(fields: object, message: string): void {
+  #isLineDue(): boolean {
     const now_ms = this.#gateway.clock.elapsed_ms();
-    if (now_ms - this.#logged_ms < line_ms) return;
+    if (now_ms - this.#logged_ms < line_ms) return false;
     this.#logged_ms = now_ms;
-    this.#gateway.log.warn(fields, message);
+    return true;
   }
 }
 
