@@ -1,9 +1,9 @@
 import { builtInStages } from '../../plugins/index.ts';
 import type { Json } from '../common/json-object.ts';
-import { stageOrderWarnings } from '../gateway/exchange/stage-order.ts';
 import { AccountLimits } from '../gateway/limits/plan-limits.ts';
 import { aliasWarnings } from './aliases.ts';
 import { signInWarnings } from './check-sign-in.ts';
+import { stageOrderWarnings } from './checks/stage-order.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import type { ListedStage } from './load-stages.ts';
 import { priceWarnings } from './price-warnings.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { type builtInStages, defaultStages } from '../../../../../plugins/index.ts';
-import { stageOrderWarnings } from '../../../../../src/gateway/exchange/stage-order.ts';
+import { stageOrderWarnings } from '../../../../../src/config/checks/stage-order.ts';
 
 const namesOf = (stages: typeof builtInStages) => stages.map(({ stageName }) => stageName);
 const warnings = (...names: string[]) => [...stageOrderWarnings(names)];
