@@ -30,8 +30,11 @@ export function providerOf(
 ): ProviderSettings {
   const definition = adapters.get(given.adapter)!;
   const { api_key_file: file } = given;
-  const all: Record<string, unknown> =
-    file === undefined ? given : { ...given, api_key_file: resolve(directory, file) };
+  const all: Record<string, unknown> = {
+    ...given,
+    extra_parameters: [...new Set([...(definition.extra_parameters ?? []), ...given.extra_parameters])],
+    ...(file !== undefined && { api_key_file: resolve(directory, file) }),
+  };
   const isCommon = (option: string) => Object.hasOwn(providerBaseSchema.shape, option);
   const { common = [], own = [] } = Object.groupBy(Object.entries(all), ([option]) =>
     isCommon(option) ? 'common' : option === 'adapter' ? 'adapter' : 'own',

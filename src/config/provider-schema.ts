@@ -98,7 +98,9 @@ export const providerBaseSchema = z.strictObject({
     .array(z.string())
     .meta({ shown: true })
     .default([])
-    .describe('Request fields outside the interface that this provider may be sent, such as `top_k`.'),
+    .describe(
+      'Request fields outside the interface that this provider may be sent, such as `top_k` or `service_tier`, beside those of its adapter.',
+    ),
   drop_parameters: z
     .array(z.enum(droppableParameters))
     .default([])

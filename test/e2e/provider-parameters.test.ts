@@ -38,6 +38,51 @@ describe('parameters that a server does not support', () => {
   });
 });
 
+describe('parameters that change what a request costs or keeps', () => {
+  const special = {
+    service_tier: 'flex',
+    verbosity: 'low',
+    prediction: { type: 'content', content: 'Hello' },
+    store: true,
+    web_search_options: {},
+  };
+  const names = Object.keys(special);
+
+  it('are sent to no server unless they are listed, and named', async () => {
+    const { body, ignored } = await asked('openai', special);
+    for (const name of names) expect(body).not.toHaveProperty(name);
+    expect(ignored).toBe(names.join(', '));
+  });
+
+  it('are sent as they came to a server whose configuration lists them', async () => {
+    const { body, ignored } = await asked('openai', special, { extra_parameters: names });
+    expect(body).toMatchObject(special);
+    expect(ignored).toBeNull();
+  });
+
+  it('are sent to a server whose adapter lists them, beside those of the configuration', async () => {
+    const { body, ignored } = await asked('openrouter', special, { extra_parameters: ['store'] });
+    const { verbosity, prediction, store } = special;
+    expect(body).toMatchObject({ verbosity, prediction, store });
+    expect(ignored).toBe('service_tier, web_search_options');
+  });
+
+  it('are passed on from responses as well', async () => {
+    const setting = await providerSetting('openai', { extra_parameters: ['service_tier', 'verbosity'] });
+    open.push(setting);
+    setting.upstream.reply(written(fixtureOf('openai', 'answer'), false));
+    const { model } = ask('Hello') as { model: string };
+    const text = { verbosity: 'low' };
+    const reply = await setting.gateway.post(
+      { model, input: 'Hello', service_tier: 'flex', text },
+      { path: '/v1/responses' },
+    );
+    expect(await reply.json()).toMatchObject({ service_tier: 'flex' });
+    expect(setting.upstream.last.body).toMatchObject({ service_tier: 'flex', verbosity: 'low' });
+    expect(reply.headers.get('x-ignored-parameters')).toBeNull();
+  });
+});
+
 describe('reasoning that the client wants in the text', () => {
   const tagged = '<think>Short question.</think>Water cuts.';
   const reply = (content: string) => ({

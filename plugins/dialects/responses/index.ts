@@ -8,6 +8,7 @@ import {
   openAiErrorBody,
 } from '../../../src/plugin.ts';
 import { outputOf } from './output-items.ts';
+import { passParameters } from './passed-parameters.ts';
 import { placementOf, type ReplyForm, replyFormOf } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
 import { type KeepResponse, ResponseStream } from './response-stream.ts';
@@ -63,8 +64,16 @@ export const responses = defineDialect({
 
       parse(body, context) {
         const placement = placementOf(body, context, options);
-        return parseResponsesRequest(body, placement, id => catalog.find(id), continued?.turnOf(body));
+        const request = parseResponsesRequest(
+          body,
+          placement,
+          id => catalog.find(id),
+          continued?.turnOf(body),
+        );
+        passParameters(request, catalog.find(request.model));
+        return request;
       },
+      renamed: passParameters,
 
       renderReply: (identity, reply) => wholeResponse(identity, reply, formOf(identity)).response,
 

@@ -44,6 +44,7 @@ export const openrouter = defineProvider({
       ),
   }),
   efforts: knownEfforts,
+  extra_parameters: ['verbosity', 'prediction'],
   create({ referer, title, routing, remember_characters }) {
     const memory = new ReasoningCache<readonly ReasoningDetail[]>({
       max_characters: remember_characters,

@@ -18,7 +18,7 @@ export type Parameter = keyof typeof openAiParameters;
 /** A server that speaks OpenAI's chat completions, and in what it differs from OpenAI's own. */
 export interface Preset
   extends Partial<Pick<Adapter, 'credential' | 'errorStatus' | 'errorMessage'>>,
-    Pick<ProviderDefinition, 'base_url' | 'efforts'> {
+    Pick<ProviderDefinition, 'base_url' | 'efforts' | 'extra_parameters'> {
   /** The value of `adapter` in a configuration. */
   readonly name: string;
   /** What people call it. */
@@ -51,12 +51,13 @@ export interface Preset
 
 /** The adapter of a preset. It has no options. */
 export function presetProvider(preset: Preset): ProviderDefinition {
-  const { name, base_url, efforts } = preset;
+  const { name, base_url, efforts, extra_parameters } = preset;
   return defineProvider({
     name,
     schema: z.strictObject({}),
     ...(base_url !== undefined && { base_url }),
     ...(efforts && { efforts }),
+    ...(extra_parameters && { extra_parameters }),
     create: () => adapterOf(preset),
   });
 }

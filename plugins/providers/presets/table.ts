@@ -31,6 +31,7 @@ export const presets: readonly Preset[] = [
     key_env: 'AZURE_OPENAI_API_KEY',
     providerName: 'azure.ai.openai',
     takes: all,
+    extra_parameters: ['verbosity', 'prediction'],
     // A deployment's name does not say whether its model rejects `max_tokens`; no OpenAI model rejects the other.
     usesCompletionCap: true,
     // Tokens of Entra ID are JSON Web Tokens, keys of a resource are not.
@@ -80,6 +81,7 @@ export const presets: readonly Preset[] = [
     key_env: 'MISTRAL_API_KEY',
     providerName: 'mistral_ai',
     takes: [...usual, ...penalties, 'parallel_tool_calls', 'seed'],
+    extra_parameters: ['prediction'],
     efforts: fewEfforts,
     reasoningName: 'reasoning_content',
     adjust: forMistral,
@@ -129,6 +131,7 @@ export const presets: readonly Preset[] = [
     base_url: 'https://api.fireworks.ai/inference/v1',
     key_env: 'FIREWORKS_API_KEY',
     takes: [...usual, ...penalties, ...logprobs, 'parallel_tool_calls', 'user', 'seed', 'logit_bias'],
+    extra_parameters: ['prediction'],
     reasoningName: 'reasoning_content',
   },
   {

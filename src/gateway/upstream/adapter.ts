@@ -93,6 +93,8 @@ export interface ProviderDefinition<Options = unknown> {
   readonly efforts?: readonly string[];
   /** Address of the API where all use the same; a provider's own `base_url` replaces it. */
   readonly base_url?: string;
+  /** Request fields outside the interface that the server takes and that cost nothing of their own, beside a provider's `extra_parameters`. */
+  readonly extra_parameters?: readonly string[];
   /** Creates the adapter, once for each provider that uses it. */
   create(options: Options, setup: AdapterSetup): Adapter;
 }
@@ -110,6 +112,7 @@ const definitionSchema = z.strictObject({
   schema: z.custom<z.ZodType>(isObjectSchema, 'must be an object schema of zod 4: z.strictObject({…})'),
   efforts: z.array(z.string()).readonly().optional(),
   base_url: z.url().optional(),
+  extra_parameters: z.array(z.string()).readonly().optional(),
   create: aFunction('it gets the options and the setup, and returns the adapter'),
 });
 
