@@ -1,5 +1,6 @@
 import type { ConfigIssue } from '../common/config-error.ts';
 import { asObject, type Json } from '../common/json-object.ts';
+import type { DialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import { checkAliases, checkAliasStage } from './aliases.ts';
 import { builtInDialects, isOffered } from './built-in-dialects.ts';
 import { checkListeners } from './check-listeners.ts';
@@ -34,10 +35,12 @@ export function* mistakesTogether({
 }: Candidate): Generator<Iterable<ConfigIssue>> {
   // Stages that are given as objects have their options inside.
   const listed = stages.map(({ name, options }) => ({ [name]: options }));
-  const offered = [...builtInDialects, ...pluginsIn(dialects)].filter(one => isOffered(one, value));
+  const all: readonly DialectDefinition[] = [...builtInDialects, ...pluginsIn(dialects)];
+  const offered = all.filter(one => isOffered(one, value));
   const known = {
     adapters: [...adapters].map(([name, adapter]) => ({ ...adapter, name })),
     paths: offered.flatMap(({ paths }) => Object.keys(paths)),
+    operations: ['chat', ...all.flatMap(({ operation = [] }) => operation)],
   };
   yield checkReferences({ ...value, stages: listed }, known);
   yield checkAliases(value, listed);

@@ -30,7 +30,7 @@ import { RecordsMetrics } from '../telemetry/records-metrics.ts';
 import { ThrottledLog } from '../telemetry/throttled-log.ts';
 import { ApplicationAccounts } from './chain/application-accounts.ts';
 import { createStages } from './chain/create-stages.ts';
-import { checkImageUpstreams } from './check-images.ts';
+import { checkUpstreams } from './check-upstreams.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { Passthrough } from './passthrough/passthrough.ts';
 import { type GatewayRecords, startGatewayRecords } from './records/gateway-records.ts';
@@ -160,7 +160,7 @@ export function configuredParts(
       before && isDeepStrictEqual(before.settings.models, models) ? before.catalog : new Catalog(models);
     const application = applicationOf(settings, options, lasting, before);
     const providers = providersOf(settings, lasting, before?.providers ?? [], opened);
-    const blind = [...checkImageUpstreams(models, providers)];
+    const blind = [...checkUpstreams(models, providers)];
     if (blind.length > 0) throw settings.mistake(blind);
     const gateway: DialectGateway = { clock, log: lasting.log, responses: records.store.responses };
     const get = <T>(key: Key<T>) => (key === (dialectGateway as Key<unknown>) ? (gateway as T) : undefined);

@@ -10,7 +10,7 @@ import { ConfiguredAccounts } from '../records/configured-accounts.ts';
 import { createLog } from '../telemetry/log.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { createStages } from './chain/create-stages.ts';
-import { checkImageUpstreams } from './check-images.ts';
+import { checkUpstreams } from './check-upstreams.ts';
 import { openStateStore } from './state/open-state-store.ts';
 
 /**
@@ -37,7 +37,7 @@ export async function tryPlugins(settings: Settings, source: string): Promise<vo
     const setup = { clock, log, registry, content: settings.tracing };
     return tried(() => made.adapter(name, () => new Provider(name, definition, config, options, setup)));
   });
-  const blind = [...checkImageUpstreams(models, providers)];
+  const blind = [...checkUpstreams(models, providers)];
   if (blind.length > 0) issues.push(...settings.mistake(blind).issues);
   createDialects(settings.dialects, settings, { models }, (at, make) => tried(() => made.dialect(at, make))!);
   const accounts = new ConfiguredAccounts(settings.accounts);

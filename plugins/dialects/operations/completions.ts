@@ -18,7 +18,7 @@ import {
   type StreamRenderer,
   setAsideUnknown,
 } from '../../../src/plugin.ts';
-import { bodyOf, givenOf, inputsIn, messageOf, oneOrAll, textsOrTokens } from './inputs.ts';
+import { encoderOf, givenOf, inputsIn, messageOf, oneOrAll, textsOrTokens } from './inputs.ts';
 import { chatLogprobs, listedLogprobs } from './logprobs.ts';
 
 /** The most choices of a reply, those of all prompts together. */
@@ -102,7 +102,7 @@ function parseCompletionsRequest(body: Record<string, unknown>): ChatRequest {
 
 const operation: Operation = {
   name: 'text_completion',
-  encode: bodyOf(names, request => {
+  encode: encoderOf('/completions', names, request => {
     const prompts = inputsIn(request, 'prompt');
     const { max_tokens, temperature, stop, stream, n = 1 } = request;
     const each = Math.floor(n / prompts.length);

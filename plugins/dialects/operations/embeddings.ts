@@ -7,7 +7,7 @@ import {
   parseBody,
   setAsideUnknown,
 } from '../../../src/plugin.ts';
-import { bodyOf, givenOf, inputsIn, oneOrAll, textsOrTokens } from './inputs.ts';
+import { encoderOf, givenOf, inputsIn, oneOrAll, textsOrTokens } from './inputs.ts';
 import { expectReply, noStream, outputOf, replyWith } from './replies.ts';
 import { encoded, encodings, type Vector, vectorsIn } from './vectors.ts';
 
@@ -70,7 +70,9 @@ function parseEmbeddingsRequest(body: Record<string, unknown>): ChatRequest {
     client: { field_names: { messages: 'input' } },
     operation: {
       name: 'embeddings',
-      encode: bodyOf(Object.keys(parameters), sent => ({ input: oneOrAll(inputsIn(sent, 'input')) })),
+      encode: encoderOf('/embeddings', Object.keys(parameters), sent => ({
+        input: oneOrAll(inputsIn(sent, 'input')),
+      })),
       decodeReply(reply) {
         expectReply(reply);
         return replyWith(vectorsIn(reply, length), reply);

@@ -54,12 +54,15 @@ export function givenOf(
   return Object.fromEntries(names.flatMap(name => (from[name] == null ? [] : [[name, from[name]]])));
 }
 
-/** Encodes a request: its parameters of `names`, what `own` makes of its texts, and the unknown fields that its provider takes. */
-export const bodyOf =
-  (names: readonly string[], own: (request: ChatRequest) => object): Operation['encode'] =>
+/** Encodes a request for `path`: its parameters of `names`, what `own` makes of its texts, and the unknown fields that its provider takes. */
+export const encoderOf =
+  (path: string, names: readonly string[], own: (request: ChatRequest) => object): Operation['encode'] =>
   (request, { model, extraParameters }) => ({
-    model,
-    ...givenOf(request.unknown, extraParameters),
-    ...givenOf(request.parameters, names),
-    ...own(request),
+    path,
+    body: {
+      model,
+      ...givenOf(request.unknown, extraParameters),
+      ...givenOf(request.parameters, names),
+      ...own(request),
+    },
   });

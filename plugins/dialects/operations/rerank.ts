@@ -8,7 +8,7 @@ import {
   parseBody,
   setAsideUnknown,
 } from '../../../src/plugin.ts';
-import { bodyOf, givenOf, inputsIn, messageOf } from './inputs.ts';
+import { encoderOf, givenOf, inputsIn, messageOf } from './inputs.ts';
 import { expectReply, invalid, noStream, outputOf, replyWith } from './replies.ts';
 
 /** The most documents of one request, as Jina has it. */
@@ -84,7 +84,7 @@ function parseRerankRequest(body: Record<string, unknown>): ChatRequest {
     client: { field_names: { messages: 'documents' } },
     operation: {
       name: 'rerank',
-      encode: bodyOf(['top_n'], sent => ({
+      encode: encoderOf('/rerank', ['top_n'], sent => ({
         query: inputsIn(sent, 'query')[0],
         documents: inputsIn(sent, 'document'),
       })),

@@ -29,6 +29,8 @@ export interface Known {
   readonly adapters: readonly Pick<ProviderDefinition, 'name' | 'efforts'>[];
   /** Paths of the gateway's own. */
   readonly paths: readonly string[];
+  /** What models can serve; anything where it is not known. */
+  readonly operations?: readonly string[];
 }
 
 /** Reports what no schema sees, even in a configuration that is wrong elsewhere: references to unknown names, and duplicate names. */
@@ -46,7 +48,7 @@ export function checkReferences(config: unknown, known: Known = { adapters: [], 
     known: { model: textsIn(models.map(({ id }) => id)), plan: Object.keys(plans) },
   };
   return [
-    ...checkModels(parts),
+    ...checkModels(parts, known),
     ...checkEfforts(parts, known),
     ...checkPassthrough(parts, known),
     ...checkAccounts(parts),
@@ -55,7 +57,7 @@ export function checkReferences(config: unknown, known: Known = { adapters: [], 
   ];
 }
 
-function* checkModels({ models, providers }: Parts): Generator<ConfigIssue> {
+function* checkModels({ models, providers }: Parts, { operations }: Known): Generator<ConfigIssue> {
   yield* checkTwice(models, 'models', 'id');
   for (const [at, model] of models.entries()) {
     for (const [number, { provider }] of objectsIn(model.upstreams).entries()) {
@@ -63,6 +65,12 @@ function* checkModels({ models, providers }: Parts): Generator<ConfigIssue> {
       if (typeof provider === 'string' && providers && !Object.hasOwn(providers, provider))
         yield { path, message: noSuchName('provider', provider, Object.keys(providers)) };
     }
+    for (const [number, name] of textsIn(model.operations).entries())
+      if (operations && !operations.includes(name))
+        yield {
+          path: ['models', at, 'operations', number],
+          message: noSuchName('operation', name, operations),
+        };
     const levels = levelsOf(model);
     for (const level of Object.keys(asObject(model.effort_map)))
       if (levels && !levels.includes(level))

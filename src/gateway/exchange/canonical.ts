@@ -140,8 +140,11 @@ export interface StreamDecoder {
 export interface Operation {
   /** As models and adapters list it; `gen_ai.operation.name` on spans. */
   readonly name: string;
-  /** The body for the upstream's `model`; of `unknown` it may have `extraParameters`. */
-  encode(request: ChatRequest, target: { model: string; extraParameters: readonly string[] }): object;
+  /** Path below `base_url` and body, for the upstream's `model`; of `unknown` it may have `extraParameters`. */
+  encode(
+    request: ChatRequest,
+    target: { model: string; extraParameters: readonly string[] },
+  ): { path: string; body: Record<string, unknown> };
   /** As that of an adapter. What is no text is the `output` of a message. */
   decodeReply(body: unknown): Completion;
   /** As that of an adapter; absent if `stream` is never true. */

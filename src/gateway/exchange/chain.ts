@@ -3,7 +3,7 @@ import { type Metrics, timedHooks } from '../../telemetry/metrics.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { withClientFieldName } from '../dialects/client-field-names.ts';
 import type { RequestFormat } from '../dialects/define-dialect.ts';
-import type { ChatRequest, Completion } from './canonical.ts';
+import type { Completion, Operation } from './canonical.ts';
 import { chunkFault } from './canonical-faults.ts';
 import { GatewayError, invalidField, refusal } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -53,9 +53,10 @@ export class Chain {
     this.enteredAtStart = this.steps.onHeaders[0]?.index ?? stages.length;
   }
 
-  /** Refuses token ids in place of texts if a stage has to read those. */
-  expectReadable({ messages }: ChatRequest): void {
-    if (!messages.some(({ tokens }) => tokens)) return;
+  /** Names what the exchange asks for instead of a chat. Refuses token ids in place of texts if a stage has to read those. */
+  enterOperation(exchange: Exchange, { name }: Operation): void {
+    exchange.operation = name;
+    if (!exchange.request.messages.some(({ tokens }) => tokens)) return;
     const reader = this.stages.find(one => one.onRequest && one.mustRead !== false && !one.takesTokens);
     if (reader) throw invalidField('messages', `must be text: the stage ${reader.name} cannot read tokens.`);
   }

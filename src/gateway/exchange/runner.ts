@@ -168,11 +168,7 @@ export class ExchangeRun implements ReplyTaker<Completion, void> {
     const { exchange } = this;
     const { catalog, chain } = this.#parts;
     if (request) exchange.request = request;
-    const { operation } = exchange.request;
-    if (request && operation !== undefined) {
-      exchange.operation = operation.name;
-      chain.expectReadable(request);
-    }
+    if (request?.operation) chain.enterOperation(exchange, request.operation);
     const { model } = exchange.request;
     exchange.requested_model ??= model;
     exchange.model ??= catalog.find(model);

@@ -20,17 +20,15 @@ export function estimatePrompt(
   { messages, tools }: ChatRequest,
   estimator: TokenCounter = new TokenEstimator(),
 ): number {
-  let images = 0;
-  let tokens = 0;
+  let unread = 0;
   for (const message of messages) {
     // A space costs nothing and keeps the last word of one message apart from the first of the next.
     estimator.add(` ${textOf(message.content)}`);
-    images += imagesIn(message.content);
-    if (message.tokens) tokens += message.tokens.length;
+    unread += tokens_per_image * imagesIn(message.content) + (message.tokens?.length ?? 0);
     if (message.tool_calls) estimator.add(JSON.stringify(message.tool_calls));
   }
   if (tools?.length) estimator.add(JSON.stringify(tools));
-  return tokens + estimator.tokens + 4 * messages.length + tokens_per_image * images;
+  return estimator.tokens + 4 * messages.length + unread;
 }
 
 function hasText({ choices }: Chunk): boolean {

@@ -35,12 +35,6 @@ export interface UpstreamRequest {
   readonly ignored?: readonly string[];
 }
 
-/** How a server has an operation other than chat; what it encodes and decodes itself differs from OpenAI's form, or from Jina's of `rerank`. */
-export interface OperationForm extends Partial<Pick<Adapter, 'encode' | 'decodeReply' | 'openStream'>> {
-  /** Below `base_url`, such as `/embeddings`. */
-  readonly path: string;
-}
-
 /** Turns the canonical form into one server's format and back. */
 export interface Adapter {
   /** For spans: a well-known value of `gen_ai.provider.name`, or the server's own name. */
@@ -63,13 +57,16 @@ export interface Adapter {
   decodeReply(body: unknown): Completion;
   /** Creates the decoder of one stream. */
   openStream(): StreamDecoder;
-  /** Operations beside chat completions that the server has, by their names. */
+  /** Operations beside chat that the server has, by name, each with what it does not do as OpenAI, or `rerank` as Jina, has it. */
   readonly operations?: Readonly<Record<string, OperationForm>>;
   /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
   /** Message of an error reply in a form of the server's own; `undefined` for the forms that `UpstreamError.in` reads. */
   errorMessage?(body: unknown): string | undefined;
 }
+
+/** What of an operation a server does in its own way. */
+export type OperationForm = Partial<Pick<Adapter, 'encode' | 'decodeReply' | 'openStream'>>;
 
 /** What an adapter factory receives; called once per provider that uses the adapter. */
 export interface AdapterSetup {
@@ -148,7 +145,7 @@ const adapterSchema = z.object({
   encode: aFunction('it returns the request to send'),
   decodeReply: aFunction('it returns the canonical reply'),
   openStream: aFunction('it returns the decoder of a stream'),
-  operations: z.record(z.string(), z.object({ path: z.string().startsWith('/') })).optional(),
+  operations: z.record(z.string(), z.object({})).optional(),
   parameters: z.instanceof(Set, { error: 'must be a Set of names' }),
   messageFields: messageFieldsSchema.optional(),
   headers: z.record(z.string(), z.string()).optional(),

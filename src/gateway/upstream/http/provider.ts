@@ -7,7 +7,6 @@ import type { Log } from '../../../telemetry/log.ts';
 import { pluginMetrics } from '../../../telemetry/metric-factory.ts';
 import type { RoutingMetrics } from '../../../telemetry/routing-metrics.ts';
 import type { ChatRequest, Operation } from '../../exchange/canonical.ts';
-import { invalidField } from '../../exchange/errors.ts';
 import {
   type Adapter,
   createAdapter,
@@ -189,12 +188,7 @@ export class Provider {
 
   /** The adapter for requests of an operation other than chat. */
   adapterOf(operation: Operation): Adapter {
-    const form = this.adapter.operations?.[operation.name];
-    const encode: Adapter['encode'] = (request, target) => {
-      if (!form) throw invalidField('model', `its upstream does not serve ${operation.name}.`);
-      return { path: form.path, body: { ...operation.encode(request, target) } };
-    };
-    const adapter = { ...this.adapter, ...operation, encode, ...form };
+    const adapter = { ...this.adapter, ...operation, ...this.adapter.operations?.[operation.name] };
     return guarded(this.#given[0].name, adapter, word => this.#finishedUnknown(word));
   }
 

@@ -52,12 +52,6 @@ export const openAiParameters: TakenParameters = {
 
 const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
 
-const openAiOperations = {
-  embeddings: { path: '/embeddings' },
-  text_completion: { path: '/completions' },
-  rerank: { path: '/rerank' },
-};
-
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {
   const { providerName, headers, errorStatus, effort, runningUsage, streamFields } = server;
@@ -70,7 +64,7 @@ export function openAiAdapter(server: OpenAiServer): Adapter {
     messageFields: server.messageFields ?? openAiMessageFields,
     ...(headers && { headers }),
     ...(errorStatus && { errorStatus }),
-    operations: openAiOperations,
+    operations: { embeddings: {}, text_completion: {}, rerank: {} },
     encode(request, target) {
       const body: Json = Object.assign(
         encodeOpenAi(request, target, server),

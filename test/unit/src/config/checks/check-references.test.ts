@@ -17,6 +17,11 @@ it.each<[string, object, string[]]>([
     { models: [{ ...model('any'), reasoning_effort: levels }] },
     [],
   ],
+  [
+    'operations that no dialect has',
+    { models: [{ ...model('few'), operations: ['chat', 'rank', 'ranks'] }] },
+    ['models.0.operations.2'],
+  ],
   ['an unknown provider', { models: [model('few', 'constructor')] }, ['models.0.upstreams.1.provider']],
   [
     'no providers where those cannot be read',
@@ -40,6 +45,9 @@ it.each<[string, object, string[]]>([
     ['passthrough.0.path', 'passthrough.2.path'],
   ],
 ])('reports %s', (_, config, expected) => {
-  const issues = checkReferences({ providers, ...config }, { adapters, paths: ['/v1/own', '/v1/all/*'] });
+  const issues = checkReferences(
+    { providers, ...config },
+    { adapters, paths: ['/v1/own', '/v1/all/*'], operations: ['chat', 'rank'] },
+  );
   expect(issues.map(({ path }) => path.join('.'))).toEqual(expected);
 });
