@@ -34,6 +34,7 @@ export { within } from './common/within.ts';
 export { type Account, type AccountDirectory, unusableAccount } from './gateway/accounts/accounts.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
+export { catalogEntry, publicModelFields } from './gateway/catalog/catalog-entry.ts';
 export { CallIds } from './gateway/dialects/call-ids.ts';
 export { decodePath } from './gateway/dialects/decode-path.ts';
 export {
@@ -58,7 +59,7 @@ export {
   max_arguments_size,
   mayExceed,
 } from './gateway/dialects/json-size.ts';
-export { catalogEntry } from './gateway/dialects/models/index.ts';
+
 export { openAiErrorBody } from './gateway/dialects/openai-error.ts';
 export { requestFields } from './gateway/dialects/request-schema/fields.ts';
 export { arrayOf, parseBody } from './gateway/dialects/request-schema/first-fault.ts';

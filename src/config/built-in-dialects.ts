@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { messages, messagesCount } from '../../plugins/dialects/messages/index.ts';
+import { models } from '../../plugins/dialects/models/index.ts';
 import { completions, embeddings, rerank } from '../../plugins/dialects/operations/index.ts';
 import { responses, storedResponseRoutes } from '../../plugins/dialects/responses/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
@@ -11,7 +12,6 @@ import {
   type DialectDefinition,
   type DialectSetup,
 } from '../gateway/dialects/define-dialect.ts';
-import { models } from '../gateway/dialects/models/index.ts';
 
 /** All dialects. Routes, endpoint names, sections of the configuration and documents follow from this list. */
 export const builtInDialects = [

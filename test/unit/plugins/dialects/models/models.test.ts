@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultModels } from '../../../../../../src/config/example-models.ts';
-import { modelSchema } from '../../../../../../src/config/model-schema.ts';
-import { models as modelsDialect } from '../../../../../../src/gateway/dialects/models/index.ts';
+import { models as modelsDialect } from '../../../../../plugins/dialects/models/index.ts';
+import { defaultModels } from '../../../../../src/config/example-models.ts';
+import { modelSchema } from '../../../../../src/config/model-schema.ts';
 
 const models = defaultModels('upstream').map(model => ({
   ...modelSchema.parse(model),

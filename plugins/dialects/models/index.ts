@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto';
-import type { Model } from '../../catalog/catalog.ts';
-import { refusal } from '../../exchange/errors.ts';
-import { decodePath } from '../decode-path.ts';
-import { defineDialect } from '../define-dialect.ts';
-import { openAiErrorBody } from '../openai-error.ts';
+import {
+  catalogEntry,
+  decodePath,
+  defineDialect,
+  type Model,
+  openAiErrorBody,
+  publicModelFields,
+  refusal,
+} from '../../../src/plugin.ts';
 
 /** What the paths of single models begin with. */
 const below = '/v1/models/';
@@ -46,33 +50,5 @@ function taggedBody(body: string) {
 const isAmong = (known: string | undefined, etag: string): boolean =>
   known?.split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
 
-/** The public fields of a model, in the order in which they are listed. */
-function publicFields(model: Model): Record<string, unknown> {
-  const { name, description, date, context_length, max_completion_tokens, is_moderated, architecture } =
-    model;
-  const { input_cache_write: _, ...pricing } = model.pricing;
-  return {
-    id: model.id,
-    name,
-    description,
-    date,
-    context_length,
-    max_completion_tokens,
-    is_moderated,
-    architecture,
-    pricing,
-    reasoning: model.reasoning,
-    tool_calls: model.tool_calls,
-    reasoning_effort: model.reasoning_effort,
-    ...(model.operations && { operations: model.operations }),
-  };
-}
-
-/** A model's entry under `data`; in the legacy list `models` it has no `object` and `created`. */
-export function catalogEntry(model: Model): Record<string, unknown> {
-  const { id, ...rest } = publicFields(model);
-  return { id, object: 'model', created: Date.parse(`${model.date}T00:00:00Z`) / 1000, ...rest };
-}
-
 const encodeCatalog = (catalog: readonly Model[]): string =>
-  JSON.stringify({ object: 'list', data: catalog.map(catalogEntry), models: catalog.map(publicFields) });
+  JSON.stringify({ object: 'list', data: catalog.map(catalogEntry), models: catalog.map(publicModelFields) });
