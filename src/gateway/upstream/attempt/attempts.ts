@@ -133,7 +133,8 @@ export class Attempts {
     try {
       return this.#begin(await permit, clock.elapsed_ms() - asked_ms);
     } catch (thrown) {
-      throw thrown instanceof NoUpstreamAvailable ? this.#end(this.#refusalOf(thrown)) : thrown;
+      if (!(thrown instanceof NoUpstreamAvailable)) throw thrown;
+      throw this.#end(this.#refusalOf(thrown), this.#failed?.failure);
     }
   }
 

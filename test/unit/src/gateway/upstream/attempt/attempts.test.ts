@@ -154,6 +154,15 @@ describe('the failover after a failed attempt', () => {
     },
   );
 
+  it.each([[401], [401, 404], [500, 500]])(
+    'is recorded as a failure of the upstream where the attempts end with %i and %i',
+    async (...statuses) => {
+      const { refusal, exchange } = await failover(statuses.map(status => whole(status, {})));
+      await refusal();
+      expect([exchange.attempts.length, exchange.end_reason]).toEqual([statuses.length, 'upstream_failed']);
+    },
+  );
+
   const busy = whole(503, {}, { 'retry-after': '600' });
   const broken = whole(500, {});
   const none = { retry_ratio: 0, min_retries_per_second: 0 };
