@@ -7,20 +7,25 @@ import { isObject, type Json } from '../../src/plugin.ts';
 export class LastResponse {
   readonly #max_bytes: number;
   #id: string | undefined;
+  /** Whether the gateway has stored it. */
+  isStored = false;
   /** Items with commas between them. */
   #items = '';
+  #bytes = 0;
 
   constructor(max_bytes: number) {
     this.#max_bytes = max_bytes;
   }
 
   get bytes(): number {
-    return this.#items.length;
+    return this.#bytes;
   }
 
   forget(): void {
     this.#id = undefined;
     this.#items = '';
+    this.#bytes = 0;
+    this.isStored = false;
   }
 
   /** Whether a request goes on from what is remembered. */
@@ -37,12 +42,15 @@ export class LastResponse {
   }
 
   /** Remembers a response with the input of its request, unless that is too large. */
-  remember({ id, output }: Json, input: string): void {
+  remember({ id, output, store }: Json, input: string): void {
     this.forget();
     const items = joined(input, Array.isArray(output) ? output.filter(isObject) : []);
-    if (typeof id !== 'string' || items.length > this.#max_bytes) return;
+    const bytes = Buffer.byteLength(items);
+    if (typeof id !== 'string' || bytes > this.#max_bytes) return;
     this.#id = id;
     this.#items = items;
+    this.#bytes = bytes;
+    this.isStored = store === true;
   }
 }
 
@@ -53,6 +61,5 @@ function joined(items: string, further: readonly unknown[]): string {
 
 /** The body of a request with all items of its input, as it is sent by HTTP. */
 export function bodyWith({ previous_response_id: _, input: __, ...fields }: Json, input: string): string {
-  const rest = JSON.stringify(fields).slice(1, -1);
-  return `{${rest},"input":[${input}]}`;
+  return `{"input":[${input}],${JSON.stringify({ ...fields, stream: true }).slice(1)}`;
 }

@@ -182,7 +182,10 @@ export class WebSocketSession {
       const isKnown = this.last.isContinuedBy(body);
       const input = this.last.inputOf(body);
       if (!generate) return this.#prepare(body, input, isKnown);
-      const text = isKnown && input !== undefined ? bodyWith(body, input) : JSON.stringify(body);
+      // What was stored is continued there, so that it is not stored again with all that was before it.
+      const isContinuedThere = this.last.isStored && body.store !== false;
+      const isWhole = isKnown && !isContinuedThere && input !== undefined;
+      const text = isWhole ? bodyWith(body, input) : JSON.stringify(body);
       const reply = await this.#post(text);
       if (reply.statusCode === 200)
         await this.#relay(reply, isKnown || !body.previous_response_id ? input : undefined);
@@ -244,8 +247,9 @@ export class WebSocketSession {
     }
     if (finals.has(event)) {
       this.#isOver = true;
-      if (input === undefined) this.#forget();
-      else this.last.remember(JSON.parse(data).response, input);
+      const { response } = JSON.parse(data);
+      if (input === undefined) this.last.forget();
+      else this.last.remember(response, input);
       this.#setup.remembered(this);
     }
     this.#send(data);

@@ -24,6 +24,13 @@ const max_remembered_bodies = 16;
 /** Codes of ends that have a series of their own. */
 const codes: ReadonlySet<number> = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1013]);
 
+const other_site = 'A page of another site cannot open a WebSocket here.';
+
+/** Whether a browser has sent it for a page of another site, with a cookie by which the application may name its account. */
+function isOfOtherSite({ headers: { authorization, origin, host } }: UpgradeRequest['request']): boolean {
+  return !authorization && origin !== undefined && URL.parse(origin)?.host !== host;
+}
+
 /** All open WebSockets of a gateway. */
 export class WebSockets {
   limits: WebSocketLimits | undefined;
@@ -61,8 +68,9 @@ export class WebSockets {
   /** Opens one, or throws a GatewayError. */
   open(upgrade: UpgradeRequest): void {
     const account = upgrade.account_id ?? '';
-    this.#expectPlace(account);
     const { request, socket, head } = upgrade;
+    if (isOfOtherSite(request)) throw new GatewayError('permission_error', 403, other_site);
+    this.#expectPlace(account);
     let mistake: Error | undefined;
     const refuse = (error: Error) => void (mistake = error);
     const addHeaders = (lines: string[]) => {

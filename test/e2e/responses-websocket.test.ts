@@ -227,6 +227,34 @@ describe('a reply over WebSocket', () => {
   });
 });
 
+describe('with a store', () => {
+  afterEach(endAll);
+
+  it('a stored response is continued over any connection, and one that is not stored over its own', async () => {
+    const store = { ttl_days: 1, keys: ['a secret of more than thirty-two characters'] };
+    const { url, rows } = await host({ responses: { websocket: true, store } });
+    const [one, other] = [
+      await SocketClient.open(url, { headers: { 'x-request-id': 'one' } }),
+      await SocketClient.open(url),
+    ];
+    const first = (await one.ask({ input: 'I am Ann', store: true })).at(-1)!.response!.id;
+    const next = { previous_response_id: first, input: 'Who am I?' };
+    const then = (await one.ask({ ...next, store: true })).at(-1);
+    expect(then).toMatchObject({ response: { store: true, previous_response_id: first } });
+    const more = { previous_response_id: then!.response!.id, input: 'Are you sure?' };
+    const second = (await one.ask(more)).at(-1)!.response!.id;
+    const [third] = await one.ask({ ...next, previous_response_id: second });
+    expect(third).toMatchObject({ type: 'response.created' });
+    const tokens = (await rows('one', 4)).map(row => row.prompt_tokens);
+    expect(tokens).toEqual([...tokens].sort((less, more) => more - less));
+    expect((await other.ask(next)).at(-1)).toMatchObject({ type: 'response.completed' });
+    const [error] = await other.ask({ ...next, previous_response_id: second });
+    expect(error).toMatchObject({ status: 400, error: { code: 'previous_response_not_found' } });
+    one.ws.close();
+    other.ws.close();
+  });
+});
+
 describe('frames of a hostile client', () => {
   let url: string;
   beforeAll(async () => {
@@ -457,6 +485,9 @@ describe('a host', () => {
     const client = await SocketClient.open(app.url, { headers });
     expect(textOf(await client.ask({ input: '[[sim:say=Hi Ann]]' }))).toBe('Hi Ann');
     expect(asked).toEqual(['websocket', 'websocket']);
+    const hijacked = SocketClient.open(app.url, { headers: { ...headers, origin: 'https://other.example' } });
+    expect(await refusalOf(hijacked)).toMatchObject({ status: 403 });
+    await SocketClient.open(app.url, { headers: { ...headers, origin: app.url } });
     const own = new RawConnection(app.url);
     own.write('GET /own HTTP/1.1\r\nhost: app\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
     await own.received(/^HTTP\/1\.1 200 Own/);
