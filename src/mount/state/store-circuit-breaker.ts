@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
+import { within } from '../../common/within.ts';
 import { CannotServe, CommandRejected, Unreachable } from '../../records/remote-state.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { StoreHealth } from '../../telemetry/store-health.ts';
@@ -8,6 +9,8 @@ import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 
 /** Incidents in a row that make an outage. */
 const max_incidents = 3;
+/** Longer than a store's own time limits, which a plugin may lack. */
+const longest_ms = 10_000;
 /** Interval at which rejected commands of one operation are logged. */
 const rejected_log_ms = 60_000;
 
@@ -82,7 +85,8 @@ export class StoreCircuitBreaker extends EventEmitter<Events> {
   async #measured<T>(operation: StateOperation, send: () => Promise<T>): Promise<T> {
     const began_ms = systemClock.elapsed_ms();
     try {
-      const answer = await send();
+      const late = () => new Unreachable(`no answer within ${longest_ms} ms`);
+      const answer = await within(send(), longest_ms, late);
       this.#health.succeeded(operation);
       return answer;
     } catch (error) {

@@ -71,3 +71,15 @@ it('stops for good, even after a beat that was in flight', async () => {
   await pass(60_000);
   expect(beats).toHaveLength(1);
 });
+
+it('takes a store that never answers for one that has failed, so that the start goes on', async () => {
+  let isStarted = false;
+  const started = heartbeat.start().then(() => (isStarted = true));
+  await pass(9999);
+  expect([isStarted, circuit.closed]).toEqual([false, true]);
+  await pass(1);
+  await started;
+  expect(circuit.closed).toBe(false);
+  await pass(100);
+  expect(beats).toHaveLength(2);
+});
