@@ -9,7 +9,8 @@ answer. A fixed splitter counts tokens, and usage is exact for it.
 
   GET  /v1/models              POST /v1/chat/completions (stream or not)
   GET  /health                 POST /v1/messages (stream or not)
-  GET  /version                POST /v1/messages/count_tokens`;
+  GET  /version                POST /v1/messages/count_tokens
+  POST /v1/completions (stream or not)     POST /v1/embeddings     POST /v1/rerank`;
 
 const directive_introduction = `
 Directives

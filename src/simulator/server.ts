@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { asObject, type Json } from '../common/json-object.ts';
 import { chatFormat } from './chat-format.ts';
+import { completionsFormat } from './completions-format.ts';
 import { errorBody, jsonBody, Refusal } from './error-body.ts';
 import { countTokensReply, messagesFormat } from './messages/messages-format.ts';
 import { resolveOptions, type SimulatorOptions } from './options.ts';
-import { DEFAULT_MODEL } from './read-source.ts';
+import { DEFAULT_MODEL, parseBody } from './read-source.ts';
 import { ReplyService } from './reply-service.ts';
 import {
   type ReceivedRequest,
@@ -13,6 +15,7 @@ import {
   SimulatedExchange,
   type SimulatorStats,
 } from './simulated-exchange.ts';
+import { embeddingsReply, rerankReply } from './vectors.ts';
 
 export type { SimulatorOptions } from './options.ts';
 export type { ReceivedRequest, SimulatorStats } from './simulated-exchange.ts';
@@ -54,6 +57,9 @@ export class Simulator {
     '/version': ['GET', exchange => exchange.send(200, jsonBody({ version: '0.12.0+simulated' }))],
     '/v1/models': ['GET', exchange => exchange.send(200, jsonBody(this.#models()))],
     '/v1/chat/completions': ['POST', (exchange, text) => this.#chat.answer(exchange, text)],
+    '/v1/completions': ['POST', (exchange, text) => this.#completions.answer(exchange, text)],
+    '/v1/embeddings': ['POST', (exchange, text) => this.#answerWith(embeddingsReply, exchange, text)],
+    '/v1/rerank': ['POST', (exchange, text) => this.#answerWith(rerankReply, exchange, text)],
     '/v1/messages': ['POST', (exchange, text) => this.#answerMessage(exchange, text)],
     '/v1/messages/count_tokens': [
       'POST',
@@ -62,11 +68,13 @@ export class Simulator {
   };
   #options: SimulatorOptions;
   #chat: ReplyService;
+  #completions: ReplyService;
   #messages: ReplyService;
 
   constructor(options: SimulatorOptions) {
     this.#options = options;
     this.#chat = new ReplyService(chatFormat, options);
+    this.#completions = new ReplyService(completionsFormat, options);
     this.#messages = new ReplyService(messagesFormat, options);
   }
 
@@ -85,6 +93,7 @@ export class Simulator {
     const { host, port } = this.#options;
     this.#options = resolveOptions({ ...options, host, port }, this.#options);
     this.#chat = new ReplyService(chatFormat, this.#options);
+    this.#completions = new ReplyService(completionsFormat, this.#options);
     this.#messages = new ReplyService(messagesFormat, this.#options);
   }
 
@@ -121,6 +130,19 @@ export class Simulator {
     if (!exchange.request.headers['anthropic-version'])
       throw new Refusal(400, 'anthropic-version: header is required');
     this.#messages.answer(exchange, text);
+  }
+
+  #answerWith(
+    replyTo: (body: Json, model: string) => object,
+    exchange: SimulatedExchange,
+    text: string,
+  ): void {
+    const body = asObject(parseBody(text));
+    const { models } = this.#options;
+    const { model = models[0] ?? DEFAULT_MODEL } = body;
+    if (models.length > 0 && !models.includes(String(model)))
+      throw new Refusal(404, `The model \`${model}\` does not exist.`, 'model');
+    exchange.send(200, jsonBody(replyTo(body, String(model))));
   }
 
   #record(request: IncomingMessage, text: string): void {

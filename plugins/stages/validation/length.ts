@@ -23,8 +23,17 @@ const certainty = 0.8;
 /** Characters counted between two checks of the window. */
 const part_characters = 65_536;
 
-/** Rejects a prompt that is clearly longer than the model's context window. */
-export function checkContext({ messages }: ChatRequest, model: Model): void {
+/** Rejects a prompt that is clearly longer than the model's context window: the whole of a chat, each of the inputs of other operations. */
+export function checkContext({ messages, operation }: ChatRequest, model: Model): void {
+  if (!operation) return checkTogether(messages, model);
+  for (const message of messages) {
+    const { length = 0 } = message.tokens ?? [];
+    if (length > model.context_length) throw tooLong(`${length}`, model);
+    checkTogether([message], model);
+  }
+}
+
+function checkTogether(messages: ChatRequest['messages'], model: Model): void {
   let characters = 0;
   for (let at = 0; at < messages.length; at++) {
     const { content } = messages[at]!;
@@ -39,11 +48,14 @@ export function checkContext({ messages }: ChatRequest, model: Model): void {
   if (counted.tokens <= most) return;
   // The rest is extrapolated: a prompt may be a hundred times the window.
   const tokens = Math.round((counted.tokens / counted.characters) * characters);
-  throw invalidField(
-    'messages',
-    `about ${tokens} tokens are more than the context window of ${model.id}, ${model.context_length} tokens.`,
-  );
+  throw tooLong(`about ${tokens}`, model);
 }
+
+const tooLong = (tokens: string, { id, context_length }: Model) =>
+  invalidField(
+    'messages',
+    `${tokens} tokens are more than the context window of ${id}, ${context_length} tokens.`,
+  );
 
 /** Counts the tokens of texts until there are more than `most`; also returns the characters counted. */
 function countUpTo(most: number, texts: readonly string[]): { tokens: number; characters: number } {

@@ -29,7 +29,7 @@ describe('simulator paths', () => {
 
   it('answers 404 and 405 as FastAPI does', async () => {
     const simulator = await simulate();
-    const missing = await fetch(`${simulator.url}/embeddings`);
+    const missing = await fetch(`${simulator.url}/audio/speech`);
     const wrong = await fetch(`${simulator.url}/chat/completions?x=1`);
     expect([missing.status, await missing.json()]).toEqual([404, { detail: 'Not Found' }]);
     expect([wrong.status, await wrong.json()]).toEqual([405, { detail: 'Method Not Allowed' }]);

@@ -102,6 +102,21 @@ describe('the most that an exchange may use', () => {
     expect(ceiling({ max_tokens: 300 }, { ...model, context_length: 200 }).tokens).toBe(500);
   });
 
+  it('is a window for each input of another operation, and the price of a call', () => {
+    const inputs = [1, 2].map(() => ({ role: 'user' as const, content: 'One' }));
+    const operation = {
+      name: 'embeddings',
+      encode: () => ({ path: '/', body: {} }),
+      decodeReply: () => ({ choices: [] }),
+    };
+    const asked = { messages: inputs, operation, max_tokens: 0 };
+    const pricing = { prompt: '0.000001', completion: '0', request: '0.01' };
+    expect(ceiling(asked, { ...model, context_length: 100, pricing })).toEqual({
+      tokens: 200,
+      nano_usd: 10_200_000,
+    });
+  });
+
   it('is priced by the catalog, the prompt also at the price of writing it to a cache', () => {
     // 264 × 0.000003 + 600 × 0.000006 dollars.
     expect(ceiling({ max_tokens: 300, n: 2 }).nano_usd).toBe(4_392_000);

@@ -183,3 +183,37 @@ describe('validation of unknown fields', () => {
     ).not.toThrow();
   });
 });
+
+describe('validation of another operation than chat', () => {
+  const operation = {
+    name: 'embeddings',
+    encode: () => ({ path: '/embeddings', body: {} }),
+    decodeReply: () => ({ choices: [] }),
+  };
+  const embedding = { operations: ['embeddings'], context_length: 3 };
+  const inputs = (...given: (string | number[])[]) =>
+    given.map(one => ({
+      role: 'user' as const,
+      ...(typeof one === 'string' ? { content: one } : { tokens: one }),
+    }));
+
+  it('accepts what the model serves, which is chat unless it says so', () => {
+    expect(() => validated({ operation }, { operations: ['chat', 'embeddings'] })).not.toThrow();
+    expect(() => validated({}, { operations: ['chat', 'embeddings'] })).not.toThrow();
+    expect(() => validated({ operation })).toThrow(refusing(/serves chat, not embeddings\.$/, 'model'));
+    expect(() => validated({}, embedding)).toThrow(refusing(/serves embeddings, not chat\.$/, 'model'));
+  });
+
+  it('holds the window against each input, not against all', () => {
+    const messages = inputs('One', 'Two', [1, 2, 3]);
+    expect(() => validated({ operation, messages }, embedding)).not.toThrow();
+    const long = inputs('One', 'Two, three, four, five and six of the words');
+    expect(() => validated({ operation, messages: long }, embedding)).toThrow(
+      refusing(/^messages: about/, 'messages'),
+    );
+    const ids = inputs([1, 2, 3, 4]);
+    expect(() => validated({ operation, messages: ids }, embedding)).toThrow(
+      refusing(/^messages: 4 tokens/, 'messages'),
+    );
+  });
+});

@@ -240,3 +240,35 @@ describe('the log of the chain', () => {
     expect(JSON.stringify(lines) + inspect(err)).not.toContain('canary');
   });
 });
+
+describe('a request for another operation than chat', () => {
+  const operation = {
+    name: 'embeddings',
+    encode: () => ({ path: '/embeddings', body: {} }),
+    decodeReply: () => reply,
+  };
+  const entered = (stage: Partial<Stage>, tokens?: number[]) => {
+    const messages = [
+      { role: 'user' as const, content: 'One' },
+      { role: 'user' as const, ...(tokens && { tokens }) },
+    ];
+    const exchange = sampleExchange({ request: { messages, operation } });
+    new Chain([{ name: 'own', ...stage }]).enterOperation(exchange, operation);
+    return exchange;
+  };
+  const onRequest = () => {};
+
+  it('is named in metrics and spans', () => {
+    expect(entered({ onRequest }).operation).toBe('embeddings');
+  });
+
+  it('has token ids only where every stage that reads requests takes them', () => {
+    expect(() => entered({ onRequest }, [1])).toThrow('the stage own cannot read tokens');
+    for (const stage of [
+      { onRequest, takesTokens: true },
+      { onRequest, mustRead: false },
+      { onReply: () => reply },
+    ])
+      expect(() => entered(stage, [1])).not.toThrow();
+  });
+});

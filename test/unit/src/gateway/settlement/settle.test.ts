@@ -258,3 +258,14 @@ describe('the log line of an exchange', () => {
       expect(captured.lines[0]).not.toHaveProperty(field);
   });
 });
+
+it.each<[string, object, string[], string]>([
+  ['tokens alone', { prompt_tokens: 7 }, [], '0.50'],
+  ['an answer without tokens', {}, ['failed', 'completed'], '0.50'],
+  ['nothing', {}, ['completed', 'failed'], '0'],
+])('bills the price of a call for %s', async (_, usage, outcomes, least) => {
+  exchange.model = { ...exchange.model!, pricing: { prompt: '0', completion: '0', request: '0.5' } };
+  Object.assign(exchange.usage, usage);
+  exchange.attempts = outcomes.map(outcome => ({ outcome })) as never;
+  expect(Number((await settled()).cost_usd)).toBe(Number(least));
+});
