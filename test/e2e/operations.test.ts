@@ -50,7 +50,14 @@ beforeAll(async () => {
   const provider = (upstream: ScriptedUpstream) => ({ adapter: 'vllm', base_url: upstream.url });
   gateway = await startGateway({
     upstream: first,
-    stages: ['error-envelope', 'auth', 'validation', 'rate-limit', { redact: { patterns: ['email'] } }],
+    stages: [
+      'error-envelope',
+      'auth',
+      'validation',
+      'rate-limit',
+      { redact: { patterns: ['email'] } },
+      'reasoning-split',
+    ],
     config: { models, providers: { first: provider(first), second: provider(second) } } as never,
   });
   client = new OpenAI({ apiKey: clientKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
