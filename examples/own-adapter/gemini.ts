@@ -9,7 +9,7 @@ const max_age_ms = 3_600_000;
 
 /** Google's Gemini API, `generateContent` and `streamGenerateContent` of v1beta. */
 export default defineProvider({
-  name: 'gemini',
+  name: 'gemini-native',
   schema: z.strictObject({
     thinking: z
       .enum(['auto', 'level', 'budget', 'off'])

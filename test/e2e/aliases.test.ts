@@ -1,6 +1,10 @@
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { defineStage } from '../../src/index.ts';
+import { defaultModels } from '../../src/config/example-models.ts';
+import { aliases, defineStage, reasoningSplit, validation } from '../../src/index.ts';
 import type { Outcome } from '../../src/plugin.ts';
+import { chainOf } from '../support/chain-app.ts';
+import { startApp } from '../support/express-app.ts';
 import { ask, clientKey, eventsOf } from '../support/gateway-under-test.ts';
 import { completion, finished, said, used } from '../support/hostile-setting.ts';
 import { closeMounted, mounted } from '../support/mounted-gateway.ts';
@@ -17,6 +21,8 @@ import {
 const large = 'aion-labs/aion-3.5';
 const mini = 'aion-labs/aion-3.5-mini';
 const annKey = 'sk-ann-0123456789';
+const [example] = defaultModels('upstream');
+const embedder = { ...example!, id: 'acme/embed', operations: ['embeddings'] };
 
 let outcomes: Outcome[] = [];
 let upstream: ScriptedUpstream;
@@ -31,7 +37,8 @@ const watching = defineStage({
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = {
-    aliases: { 'gpt-4o': mini, 'claude-*': large, [large]: mini },
+    models: [...defaultModels('upstream'), embedder],
+    aliases: { 'text-embedding-3-small': embedder.id, 'gpt-4o': mini, 'claude-*': large, [large]: mini },
     accounts: {
       tester: { plan: 'small', keys: [{ value: clientKey }] },
       ann: { aliases: { 'gpt-*': large }, keys: [{ value: annKey }] },
@@ -118,6 +125,30 @@ it('refuses a name that is neither, with the account ignored that has an alias f
   expect(await reply.text()).toContain("unknown model 'gpt-5'; GET /v1/models lists those available");
 });
 
+it('stands for a model of embeddings as well, whose prompts may be token ids', async () => {
+  const data = [{ object: 'embedding', index: 0, embedding: [0.5, 1] }];
+  upstream.reply(whole(200, { object: 'list', data, usage: { prompt_tokens: 3, total_tokens: 3 } }));
+  const reply = await post('embeddings', { model: 'text-embedding-3-small', input: [1, 2, 3] });
+  expect([reply.status, await reply.json()]).toMatchObject([200, { model: 'text-embedding-3-small' }]);
+  expect(outcomes).toMatchObject([{ model: embedder.id, requested_model: 'text-embedding-3-small' }]);
+});
+
+it('is known to a chain in front of a handler, which is asked for the model', async () => {
+  const asked: unknown[] = [];
+  const chain = chainOf([aliases({ names: { 'gpt-*': mini } }), validation(), reasoningSplit()], {
+    open: true,
+  });
+  const app = await startApp(app => {
+    app.use(chain);
+    app.post('/v1/chat/completions', async (request, response) => {
+      asked.push(((await json(request)) as { model: string }).model);
+      response.json(completion('Hello.'));
+    });
+  });
+  const reply = await post('chat/completions', { ...ask('Hello?'), model: 'gpt-4o' }, '', app.url);
+  expect([await reply.json(), asked]).toMatchObject([{ model: 'gpt-4o' }, [mini]]);
+});
+
 describe('the catalog', () => {
   const idsAt = async (base: string) => {
     const { data } = (await (await fetch(`${base}/v1/models`)).json()) as { data: { id: string }[] };
@@ -128,7 +159,7 @@ describe('the catalog', () => {
   it('lists exact aliases with list_aliases, behind the models, and answers for one as for its model', async () => {
     const own = await idsAt(plainUrl);
     expect(own).not.toContain('gpt-4o');
-    expect(await idsAt(url)).toEqual([...own, 'gpt-4o']);
+    expect(await idsAt(url)).toEqual([...own, 'text-embedding-3-small', 'gpt-4o']);
     const model = (await (await single(url, large)).json()) as object;
     expect(await (await single(url, 'claude-9')).json()).toEqual({ ...model, id: 'claude-9' });
     expect((await single(plainUrl, 'claude-9')).status).toBe(404);

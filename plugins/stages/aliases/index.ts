@@ -25,6 +25,7 @@ export const aliases: StageFactory<AliasesOptions> = defineStage({
     const ofAll = new AliasTable(names);
     const byAccount = new Map(Object.entries(accounts).map(([id, own]) => [id, new AliasTable(own)]));
     return {
+      mustRead: false,
       onRequest(exchange) {
         const { request, account, model } = exchange;
         if (model) return;
