@@ -81,6 +81,7 @@ export type {
   NativeItem,
   Operation,
   ReasoningDetail,
+  ReplyExtras,
   ReplyMessage,
   StreamDecoder,
   TextPart,

@@ -66,10 +66,11 @@ export const modelSchema = z
         completion: price,
         input_cache_read: price.optional(),
         input_cache_write: price.optional(),
+        web_search: price.optional(),
         request: price.optional().describe('Price of one call that is answered, beside that of its tokens.'),
       })
       .describe(
-        '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write`, for providers that bill it, is not in the public catalog. `request` is the price of a call, beside that of its tokens.',
+        '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write` and, per search, `web_search`, for providers that bill it, are not in the public catalog. `request` is the price of a call, beside that of its tokens.',
       ),
     operations: z
       .array(z.string())

@@ -30,6 +30,9 @@ const {
 
 /** Content blocks of requests. */
 
+/** Format of blocks as Anthropic has them. */
+const format = 'anthropic';
+
 /** A parsed block. */
 export type Block =
   | { readonly part: ContentPart }
@@ -38,8 +41,12 @@ export type Block =
   | { readonly thinking: ThinkingBlock | RedactedBlock };
 
 const textBlock = z
-  .object({ text, cache_control: cacheControl })
-  .transform(({ text, cache_control }): TextPart => ({ type: 'text', text, ...present({ cache_control }) }));
+  .object({ text, cache_control: cacheControl, citations: z.array(z.unknown()).nullish().catch(undefined) })
+  .transform(({ text, cache_control, citations }): TextPart => {
+    const part: TextPart = { type: 'text', text, ...present({ cache_control }) };
+    // What a reply has cited goes back to the servers that can read it.
+    return citations?.length ? { ...part, native: { format, item: { ...part, citations } } } : part;
+  });
 
 const media_types = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
 const base64Source = z
@@ -149,7 +156,7 @@ const serverBlock = (words: (block: Json) => string) =>
     ({ cache_control, ...block }): TextPart => ({
       type: 'text',
       text: words(block),
-      native: { format: 'anthropic', item: present({ ...block, cache_control }) },
+      native: { format, item: present({ ...block, cache_control }) },
       ...present({ cache_control }),
     }),
   );

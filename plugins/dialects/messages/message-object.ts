@@ -12,6 +12,7 @@ import {
   type ToolCall,
   type Usage,
 } from '../../../src/plugin.ts';
+import { answerBlocks } from './answer-blocks.ts';
 import { thinkingBlocks } from './reasoning-details.ts';
 
 const json = JSON.stringify;
@@ -30,10 +31,10 @@ export const callIdsOf = (key: string): CallIds => new CallIds((_given, count) =
 /** The JSON of a whole reply. This format has one choice only. */
 export function renderMessage(identity: Identity, { choices, usage }: Completion): string {
   const choice = choices[0]!;
-  const { reasoning, reasoning_details, content, tool_calls = [] } = choice.message;
+  const { reasoning, reasoning_details, tool_calls = [] } = choice.message;
   const ids = callIdsOf(identity.key);
   const blocks = thinkingBlocks(reasoning, reasoning_details).map(block => json(block));
-  if (content) blocks.push(json({ type: 'text', text: content }));
+  for (const block of answerBlocks(choice.message)) blocks.push(json(block));
   for (const call of tool_calls) blocks.push(toolUse(call, ids, choice.finish_reason));
   const end = json({ ...endOf(choice, choice.message.refusal), usage: usage ? usageFields(usage) : null });
   return `${json(messageHead(identity)).slice(0, -1)},"content":[${blocks.join(',')}],${end.slice(1)}`;
@@ -67,13 +68,14 @@ export function usageFields({
   prompt_tokens_details: { cached_tokens, cache_creation_tokens = 0 },
   completion_tokens_details,
 }: Usage): object {
-  const thinking_tokens = completion_tokens_details?.reasoning_tokens;
+  const { reasoning_tokens: thinking_tokens, web_search_requests } = completion_tokens_details ?? {};
   return {
     input_tokens: Math.max(0, prompt_tokens - cached_tokens - cache_creation_tokens),
     cache_creation_input_tokens: cache_creation_tokens,
     cache_read_input_tokens: cached_tokens,
     output_tokens: completion_tokens,
     ...(thinking_tokens !== undefined && { output_tokens_details: { thinking_tokens } }),
+    ...(web_search_requests !== undefined && { server_tool_use: { web_search_requests } }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   type Usage,
   usageOf,
 } from '../../../src/plugin.ts';
+import { imageBlock, nativesIn } from './answer-blocks.ts';
 import { anthropicErrorBody, endOf, messageHead, usageFields } from './message-object.ts';
 import { event, StreamedBlocks } from './streamed-blocks.ts';
 
@@ -79,7 +80,12 @@ export class MessageStream implements StreamRenderer {
     if (reasoning_details)
       for (const detail of isLate ? reasoning_details.slice(1) : reasoning_details)
         text += this.#blocks.detail(detail);
+    const { native, annotations, images } = choice.delta;
+    const said = native || annotations ? nativesIn(choice.delta) : undefined;
+    for (const { item } of said?.blocks ?? []) text += this.#blocks.whole(item);
     if (content) text += this.#blocks.text(content);
+    if (said && said.cited.length > 0) text += this.#blocks.cite(said.cited.map(({ item }) => item));
+    for (const image of images ?? []) text += this.#blocks.whole(imageBlock(image));
     if (refusal) this.#refusal += refusal;
     if (tool_calls) for (const call of tool_calls) text += this.#blocks.call(call);
     const { finish_reason } = choice;

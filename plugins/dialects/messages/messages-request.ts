@@ -106,12 +106,14 @@ function requestOf(
   if (from.cache_control) markLast(conversation, from.cache_control);
   const shared = { model, temperature, top_p, stream, stream_options, user: metadata?.user_id };
   const request = fields.sharedRequest(shared, conversation);
-  const { functions, foreign } = functionsIn(from.tools);
+  const { functions, foreign, search } = functionsIn(from.tools);
   if (functions.length > 0) request.tools = functions;
-  Object.assign(request.parameters, choiceParameters(from.tool_choice), formatOf(from));
+  Object.assign(request.parameters, choiceParameters(from.tool_choice, search), formatOf(from));
+  if (search) request.parameters.web_search_options = search.search;
   for (const type of foreign) request.unknown[`tools.${type}`] = true;
   setAsideInside(request, body);
-  request.client = { field_names: namesIn(from) };
+  const search_name = search && { web_search_options: `tools.${search.foreign}` };
+  request.client = { field_names: { ...namesIn(from), ...search_name } };
   setEffort(request, { thinking: from.thinking, effort: from.output_config?.effort }, find(model));
   return request;
 }

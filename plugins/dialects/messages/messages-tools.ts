@@ -1,12 +1,19 @@
 import { z } from 'zod';
-import { arrayOf, type ChatRequest, isObject, requestFields, type Tool } from '../../../src/plugin.ts';
+import {
+  arrayOf,
+  type ChatRequest,
+  isObject,
+  type Json,
+  requestFields,
+  type Tool,
+} from '../../../src/plugin.ts';
 
 const { cacheControl, fault, parsedBy, flag, nonEmptyText, optionalText, present } = requestFields;
 
 /** Tools and their choice. */
 
-/** A tool of the client, or the type of one that only Anthropic's servers or models have. */
-type AnyTool = Tool | { readonly foreign: string; readonly name: string };
+/** A tool of the client, or the type of one that only Anthropic's servers or models have, with its options if it is the search. */
+type AnyTool = Tool | { readonly foreign: string; readonly name: string; readonly search?: Json };
 
 const customTool = z
   .object({
@@ -24,12 +31,24 @@ const customTool = z
     }),
   );
 
+/** The search as chat completions have it, with filters and the most uses. */
+function searchOptions({ max_uses, allowed_domains, blocked_domains, user_location: place }: Json): Json {
+  const { type, ...near } = isObject(place) ? place : {};
+  const filters = present({ allowed_domains, blocked_domains });
+  return {
+    ...present({ max_uses }),
+    ...(Object.keys(filters).length > 0 && { filters }),
+    ...(isObject(place) && { user_location: { type: 'approximate', approximate: present(near) } }),
+  };
+}
+
 const tool = z.unknown().transform((given, issues): AnyTool => {
   if (!isObject(given)) return fault(issues, 'must be an object {name, description, input_schema}');
   const { type, name } = given;
   if (type == null || type === 'custom') return parsedBy(customTool, given, issues) ?? z.NEVER;
   if (typeof type !== 'string') return fault(issues, 'must be "custom", or left out', 'type');
-  return { foreign: type, name: typeof name === 'string' ? name : '' };
+  const foreign = { foreign: type, name: typeof name === 'string' ? name : '' };
+  return /^web_search_\d+$/.test(type) ? { ...foreign, search: searchOptions(given) } : foreign;
 });
 
 export const tools = arrayOf(tool, 'must be an array of tools').nullish();
@@ -56,11 +75,13 @@ type Choice = z.output<typeof toolChoice>;
 export function functionsIn(given: readonly AnyTool[] | null | undefined) {
   const functions: Tool[] = [];
   const foreign: string[] = [];
+  let search: Extract<AnyTool, { foreign: string }> | undefined;
   for (const one of given ?? []) {
-    if ('foreign' in one) foreign.push(one.foreign);
-    else functions.push(one);
+    if (!('foreign' in one)) functions.push(one);
+    else if (one.search) search = one;
+    else foreign.push(one.foreign);
   }
-  return { functions, foreign };
+  return { functions, foreign, search };
 }
 
 /** Refuses a choice that forces a tool which is not there. For `superRefine`. */
@@ -73,20 +94,23 @@ export function checkChoice(
 ): void {
   if (choice?.type !== 'tool' || !given) return;
   const chosen = given.find(one => ('foreign' in one ? one.name : one.function.name) === choice.name);
-  if (chosen && !('foreign' in chosen)) return;
+  if (chosen && (!('foreign' in chosen) || chosen.search)) return;
   const why = chosen ? `: tools of the type ${chosen.foreign} are not offered here` : '';
   fault(issues, `must be the name of one of the tools${why}`, 'tool_choice', 'name');
 }
 
 /** The choice as parameters of the canonical request. */
-export function choiceParameters(choice: Choice): ChatRequest['parameters'] {
+export function choiceParameters(
+  choice: Choice,
+  search: { readonly name: string } | undefined,
+): ChatRequest['parameters'] {
   if (!choice) return {};
   const { type, name, disable_parallel_tool_use } = choice;
   const forms = {
     auto: 'auto',
     any: 'required',
     none: 'none',
-    tool: { type: 'function', function: { name } },
+    tool: name === search?.name ? { type: 'web_search' } : { type: 'function', function: { name } },
   };
   return {
     tool_choice: forms[type],

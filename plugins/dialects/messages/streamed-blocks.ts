@@ -17,10 +17,12 @@ export const event = (type: string, members: string): string =>
 
 /** A block that is written or waits to be. */
 interface Block {
-  readonly kind: 'thinking' | 'text' | 'call';
+  readonly kind: 'thinking' | 'text' | 'call' | 'whole';
   /** What waits to be written. */
   held: string;
   readonly call?: Call;
+  /** One that comes whole, as it is. */
+  readonly block?: object;
 }
 
 interface Call {
@@ -57,6 +59,20 @@ export class StreamedBlocks {
 
   text(text: string): string {
     return this.#add('text', text);
+  }
+
+  /** A block that has no deltas. */
+  whole(block: object): string {
+    this.#waiting.push({ kind: 'whole', held: '', block });
+    return this.#advance();
+  }
+
+  /** What the text before it cites; the text ends there. */
+  cite(citations: readonly object[]): string {
+    if (this.#open?.kind !== 'text' || this.#waiting.length > 0) return '';
+    let text = '';
+    for (const citation of citations) text += this.#written(deltas.citation, citation);
+    return text + this.#close();
   }
 
   /** The signature of the thinking before it, or a block of its own. */
@@ -151,7 +167,7 @@ export class StreamedBlocks {
   }
 
   #delta({ kind }: Block, text: string): string {
-    if (text === '') return '';
+    if (text === '' || kind === 'whole') return '';
     if (kind === 'thinking') this.#thinking.add(text);
     return this.#written(deltas[kind], text);
   }
@@ -165,8 +181,8 @@ export class StreamedBlocks {
     return this.#written(deltas.signature, signature);
   }
 
-  #written(delta: string, text: string): string {
-    return `${delta_head}${this.#next}${delta}${json(text)}}}\n\n`;
+  #written(delta: string, said: string | object): string {
+    return `${delta_head}${this.#next}${delta}${json(said)}}}\n\n`;
   }
 
   #close(): string {
@@ -200,6 +216,7 @@ const deltas = {
   text: ',"delta":{"type":"text_delta","text":',
   call: ',"delta":{"type":"input_json_delta","partial_json":',
   signature: ',"delta":{"type":"signature_delta","signature":',
+  citation: ',"delta":{"type":"citations_delta","citation":',
 };
 
 /** Whether nothing more can come of a block once another has begun. */
@@ -208,7 +225,8 @@ const isOver = ({ call }: Block): boolean => !call || call.end.isWhole;
 /** Whether a block can be begun: a call begins with its name. */
 const isNamed = ({ call }: Block): boolean => call?.name !== '';
 
-function startOf({ kind, call }: Block, id: string | undefined): object {
+function startOf({ kind, call, block }: Block, id: string | undefined): object {
+  if (block) return block;
   if (kind === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
   return kind === 'text' ? { type: 'text', text: '' } : { type: 'tool_use', id, name: call!.name, input: {} };
 }

@@ -1,6 +1,6 @@
 import { type ChatRequest, requestFields, setAsideUnknown } from '../../../src/plugin.ts';
 import { definedKinds } from './defined-tools.ts';
-import { isHosted } from './tool-list.ts';
+import { isHosted, isSearch } from './tool-list.ts';
 
 const { messageFields, setAsideInEach } = requestFields;
 
@@ -62,11 +62,12 @@ export function setAsideInItems(request: ChatRequest, input: unknown): void {
   }
 }
 
-/** Moves fields of parsed tools that are not known to `request.unknown`, and hosted tools by their type: `tools.web_search`. */
+/** Moves fields of parsed tools that are not known to `request.unknown`, and hosted tools by their type: `tools.mcp`. */
 export function setAsideInTools(request: ChatRequest, tools: unknown): void {
   if (!Array.isArray(tools)) return;
   for (const tool of tools as Record<string, unknown>[]) {
     const type = String(tool.type);
+    if (isSearch(tool)) continue;
     if (isHosted(tool)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
     else setAsideUnknown(request, tool, knownInTool, 'tools.');
     if (type === 'namespace') setAsideInTools(request, tool.tools);

@@ -1,4 +1,5 @@
-import type { FinishReason, ReasoningDetail, ToolCallDelta } from '../../../src/plugin.ts';
+import type { FinishReason, ImagePart, ReasoningDetail, ToolCallDelta } from '../../../src/plugin.ts';
+import { type HostedItem, imageItem, searchItem } from './answer-extras.ts';
 import type { DefinedKind } from './defined-tools.ts';
 import {
   type ItemIds,
@@ -18,6 +19,7 @@ import {
   StreamedDefinedCall,
   StreamedFunctionCall,
 } from './streamed-calls.ts';
+import { StreamedHosted } from './streamed-hosted.ts';
 import { type EventWriter, type PartKind, type StreamedItem, StreamedText } from './streamed-items.ts';
 
 /** A call without a name yet. It is not written before, because its first event has the name. */
@@ -73,6 +75,27 @@ export class OpenItems {
     }
     for (const detail of details) this.#details.push(detail);
     return opened;
+  }
+
+  /** Adds a citation to the open text, or to a new one. */
+  annotate(annotation: object): string {
+    const opened = this.#current?.item.type === 'message' ? '' : this.addText('output_text', '', []);
+    return opened + (this.#current?.annotate(annotation) ?? '');
+  }
+
+  /** Adds a search, which is over when it is told. */
+  search(query: string): string {
+    return this.#addHosted(searchItem(this.#ids.next('ws'), 'in_progress', query));
+  }
+
+  /** Adds an image, which comes whole. */
+  image(image: ImagePart): string {
+    return this.#addHosted(imageItem(this.#ids.next('ig'), 'in_progress', image));
+  }
+
+  #addHosted(item: HostedItem): string {
+    const streamed = new StreamedHosted(this.#events, item, this.all.length);
+    return this.#open(streamed) + streamed.close('completed');
   }
 
   addCall({ index, id = '', function: called = {} }: ToolCallDelta): string {

@@ -5,6 +5,14 @@ import {
   type ReasoningDetail,
   type ReplyMessage,
 } from '../../../src/plugin.ts';
+import {
+  annotationOf,
+  type HostedItem,
+  type ItemStatus,
+  imageItem,
+  queryIn,
+  searchItem,
+} from './answer-extras.ts';
 import { CustomInput } from './custom-input.ts';
 import { type DefinedKind, definedCallOf } from './defined-tools.ts';
 import { encryptedContentOf } from './encrypted-reasoning.ts';
@@ -13,18 +21,18 @@ import type { ClientTool } from './tool-names.ts';
 
 /** Output items of the Responses format, in the order of keys in which people read them. */
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+export type { ItemStatus };
 
 export type ContentPart =
   | { type: 'reasoning' | 'reasoning_text' | 'summary_text'; text: string }
-  | { type: 'output_text'; text: string; annotations: []; logprobs?: readonly unknown[] }
+  | { type: 'output_text'; text: string; annotations: readonly object[]; logprobs?: readonly unknown[] }
   | { type: 'refusal'; refusal: string };
 
 export type TextItem = ReturnType<typeof reasoningItem | typeof messageItem>;
 export type CallItem = ReturnType<typeof callItem>;
 export type CustomCallItem = ReturnType<typeof customCallItem>;
 export type DefinedCallItem = ReturnType<typeof definedCallItem>;
-export type OutputItem = TextItem | CallItem | CustomCallItem | DefinedCallItem;
+export type OutputItem = TextItem | CallItem | CustomCallItem | DefinedCallItem | HostedItem;
 
 interface ReasoningItem {
   readonly id: string;
@@ -116,10 +124,14 @@ const definedCallItem = (
 export const toolOf = (name: string, { names }: ReplyForm): ClientTool =>
   names?.toolOf(name) ?? { kind: 'function', name };
 
-export const outputText = (text: string, logprobs?: readonly unknown[]): ContentPart => ({
+export const outputText = (
+  text: string,
+  logprobs?: readonly unknown[],
+  annotations: readonly object[] = [],
+): ContentPart => ({
   type: 'output_text',
   text,
-  annotations: [],
+  annotations,
   ...(logprobs && { logprobs }),
 });
 
@@ -150,20 +162,23 @@ export function textItems(
   form: ReplyForm,
   hasCalls: boolean,
 ): OutputItem[] {
-  const { reasoning, content, refusal } = message;
+  const { reasoning, content, refusal, native = [], annotations = [], images = [] } = message;
   const statusAbove = (below: unknown): ItemStatus => (below ? 'completed' : lastStatus(finish_reason));
   const says = content || refusal;
   const inMessage = form.placement === 'message' && reasoning;
   const output: OutputItem[] = [];
   if (!inMessage) output.push(...wholeReasoning(ids, message, statusAbove(says || hasCalls), form));
+  for (const query of native.flatMap(one => queryIn(one) ?? []))
+    output.push(searchItem(ids.next('ws'), 'completed', query));
   if (says || inMessage || !hasCalls) {
     const shown = wantsLogprobs(request) ? (logprobsIn(logprobs) ?? []) : undefined;
     const parts: ContentPart[] = [];
     if (inMessage) parts.push({ type: 'reasoning', text: reasoning });
-    if (content || !refusal) parts.push(outputText(content ?? '', shown));
+    if (content || !refusal) parts.push(outputText(content ?? '', shown, annotations.map(annotationOf)));
     if (refusal) parts.push({ type: 'refusal', refusal });
     output.push(messageItem(ids.next('msg'), statusAbove(hasCalls), parts));
   }
+  for (const image of images) output.push(imageItem(ids.next('ig'), 'completed', image));
   return output;
 }
 
@@ -219,7 +234,7 @@ export class ItemIds {
     this.#key = key;
   }
 
-  next(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'dtc'): string {
+  next(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'dtc' | 'ws' | 'ig'): string {
     const count = (this.#counts.get(prefix) ?? 0) + 1;
     this.#counts.set(prefix, count);
     const id = `${prefix}_${this.#key}`;

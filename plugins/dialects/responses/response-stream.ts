@@ -1,6 +1,7 @@
 import {
   type Chunk,
   type ChunkChoice,
+  type Delta,
   doneEvent,
   type FinishReason,
   type GatewayError,
@@ -9,6 +10,7 @@ import {
   type StreamRenderer,
   type Usage,
 } from '../../../src/plugin.ts';
+import { annotationOf, queryIn } from './answer-extras.ts';
 import { OpenItems } from './open-items.ts';
 import {
   ItemIds,
@@ -41,6 +43,9 @@ export class ResponseStream implements StreamRenderer {
     output_text: '',
     refusal: '',
     logprobs: [] as unknown[],
+    annotations: [] as NonNullable<Delta['annotations']>,
+    images: [] as NonNullable<Delta['images']>,
+    native: [] as NonNullable<Delta['native']>,
   };
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
@@ -118,15 +123,28 @@ export class ResponseStream implements StreamRenderer {
     const { reasoning, reasoning_details, content, refusal, tool_calls } = delta;
     let text = reasoning ? this.#text(reasoningPartOf(this.#form.placement), reasoning) : '';
     if (reasoning_details) text += this.#items.sign(reasoning_details);
+    const { native, annotations, images } = delta;
+    if (native || annotations || images) this.#keepExtras(delta);
+    for (const query of native?.flatMap(one => queryIn(one) ?? []) ?? []) text += this.#items.search(query);
     if (content)
       text += this.#text(
         'output_text',
         content,
         this.#events.wantsLogprobs ? logprobsIn(logprobs) : undefined,
       );
+    for (const annotation of annotations ?? []) text += this.#items.annotate(annotationOf(annotation));
     if (refusal) text += this.#text('refusal', refusal);
+    for (const image of images ?? []) text += this.#items.image(image);
     if (tool_calls) for (const call of tool_calls) text += this.#items.addCall(call);
     return text;
+  }
+
+  /** Keeps what the whole response has beside text, for a message that holds its reasoning. */
+  #keepExtras({ native = [], annotations = [], images = [] }: Delta): void {
+    if (this.#form.placement !== 'message') return;
+    this.#generated.native.push(...native);
+    this.#generated.annotations.push(...annotations);
+    this.#generated.images.push(...images);
   }
 
   /** Adds a text to its item. */
@@ -148,14 +166,20 @@ export class ResponseStream implements StreamRenderer {
   /** The items in the order of the stream, as OpenAI has them; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
     if (this.#form.placement !== 'message') return this.#items.all.map(({ item }) => item);
-    const { reasoning_text: reasoning, output_text: content, refusal, logprobs } = this.#generated;
+    const {
+      reasoning_text: reasoning,
+      output_text: content,
+      logprobs,
+      summary_text: _,
+      ...rest
+    } = this.#generated;
     const streamed = this.#items.all.filter(isStreamedCall);
     const calls = streamed.map(({ item }, at) => {
       const status: ItemStatus =
         at === streamed.length - 1 && isCutOff(finish_reason) ? 'incomplete' : 'completed';
       return { ...item, status };
     });
-    const message = { role: 'assistant' as const, reasoning, content, refusal };
+    const message = { role: 'assistant' as const, reasoning, content, ...rest };
     const choice = { message, finish_reason, logprobs: { content: logprobs } };
     const ids = new ItemIds(this.#identity.key);
     return [...textItems(ids, this.#identity, choice, this.#form, calls.length > 0), ...calls];

@@ -15,7 +15,7 @@ import type { ReasoningPlacement, ReplyForm } from './reply-form.ts';
 import { type ResponsesFields, responsesRequest } from './responses-fields.ts';
 import type { Turn } from './store/continued-requests.ts';
 import { chooseTools, isPlainTool } from './tool-choice.ts';
-import { type DeclaredTools, declaredTools, withoutHosted } from './tool-list.ts';
+import { type DeclaredTools, declaredTools, isSearch, withoutHosted } from './tool-list.ts';
 
 const { present, sharedRequest, setAsideInMessages, setAsideStreamOptions } = requestFields;
 
@@ -44,11 +44,11 @@ export function parseResponsesRequest(
   const reasoning_effort = from.reasoning_effort ?? from.reasoning?.effort;
   const functions = from.tools && tools.functions;
   Object.assign(request, present({ reasoning_effort, max_tokens: from.max_output_tokens, tools: functions }));
-  Object.assign(request.parameters, parametersOf(from));
+  Object.assign(request.parameters, parametersOf(from), present({ web_search_options: tools.search }));
   if (from.tool_choice !== undefined) chooseTools(request, from.tool_choice, tools.names);
   setAsideAll(request, body, dropped);
   request.client = {
-    field_names: namesIn(from),
+    field_names: namesIn(from, body),
     ...echoOf(from, body, tools),
     kept: formOf(from, tools, placement, turn),
   };
@@ -85,7 +85,11 @@ function formOf(
 }
 
 /** What the response repeats and the canonical request does not have. */
-function echoOf(from: ResponsesFields, body: Readonly<Record<string, unknown>>, { arePlain }: DeclaredTools) {
+function echoOf(
+  from: ResponsesFields,
+  body: Readonly<Record<string, unknown>>,
+  { arePlain, search }: DeclaredTools,
+) {
   const { instructions, truncation, service_tier, max_tool_calls, safety_identifier } = from;
   const { tool_choice } = from;
   const choosesSome = typeof tool_choice === 'object' && 'mode' in tool_choice;
@@ -96,7 +100,7 @@ function echoOf(from: ResponsesFields, body: Readonly<Record<string, unknown>>, 
     max_tool_calls,
     safety_identifier,
     // As they were declared, under names that only the client knows.
-    tools: arePlain && !choosesSome ? null : withoutHosted(body.tools),
+    tools: arePlain && !search && !choosesSome ? null : withoutHosted(body.tools),
     tool_choice: typeof tool_choice === 'object' && !isPlainTool(tool_choice) ? body.tool_choice : null,
   });
   return Object.keys(echo).length > 0 ? { echo } : {};
@@ -111,12 +115,17 @@ function parametersOf(from: ResponsesFields): Record<string, unknown> {
 }
 
 /** This format's names of fields that chat calls differently. */
-function namesIn(from: ResponsesFields): Record<string, string> {
+function namesIn(
+  from: ResponsesFields,
+  { tools }: Readonly<Record<string, unknown>>,
+): Record<string, string> {
+  const search: unknown = Array.isArray(tools) ? tools.findLast(isSearch) : undefined;
   const isAlias = from.reasoning_effort == null && from.reasoning?.effort != null;
   return {
     max_tokens: 'max_output_tokens',
     response_format: 'text.format',
     ...(from.input != null && { messages: 'input' }),
+    ...(isObject(search) && { web_search_options: `tools.${search.type}` }),
     ...(isAlias && { reasoning_effort: 'reasoning.effort' }),
   };
 }

@@ -105,6 +105,7 @@ export class StreamedText extends StreamedItem<TextItem> {
   #partPlace = '';
   #text = '';
   #logprobs: unknown[] = [];
+  #annotations: object[] = [];
 
   /** Adds to the open part of this kind, or to a new one. */
   add(kind: PartKind, text: string, logprobs: readonly unknown[]): string {
@@ -113,6 +114,14 @@ export class StreamedText extends StreamedItem<TextItem> {
     for (const entry of logprobs) this.#logprobs.push(entry);
     const members = `${this.#partPlace},"delta":${json(text)}${deltaMembers(kind, logprobs)}`;
     return begun + this.events.numbered(partForms[kind].delta, members);
+  }
+
+  /** Adds a citation to the open part. */
+  annotate(annotation: object): string {
+    const begun = this.#kind === 'output_text' ? '' : this.#end() + this.#begin('output_text');
+    const members = `${this.#partPlace},"annotation_index":${this.#annotations.length},"annotation":${json(annotation)}`;
+    this.#annotations.push(annotation);
+    return begun + this.events.encoded('response.output_text.annotation.added', members);
   }
 
   /** Even a message without any text has a part. */
@@ -125,6 +134,7 @@ export class StreamedText extends StreamedItem<TextItem> {
     this.#kind = kind;
     this.#text = '';
     this.#logprobs = [];
+    this.#annotations = [];
     this.#partPlace = `${this.place},"${partForms[kind].index}":${this.#partsLike(kind).length}`;
     return this.#partEvent(kind, 'added');
   }
@@ -135,7 +145,7 @@ export class StreamedText extends StreamedItem<TextItem> {
     const text = `"${kind === 'refusal' ? kind : 'text'}":${json(this.#text)}`;
     const logprobs = kind === 'output_text' ? `,"logprobs":${json(this.#logprobs)}` : '';
     const shown = this.events.wantsLogprobs ? this.#logprobs : undefined;
-    this.#partsLike(kind).push(partOf(kind, this.#text, shown));
+    this.#partsLike(kind).push(partOf(kind, this.#text, shown, this.#annotations));
     const done = this.events.encoded(`${partForms[kind].text}.done`, `${this.#partPlace},${text}${logprobs}`);
     return done + this.#partEvent(kind, 'done');
   }
@@ -146,7 +156,7 @@ export class StreamedText extends StreamedItem<TextItem> {
   }
 
   #partEvent(kind: PartKind, step: 'added' | 'done'): string {
-    const part = json(partOf(kind, this.#text, this.#logprobs));
+    const part = json(partOf(kind, this.#text, this.#logprobs, this.#annotations));
     return this.events.encoded(`${partForms[kind].part}.${step}`, `${this.#partPlace},"part":${part}`);
   }
 }
@@ -160,7 +170,12 @@ function deltaMembers(kind: PartKind, logprobs: readonly unknown[]): string {
     : `,"logprobs":${json(logprobs)},"delta_type":"text"`;
 }
 
-function partOf(kind: PartKind, text: string, logprobs: readonly unknown[] | undefined): ContentPart {
+function partOf(
+  kind: PartKind,
+  text: string,
+  logprobs: readonly unknown[] | undefined,
+  annotations: readonly object[],
+): ContentPart {
   if (kind === 'refusal') return { type: kind, refusal: text };
-  return kind === 'output_text' ? outputText(text, logprobs) : { type: kind, text };
+  return kind === 'output_text' ? outputText(text, logprobs, annotations) : { type: kind, text };
 }

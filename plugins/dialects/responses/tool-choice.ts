@@ -9,7 +9,7 @@ import {
   shown,
 } from '../../../src/plugin.ts';
 import { definedKinds, isDefined } from './defined-tools.ts';
-import { isHosted } from './tool-list.ts';
+import { isHosted, isSearch } from './tool-list.ts';
 import type { ClientTool, ToolNames } from './tool-names.ts';
 
 const { fault, parsedBy, nonEmptyText } = requestFields;
@@ -33,13 +33,17 @@ const definedTool = z
   .object({ type: z.enum(definedKinds) })
   .transform(({ type }): ClientTool => ({ kind: type, name: type }));
 
+/** Stands for the search, which is no function. */
+const search = 'web_search';
+
 /** One tool, of whatever kind. */
 const schemaOf = (given: Readonly<Record<string, unknown>>) =>
   isDefined(given.type) ? definedTool : chosenTool;
 
-/** One of the allowed tools; `undefined` for a hosted one, which is left out of the tools as well. */
-const allowedTool = z.unknown().transform((given, issues): ClientTool | undefined => {
+/** One of the allowed tools; `undefined` for a hosted one that is left out of the tools as well. */
+const allowedTool = z.unknown().transform((given, issues): ClientTool | typeof search | undefined => {
   if (!isObject(given)) return parsedBy(chosenTool, given, issues);
+  if (isSearch(given)) return search;
   return isHosted(given) ? undefined : parsedBy(schemaOf(given), given, issues);
 });
 
@@ -60,6 +64,7 @@ export const toolChoice = z
     if (typeof given === 'string' && modes.includes(given)) return given;
     if (!isObject(given))
       return fault(issues, 'must be "none", "auto", "required" or {type: "function", name}');
+    if (isSearch(given)) return search;
     const schema = given.type === 'allowed_tools' ? allowedTools : schemaOf(given);
     return parsedBy<ToolChoice>(schema, given, issues);
   })
@@ -75,7 +80,12 @@ export const isPlainTool = (choice: ToolChoice): boolean =>
 /** Writes the choice into a request with its tools. Throws `invalid_request` if it names a tool that is not declared. */
 export function chooseTools(request: ChatRequest, choice: ToolChoice, names: ToolNames): void {
   const { parameters, tools = [] } = request;
-  if (typeof choice === 'string') parameters.tool_choice = choice;
+  const { web_search_options } = parameters;
+  if (choice === search) {
+    if (!web_search_options)
+      throw invalidField('tool_choice.type', 'must be that of a tool of this request.');
+    parameters.tool_choice = { type: search };
+  } else if (typeof choice === 'string') parameters.tool_choice = choice;
   else if ('kind' in choice) {
     // Without tools the choice is the `validation` stage's.
     const name = tools.length > 0 ? declaredName(choice, names, ['tool_choice']) : names.functionOf(choice);
@@ -83,8 +93,11 @@ export function chooseTools(request: ChatRequest, choice: ToolChoice, names: Too
   } else {
     // Few servers know a list of allowed tools, and the model must not call the others.
     const allowed = new Set(
-      choice.tools.map((tool, at) => tool && declaredName(tool, names, ['tool_choice', 'tools', at])),
+      choice.tools.map((tool, at) =>
+        typeof tool === 'object' ? declaredName(tool, names, ['tool_choice', 'tools', at]) : tool,
+      ),
     );
+    if (!allowed.has(search)) delete parameters.web_search_options;
     request.tools = tools.filter(tool => allowed.has(tool.function.name));
     parameters.tool_choice = choice.mode;
   }

@@ -4,6 +4,7 @@ import {
   fieldPath,
   invalidField,
   isObject,
+  type Json,
   requestFields,
   shown,
   type Tool,
@@ -28,6 +29,18 @@ const hosted_tools: ReadonlySet<string> = new Set([
   'web_search',
   'web_search_preview',
 ]);
+
+/** Whether a tool is the search, which upstreams may have. */
+export const isSearch = (tool: unknown): boolean =>
+  isObject(tool) && /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(tool.type));
+
+/** The search as chat completions have it, with its filters; undefined for any other tool. */
+function searchOptions(tool: Json): Json {
+  const { search_context_size, user_location: place, filters } = tool;
+  const { type, ...near } = isObject(place) ? place : {};
+  const user_location = isObject(place) ? { type: 'approximate', approximate: present(near) } : undefined;
+  return present({ search_context_size, user_location, filters });
+}
 
 /** Whether OpenAI would run this tool. Its type may have the date of its version, as in `web_search_2025_08_26`. */
 export function isHosted(tool: unknown): boolean {
@@ -88,11 +101,15 @@ const declaredTool = byType<DeclaredTool>(
   notTool,
 );
 
-/** A tool of a request; `hosted` is left out. */
-type AnyTool = DeclaredTool | { readonly type: 'hosted' } | { readonly type: DefinedKind };
+/** A tool of a request; `hosted` is left out unless it is the search. */
+type AnyTool =
+  | DeclaredTool
+  | { readonly type: 'hosted'; readonly search?: Json }
+  | { readonly type: DefinedKind };
 
 const anyTool = z.unknown().transform((given, issues): AnyTool => {
-  if (isHosted(given)) return { type: 'hosted' };
+  if (isHosted(given))
+    return { type: 'hosted', ...(isSearch(given) && { search: searchOptions(given as Json) }) };
   if (isObject(given) && isDefined(given.type)) return { type: given.type };
   return parsedBy(declaredTool, given, issues) ?? z.NEVER;
 });
@@ -100,14 +117,16 @@ const anyTool = z.unknown().transform((given, issues): AnyTool => {
 /** The field `tools`. */
 export const toolList = arrayOf(anyTool, 'must be an array of tools').nullish();
 
-/** Parsed tools as they were declared, but for hosted ones. */
+/** Parsed tools as they were declared, but for hosted ones that are left out. */
 export const withoutHosted = (tools: unknown): unknown[] | undefined =>
-  Array.isArray(tools) ? tools.filter(tool => !isHosted(tool)) : undefined;
+  Array.isArray(tools) ? tools.filter(tool => isSearch(tool) || !isHosted(tool)) : undefined;
 
 /** Tools of a request as functions, and their names. */
 export interface DeclaredTools {
   readonly functions: Tool[];
   readonly names: ToolNames;
+  /** The search, if it is declared. */
+  readonly search?: Json;
   /** Whether all are plain functions, which keep their names. */
   readonly arePlain: boolean;
 }
@@ -130,7 +149,9 @@ export function declaredTools(list: readonly AnyTool[]): DeclaredTools {
       functions.push(called);
     }
   }
-  return { functions, names, arePlain: list.every(({ type }) => type === 'function' || type === 'hosted') };
+  const search = list.findLast(tool => tool.type === 'hosted' && tool.search);
+  const arePlain = list.every(({ type }) => type === 'function' || type === 'hosted');
+  return { functions, names, arePlain, ...(search && 'search' in search && { search: search.search }) };
 }
 
 function declaredDefined(names: ToolNames, kind: DefinedKind, at: number): Tool {

@@ -6,6 +6,9 @@ export interface Block {
   readonly [key: string]: unknown;
 }
 
+/** Format of blocks and citations that are passed on as they are. */
+export const native_format = 'anthropic';
+
 export const isBlock = (value: unknown): value is Block => isObject(value) && typeof value.type === 'string';
 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -40,7 +40,7 @@ export const messageFields: ReadonlySet<MessageField> = new Set([
   'native',
 ]);
 /** Fields that are translated; all others were set by the operator and are sent unchanged. */
-const translated: ReadonlySet<string> = new Set([...parameters, 'metadata']);
+const translated: ReadonlySet<string> = new Set([...parameters, 'metadata', 'web_search_options']);
 /** Default for a model without a cap, as where this adapter is used alone. */
 const default_max_tokens = 4096;
 

@@ -41,6 +41,12 @@ export const anthropic = defineProvider({
       .describe(
         'Pass `strict` of tools on; the API limits how many there may be and what their schemas may say.',
       ),
+    hosted_tools: z
+      .array(z.enum(['web_search']))
+      .default([])
+      .describe(
+        "The API's own tools that clients may use: `web_search`, as a hosted tool of responses or messages or by `web_search_options`. The API bills each search: set `pricing.web_search`.",
+      ),
     prompt_caching: z
       .enum(['off', '5m', '1h'])
       .default('off')
@@ -49,7 +55,7 @@ export const anthropic = defineProvider({
       ),
   }),
   efforts: knownEfforts,
-  create({ version, beta, remember_characters, ...options }) {
+  create({ version, beta, remember_characters, hosted_tools, ...options }) {
     const memory: ThinkingMemory = new ReasoningCache({ max_characters: remember_characters, max_age_ms });
     const betas = options.on_changed_history === 'drop' ? [...beta, bindingBeta] : beta;
     const headers = {
@@ -59,7 +65,7 @@ export const anthropic = defineProvider({
     return {
       providerName: 'anthropic',
       headers,
-      parameters,
+      parameters: hosted_tools.length > 0 ? new Set([...parameters, 'web_search_options']) : parameters,
       messageFields,
       credential: api_key => ({ 'x-api-key': api_key }),
       encode: (request, target) => ({

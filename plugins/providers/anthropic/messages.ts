@@ -5,10 +5,7 @@ import {
   type Message,
   toolArguments,
 } from '../../../src/plugin.ts';
-import { type Block, callIdOf } from './blocks.ts';
-
-/** Format of blocks that are sent as they were given. */
-const native_format = 'anthropic';
+import { type Block, callIdOf, native_format } from './blocks.ts';
 
 /** A conversation in the API's form: alternating turns of blocks, with the system prompt apart. */
 export interface Conversation {

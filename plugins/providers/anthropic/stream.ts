@@ -6,6 +6,7 @@ import {
   isObject,
   type Json,
   max_parts,
+  type NativeItem,
   newCallId,
   refusal,
   type SseEvent,
@@ -13,10 +14,11 @@ import {
   type ToolCall,
   UpstreamError,
 } from '../../../src/plugin.ts';
-import { type Block, isBlock, textOf } from './blocks.ts';
+import { type Block, isBlock, native_format, textOf } from './blocks.ts';
 import { outlined, type ThinkingMemory } from './history.ts';
 import { detailOf } from './reasoning-details.ts';
 import { RunningUsage } from './usage.ts';
+import { annotationsOf, isServerBlock } from './web-search.ts';
 
 /** Joins blocks of thinking, which are one text for the client. */
 const thinking_separator = '\n';
@@ -25,6 +27,11 @@ const thinking_separator = '\n';
 interface OpenBlock {
   readonly block: Json & { readonly type: string };
   characters: number;
+  /** Characters of the answer before it, and where it cites from. */
+  readonly from: number;
+  readonly citations: Json[];
+  /** Input of one of the API's own tools so far, as JSON. */
+  input: string;
   /** Its tool call, if any, with the index among the calls. */
   readonly call?: ToolCall & { readonly index: number };
 }
@@ -37,6 +44,8 @@ export class AnthropicStream implements StreamDecoder {
   readonly #usage = new RunningUsage();
   readonly #blocks = new Map<number, OpenBlock>();
   readonly #calls: ToolCall[] = [];
+  /** Characters of the answer so far. */
+  #answered = 0;
   #hasThought = false;
   /** Number of signed or encrypted blocks of thinking. */
   #details = 0;
@@ -86,6 +95,9 @@ export class AnthropicStream implements StreamDecoder {
     const open: OpenBlock = {
       block: { ...block },
       characters: textOf(block.text).length,
+      from: this.#answered,
+      citations: Array.isArray(block.citations) ? block.citations.filter(isObject) : [],
+      input: '',
       ...(block.type === 'tool_use' && { call: this.#callOf(block) }),
     };
     this.#blocks.set(Number(index), open);
@@ -93,7 +105,7 @@ export class AnthropicStream implements StreamDecoder {
       throw refusal('provider_invalid', { cause: new Error(`a message of more than ${max_parts} blocks`) });
     switch (block.type) {
       case 'text':
-        return said(block.text);
+        return this.#said(block.text);
       case 'thinking':
         if (this.#hasThought) this.#separator = thinking_separator;
         return this.#thought(block.thinking);
@@ -111,7 +123,11 @@ export class AnthropicStream implements StreamDecoder {
     switch (delta.type) {
       case 'text_delta':
         open.characters += textOf(delta.text).length;
-        return said(delta.text);
+        return this.#said(delta.text);
+      case 'citations_delta':
+        if (isObject(delta.citation) && open.citations.length < max_parts)
+          open.citations.push(delta.citation);
+        return [];
       case 'thinking_delta':
         block.thinking = textOf(block.thinking) + textOf(delta.thinking);
         return this.#thought(delta.thinking);
@@ -119,7 +135,9 @@ export class AnthropicStream implements StreamDecoder {
         block.signature = textOf(block.signature) + textOf(delta.signature);
         return [];
       case 'input_json_delta':
-        return call ? argued(call, textOf(delta.partial_json)) : [];
+        if (call) return argued(call, textOf(delta.partial_json));
+        open.input += textOf(delta.partial_json);
+        return [];
       default:
         return [];
     }
@@ -132,6 +150,8 @@ export class AnthropicStream implements StreamDecoder {
     // Clients parse arguments: a call that came without argument deltas gets its block's `input`.
     if (call?.function.arguments === '')
       return argued(call, JSON.stringify(isObject(block.input) ? block.input : {}));
+    if (isServerBlock(block)) return [chunkOf({ native: [this.#nativeOf(withInput(block, open.input))] })];
+    if (open.citations.length > 0) return this.#cited(open);
     const detail = detailOf(block, this.#details);
     if (!detail) return [];
     this.#details++;
@@ -166,6 +186,23 @@ export class AnthropicStream implements StreamDecoder {
     return Object.assign(call, { index: this.#calls.length - 1 });
   }
 
+  #said(text: unknown): Chunk[] {
+    if (typeof text !== 'string' || text === '') return [];
+    this.#answered += text.length;
+    return [chunkOf({ content: text })];
+  }
+
+  #nativeOf(item: Json): NativeItem {
+    return { format: native_format, item, at: this.#answered };
+  }
+
+  /** The citations of a text that has ended, in OpenAI's form as well. */
+  #cited({ citations, from }: OpenBlock): Chunk[] {
+    const annotations = citations.flatMap(citation => annotationsOf(citation, from, this.#answered));
+    const native = citations.map(citation => this.#nativeOf(citation));
+    return [chunkOf({ native, ...(annotations.length > 0 && { annotations }) })];
+  }
+
   #thought(text: unknown): Chunk[] {
     if (typeof text !== 'string' || text === '') return [];
     const reasoning = this.#separator + text;
@@ -186,8 +223,15 @@ export class AnthropicStream implements StreamDecoder {
 
 const chunkOf = (delta: Delta): Chunk => ({ choices: [{ index: 0, delta, finish_reason: null }] });
 
-const said = (text: unknown): Chunk[] =>
-  typeof text === 'string' && text !== '' ? [chunkOf({ content: text })] : [];
+/** The block of one of the API's own tools with the input that came in pieces. */
+function withInput(block: Json, text: string): Json {
+  if (text === '') return block;
+  try {
+    return { ...block, input: JSON.parse(text) };
+  } catch {
+    return block;
+  }
+}
 
 function argued(call: ToolCall & { readonly index: number }, text: string): Chunk[] {
   if (text === '') return [];

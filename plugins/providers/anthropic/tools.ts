@@ -6,15 +6,15 @@ import {
   type Message,
   type Tool,
 } from '../../../src/plugin.ts';
+import { isSearch, searchTool } from './web-search.ts';
 
 /** Fields for a request's tools and their use. */
-export function toolFields({ tools, parameters, messages }: ChatRequest, strict_tools: boolean): Json {
-  if (!tools?.length) return formerTools(messages);
+export function toolFields({ tools = [], parameters, messages }: ChatRequest, strict_tools: boolean): Json {
+  const search = searchTool(parameters.web_search_options);
+  if (tools.length === 0 && !search) return formerTools(messages);
   const choice = toolChoice(parameters.tool_choice, parameters.parallel_tool_calls === false);
-  return {
-    tools: tools.map(tool => toolOf(tool, strict_tools)),
-    ...(choice && { tool_choice: choice }),
-  };
+  const own = tools.length > 0 ? tools.map(tool => toolOf(tool, strict_tools)) : calledTools(messages);
+  return { tools: search ? [...own, search] : own, ...(choice && { tool_choice: choice }) };
 }
 
 /** Whether the model must call a tool. */
@@ -44,6 +44,7 @@ function toolChoice(choice: unknown, isSingle: boolean): Json | undefined {
     case 'required':
       return { type: 'any', ...alone };
   }
+  if (isSearch(choice)) return { type: 'tool', name: 'web_search', ...alone };
   if (isObject(choice) && choice.type === 'function' && isObject(choice.function)) {
     const { name } = choice.function;
     if (typeof name === 'string') return { type: 'tool', name, ...alone };
@@ -56,12 +57,12 @@ function toolChoice(choice: unknown, isSingle: boolean): Json | undefined {
 
 /** Fields for tools that were called earlier: the API requires them even if they are not offered any more. */
 function formerTools(messages: readonly Message[]): Json {
-  const names = new Set(
-    messages.flatMap(({ tool_calls }) => (tool_calls ?? []).map(call => call.function.name)),
-  );
-  if (names.size === 0) return {};
-  return {
-    tools: [...names].map(name => ({ name, input_schema: { type: 'object' } })),
-    tool_choice: { type: 'none' },
-  };
+  const tools = calledTools(messages);
+  return tools.length === 0 ? {} : { tools, tool_choice: { type: 'none' } };
+}
+
+function calledTools(messages: readonly Message[]): Json[] {
+  const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? []);
+  const names = new Set(calls.map(call => call.function.name));
+  return [...names].map(name => ({ name, input_schema: { type: 'object' } }));
 }

@@ -11,6 +11,7 @@ import {
   UpstreamError,
 } from '../../../src/plugin.ts';
 import { addDetails, detailsIn, isWhole } from './reasoning-details.ts';
+import { withSearches } from './web-search.ts';
 
 type Memory = ReasoningCache<readonly ReasoningDetail[]>;
 
@@ -32,7 +33,7 @@ export function decodeReply(body: unknown, memory: Memory): Completion {
   if (told) throw new UpstreamError(told.message, told.status && errorStatus(told.status, body));
   const raw = isObject(body) && Array.isArray(body.choices) ? body.choices.filter(isObject) : [];
   for (const choice of raw) throwIfFailed(choice);
-  const reply = decodeOpenAiReply(body);
+  const reply = decodeOpenAiReply(isObject(body) ? { ...body, usage: withSearches(body.usage) } : body);
   for (const [at, { message }] of reply.choices.entries()) {
     const from = raw[at]?.message;
     const details = isObject(from) ? detailsIn(from.reasoning_details) : [];
@@ -63,7 +64,7 @@ export class OpenRouterStream extends OpenAiStreamDecoder {
   readonly #turns = new Map<number, Turn>();
 
   constructor(memory: Memory) {
-    super({ errorsHaveStatus: true });
+    super({ errorsHaveStatus: true, usageIn: ({ usage }) => withSearches(usage) });
     this.#memory = memory;
   }
 

@@ -4,11 +4,13 @@ import {
   knownEfforts,
   type MessageField,
   openAiAdapter,
+  openAiParameters,
   ReasoningCache,
   type ReasoningDetail,
 } from '../../../src/plugin.ts';
 import { decodeReply, errorStatus, OpenRouterStream } from './decode.ts';
 import { readableBy } from './reasoning-details.ts';
+import { searchFields } from './web-search.ts';
 
 const max_age_ms = 3_600_000;
 
@@ -35,6 +37,12 @@ export const openrouter = defineProvider({
       .describe(
         'Sent as `provider` with every request: `order`, `only`, `sort`, `data_collection`, `max_price` …',
       ),
+    hosted_tools: z
+      .array(z.enum(['web_search']))
+      .default([])
+      .describe(
+        "OpenRouter's own tools that clients may use: `web_search`, as a hosted tool of responses or messages or by `web_search_options`. It bills each search: set `pricing.web_search`.",
+      ),
     remember_characters: z
       .int()
       .min(0)
@@ -45,7 +53,7 @@ export const openrouter = defineProvider({
   }),
   efforts: knownEfforts,
   extra_parameters: ['verbosity', 'prediction'],
-  create({ referer, title, routing, remember_characters }) {
+  create({ referer, title, routing, hosted_tools, remember_characters }) {
     const memory = new ReasoningCache<readonly ReasoningDetail[]>({
       max_characters: remember_characters,
       max_age_ms,
@@ -57,7 +65,8 @@ export const openrouter = defineProvider({
         ...(title !== undefined && { 'x-title': title }),
       },
       effort: effort => ({ reasoning: reasoningOf(effort) }),
-      fields: () => (routing ? { provider: routing } : {}),
+      parameters: { ...openAiParameters, web_search_options: hosted_tools.length > 0 },
+      fields: request => ({ ...(routing && { provider: routing }), ...searchFields(request) }),
       messageFields,
       reasoningNames: ['reasoning'],
       // Most clients do not keep details; those of a client that does are its own.

@@ -7,7 +7,7 @@ const none: readonly string[] = [];
  * the answer could not be what it asks for.
  */
 export function dropToolChoice({ tools, parameters }: ChatRequest): readonly string[] {
-  if (tools?.length) return none;
+  if (tools?.length || parameters.web_search_options) return none;
   if (!('tool_choice' in parameters || 'parallel_tool_calls' in parameters)) return none;
   const { tool_choice } = parameters;
   if (tool_choice === 'required' || isObject(tool_choice))

@@ -4,6 +4,7 @@ import type {
   ChunkChoice,
   Completion,
   ReasoningDetail,
+  ReplyExtras,
   ToolCall,
   ToolCallDelta,
 } from './canonical.ts';
@@ -44,6 +45,7 @@ export class ChoiceAssembler {
   reasoning = '';
   refusal = '';
   readonly reasoning_details: ReasoningDetail[] = [];
+  readonly extras: ReplyExtras = {};
   stop_sequence: string | undefined;
   finish_reason: ChunkChoice['finish_reason'] = null;
   native_finish_reason: string | undefined;
@@ -59,6 +61,8 @@ export class ChoiceAssembler {
     this.reasoning += delta.reasoning ?? '';
     this.refusal += delta.refusal ?? '';
     for (const detail of delta.reasoning_details ?? []) this.reasoning_details.push(detail);
+    for (const name of ['annotations', 'images', 'native'] as const)
+      for (const extra of delta[name] ?? []) (this.extras[name] ??= []).push(extra as never);
     for (const call of delta.tool_calls ?? []) this.#addCall(call);
     if (logprobs != null) this.#addLogprobs(logprobs);
     this.finish_reason = finish_reason ?? this.finish_reason;
@@ -102,6 +106,7 @@ function choiceOf(index: number, finish_reason: Choice['finish_reason'], pieces:
       ...(reasoning_details.length > 0 && { reasoning_details }),
       ...(tool_calls.length > 0 && { tool_calls }),
       ...(refusal !== '' && { refusal }),
+      ...pieces.extras,
     },
     finish_reason,
     ...(stop_sequence !== undefined && { stop_sequence }),

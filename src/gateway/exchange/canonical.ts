@@ -20,6 +20,8 @@ export interface NativeItem {
   format: string;
   /** The item, or block of content, as it was given. */
   item: Record<string, unknown>;
+  /** In a reply: characters of its text that precede the item, or end with what it cites. */
+  at?: number;
 }
 
 /** A text among the parts of a message. */
@@ -216,8 +218,18 @@ export interface Usage {
   is_partial?: true;
 }
 
+/** What a reply may have beside text and calls; in a delta each whole, in its place in the stream. */
+export interface ReplyExtras {
+  /** Sources of the answer, in OpenAI's form: `{ type: 'url_citation', url_citation: { url, title, start_index, end_index } }`. */
+  annotations?: Record<string, unknown>[];
+  /** Images that the model made, in OpenRouter's form. */
+  images?: ImagePart[];
+  /** What hosted tools did, in the form of their API; not shown in chat completions. */
+  native?: NativeItem[];
+}
+
 /** The message of a whole reply. */
-export interface ReplyMessage {
+export interface ReplyMessage extends ReplyExtras {
   /** Always `assistant`. */
   role: 'assistant';
   /** The answer; null if there are only tool calls. */
@@ -276,7 +288,7 @@ export interface ToolCallDelta {
 }
 
 /** What a chunk adds to the message of a choice. */
-export interface Delta {
+export interface Delta extends ReplyExtras {
   /** With the first piece of a choice. */
   role?: 'assistant';
   /** A piece of the answer. */

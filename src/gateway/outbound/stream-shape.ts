@@ -141,21 +141,21 @@ export class StreamShape implements ChunkSink {
 const nothingLeft = () =>
   refusal('server_error', { cause: new Error('the stages have left nothing of the stream') });
 
-/** The delta without its role and without empty texts, or `undefined` if nothing is left. */
-function withoutEmpty({
-  reasoning,
-  reasoning_details,
-  content,
-  tool_calls,
-  refusal,
-}: Delta): Delta | undefined {
-  const details = reasoning_details?.length ? reasoning_details : undefined;
-  if (!reasoning && !details && !content && !tool_calls?.length && !refusal) return undefined;
-  return {
-    ...(reasoning && { reasoning }),
-    ...(details && { reasoning_details: details }),
-    ...(content && { content }),
-    ...(tool_calls?.length && { tool_calls }),
-    ...(refusal && { refusal }),
-  };
+/** What a delta may say, in the order in which it is shown. */
+const said: readonly Exclude<keyof Delta, 'role'>[] = [
+  'reasoning',
+  'reasoning_details',
+  'native',
+  'content',
+  'tool_calls',
+  'refusal',
+  'annotations',
+  'images',
+];
+
+/** The delta without its role and without what is empty, or `undefined` if nothing is left. */
+function withoutEmpty(delta: Delta): Delta | undefined {
+  let left: Delta | undefined;
+  for (const name of said) if (delta[name]?.length) (left ??= {})[name] = delta[name] as never;
+  return left;
 }

@@ -6,10 +6,10 @@ type Pricing = Model['pricing'];
 type BilledTokens = Pick<
   RunningUsage,
   'prompt_tokens' | 'completion_tokens' | 'cached_tokens' | 'cache_creation_tokens'
->;
+> & { readonly completion_details?: RunningUsage['completion_details'] };
 
-/** Prices per token in 10⁻¹² dollars: of the prompt, of what is written to the provider's cache and read from it, of the completion. */
-type Prices<N> = readonly [plain: N, created: N, cached: N, completion: N];
+/** Prices in 10⁻¹² dollars: per token of the prompt, of what is written to the provider's cache and read from it, of the completion; per search. */
+type Prices<N> = readonly [plain: N, created: N, cached: N, completion: N, search: N];
 
 const knownPrices = new WeakMap<
   Pricing,
@@ -19,8 +19,14 @@ const knownPrices = new WeakMap<
 function pricesOf(pricing: Pricing) {
   const known = knownPrices.get(pricing);
   if (known) return known;
-  const { prompt, completion, input_cache_read = prompt, input_cache_write = prompt } = pricing;
-  const exact = [prompt, input_cache_write, input_cache_read, completion].map(picoUsd);
+  const {
+    prompt,
+    completion,
+    input_cache_read = prompt,
+    input_cache_write = prompt,
+    web_search = '0',
+  } = pricing;
+  const exact = [prompt, input_cache_write, input_cache_read, completion, web_search].map(picoUsd);
   const made = {
     exact: exact as unknown as Prices<bigint>,
     rounded: exact.map(Number) as unknown as Prices<number>,
@@ -40,11 +46,17 @@ export function costOf(usage: Readonly<BilledTokens>, pricing: Pricing): string 
   const cached = Math.min(usage.cached_tokens, prompt_tokens);
   const created = Math.min(cache_creation_tokens, prompt_tokens - cached);
   const plain = prompt_tokens - cached - created;
+  const told = usage.completion_details?.web_search_requests;
+  const searches = Number.isSafeInteger(told) ? (told as number) : 0;
   const pico_usd =
-    plain * rounded[0] + created * rounded[1] + cached * rounded[2] + completion_tokens * rounded[3];
+    plain * rounded[0] +
+    created * rounded[1] +
+    cached * rounded[2] +
+    completion_tokens * rounded[3] +
+    searches * rounded[4];
   // Nothing was rounded in a sum of whole numbers below 2^53.
   const isExact = Number.isSafeInteger(pico_usd) && Number.isInteger(prompt_tokens + completion_tokens);
   if (isExact) return usdOf(pico_usd);
-  const counts = [plain, created, cached, completion_tokens];
+  const counts = [plain, created, cached, completion_tokens, searches];
   return usdOf(counts.reduce((sum, count, at) => sum + BigInt(count) * exact[at]!, 0n));
 }

@@ -6,6 +6,7 @@ import {
   max_choices,
   max_extra_characters,
   type ReasoningDetail,
+  type ReplyExtras,
 } from '../exchange/canonical.ts';
 import { type GatewayError, refusal } from '../exchange/errors.ts';
 
@@ -43,7 +44,7 @@ const invalid = (has: string): GatewayError =>
   refusal('provider_invalid', { cause: new Error(`a reply with ${has}`) });
 
 /** What is counted of a message or a piece of one. */
-interface Counted {
+interface Counted extends ReplyExtras {
   readonly tool_calls?: readonly { readonly index?: number; readonly id?: string }[];
   readonly reasoning_details?: readonly ReasoningDetail[];
 }
@@ -54,9 +55,10 @@ export function checkReply({ choices }: Completion): void {
   let bounds: ReplyBounds | undefined;
   for (let at = 0; at < choices.length; at++) {
     const choice = choices[at]!;
-    const { tool_calls, reasoning_details } = choice.message;
+    const { tool_calls, reasoning_details, native, annotations, images } = choice.message;
     // Most are text alone.
-    if (!tool_calls && !reasoning_details && choice.logprobs == null && choice.index < max_choices) continue;
+    const hasParts = tool_calls || reasoning_details || native || annotations || images;
+    if (!hasParts && choice.logprobs == null && choice.index < max_choices) continue;
     bounds ??= new ReplyBounds();
     bounds.add(choice, choice.message);
   }
@@ -69,9 +71,11 @@ export function checkReply({ choices }: Completion): void {
 export class ReplyBounds {
   #calls = 0;
   #details = 0;
+  #extras = 0;
 
   /** Takes a choice, or a piece of one, and what it says. Throws as for a whole reply. */
-  add({ index, logprobs }: Choice | ChunkChoice, { tool_calls, reasoning_details }: Counted): void {
+  add({ index, logprobs }: Choice | ChunkChoice, said: Counted): void {
+    const { tool_calls, reasoning_details, native, annotations, images } = said;
     if (index >= max_choices) throw tooMany('choices', max_choices);
     for (const { id, index: at = 0 } of tool_calls ?? []) {
       // Only the first piece of a call has its id.
@@ -80,7 +84,9 @@ export class ReplyBounds {
     }
     this.#details += reasoning_details?.length ?? 0;
     if (this.#details > max_parts) throw tooMany('details of reasoning', max_parts);
-    if (reasoning_details) writable(reasoning_details);
+    this.#extras += (native?.length ?? 0) + (annotations?.length ?? 0) + (images?.length ?? 0);
+    if (this.#extras > max_parts) throw tooMany('citations, images and items of hosted tools', max_parts);
+    if (reasoning_details || native || annotations) writable([reasoning_details, native, annotations]);
     if (logprobs != null) writable(logprobs);
   }
 }

@@ -1,4 +1,10 @@
-import type { Chunk, Completion, ReasoningDetail, Usage } from '../../gateway/exchange/canonical.ts';
+import type {
+  Chunk,
+  Completion,
+  ReasoningDetail,
+  ReplyExtras,
+  Usage,
+} from '../../gateway/exchange/canonical.ts';
 import { type Difference, usageDifference } from '../difference.ts';
 import { type ChoiceResult, resultOf } from '../result.ts';
 import type { AdapterFixture, ExpectedChoice } from './adapter-contract.ts';
@@ -20,6 +26,9 @@ interface ChoiceMeaning {
   /** Compared only where the fixture says something of them. */
   readonly stop_sequence: string | undefined;
   readonly reasoning_details: readonly ReasoningDetail[] | undefined;
+  readonly annotations: ReplyExtras['annotations'];
+  readonly images: ReplyExtras['images'];
+  readonly native: ReplyExtras['native'];
 }
 
 interface CallMeaning {
@@ -35,10 +44,12 @@ export function meaningOf(chunks: readonly Chunk[]): Meaning {
 }
 
 function ofResult({ index, content, reasoning, refusal, tool_calls, ...rest }: ChoiceResult): ChoiceMeaning {
-  const { finish_reason, logprobs, stop_sequence, reasoning_details } = rest;
+  const { finish_reason, logprobs, stop_sequence, reasoning_details, extras } = rest;
+  const { annotations, images, native } = extras;
   const calls = tool_calls.map(callOf);
   const said = { index, content, reasoning, refusal, tool_calls: calls };
-  return { ...said, finish_reason, logprobs, stop_sequence, reasoning_details };
+  const more = { annotations, images, native };
+  return { ...said, finish_reason, logprobs, stop_sequence, reasoning_details, ...more };
 }
 
 /** What a whole reply says, or a fixture's author. */
@@ -57,6 +68,9 @@ const ofChoice = ({ index, message, finish_reason, logprobs, ...more }: Expected
   logprobs: logprobs ?? undefined,
   stop_sequence: more.stop_sequence,
   reasoning_details: message.reasoning_details,
+  annotations: message.annotations,
+  images: message.images,
+  native: message.native,
 });
 
 type GivenCall = NonNullable<ExpectedChoice['message']['tool_calls']>[number];
@@ -69,7 +83,7 @@ const callOf = ({ id, function: called }: GivenCall): CallMeaning => ({
 
 const texts = ['content', 'reasoning', 'refusal'] as const;
 const fields = [...texts, 'tool_calls', 'finish_reason', 'logprobs'] as const;
-const optionalFields = ['stop_sequence', 'reasoning_details'] as const;
+const optionalFields = ['stop_sequence', 'reasoning_details', 'annotations', 'images', 'native'] as const;
 
 /** Where `got` does not say what it should. Ids are compared where `expected` has them. */
 export function meaningDifference(expected: Meaning, got: Meaning): Difference | undefined {

@@ -2,6 +2,7 @@ import {
   type ChunkChoice,
   type Delta,
   encryptedDetails,
+  type ReplyExtras,
   type ToolCallDelta,
 } from '../../../../src/plugin.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
@@ -40,6 +41,7 @@ export class ChoiceMapper {
     if (rest) before.push(rest);
     const mapped: Delta = { ...delta };
     dropReadable(mapped);
+    if (delta.native || delta.annotations) dropMatched(mapped, this.#replacer);
     for (const [at, kind] of kinds.entries()) {
       this.#current = kind;
       if (kind === 'tool_calls') mapped.tool_calls = this.#mapCalls(delta.tool_calls!);
@@ -128,6 +130,21 @@ function kindsIn(delta: Delta): Kind[] {
   const kinds: Kind[] = textKinds.filter(kind => delta[kind]);
   if (delta.tool_calls?.length) kinds.push('tool_calls');
   return kinds;
+}
+
+/** Removes citations and items of hosted tools that have text to be replaced. */
+export function dropMatched(from: ReplyExtras, replacer: TextReplacer): void {
+  for (const name of ['native', 'annotations'] as const) {
+    const kept = from[name]?.filter(one => !hasMatch(one, replacer));
+    if (kept?.length === 0) delete from[name];
+    else if (kept) from[name] = kept as never;
+  }
+}
+
+/** Whether a value has text to be replaced. */
+export function hasMatch(value: unknown, replacer: TextReplacer): boolean {
+  const said = JSON.stringify(value);
+  return replacer.replaceAll(said) !== said;
 }
 
 /** Removes signed reasoning whose text can be read: it says again what has been mapped. Encrypted reasoning stays. */

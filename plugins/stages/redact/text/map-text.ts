@@ -13,7 +13,7 @@ import type {
   ToolCall,
 } from '../../../../src/plugin.ts';
 import { ArgumentsMapper } from './arguments-mapper.ts';
-import { ChoiceMapper, dropReadable } from './choice-mapper.ts';
+import { ChoiceMapper, dropMatched, dropReadable, hasMatch } from './choice-mapper.ts';
 import { LogprobsMapper } from './logprobs-mapper.ts';
 import { PlainTextMapper, type Replacement, TextReplacer } from './text-replacer.ts';
 
@@ -92,8 +92,7 @@ function mapContent(
 
 /** The part without an item in another API's form that has text to be replaced: what it says in words stays. */
 function withoutChanged(part: TextPart, replacer: TextReplacer): TextPart {
-  const said = part.native && JSON.stringify(part.native.item);
-  if (said === undefined || replacer.replaceAll(said) === said) return part;
+  if (!part.native || !hasMatch(part.native.item, replacer)) return part;
   const { native, ...rest } = part;
   return rest;
 }
@@ -116,6 +115,7 @@ function mapChoice(
     ...(tool_calls && { tool_calls: mapCalls(tool_calls) }),
   };
   dropReadable(message);
+  dropMatched(message, replacer);
   if (logprobs == null) return { ...choice, message };
   const mapper = new LogprobsMapper(replacer);
   if (tool_calls?.some(call => call.function.arguments.includes('\\'))) mapper.drop();
@@ -164,7 +164,8 @@ class TextMapTransformer implements StreamTransformer {
 
 /** Whether a choice has text, or ends one. */
 function concernsText({ delta, finish_reason, logprobs }: ChunkChoice): boolean {
-  const { content, reasoning, reasoning_details, refusal, tool_calls } = delta;
-  const says = content || reasoning || reasoning_details || refusal || tool_calls?.length;
+  const { content, reasoning, reasoning_details, refusal, tool_calls, native, annotations } = delta;
+  const extras = native || annotations;
+  const says = content || reasoning || reasoning_details || refusal || tool_calls?.length || extras;
   return Boolean(says || finish_reason || logprobs);
 }

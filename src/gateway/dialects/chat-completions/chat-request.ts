@@ -90,6 +90,7 @@ export const forwardedParameters = {
   top_logprobs: topLogprobs,
   response_format: responseFormat,
   tool_choice: toolChoice,
+  web_search_options: anyObject.nullish(),
 };
 
 export const chatRequest = z

@@ -41,7 +41,7 @@ function areShownAsIs(choices: readonly ChunkChoice[], names: ReasoningNames): b
   for (let at = 0; at < choices.length; at++) {
     const { delta, stop_sequence } = choices[at]!;
     if (delta.reasoning !== undefined && names !== reasoningNames.reasoning) return false;
-    if (delta.reasoning_details || stop_sequence !== undefined) return false;
+    if (delta.reasoning_details || delta.native || stop_sequence !== undefined) return false;
   }
   return true;
 }
@@ -49,7 +49,7 @@ function areShownAsIs(choices: readonly ChunkChoice[], names: ReasoningNames): b
 /** The choice with its reasoning under the names of the wire, and without what this format does not have. */
 function shownChoice(choice: ChunkChoice, names: ReasoningNames): object[] {
   if (areShownAsIs([choice], names)) return [choice];
-  const { reasoning, reasoning_details, ...delta } = choice.delta;
+  const { reasoning, reasoning_details, native, ...delta } = choice.delta;
   const { stop_sequence, ...shown } = choice;
   const said = { ...delta, ...(reasoning !== undefined && named(reasoning, names)) };
   const isEmpty = Object.keys(said).length === 0 && choice.finish_reason === null && choice.logprobs == null;

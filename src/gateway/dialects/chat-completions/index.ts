@@ -83,10 +83,10 @@ function renderChoice({ index, message, finish_reason, logprobs }: Choice, names
 
 /** Without fields that a stage has added. */
 function renderMessage(
-  { content, reasoning, tool_calls, refusal }: ReplyMessage,
+  { content, reasoning, tool_calls, refusal, annotations, images }: ReplyMessage,
   names: ReasoningNames,
 ): object {
-  const rest = { tool_calls: tool_calls || undefined, refusal: refusal ?? undefined };
+  const rest = { tool_calls: tool_calls || undefined, refusal: refusal ?? undefined, annotations, images };
   return reasoning === undefined
     ? { role: 'assistant', content, ...rest }
     : { role: 'assistant', content, ...named(reasoning, names), ...rest };

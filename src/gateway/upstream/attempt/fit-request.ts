@@ -1,5 +1,7 @@
+import { isObject } from '../../../common/json-object.ts';
 import { forwardedParameters } from '../../dialects/chat-completions/chat-request.ts';
 import type { ChatRequest } from '../../exchange/canonical.ts';
+import { invalidField } from '../../exchange/errors.ts';
 import { type AcceptedMessages, withFitMessages } from './fit-messages.ts';
 
 /** Parameters that the configuration may drop: a request makes sense without them. */
@@ -33,6 +35,12 @@ export function fitted(given: ChatRequest, accepted: AcceptedParameters) {
       if (request[name] !== undefined && accepted.drop.includes(name)) ignored.push(name);
   for (const name in request.parameters) if (isLost(name, accepted)) ignored.push(name);
   if (ignored.length === kept) return { request, ignored };
+  const { tool_choice } = request.parameters;
+  if (ignored.includes('web_search_options') && isObject(tool_choice) && tool_choice.type === 'web_search')
+    throw invalidField(
+      'tool_choice',
+      'must not force web_search, which the upstream of this model does not have.',
+    );
   const fit: ChatRequest = { ...request, parameters: { ...request.parameters } };
   for (const name of ignored.slice(kept)) {
     if (name === 'temperature' || name === 'stop') delete fit[name];
@@ -42,5 +50,6 @@ export function fitted(given: ChatRequest, accepted: AcceptedParameters) {
 }
 
 /** Whether a parameter is not sent; one outside the interface was added by the operator. */
-const isLost = (name: string, { drop, parameters }: AcceptedParameters): boolean =>
-  drop.includes(name) || (!parameters.has(name) && Object.hasOwn(forwardedParameters, name));
+const isLost = (name: string, { drop, parameters, extra }: AcceptedParameters): boolean =>
+  drop.includes(name) ||
+  (!parameters.has(name) && !extra.includes(name) && Object.hasOwn(forwardedParameters, name));

@@ -138,8 +138,9 @@ export class StreamReader implements BodyConsumer {
     for (let at = 0; at < choices.length; at++) {
       const { index, delta, finish_reason, logprobs } = choices[at]!;
       // Of text, as nearly every piece is, there is nothing to count.
-      if (index > 0 || delta.tool_calls || delta.reasoning_details || logprobs != null)
-        this.#bounds.add(choices[at]!, delta);
+      const { tool_calls, reasoning_details, native, annotations, images } = delta;
+      const hasParts = tool_calls || reasoning_details || native || annotations || images;
+      if (index > 0 || hasParts || logprobs != null) this.#bounds.add(choices[at]!, delta);
       if (finish_reason !== null) this.#finished.add(index);
     }
   }

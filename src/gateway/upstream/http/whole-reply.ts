@@ -33,6 +33,7 @@ function sizeOf(choices: readonly ChunkChoice[]): number {
     for (const text of [content, reasoning, refusal]) size += text?.length ?? 0;
     for (const call of tool_calls) size += object_characters + (call.function?.arguments?.length ?? 0);
     for (const detail of reasoning_details) size += object_characters + charactersOf(detail);
+    if (delta.native || delta.images) size += JSON.stringify([delta.native, delta.images]).length;
     size += object_characters * tokensIn(logprobs);
   }
   return size;
@@ -49,9 +50,12 @@ function* piecesOf(whole: ChunkChoice): Generator<ChunkChoice> {
   });
   for (const reasoning of cut(delta.reasoning)) yield piece({ reasoning });
   for (const detail of delta.reasoning_details ?? []) yield piece({ reasoning_details: [detail] });
+  for (const native of delta.native ?? []) yield piece({ native: [native] });
   if (logprobs == null) for (const content of cut(delta.content)) yield piece({ content });
   else for (const [said, more] of cutWithTokens(delta.content ?? '', logprobs)) yield piece(said, more);
   for (const refusal of cut(delta.refusal)) yield piece({ refusal });
+  if (delta.annotations) yield piece({ annotations: delta.annotations });
+  for (const image of delta.images ?? []) yield piece({ images: [image] });
   for (const { function: called, ...call } of delta.tool_calls ?? []) {
     const [first = '', ...rest] = cut(called?.arguments);
     yield piece({ tool_calls: [{ ...call, function: { ...called, arguments: first } }] });

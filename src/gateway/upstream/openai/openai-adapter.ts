@@ -48,6 +48,7 @@ export const openAiParameters: TakenParameters = {
   top_logprobs: true,
   response_format: true,
   tool_choice: true,
+  web_search_options: false,
 };
 
 const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);

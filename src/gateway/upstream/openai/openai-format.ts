@@ -5,6 +5,7 @@ import {
   type Choice,
   type Completion,
   max_choices,
+  type ReplyExtras,
   type ReplyMessage,
   type ToolCall,
 } from '../../exchange/canonical.ts';
@@ -153,7 +154,19 @@ function decodeMessage(message: Json, options: OpenAiReplyOptions): ReplyMessage
     ...(reasoning !== undefined && { reasoning }),
     ...(tool_calls.length > 0 && { tool_calls }),
     ...(typeof message.refusal === 'string' && { refusal: message.refusal }),
+    ...(message.annotations || message.images ? extrasIn(message) : undefined),
   };
+}
+
+/** Citations and images in a message or delta. */
+export function extrasIn({ annotations, images }: Json): ReplyExtras | undefined {
+  const listOf = (value: unknown, type: string): never[] =>
+    Array.isArray(value)
+      ? (value.filter(one => isObject(one) && one.type === type && isObject(one[type])) as never[])
+      : [];
+  const cited = listOf(annotations, 'url_citation');
+  const shown = listOf(images, 'image_url');
+  return { ...(cited.length > 0 && { annotations: cited }), ...(shown.length > 0 && { images: shown }) };
 }
 
 /** What a server adds to a call and needs back, if the adapter sends it. */

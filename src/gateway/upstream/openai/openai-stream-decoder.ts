@@ -16,6 +16,7 @@ import { finishOf } from './finish-reason.ts';
 import {
   argumentsText,
   extraContentIn,
+  extrasIn,
   indexIn,
   newCallId,
   type OpenAiReplyOptions,
@@ -132,6 +133,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
       }));
     }
     if (typeof from.refusal === 'string') delta.refusal = from.refusal;
+    if (from.annotations || from.images) Object.assign(delta, extrasIn(from));
     return delta;
   }
 

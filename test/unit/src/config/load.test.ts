@@ -55,6 +55,7 @@ describe('a valid configuration', () => {
     const { providers } = await loadConfig(sampleConfig({ providers: { local } }));
     expect(providers[0]!.options).toEqual({
       provider_name: 'openai',
+      hosted_tools: [],
       max_tokens_field: 'max_completion_tokens',
       reasoning_field: 'reasoning_content',
     });

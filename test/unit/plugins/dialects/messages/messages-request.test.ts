@@ -210,12 +210,12 @@ describe('a Messages request in the canonical form', () => {
       thinking: { type: 'adaptive', display: 'omitted' },
       tools: [
         { name: 'roll', input_schema: {}, defer_loading: true },
-        { type: 'web_search_20250305', name: 'web_search', max_uses: 1 },
+        { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1 },
       ],
       messages: [{ role: 'user', id: 'm1', content }],
     });
     expect(Object.keys(unknown).sort().join(' ')).toBe(
-      'container mcp_servers messages.content.content.x messages.content.content.y messages.id metadata.team output_config.task_budget service_tier system.citations thinking.display tools.defer_loading tools.web_search_20250305 top_k',
+      'container mcp_servers messages.content.content.x messages.content.content.y messages.id metadata.team output_config.task_budget service_tier thinking.display tools.defer_loading tools.web_fetch_20250910 top_k',
     );
     expect(tools).toHaveLength(1);
     const thinking = { type: 'adaptive', display: 'summarized' };

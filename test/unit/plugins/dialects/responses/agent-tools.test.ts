@@ -88,7 +88,8 @@ describe('the tools of a coding agent', () => {
       { name: 'crm__note', parameters: custom },
     ];
     expect(request.tools).toEqual(functions.map(each => ({ type: 'function', function: each })));
-    expect(Object.keys(request.unknown)).toEqual(['tools.web_search', 'tools.tool_search']);
+    expect(Object.keys(request.unknown)).toEqual(['tools.tool_search']);
+    expect(request.parameters.web_search_options).toEqual({});
   });
 
   it('are called by their own names, whole and streamed', () => {
@@ -108,11 +109,11 @@ describe('the tools of a coding agent', () => {
       { id: 'ctc_5f2_2', ...custom, call_id: 'call_3', name: 'note', namespace: 'crm', input: '' },
     ]);
     expectSame(text, whole);
-    expect(whole.tools).toEqual([shell, patch, crm]);
+    expect(whole.tools).toEqual([shell, patch, tools[2], crm]);
   });
 
   it('are left out by version and name if OpenAI runs them', () => {
-    const types = ['web_search_2025_08_26', 'mcp', 'shell', 'image_generation', 'code_interpreter'];
+    const types = ['file_search', 'mcp', 'shell', 'image_generation', 'code_interpreter'];
     const environment = { type: 'container_auto' };
     const request = parse({ tools: types.map(type => ({ type, environment })) });
     expect(request.tools).toEqual([]);
@@ -279,6 +280,6 @@ describe('the choice of tools', () => {
     expect(namesIn(request)).toEqual(['shell']);
     expect(request.parameters.tool_choice).toBe('required');
     const { whole } = replies(request, []);
-    expect([whole.tool_choice, whole.tools]).toEqual([tool_choice, [shell, patch, crm]]);
+    expect([whole.tool_choice, whole.tools]).toEqual([tool_choice, [shell, patch, tools[2], crm]]);
   });
 });

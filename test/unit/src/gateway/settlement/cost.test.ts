@@ -33,6 +33,14 @@ describe('the cost of an exchange', () => {
     expect(costOf({ ...usage(24, 7, 16), cache_creation_tokens: 3 }, pricing)).toBe(expected);
   });
 
+  it.each([
+    [{ ...large, web_search: '0.01' }, 2, '0.020003'],
+    [large, 2, '0.000003'],
+    [{ ...large, web_search: '0.01' }, 0.5, '0.000003'],
+  ])('has searches at their own price: %j for %d is %s', (pricing, web_search_requests, expected) => {
+    expect(costOf({ ...usage(1, 0), completion_details: { web_search_requests } }, pricing)).toBe(expected);
+  });
+
   it('never counts more tokens as written to the cache than the rest of the prompt has', () => {
     const pricing = { ...large, input_cache_write: '0.00000375' };
     expect(costOf({ ...usage(10, 0, 8), cache_creation_tokens: 5 }, pricing)).toBe('0.0000135');
