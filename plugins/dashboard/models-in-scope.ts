@@ -29,6 +29,13 @@ export async function modelsInScope({
   return names.includes(every) ? models : models.filter(({ id }) => names.includes(id));
 }
 
+/** Those of them that serve chats, which the playground and the examples are. */
+export const chatModelsInScope = async (request: Pick<PageRequest, 'context' | 'scope'>) =>
+  (await modelsInScope(request)).filter(servesChat);
+
+/** Whether a model serves chats. */
+export const servesChat = ({ operations }: Model): boolean => operations?.includes('chat') ?? true;
+
 async function namesOf(
   { plans = {}, accounts = {}, others = [], allowed }: ModelAccess,
   id: string,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { messages, messagesCount } from '../../plugins/dialects/messages/index.ts';
 import { models } from '../../plugins/dialects/models/index.ts';
-import { completions, embeddings, rerank } from '../../plugins/dialects/operations/index.ts';
+import { embeddings, rerank, textCompletions } from '../../plugins/dialects/operations/index.ts';
 import { responses, storedResponseRoutes } from '../../plugins/dialects/responses/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
@@ -20,7 +20,7 @@ export const builtInDialects = [
   storedResponseRoutes,
   messages,
   messagesCount,
-  completions,
+  textCompletions,
   embeddings,
   rerank,
   models,

@@ -46,6 +46,11 @@ describe('without the folder of a plugin the gateway starts and serves', () => {
     ['plugins/stores/postgres', 'plugins/stores/records-stores.ts', ['postgresRecords']],
     ['plugins/stores/sqlite', 'plugins/stores/records-stores.ts', ['sqliteRecords']],
     ['plugins/dialects/messages', 'src/config/built-in-dialects.ts', ['messages', 'messagesCount']],
+    [
+      'plugins/dialects/operations',
+      'src/config/built-in-dialects.ts',
+      ['textCompletions', 'embeddings', 'rerank'],
+    ],
   ] as const)('%s', async (folder, list, names) => {
     const tree = treeWithout(folder, list, names);
     const config = join(tree, 'sluice.yaml');

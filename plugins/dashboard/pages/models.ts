@@ -1,5 +1,5 @@
 import { catalogEntry, type ExtensionContext, type Model, type Upstream } from '../../../src/plugin.ts';
-import { modelsInScope } from '../models-in-scope.ts';
+import { modelsInScope, servesChat } from '../models-in-scope.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { Scope } from '../scope.ts';
 import { durationOf, linkOf, muted, numberOf } from '../view/format.ts';
@@ -54,7 +54,7 @@ function modelPanel({ context, scope }: PageRequest, model: Model, at: number): 
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>
 ${facts(model, money)}
 ${internals && upstreamTable(id, context.upstreamsOf(id), context.clock.elapsed_ms())}
-${scope.account && clientLinks(id)}
+${scope.account && servesChat(model) && clientLinks(id)}
 ${catalogDetails(model, money)}
 </section>`;
 }
@@ -74,6 +74,8 @@ ${fact('Longest completion', `${numberOf(max_completion_tokens)} tokens`)}
 ${money && fact('Prompt', perMillion(pricing.prompt))}
 ${money && pricing.input_cache_read !== undefined && fact('Cached prompt', perMillion(pricing.input_cache_read))}
 ${money && fact('Completion', perMillion(pricing.completion))}
+${money && pricing.request !== undefined && fact('Call', dollarsOf(pricing.request))}
+${model.operations && fact('Serves', model.operations.join(', '))}
 ${fact('Reasoning', reasoningOf(model))}
 ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
 </dl>`;
@@ -92,6 +94,8 @@ function reasoningOf({ reasoning, reasoning_effort: { levels, default: usual } }
     ? 'yes'
     : levels.map(level => (level === usual ? `${level} (default)` : level)).join(', ');
 }
+
+const dollarsOf = (price: string): string => `$${price}`;
 
 /** Exact price of a million tokens, by moving the decimal point of the price of one. */
 function perMillion(price: string): string {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExtensionContext } from '../../../src/plugin.ts';
-import { modelsInScope } from '../models-in-scope.ts';
+import { chatModelsInScope } from '../models-in-scope.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { tokenInput } from '../view/document.ts';
@@ -16,7 +16,7 @@ export const playgroundPage: Page = { name: 'playground', get: shown };
 /** What it sends has the rights of a key; of the reader's scope depends whether costs are shown. */
 async function shown(request: PageRequest): Promise<PageResponse> {
   const { context, query, scope, form_token } = request;
-  const models = await modelsInScope(request);
+  const models = await chatModelsInScope(request);
   const page = { title: 'Playground', section: 'playground' };
   if (models.length === 0) return pageResponse(request, { ...page, body: noModels(scope) });
   const needsKey = context.settings.stages.some(({ authenticates }) => authenticates);

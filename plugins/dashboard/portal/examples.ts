@@ -1,4 +1,4 @@
-import { modelsInScope } from '../models-in-scope.ts';
+import { chatModelsInScope } from '../models-in-scope.ts';
 import type { Page } from '../page-request.ts';
 import { noModels } from '../pages/models.ts';
 import { publicUrlOf } from '../pages/playground.ts';
@@ -10,7 +10,7 @@ export const examplesPage: Page = {
   name: 'examples',
   get: async request => {
     const { context, incoming, query } = request;
-    const models = await modelsInScope(request);
+    const models = await chatModelsInScope(request);
     const chosen = models.find(({ id }) => id === query.get('model')) ?? models[0];
     const url = `${publicUrlOf(context, incoming) || `https://${incoming.headers.host}`}/v1`;
     return pageResponse(request, {

@@ -64,7 +64,7 @@ const known: ReadonlySet<string> = new Set(Object.keys(completionsRequest.shape)
 const names = Object.keys(parameters);
 
 /** OpenAI's older completions, without a chat. */
-export const completions = defineDialect({
+export const textCompletions = defineDialect({
   name: 'completions',
   operation: 'text_completion',
   paths: { '/v1/completions': ['POST'] },

@@ -1,3 +1,3 @@
-export { completions } from './completions.ts';
+export { textCompletions } from './completions.ts';
 export { embeddings } from './embeddings.ts';
 export { rerank } from './rerank.ts';

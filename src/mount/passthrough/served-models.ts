@@ -59,4 +59,5 @@ const plainName = (name: string): string =>
     .replace(/:[\w-]*$/, '')
     .replace(/[-@](?:latest|20\d{6}|20\d\d-\d\d-\d\d)$/, '');
 
-const priceOf = ({ pricing }: Model): bigint => picoUsd(pricing.prompt) + picoUsd(pricing.completion);
+const priceOf = ({ pricing: { prompt, completion, request = '0' } }: Model): bigint =>
+  picoUsd(prompt) + picoUsd(completion) + picoUsd(request);

@@ -25,7 +25,8 @@ export function mostUseOf(
   const prompt_tokens = Math.min(prompt, model.context_length);
   const completion_tokens = kind === 'generates' ? model.max_completion_tokens : 0;
   const cost_usd = costOf({ prompt_tokens, completion_tokens, cached_tokens: 0 }, model.pricing);
-  return { tokens: prompt_tokens + completion_tokens, nano_usd: nanoUsdOf(cost_usd) ?? 0 };
+  const per_call = nanoUsdOf(model.pricing.request ?? '0') ?? 0;
+  return { tokens: prompt_tokens + completion_tokens, nano_usd: (nanoUsdOf(cost_usd) ?? 0) + per_call };
 }
 
 function bytesPerToken({

@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { completions, embeddings, rerank } from '../../../../../plugins/dialects/operations/index.ts';
+import { embeddings, rerank, textCompletions } from '../../../../../plugins/dialects/operations/index.ts';
 import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
 
-const dialects = { embeddings, completions, rerank };
+const dialects = { embeddings, completions: textCompletions, rerank };
 const parse = (name: keyof typeof dialects, body: object): ChatRequest =>
   dialects[name].create({}, { models: [] }).parse({ model: 'a/m', ...body });
 const sent = (request: ChatRequest) =>

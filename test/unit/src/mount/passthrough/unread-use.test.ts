@@ -33,3 +33,11 @@ it.each<[string, Record<string, string>, number | undefined, number | undefined]
     tokens === undefined ? undefined : { tokens, nano_usd },
   );
 });
+
+it('has the price of a call in it, by which models are dear as well', () => {
+  const called = { ...model, id: 'a/called', pricing: { ...pricing, request: '0.5' } };
+  const priced = new ServedModels([called, model], 'gpu');
+  expect(priced.dearest).toBe(called);
+  const use = mostUseOf({ path: '/v1/embeddings', headers: { 'content-length': '0' } }, priced);
+  expect(use).toEqual({ tokens: 0, nano_usd: 500_000_000 });
+});
