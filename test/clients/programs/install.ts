@@ -8,12 +8,13 @@ import type { Program } from './programs.ts';
 
 const drivers = fileURLToPath(new URL('drivers/', import.meta.url));
 
-/** The folder of a program's packages, which stays between runs. */
-export const folderOf = (name: string): string => join(tmpdir(), 'sluice-clients', name);
+/** The folder of a program's packages, which stays between runs; programs of the same packages share it. */
+export const folderOf = ({ packages: [own = ''] }: Pick<Program, 'packages'>): string =>
+  join(tmpdir(), 'sluice-clients', own.replaceAll(/[^a-z0-9.]+/g, '-'));
 
 /** Installs a program's packages, without their install scripts, unless the same ones are there. */
-export async function install(name: string, { packages, omits_optional }: Program): Promise<void> {
-  const folder = folderOf(name);
+export async function install({ packages, omits_optional }: Program): Promise<void> {
+  const folder = folderOf({ packages });
   const mark = join(folder, 'installed.json');
   const wanted = JSON.stringify(packages);
   if ((await readFile(mark, 'utf8').catch(() => '')) !== wanted) {

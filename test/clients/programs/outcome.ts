@@ -27,7 +27,6 @@ export interface Outcome {
 
 /** Runs a program with a home folder of its own, in front of `place`, whose upstream is `simulator`. */
 export async function outcomeOf(
-  name: string,
   program: Program,
   place: Place,
   simulator: Simulator,
@@ -36,7 +35,7 @@ export async function outcomeOf(
   const home = await mkdtemp(join(tmpdir(), 'sluice-client-'));
   const before = simulator.requests.length;
   try {
-    const { code, output } = await finished(name, program, place, home, question);
+    const { code, output } = await finished(program, place, home, question);
     const requests = simulator.requests.slice(before);
     const isAnswered = program.answer
       ? program.answer.test(output)
@@ -75,12 +74,13 @@ const returnsReasoning = ({ body }: ReceivedRequest): boolean =>
   (body as Asked).messages.some(turn => turn.tool_calls && (turn.reasoning_content || turn.reasoning));
 
 async function finished(
-  name: string,
-  { files, environment, command: [file, ...args], input = '' }: Program,
+  program: Program,
   place: Place,
   home: string,
   question: string | undefined,
 ): Promise<{ code: number | null; output: string }> {
+  const { files, environment, command, input = '' } = program;
+  const [file, ...args] = command;
   const work = join(home, 'work');
   await mkdir(work);
   for (const [path, content] of Object.entries(files(place))) {
@@ -89,7 +89,7 @@ async function finished(
     await writeFile(target, content);
   }
   const inFolder = (word: string) =>
-    /^node_modules\/|\.mjs$/.test(word) ? join(folderOf(name), word) : word;
+    /^node_modules\/|\.mjs$/.test(word) ? join(folderOf(program), word) : word;
   const child = spawn(inFolder(file), args.map(inFolder), {
     cwd: work,
     env: {

@@ -32,7 +32,8 @@ export interface Program {
   readonly is_driver?: true;
 }
 
-const model = 'aion-labs/aion-3.5';
+/** What is asked for where a client lets one choose. */
+export const model = 'aion-labs/aion-3.5';
 const node = 'node';
 const command = 'expr 190 + 1';
 
@@ -78,6 +79,21 @@ wire_api = "responses"
 `,
     }),
     environment: ({ key }) => ({ SLUICE_KEY: key }),
+    command: [
+      node,
+      'node_modules/@openai/codex/bin/codex.js',
+      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'danger-full-access'],
+      calling('exec_command', { cmd: command }),
+    ],
+  },
+  'codex-openai': {
+    client: 'Codex CLI as for OpenAI',
+    packages: ['@openai/codex@0.169.0'],
+    endpoint: '/v1/responses',
+    why: '400 MB',
+    needs: 'responses.websocket: true, aliases',
+    files: ({ url }) => ({ '~/.codex/config.toml': `openai_base_url = "${url}"\n` }),
+    environment: ({ key }) => ({ CODEX_API_KEY: key }),
     command: [
       node,
       'node_modules/@openai/codex/bin/codex.js',

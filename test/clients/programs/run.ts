@@ -5,7 +5,7 @@ import { clientKey } from '../../support/gateway-under-test.ts';
 import { sidecarConfig, startSidecar } from '../../support/sidecar-process.ts';
 import { install } from './install.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { type Program, programs } from './programs.ts';
+import { model, type Program, programs } from './programs.ts';
 import { type ProgramFacts, results_file } from './results.ts';
 
 const inside = 'SLUICE_CLIENTS_INSIDE';
@@ -24,7 +24,7 @@ export async function runPrograms(named: readonly string[]): Promise<void> {
 async function prepare(names: readonly string[]): Promise<void> {
   for (const name of names) {
     print(`installing ${name}`);
-    await install(name, programs[name]!);
+    await install(programs[name]!);
   }
   const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
   const up = 'ip link set lo up && exec "$0" "$@"';
@@ -37,7 +37,12 @@ async function prepare(names: readonly string[]): Promise<void> {
 
 async function runAll(names: readonly string[]): Promise<void> {
   const simulator = await startSimulator({ cached_tokens: 0.5, recorded_requests: 10_000 });
-  const sections = { server: { non_stream_timeout_ms: 2000 }, messages: { enabled: true } };
+  const sections = {
+    server: { non_stream_timeout_ms: 2000 },
+    messages: { enabled: true },
+    responses: { websocket: true },
+    aliases: { 'gpt-*': model },
+  };
   const sidecar = await startSidecar(sidecarConfig(simulator.url, sections));
   const through = { url: `${sidecar.url}/v1`, key: clientKey };
   try {
@@ -45,12 +50,12 @@ async function runAll(names: readonly string[]): Promise<void> {
       const program = programs[name]!;
       const direct =
         program.endpoint === '/v1/chat/completions'
-          ? await outcomeOf(name, program, { ...through, url: simulator.url }, simulator)
+          ? await outcomeOf(program, { ...through, url: simulator.url }, simulator)
           : undefined;
-      const outcome = await outcomeOf(name, program, through, simulator);
+      const outcome = await outcomeOf(program, through, simulator);
       const slow =
         program.is_driver && !outcome.always_streams
-          ? await outcomeOf(name, program, through, simulator, 'Hello [[sim:ttft=4000]]')
+          ? await outcomeOf(program, through, simulator, 'Hello [[sim:ttft=4000]]')
           : undefined;
       report(name, direct, outcome);
       keep(factsOf(name, program, outcome, slow));
