@@ -9,6 +9,7 @@ import {
   type TextPart,
 } from '../../../src/plugin.ts';
 import { objectIn } from './defined-tools.ts';
+import { toolList } from './tool-list.ts';
 import type { CalledTool } from './tool-names.ts';
 
 const { acceptedImageUrl, anyObject, imagePart, nonEmptyText } = requestFields;
@@ -63,18 +64,13 @@ const notes: Readonly<Record<string, (item: Json) => string>> = {
     `${approve === true ? 'approved' : 'not approved'}${reason == null ? '' : `: ${shortText(reason)}`}`,
   tool_search_call: ({ arguments: asked }) => `tool search: ${shortText(asked)}`,
   tool_search_output: ({ tools }) => `tools found: ${named(tools)}`,
-  additional_tools: ({ tools }) => `tools added: ${named(tools)}`,
   compaction: () => 'earlier conversation, compacted',
   context_compaction: () => 'earlier conversation, compacted',
   configuration_update: () => 'configuration changed',
 };
 
 /** The notes that are the client's words. */
-const ofUser: ReadonlySet<string> = new Set([
-  'mcp_approval_response',
-  'tool_search_output',
-  'additional_tools',
-]);
+const ofUser: ReadonlySet<string> = new Set(['mcp_approval_response', 'tool_search_output']);
 
 const noteOf = (type: string, words: (item: Json) => string) =>
   anyObject.transform((item): Note => {
@@ -151,4 +147,6 @@ const calls = {
 export const historyItems: Readonly<Record<string, z.ZodType<Note | Called>>> = {
   ...Object.fromEntries(Object.entries(notes).map(([type, words]) => [type, noteOf(type, words)])),
   ...calls,
+  // Its tools are declared with the others.
+  additional_tools: z.looseObject({ tools: toolList }).transform((): Called => ({})),
 };

@@ -8,6 +8,7 @@ import {
   setAsideUnknown,
   takesImages,
 } from '../../../src/plugin.ts';
+import { withAddedTools } from './added-tools.ts';
 import { setAsideInItems, setAsideInTools } from './input-fields.ts';
 import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
@@ -30,7 +31,7 @@ export function parseResponsesRequest(
   find: (id: string) => Model | undefined,
   turn?: Turn,
 ): ChatRequest {
-  const from = parseBody(responsesRequest, body);
+  const from = parseBody(responsesRequest, withAddedTools(body));
   const tools = declaredTools(from.tools ?? []);
   const before = turn?.replayed.flatMap(given => parseBody(item, given) ?? []) ?? [];
   const own = from.input ?? from.messages ?? [];

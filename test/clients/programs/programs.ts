@@ -98,7 +98,10 @@ wire_api = "responses"
       node,
       'node_modules/@openai/codex/bin/codex.js',
       ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'danger-full-access'],
-      calling('exec_command', { cmd: command }),
+      // Its models call its tools by way of JavaScript.
+      calling('functions__exec', {
+        input: `text((await tools.exec_command({ cmd: '${command}' })).output)`,
+      }),
     ],
   },
   'claude-code': {
