@@ -40,6 +40,7 @@ export { decodePath } from './gateway/dialects/decode-path.ts';
 export {
   type CatalogAnswer,
   type CatalogAnswers,
+  type DetachedReply,
   type Dialect,
   type DialectDefinition,
   type DialectSetup,

@@ -2,7 +2,11 @@ import type { z } from 'zod';
 import { messages, messagesCount } from '../../plugins/dialects/messages/index.ts';
 import { models } from '../../plugins/dialects/models/index.ts';
 import { embeddings, rerank, textCompletions } from '../../plugins/dialects/operations/index.ts';
-import { responses, storedResponseRoutes } from '../../plugins/dialects/responses/index.ts';
+import {
+  responses,
+  responsesInputTokens,
+  storedResponseRoutes,
+} from '../../plugins/dialects/responses/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { chatCompletions } from '../gateway/dialects/chat-completions/index.ts';
@@ -18,6 +22,7 @@ export const builtInDialects = [
   chatCompletions,
   responses,
   storedResponseRoutes,
+  responsesInputTokens,
   messages,
   messagesCount,
   textCompletions,

@@ -6,8 +6,10 @@ import type { Outcome } from '../gateway/exchange/exchange-view.ts';
 import type { ReplySource } from '../gateway/exchange/reply-source.ts';
 import type { PreparedExchange } from '../gateway/exchange/runner.ts';
 import { formatOf, type Located, pathOf, type Route, routeFault } from '../gateway/inbound/routes.ts';
+import { identityOf } from '../gateway/outbound/reply-shape.ts';
 import { endServerSpan, settle } from '../gateway/settlement/settle.ts';
 import type { Parts } from './assemble.ts';
+import { detach } from './detached-reply.ts';
 import { writeDialectAnswer } from './dialect-answer.ts';
 import { isPassthrough } from './passthrough/passthrough.ts';
 
@@ -42,8 +44,19 @@ export class GatewayExchange implements PreparedExchange {
     this.format = formatOf(route);
   }
 
-  source(): ReplySource | undefined {
-    return this.format && this.#parts.router.attempts(this.exchange);
+  source(): ReplySource | undefined | Promise<ReplySource> {
+    const { format, exchange } = this;
+    if (!format) return undefined;
+    const { router, settings } = this.#parts;
+    const detaching =
+      'detach' in format && format.detach?.(identityOf(exchange), why => this.#endDetached(why));
+    if (!detaching) return router.attempts(exchange);
+    return detaching.then(detached => detach(this, router.attempts(exchange), detached, settings.server));
+  }
+
+  #endDetached(why: 'client_gone' | 'time_limit'): void {
+    if (why === 'client_gone') this.exchange.clientLeft();
+    else this.exchange.abort(why);
   }
 
   pass(): void | Promise<void> {

@@ -15,6 +15,7 @@ import { type KeepResponse, ResponseStream } from './response-stream.ts';
 import { responsesOptions } from './responses-options.ts';
 import { parseResponsesRequest } from './responses-request.ts';
 import { ContinuedRequests } from './store/continued-requests.ts';
+import { detachedResponse, keeperOf } from './store/detached-response.ts';
 import { ResponseArchive } from './store/response-archive.ts';
 import type { StoreOptions } from './store/store-options.ts';
 import { StoredResponseAnswers } from './store/stored-response-answers.ts';
@@ -46,16 +47,16 @@ export const responses = defineDialect({
     const catalog = new Catalog(setup.models);
     const continued = continuedRequests(options.store, setup);
     const formOf = ({ request }: Identity) => replyFormOf(request, options);
-    const keeperOf = (identity: Identity): KeepResponse | undefined => {
+    const keepOf = (identity: Identity): KeepResponse | undefined => {
       const { turn } = formOf(identity);
-      if (!continued || !turn?.isStored) return undefined;
-      return (response, outputs) => continued.keep(turn, identity, response, outputs);
+      return continued && turn && keeperOf(continued, turn, identity);
     };
     return {
       ...(continued && {
         complete: (body, { account_id }) => continued.complete(body, account_id),
+        detach: (identity, end) => detachedResponse(continued, identity, formOf(identity), end),
         keep(identity, reply) {
-          const keep = keeperOf(identity);
+          const keep = keepOf(identity);
           if (!keep) return undefined;
           const { response, outputs } = wholeResponse(identity, reply, formOf(identity));
           return keep(response, outputs);
@@ -77,7 +78,11 @@ export const responses = defineDialect({
 
       renderReply: (identity, reply) => wholeResponse(identity, reply, formOf(identity)).response,
 
-      renderStream: identity => new ResponseStream(identity, formOf(identity), keeperOf(identity)),
+      renderStream(given) {
+        const form = formOf(given);
+        const identity = form.turn?.identity ?? given;
+        return new ResponseStream(identity, form, keepOf(identity));
+      },
     };
   },
 });
@@ -85,7 +90,7 @@ export const responses = defineDialect({
 /** Responses that are stored, by their ids. */
 export const storedResponseRoutes = defineDialect({
   name: 'responses.stored',
-  paths: { '/v1/responses/*': ['GET', 'DELETE'] },
+  paths: { '/v1/responses/*': ['GET', 'POST', 'DELETE'] },
   errorBody: openAiErrorBody,
   options: { section, schema: responsesOptions, needs: 'store' },
   create(options, setup) {
@@ -96,6 +101,27 @@ export const storedResponseRoutes = defineDialect({
         if (!answers) throw new Error('only a configuration that serves has a store');
         return answers.answer(exchange);
       },
+    };
+  },
+});
+
+/** The tokens of the prompt of such a request with what it continues, estimated. */
+export const responsesInputTokens = defineDialect({
+  name: 'responses.input-tokens',
+  paths: { '/v1/responses/input_tokens': ['POST'] },
+  errorBody: openAiErrorBody,
+  options: { section, schema: responsesOptions, needs: 'store' },
+  create(options, setup) {
+    const catalog = new Catalog(setup.models);
+    const continued = continuedRequests(options.store, setup);
+    return {
+      complete: (body, { account_id }) => continued?.complete(body, account_id),
+      parse(body, context) {
+        const placement = placementOf(body, context, options);
+        return parseResponsesRequest(body, placement, id => catalog.find(id), continued?.turnOf(body));
+      },
+      answerRequest: (_identity, promptTokens) =>
+        JSON.stringify({ object: 'response.input_tokens', input_tokens: promptTokens() }),
     };
   },
 });

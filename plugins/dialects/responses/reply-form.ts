@@ -29,6 +29,7 @@ const openAiFields = [
   'truncation',
   'prompt_cache_key',
   'previous_response_id',
+  'background',
 ];
 
 const header = 'x-reasoning-placement';

@@ -38,7 +38,13 @@ export class ResponseObject {
   }
 
   #stored(): object | undefined {
-    return this.#turn && { previous_response_id: this.#turn.parent?.id ?? null, store: this.#turn.isStored };
+    if (!this.#turn) return undefined;
+    const { parent, isStored, background } = this.#turn;
+    return {
+      previous_response_id: parent?.id ?? null,
+      store: isStored,
+      background: background !== undefined,
+    };
   }
 }
 

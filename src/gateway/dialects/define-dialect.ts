@@ -51,6 +51,7 @@ const shared = {
 const formatSchema = z.object({
   ...shared,
   keep: aFunction('it gets what renderReply gets, and returns a promise').optional(),
+  detach: aFunction('it gets the identity, and returns a promise of what takes the reply').optional(),
   renderReply: aFunction('it returns the body of a whole reply'),
   renderStream: aFunction('it returns the renderer of a stream'),
 });
@@ -119,8 +120,23 @@ export interface RequestReader {
   renamed?(request: ChatRequest, model: Model | undefined): void;
 }
 
+/** Takes the reply of a request whose client does not wait for it. */
+export interface DetachedReply {
+  /** The reply that the client gets at once. */
+  readonly answer: CatalogAnswer;
+  /** Takes the text of the generated stream as it comes. */
+  write(text: string): void;
+  /** Called once, after the last text: with the error reply if nothing was generated. */
+  end(refused?: { readonly status: number; readonly body: string }): void;
+}
+
 /** A format of generated replies. */
 export interface GenerationFormat extends RequestReader {
+  /** What takes the reply in place of a client that does not wait for it; `end` ends the work early. Undefined for a client that does. */
+  detach?(
+    identity: Identity,
+    end: (why: 'client_gone' | 'time_limit') => void,
+  ): Promise<DetachedReply> | undefined;
   /** Called before `renderReply`, which waits for the promise, if any. */
   keep?(identity: Identity, reply: Completion): Promise<void> | undefined;
   /** The JSON of a whole reply. */
@@ -164,8 +180,8 @@ export interface CatalogAnswer {
   readonly status: number;
   /** Headers of the reply. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON; absent if the status allows no body. */
-  readonly body?: string;
+  /** JSON, or the text of a stream as it comes; absent if the status allows no body. */
+  readonly body?: string | AsyncIterable<string>;
 }
 
 /** What a dialect factory receives. */

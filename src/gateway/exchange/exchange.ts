@@ -92,6 +92,8 @@ export class Exchange implements ExchangeView {
   received_ms: number | undefined;
   /** Decides the exchange's end reason and status. */
   readonly end = new ExchangeEnd();
+  /** True once its reply no longer goes to the client, who may leave. */
+  isDetached = false;
 
   readonly #log: Log;
   #exchangeLog: Log | undefined;

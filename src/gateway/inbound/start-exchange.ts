@@ -28,6 +28,7 @@ export function startExchange(
   if (request_id !== undefined) exchange.replyHeaders[request_id] = id;
   // Watches the response: a request already closes once its body has been read.
   response.on('close', () => {
+    if (exchange.isDetached) return;
     if (!response.writableEnded || !exchange.end.reply_ended) exchange.clientLeft();
   });
   // While the application was busy with the request, such as looking up a session; nothing would tell that later.

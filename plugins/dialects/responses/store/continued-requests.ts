@@ -6,8 +6,9 @@ import {
   type Json,
   shown,
 } from '../../../../src/plugin.ts';
+import { BackgroundRun } from './background-run.ts';
 import type { KeptResponse, ResponseArchive } from './response-archive.ts';
-import { noPrevious } from './store-errors.ts';
+import { noPrevious, storeDown } from './store-errors.ts';
 import { itemsOf, referenceIn, responseOfItem, type StoredItem, withIds } from './stored-items.ts';
 
 /** Responses that are read at once for the items that a request names. */
@@ -24,6 +25,14 @@ export interface Turn {
   readonly input: readonly StoredItem[];
   /** Whether its response is stored; false from when that has failed. */
   isStored: boolean;
+  /** Set if the client does not wait for its response. */
+  readonly background?: { readonly wantsStream: boolean };
+  /** Of the response, once a client has been told of it. */
+  identity?: Identity;
+  /** What generates it without its client. */
+  run?: BackgroundRun;
+  /** True once its response, as it is at the end, was given to be stored. */
+  isKept?: boolean;
 }
 
 /** Completes requests with what they continue, and stores their responses. */
@@ -43,10 +52,10 @@ export class ContinuedRequests {
 
   /** The body with all that its request continues; undefined if it is whole. */
   complete(body: Json, account: string | undefined): Promise<Json> | undefined {
-    const { previous_response_id: previous, store } = body;
+    const { previous_response_id: previous, store, background } = body;
     const input = itemsOf(body);
     const refers = input.some(item => referenceIn(item) !== undefined);
-    if (previous != null || refers) return this.#completed(body, input, account);
+    if (previous != null || refers || background === true) return this.#completed(body, input, account);
     if (account === undefined || store === false || this.archive.ttlMs(account) === 0) return undefined;
     this.#turns.set(body, { account, parent: undefined, replayed: [], input, isStored: true });
     return undefined;
@@ -54,6 +63,7 @@ export class ContinuedRequests {
 
   async #completed(body: Json, input: readonly StoredItem[], account: string | undefined): Promise<Json> {
     const { previous_response_id: previous, ...rest } = body;
+    const background = body.background === true ? { wantsStream: body.stream === true } : undefined;
     if (previous != null && (typeof previous !== 'string' || previous === ''))
       throw invalidField('previous_response_id', `must be the id of a response, not ${shown(previous)}`);
     if (account === undefined && previous != null) throw noPrevious(previous);
@@ -61,15 +71,22 @@ export class ContinuedRequests {
     const parent = chain.at(-1);
     this.#checkLength(parent, input);
     const [replayed, own] = await this.#resolved([itemsIn(chain), input], account);
-    const completed = Array.isArray(rest.input) ? { ...rest, input: own } : rest;
+    const completed: Json = Array.isArray(rest.input) ? { ...rest, input: own } : rest;
     const isStored = account !== undefined && body.store !== false && this.archive.ttlMs(account) > 0;
-    this.#turns.set(completed, { account: account ?? '', parent, replayed: replayed!, input, isStored });
+    if (background && !isStored)
+      throw invalidField('background', 'needs a response that is stored; leave out store: false.');
+    // Its events are for clients that follow it later.
+    if (background) Object.assign(completed, { background: false, stream: true });
+    const turn = { account: account ?? '', parent, replayed: replayed!, input, isStored };
+    this.#turns.set(completed, background ? { ...turn, background } : turn);
     return completed;
   }
 
   #checkLength(parent: KeptResponse | undefined, input: readonly StoredItem[]): void {
     const { max_chain_items, max_chain_bytes } = this.archive.options;
     if (!parent) return;
+    if (isUnfinished(parent.response))
+      throw invalidField('previous_response_id', 'is a response that is not finished yet.');
     const isTooLong =
       parent.chain_items + input.length > max_chain_items || parent.chain_bytes > max_chain_bytes;
     if (isTooLong)
@@ -133,6 +150,42 @@ export class ContinuedRequests {
     return [...replayed!, ...own!];
   }
 
+  /** Begins a response that is generated without its client, which `stop` ends early. Throws 429 above the limit, and 503 if it cannot be stored. */
+  async begin(
+    turn: Turn,
+    identity: Identity,
+    response: string,
+    stop: (why: 'client_gone' | 'time_limit') => void,
+  ): Promise<BackgroundRun> {
+    const { max_background, background_timeout_ms, max_response_bytes } = this.archive.options;
+    const { runs } = this.archive;
+    runs.admit(turn.account, max_background);
+    const start = { id: `resp_${identity.key}`, account: turn.account, response };
+    const limits = { timeout_ms: background_timeout_ms, max_bytes: max_response_bytes };
+    const run = new BackgroundRun(start, limits, stop);
+    runs.add(run);
+    await this.keep(turn, identity, response, 0);
+    if (turn.isStored) return run;
+    run.end();
+    throw storeDown(new Error('a response to be generated in the background could not be stored'));
+  }
+
+  /** Stores another state of a response that has no output. Throws 503 if that fails. */
+  async replace(found: KeptResponse, account: string, response: string): Promise<void> {
+    const { id, parent, input, chain_items, chain_bytes, own_bytes } = found;
+    const before = parent === null ? undefined : { id: parent, chain_items: chain_items - input.length };
+    const isStored = await this.archive.put({
+      id,
+      account,
+      parent: before && { ...before, chain_bytes: chain_bytes - own_bytes },
+      created_ms: Number(found.response.created_at) * 1000,
+      input,
+      response,
+      outputs: 0,
+    });
+    if (!isStored) throw storeDown(new Error('the new state of a response could not be stored'));
+  }
+
   /** Stores the response of a turn. Afterwards `isStored` says whether that has succeeded. */
   async keep(turn: Turn, { key, created }: Identity, response: string, outputs: number): Promise<void> {
     const { account, parent } = turn;
@@ -147,6 +200,9 @@ export class ContinuedRequests {
     });
   }
 }
+
+/** Whether a response is still to be generated. */
+export const isUnfinished = ({ status }: Json): boolean => status === 'queued' || status === 'in_progress';
 
 /** Input and output of a chain, in order. */
 const itemsIn = (chain: readonly KeptResponse[]): StoredItem[] =>

@@ -8,6 +8,7 @@ import {
   type StoredResponses,
   within,
 } from '../../../../src/plugin.ts';
+import { BackgroundRuns } from './background-runs.ts';
 import { ContentCipher } from './content-cipher.ts';
 import { noPrevious, storeDown } from './store-errors.ts';
 import type { StoreOptions } from './store-options.ts';
@@ -36,7 +37,7 @@ export interface KeptResponse {
 export interface NewResponse {
   readonly id: string;
   readonly account: string;
-  readonly parent: KeptResponse | undefined;
+  readonly parent: Pick<KeptResponse, 'id' | 'chain_items' | 'chain_bytes'> | undefined;
   readonly created_ms: number;
   readonly input: readonly StoredItem[];
   /** JSON. */
@@ -48,6 +49,8 @@ export interface NewResponse {
 /** The stored responses of accounts, encrypted under the secrets of the configuration. */
 export class ResponseArchive {
   readonly options: StoreOptions;
+  /** Those that are being generated here without their clients. */
+  readonly runs: BackgroundRuns;
   readonly #responses: StoredResponses;
   readonly #gateway: DialectGateway;
   readonly #cipher: ContentCipher;
@@ -58,8 +61,14 @@ export class ResponseArchive {
       throw new Error('responses.store: the records store that stores.records names keeps no responses');
     this.options = options;
     this.#responses = gateway.responses;
+    this.runs = BackgroundRuns.of(gateway.responses);
     this.#gateway = gateway;
     this.#cipher = new ContentCipher(options.keys);
+  }
+
+  /** Unix milliseconds. */
+  get now_ms(): number {
+    return this.#gateway.clock.epoch_ms();
   }
 
   /** How long responses of an account are kept; 0 for not at all. */
@@ -99,14 +108,13 @@ export class ResponseArchive {
 
   /** The responses of these ids that the account has, in no order. */
   async lookUp(account: string, ids: readonly string[]): Promise<KeptResponse[]> {
-    const now_ms = this.#gateway.clock.epoch_ms();
-    const rows = await asked(() => this.#responses.lookUp(account, ids, now_ms));
+    const rows = await asked(() => this.#responses.lookUp(account, ids, this.now_ms));
     return rows.flatMap(row => this.#decrypted(row) ?? []);
   }
 
   /** The response `id` and all that it continues, the first one first. Throws 400 if one of them is not there any longer. */
   async chain(account: string, id: string): Promise<KeptResponse[]> {
-    const now_ms = this.#gateway.clock.epoch_ms();
+    const { now_ms } = this;
     const { max_chain_items } = this.options;
     const rows = await asked(() => this.#responses.chain(account, id, now_ms, max_chain_items + 1));
     let missing: string | null = id;

@@ -26,6 +26,10 @@ export const storeSchema = z
       'Items of input and output that a request may continue; above it the client sends what it needs as `input`.',
     ),
     max_chain_bytes: positive(16_777_216).describe('What they may take together.'),
+    max_background: positive(10).describe(
+      'Responses of an account with `background: true` that one instance generates at the same time.',
+    ),
+    background_timeout_ms: positive(3_600_000).describe('Such a response ends after this time in any case.'),
   })
   .optional()
   .describe(

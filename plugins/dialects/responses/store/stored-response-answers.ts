@@ -1,17 +1,29 @@
 import {
   type CatalogAnswer,
   decodePath,
+  doneEvent,
   type Exchange,
+  encodeEvent,
+  GatewayError,
   invalidField,
+  type Json,
   refusal,
   shown,
 } from '../../../../src/plugin.ts';
-import type { ContinuedRequests } from './continued-requests.ts';
-import type { ResponseArchive } from './response-archive.ts';
+import { type ContinuedRequests, isUnfinished } from './continued-requests.ts';
+import type { KeptResponse, ResponseArchive } from './response-archive.ts';
 import { noResponse } from './store-errors.ts';
 import { listedItem, type StoredItem } from './stored-items.ts';
 
 const below = '/v1/responses/';
+/** Methods by what follows the id. */
+const allowed: ReadonlyMap<string | undefined, readonly string[]> = new Map([
+  [undefined, ['GET', 'DELETE']],
+  ['input_items', ['GET']],
+  ['cancel', ['POST']],
+]);
+/** How long after its time limit a response may still be written. */
+const grace_ms = 60_000;
 const default_limit = 20;
 const max_limit = 100;
 
@@ -26,29 +38,75 @@ export class StoredResponseAnswers {
   }
 
   /** The answer to a request; throws 404 for what the account does not have. */
-  async answer({ path, method, account, incoming }: Exchange): Promise<CatalogAnswer> {
+  async answer(exchange: Exchange): Promise<CatalogAnswer> {
+    const { path, method, account, incoming } = exchange;
     const [id = '', part, ...more] = path.slice(below.length).split('/').map(decodePath);
-    if (more.length > 0 || (part !== undefined && part !== 'input_items')) throw refusal('unknown_url');
+    const asked = allowed.get(part);
+    if (more.length > 0 || !asked) throw refusal('unknown_url');
+    if (!asked.includes(method))
+      throw refusal('method_not_allowed', { headers: { allow: asked.join(', ') } });
     if (!account) throw noResponse(id);
-    if (method === 'GET' && part) return json(await this.#items(account.id, id, queryOf(incoming)));
-    if (method === 'GET') return json(await this.#response(account.id, id));
-    if (part) throw refusal('method_not_allowed', { headers: { allow: 'GET' } });
-    if (!(await this.#archive.delete(account.id, id))) throw noResponse(id);
+    const [found] = await this.#archive.lookUp(account.id, [id]);
+    if (!found) throw noResponse(id);
+    const query = queryOf(incoming);
+    if (part === 'input_items') return json(pageOf(await this.#continued.inputOf(found, account.id), query));
+    if (part === 'cancel') return this.#cancelled(account.id, found);
+    if (method === 'DELETE') return this.#deleted(account.id, found);
+    if (query.get('stream') === 'true') return this.#events(account.id, found, query, exchange.signal);
+    return text(this.#now(account.id, found));
+  }
+
+  /** JSON of a response as it is now. */
+  #now(account: string, { id, response }: KeptResponse): string {
+    if (!isUnfinished(response)) return JSON.stringify(response);
+    const run = this.#archive.runs.find(account, id);
+    if (run) return run.response;
+    const begun_ms = Number(response.created_at) * 1000;
+    const isLost = this.#archive.now_ms > begun_ms + this.#archive.options.background_timeout_ms + grace_ms;
+    const error = { code: 'server_error', message: 'The server that generated it has ended.' };
+    return JSON.stringify(isLost ? { ...response, status: 'failed', error } : response);
+  }
+
+  async #deleted(account: string, found: KeptResponse): Promise<CatalogAnswer> {
+    const { id } = found;
+    if (isUnfinished(JSON.parse(this.#now(account, found)) as Json)) throw unfinished('delete');
+    this.#archive.runs.delete(id);
+    if (!(await this.#archive.delete(account, id))) throw noResponse(id);
     return json({ id, object: 'response', deleted: true });
   }
 
-  async #response(account: string, id: string): Promise<object> {
-    const [found] = await this.#archive.lookUp(account, [id]);
-    if (!found) throw noResponse(id);
-    return found.response;
+  /** Ends a response that is generated here; one that has ended stays as it is. */
+  async #cancelled(account: string, found: KeptResponse): Promise<CatalogAnswer> {
+    if (found.response.background !== true)
+      throw invalidField('response_id', 'only a response with background: true can be cancelled.');
+    const now = this.#now(account, found);
+    const response = JSON.parse(now) as Json;
+    if (!isUnfinished(response)) return text(now);
+    const run = this.#archive.runs.find(account, found.id);
+    if (!run) throw elsewhere();
+    const cancelled = JSON.stringify({ ...response, status: 'cancelled' });
+    run.cancel(cancelled);
+    await this.#continued.replace(found, account, cancelled);
+    return text(cancelled);
   }
 
-  async #items(account: string, id: string, query: URLSearchParams): Promise<object> {
-    const [found] = await this.#archive.lookUp(account, [id]);
-    if (!found) throw noResponse(id);
-    const items = await this.#continued.inputOf(found, account);
-    return pageOf(items, query);
+  /** The events of a response as they come; of one whose events are not kept the last one alone. */
+  #events(account: string, found: KeptResponse, query: URLSearchParams, signal: AbortSignal): CatalogAnswer {
+    const after = Number(query.get('starting_after') ?? -1);
+    if (!Number.isInteger(after))
+      throw invalidField('starting_after', `must be an integer, not ${shown(query.get('starting_after'))}`);
+    const run = this.#archive.runs.find(account, found.id);
+    if (run) return { status: 200, headers: {}, body: run.follow(after, signal) };
+    const response = JSON.parse(this.#now(account, found)) as Json;
+    if (isUnfinished(response)) throw elsewhere();
+    return { status: 200, headers: {}, body: lastEvent(response, after + 1) };
   }
+}
+
+async function* lastEvent(response: Json, sequence_number: number): AsyncGenerator<string> {
+  const type = `response.${String(response.status)}`;
+  yield encodeEvent(JSON.stringify({ type, sequence_number, response }), type);
+  yield doneEvent;
 }
 
 /** The page of a list that a query asks for. */
@@ -81,4 +139,19 @@ export function pageOf(items: readonly StoredItem[], query: URLSearchParams): ob
 const queryOf = ({ url = '' }: Exchange['incoming']): URLSearchParams =>
   new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
 
-const json = (body: object): CatalogAnswer => ({ status: 200, headers: {}, body: JSON.stringify(body) });
+const text = (body: string): CatalogAnswer => ({ status: 200, headers: {}, body });
+const json = (body: object): CatalogAnswer => text(JSON.stringify(body));
+
+const unfinished = (what: string): GatewayError =>
+  invalidField('response_id', `is still generated; cancel it before you ${what} it.`);
+
+/** Clients send the request again after this status, perhaps to the instance that generates the response. */
+const elsewhere = (): GatewayError =>
+  new GatewayError(
+    'invalid_request_error',
+    409,
+    'Another instance generates this response. Retry, or poll it.',
+    {
+      headers: { 'retry-after': '1' },
+    },
+  );

@@ -32,7 +32,7 @@ it('writes an answer without a body with the headers of stages beside its own', 
   const exchange = sampleExchange();
   exchange.replyHeaders['x-word'] = 'hello';
   const client = new FakeSink();
-  writeAnswer(exchange, client.sink, { status: 304, headers: { etag: '"1"' } });
+  writeAnswer(exchange, client.sink, { status: 304, headers: { etag: '"1"' } }, { slow_client_ms: 1000 });
   expect(client.headers).toEqual({ 'x-request-id': exchange.id, 'x-word': 'hello', etag: '"1"' });
   expect([client.isEnded, exchange.end.status, exchange.end.reply_ended]).toEqual([true, 304, true]);
 });
