@@ -35,8 +35,8 @@ export interface Preset
   readonly takes: readonly Parameter[];
   /** It answers with one choice only, whatever `n` says, or refuses more. */
   readonly isSingle?: boolean;
-  /** It has no JSON by a schema, only `json_object`. */
-  readonly lacksSchema?: boolean;
+  /** A type of `response_format` that it refuses. */
+  readonly lacksFormat?: 'json_schema' | 'json_object';
   /** Its name of the reasoning that clients send back; without it none is sent. */
   readonly reasoningName?: 'reasoning' | 'reasoning_content';
   /** It signs tool calls in `extra_content` (row o8). */
@@ -101,9 +101,9 @@ function messageFieldsOf({ reasoningName, signsCalls }: Preset): ReadonlySet<Mes
 }
 
 /** Throws `invalid_request` for what would change the answer's form and the server does not do. */
-function expectAnswerable({ n, parameters }: ChatRequest, { isSingle, lacksSchema }: Preset): void {
+function expectAnswerable({ n, parameters }: ChatRequest, { isSingle, lacksFormat }: Preset): void {
   if (isSingle && n !== undefined && n > 1) throw invalidField('n', 'must be 1 for this model.');
   const { response_format: format } = parameters;
-  if (lacksSchema && isObject(format) && format.type === 'json_schema')
-    throw invalidField('response_format', 'must be of type json_object or text for this model.');
+  if (lacksFormat && isObject(format) && format.type === lacksFormat)
+    throw invalidField('response_format', `must not be of type ${lacksFormat} for this model.`);
 }

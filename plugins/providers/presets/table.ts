@@ -1,4 +1,4 @@
-import { isObject } from '../../../src/plugin.ts';
+import { invalidField, isObject, type UpstreamRequest } from '../../../src/plugin.ts';
 import { googleMessage, googleStatus } from './google.ts';
 import { forMistral, mistralMessage } from './mistral.ts';
 import type { Parameter, Preset } from './preset.ts';
@@ -20,6 +20,14 @@ const all: readonly Parameter[] = [
 
 /** Efforts as most servers with open models know them. */
 const fewEfforts = ['none', 'low', 'medium', 'high'] as const;
+
+/** A request without `tool_choice`, for a server that ignores it: without tools none is called, and none can be forced. */
+function withoutToolChoice(encoded: UpstreamRequest): UpstreamRequest {
+  const { tool_choice: choice, tools, ...body } = encoded.body;
+  if (choice !== undefined && choice !== 'auto' && choice !== 'none')
+    throw invalidField('tool_choice', 'must be auto or none for this model.');
+  return { ...encoded, body: tools === undefined || choice === 'none' ? body : { ...body, tools } };
+}
 
 /** Servers that speak OpenAI's chat completions, by their documents as of November 2026. */
 export const presets: readonly Preset[] = [
@@ -95,7 +103,7 @@ export const presets: readonly Preset[] = [
     key_env: 'DEEPSEEK_API_KEY',
     takes: [...usual, ...penalties, ...logprobs],
     isSingle: true,
-    lacksSchema: true,
+    lacksFormat: 'json_schema',
     reasoningName: 'reasoning_content',
     effort: effort =>
       effort === 'none'
@@ -159,9 +167,9 @@ export const presets: readonly Preset[] = [
     source: 'https://inference-docs.cerebras.ai/resources/openai',
     base_url: 'https://api.cerebras.ai/v1',
     key_env: 'CEREBRAS_API_KEY',
+    // It refuses reasoning in messages.
     takes: [...usual, ...logprobs, 'user', 'seed'],
     isSingle: true,
-    reasoningName: 'reasoning',
     usesCompletionCap: true,
   },
   {
@@ -169,8 +177,9 @@ export const presets: readonly Preset[] = [
     title: 'Ollama',
     source: 'https://github.com/ollama/ollama/blob/main/docs/api/openai-compatibility.mdx',
     base_url: 'http://127.0.0.1:11434/v1',
-    takes: ['top_p', 'response_format', ...penalties, 'seed'],
+    takes: [...usual, ...penalties, 'seed'],
     isSingle: true,
+    adjust: withoutToolChoice,
     efforts: fewEfforts,
     reasoningName: 'reasoning',
   },
@@ -181,6 +190,7 @@ export const presets: readonly Preset[] = [
     base_url: 'http://127.0.0.1:1234/v1',
     takes: [...usual, ...penalties, 'seed', 'logit_bias'],
     isSingle: true,
+    lacksFormat: 'json_object',
     reasoningName: 'reasoning_content',
   },
   {

@@ -116,8 +116,8 @@ function errorTable(): string {
 function presetTable(): string {
   const rows = presets.map(
     ({ name, title, source, base_url, address = '', takes, isSingle, reasoningName }) => {
-      const lacks = Object.keys(openAiParameters).filter(
-        parameter => !(takes as string[]).includes(parameter),
+      const lacks = (Object.keys(openAiParameters) as (keyof typeof openAiParameters)[]).filter(
+        parameter => openAiParameters[parameter] && !takes.includes(parameter),
       );
       const left = [...(isSingle ? ['n'] : []), ...lacks].map(parameter => `\`${parameter}\``).join(', ');
       const where = base_url === undefined ? `to be given: \`${address}\`` : `\`${base_url}\``;

@@ -26,9 +26,8 @@ function sent(name: string, changes: Partial<ChatRequest>) {
   return { body: encoded.body, ignored: [...ignored, ...(encoded.ignored ?? [])] };
 }
 
-const everything = Object.fromEntries(
-  Object.keys(openAiParameters).map(name => [name, name === 'response_format' ? { type: 'text' } : 1]),
-);
+const given: Readonly<Record<string, unknown>> = { response_format: { type: 'text' }, tool_choice: 'auto' };
+const everything = Object.fromEntries(Object.keys(openAiParameters).map(name => [name, given[name] ?? 1]));
 const turn: Message[] = [
   { role: 'user', content: 'Roll.' },
   {
@@ -55,8 +54,11 @@ describe.each(names)('the preset %s', name => {
     const others = Object.keys(everything).filter(one => !(preset.takes as string[]).includes(one));
     expect(ignored.toSorted()).toEqual(others.toSorted());
     for (const other of others) expect(body).not.toHaveProperty(other);
-    for (const taken of preset.takes)
-      expect(body).toHaveProperty(name === 'mistral' && taken === 'seed' ? 'random_seed' : taken);
+    const own = new Map([
+      ['mistral seed', 'random_seed'],
+      ['ollama tool_choice', 'model'],
+    ]);
+    for (const taken of preset.takes) expect(body).toHaveProperty(own.get(`${name} ${taken}`) ?? taken);
   });
 
   it('sends reasoning back under its own name, if it takes any, and signatures where they are known', () => {
@@ -96,14 +98,18 @@ describe('what is special', () => {
     expect(credential!('eyJhbGciOi')).toEqual({ authorization: 'Bearer eyJhbGciOi' });
   });
 
-  it('is how DeepSeek is made to think, and that it has no schemas', () => {
+  it('is how DeepSeek is made to think, and which formats it and LM Studio lack', () => {
     expect(sent('deepseek', { reasoning_effort: 'none' }).body).toMatchObject({
       thinking: { type: 'disabled' },
     });
     const { body } = sent('deepseek', { reasoning_effort: 'high' });
     expect(body).toMatchObject({ thinking: { type: 'enabled' }, reasoning_effort: 'high' });
     const format = { type: 'json_schema', json_schema: { name: 'a', schema: {} } };
-    expect(() => sent('deepseek', { parameters: { response_format: format } })).toThrow('json_object');
+    expect(() => sent('deepseek', { parameters: { response_format: format } })).toThrow(
+      'must not be of type json_schema',
+    );
+    const object = { type: 'json_object' };
+    expect(() => sent('lm-studio', { parameters: { response_format: object } })).toThrow('json_object');
     expect(sent('groq', { parameters: { response_format: format } }).body.response_format).toEqual(format);
   });
 
@@ -120,6 +126,15 @@ describe('what is special', () => {
     ]);
     const own = [{ role: 'tool' as const, tool_call_id: 'D681PevKs', content: '6' }];
     expect(sent('mistral', { messages: own }).body.messages).toEqual(own);
+  });
+
+  it('is that no tool can be forced at Ollama', () => {
+    const tools = [{ type: 'function' as const, function: { name: 'roll' } }];
+    const chosen = (tool_choice: string) => sent('ollama', { tools, parameters: { tool_choice } }).body;
+    expect(chosen('auto')).toMatchObject({ tools });
+    expect(chosen('none')).not.toHaveProperty('tools');
+    expect(() => chosen('required')).toThrow('tool_choice: must be auto or none');
+    expect(chosen('auto')).not.toHaveProperty('tool_choice');
   });
 
   it('is that stop sequences are not sent to xAI', () => {
