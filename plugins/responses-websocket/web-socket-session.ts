@@ -29,6 +29,9 @@ const max_error_bytes = 1024 * 1024;
 /** Bytes of a control frame of a client beside its payload. */
 const control_frame_bytes = 6;
 
+/** Time for the gateway to end the reply of a client that does not read. */
+const grace_ms = 2000;
+
 /** What ends a response. */
 const finals: ReadonlySet<string | undefined> = new Set(['response.completed', 'response.incomplete']);
 
@@ -124,7 +127,9 @@ export class WebSocketSession {
   look(): void {
     const now_ms = this.#setup.clock.elapsed_ms();
     const { slow_client_ms, body_timeout_ms } = this.#setup.limits;
-    if (now_ms - (this.#stalled_since_ms ?? now_ms) >= slow_client_ms) return this.#cut();
+    // While a reply runs, the gateway notices first, and records it.
+    const patience_ms = slow_client_ms + (this.isBusy ? grace_ms : 0);
+    if (now_ms - (this.#stalled_since_ms ?? now_ms) >= patience_ms) return this.#cut();
     if (this.arriving_bytes <= 0) this.#arriving_since_ms = undefined;
     else this.#arriving_since_ms ??= now_ms;
     if (now_ms - (this.#arriving_since_ms ?? now_ms) >= body_timeout_ms)
@@ -214,6 +219,7 @@ export class WebSocketSession {
     const response = preparedResponse(this.#setup.format, body, input, context, this.#setup.clock);
     this.last.remember(response, input);
     this.#setup.remembered(this);
+    this.#isOver = true;
     for (const event of eventsOf(response)) this.#send(event);
   }
 

@@ -286,8 +286,8 @@ describe('a client that does not read', () => {
   afterEach(endAll);
 
   it('is not read from while it sends faster than replies end, and cut off', async () => {
-    const { url, gateway, server } = await host({ server: { slow_client_ms: 1000 } });
-    const client = await SocketClient.open(url);
+    const { url, gateway, server, rows } = await host({ server: { slow_client_ms: 500 } });
+    const client = await SocketClient.open(url, { headers: { 'x-request-id': 'flood' } });
     client.create({ input: '[[sim:tokens=100000 tps=1000000]]' });
     await client.seen(({ type }) => type === 'response.output_text.delta');
     client.ws.pause();
@@ -295,6 +295,7 @@ describe('a client that does not read', () => {
     for (let sent = 0; sent < 20_000; sent++) client.ws.send(flood);
     // Cut off, as a stalled reader of events is.
     await until(() => gateway.inFlight === 0);
+    expect(await rows('flood', 1)).toMatchObject([{ end_reason: 'slow_client' }]);
     await until(() => new Promise(resolve => server.getConnections((_, open) => resolve(open === 0))));
     client.ws.terminate();
   });

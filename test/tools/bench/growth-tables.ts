@@ -3,6 +3,7 @@ import { growthKey, growthModel, requestHeaders } from './conversation.ts';
 import { withSidecar } from './growing-sidecar.ts';
 import type { GrowthSizes } from './growth-server.ts';
 import type { GrowthTable } from './growth-table.ts';
+import { memoryOfWebSockets } from './idle-web-sockets.ts';
 
 /** A table, its sizes, and how the figures of one size are measured. */
 interface MeasuredTable extends GrowthTable {
@@ -130,4 +131,19 @@ export const growthTables: Readonly<Record<string, MeasuredTable>> = {
   sticky: configuration('The same with `routing.sticky`', 'providers', fives, {
     config: { routing: { sticky: 'conversation' } },
   }),
+  websockets: {
+    title: 'Idle WebSockets of the Responses API',
+    unit: 'WebSockets',
+    sizes: [500, 5000],
+    columns: [
+      { head: 'memory of each, KiB', digits: 1, growth: 'constant' },
+      { head: 'after a reply to 1,000 characters', digits: 1, growth: 'constant' },
+    ],
+    measure: (size, upstream_port) => {
+      const websocket = { max_open: 1e6, max_open_per_account: 1e6 };
+      return withSidecar({ upstream_port, config: { responses: { websocket } } }, sidecar =>
+        memoryOfWebSockets(sidecar, size),
+      );
+    },
+  },
 };
