@@ -5,7 +5,7 @@ import createInstructor from '@instructor-ai/instructor';
 import type { AIMessageChunk } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { Agent, OpenAIProvider, Runner } from '@openai/agents';
-import { generateText, jsonSchema, Output, streamText } from 'ai';
+import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import { expect } from 'expect';
 import OpenAI from 'openai';
 // Instructor is made for this version of zod.
@@ -112,6 +112,57 @@ triedOf('own ways', 'vercelResponses', {
       ],
     });
     await expect(answer).rejects.toThrow(/^input\[1\]\.type: must not be 'item_reference'.* store: false\.$/);
+  },
+});
+
+/** A gateway that keeps responses, as OpenAI does by default. */
+const storing = `${(await gatewayWith({ config: { responses: { store: { ttl_days: 1, keys: ['k'.repeat(32)] } } } })).url}/v1`;
+
+triedOf('own ways', 'vercelResponses', {
+  'with stored responses it calls tools and reasons by its defaults': async () => {
+    const sides: number[] = [];
+    const inputSchema = jsonSchema<{ sides: number }>(rollSchema);
+    const roll = tool({
+      inputSchema,
+      execute: async given => {
+        sides.push(given.sides);
+        return rolledText;
+      },
+    });
+    const asking = {
+      model: createOpenAI({ ...settings, baseURL: storing })(model),
+      maxRetries: 0,
+      prompt: 'Roll the dice. [[sim:tool]]',
+      tools: { roll },
+      stopWhen: isStepCount(3),
+      providerOptions: { openai: { forceReasoning: true } },
+    };
+    const whole = await generateText(asking);
+    const streamed = streamText(asking);
+    for (const text of [whole.text, await streamed.text]) expect(text).toContain('The tool returned');
+    expect([sides.length, whole.steps.length]).toEqual([2, 2]);
+    // What it sent of the first step are references, and the model has seen what they stand for.
+    const [, call] = asked().messages as { tool_calls?: unknown[]; reasoning?: string }[];
+    expect(call).toMatchObject({ tool_calls: [{ function: { name: 'roll' } }] });
+  },
+});
+
+triedOf('own ways', 'agentsResponses', {
+  'with stored responses it goes on from the id of the one before': async () => {
+    const modelProvider = new OpenAIProvider({ openAIClient: openAiOf(storing), useResponses: true });
+    const runner = new Runner({ tracingDisabled: true, modelProvider });
+    const agent = new Agent({ name: 'Tester', model });
+    const first = await runner.run(agent, 'My name is Ada.');
+    const previousResponseId = first.lastResponseId!;
+    const second = await runner.run(agent, 'What is my name?', { previousResponseId });
+    expect(second.finalOutput).toEqual(expect.stringMatching(/./));
+    expect(
+      (asked().messages as { role: string; content: unknown }[]).map(({ role, content }) => [role, content]),
+    ).toEqual([
+      ['user', 'My name is Ada.'],
+      ['assistant', first.finalOutput],
+      ['user', 'What is my name?'],
+    ]);
   },
 });
 
