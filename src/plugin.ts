@@ -24,10 +24,18 @@ export { fieldPath, shown } from './common/field-path.ts';
 export { type Finding, finding } from './common/finding.ts';
 export { firstUuidOf, keyId, timeOrderedUuid } from './common/ids.ts';
 export { isObject, type Json } from './common/json-object.ts';
+export {
+  exceeds,
+  type JsonSize,
+  jsonSizeOf,
+  max_arguments_size,
+  mayExceed,
+} from './common/json-size.ts';
 export { missingPackage } from './common/missing-package.ts';
 export { nanoUsdOf, picoUsd, usdOf } from './common/money.ts';
 export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
+export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-cache.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
 export { within } from './common/within.ts';
@@ -53,14 +61,6 @@ export {
   type StreamRenderer,
 } from './gateway/dialects/define-dialect.ts';
 export type { DialectHeaders } from './gateway/dialects/dialect-headers.ts';
-export {
-  exceeds,
-  type JsonSize,
-  jsonSizeOf,
-  max_arguments_size,
-  mayExceed,
-} from './gateway/dialects/json-size.ts';
-
 export { openAiErrorBody } from './gateway/dialects/openai-error.ts';
 export { requestFields } from './gateway/dialects/request-schema/fields.ts';
 export { arrayOf, parseBody } from './gateway/dialects/request-schema/first-fault.ts';
@@ -214,7 +214,6 @@ export {
   OpenAiStreamDecoder,
   type OpenAiStreamOptions,
 } from './gateway/upstream/openai/openai-stream-decoder.ts';
-export { ReasoningCache, type ReasoningCacheLimits } from './gateway/upstream/openai/reasoning-cache.ts';
 export { atMost, max_parts } from './gateway/upstream/reply-bounds.ts';
 export type { Upstream } from './gateway/upstream/routing/upstream.ts';
 export { checkToolArguments, toolArguments } from './gateway/upstream/tool-arguments.ts';

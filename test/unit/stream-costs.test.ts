@@ -9,6 +9,7 @@ import { joinReply, StreamJoiner } from '../../plugins/stages/reasoning-split/jo
 import { StreamSplitter, splitReply } from '../../plugins/stages/reasoning-split/split.ts';
 import { mapText } from '../../plugins/stages/redact/text/map-text.ts';
 import { streamRechunk } from '../../plugins/stages/stream-rechunk/index.ts';
+import { ReasoningCache } from '../../src/common/reasoning-cache.ts';
 import { loadGptCounter } from '../../src/config/gpt-counter.ts';
 import { chatCompletions } from '../../src/gateway/dialects/chat-completions/index.ts';
 import type { GenerationFormat } from '../../src/gateway/dialects/define-dialect.ts';
@@ -23,7 +24,6 @@ import { UsageMeter } from '../../src/gateway/settlement/usage-meter.ts';
 import { SseParser } from '../../src/gateway/sse/parse.ts';
 import { ContentCapture } from '../../src/gateway/upstream/attempt/content-capture.ts';
 import { OpenAiStreamDecoder } from '../../src/gateway/upstream/openai/openai-stream-decoder.ts';
-import { ReasoningCache } from '../../src/gateway/upstream/openai/reasoning-cache.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { costGrowth, most_growth } from '../support/cost-growth.ts';
 import { chunkOf, collected, streamOf, through, transformed } from './chunk-stream.ts';

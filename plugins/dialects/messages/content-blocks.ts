@@ -3,6 +3,7 @@ import {
   arrayOf,
   type ContentPart,
   type ImagePart,
+  isObject,
   type Json,
   type Message,
   requestFields,
@@ -17,6 +18,7 @@ const {
   cacheControl,
   eachParsedBy,
   fault,
+  file,
   parsedBy,
   acceptedImageUrl,
   imagePart,
@@ -73,6 +75,54 @@ const imageBlock = z
     ({ source, cache_control }): ImagePart => ({ ...imagePart(source), ...present({ cache_control }) }),
   );
 
+const fileOf = (file_data: string, filename: string | null | undefined, issues: z.RefinementCtx) =>
+  parsedBy(file, { file_data, filename }, issues, ['source'], ({ message }) => message) ?? z.NEVER;
+
+const documentSource = {
+  base64: z.object({ media_type: nonEmptyText, data: text }),
+  url: z.object({ url: text }),
+  text: z.object({ data: text }),
+  content: z.object({ content: z.unknown() }),
+};
+
+/** A document: a file, or what it says if it is a text. */
+const documentBlock = z
+  .object({
+    source: byType<Json>(
+      documentSource,
+      'must be "base64", "url", "text" or "content"; files are not stored here',
+    ),
+    title: optionalText,
+    cache_control: cacheControl,
+  })
+  .transform(({ source: from, title, cache_control }, issues): TextPart => {
+    const { media_type, data, url, content } = from;
+    const mark = present({ cache_control });
+    if (media_type !== undefined)
+      return { ...fileOf(`data:${media_type};base64,${data}`, title, issues), ...mark };
+    if (url !== undefined) return { ...fileOf(String(url), title, issues), ...mark };
+    return { type: 'text', text: [title, data ?? textIn(content)].filter(said => said).join('\n'), ...mark };
+  });
+
+/** A passage that a client has found, as a text that names its source. */
+const searchResult = z
+  .object({ source: text, title: text, content: z.unknown(), cache_control: cacheControl })
+  .transform(
+    ({ source: from, title, content, cache_control }): TextPart => ({
+      type: 'text',
+      text: `${title} (${from})\n${textIn(content)}`,
+      ...present({ cache_control }),
+    }),
+  );
+
+/** The text of blocks. */
+const textIn = (content: unknown): string =>
+  typeof content === 'string'
+    ? content
+    : (Array.isArray(content) ? content : [])
+        .map(block => (isObject(block) && typeof block.text === 'string' ? block.text : ''))
+        .join('\n');
+
 /** A tool that a search for tools has found. */
 const toolReference = z.object({ tool_name: nonEmptyText, cache_control: cacheControl }).transform(
   ({ tool_name, cache_control }): TextPart => ({
@@ -105,7 +155,8 @@ const toolUse = z
   );
 
 const notResult = 'must be a string or an array of text, image and tool_reference blocks';
-const inResult = { text: textBlock, image: imageBlock, tool_reference: toolReference };
+const media = { document: documentBlock, search_result: searchResult };
+const inResult = { text: textBlock, image: imageBlock, tool_reference: toolReference, ...media };
 const resultParts = arrayOf(blockOf<ContentPart>(inResult), notResult);
 
 const toolResult = z
@@ -173,6 +224,8 @@ const byRole = {
   user: blockOf({
     text: partOf(textBlock),
     image: partOf(imageBlock),
+    document: partOf(documentBlock),
+    search_result: partOf(searchResult),
     tool_result: toolResult.transform((result): Block => ({ result })),
     ...serverBlocks,
   }),

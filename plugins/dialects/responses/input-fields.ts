@@ -32,6 +32,10 @@ const knownInPart: ReadonlySet<string> = new Set([
   'refusal',
   'image_url',
   'detail',
+  'filename',
+  'file_data',
+  'file_url',
+  'input_audio',
 ]);
 
 const knownInTool: ReadonlySet<string> = new Set([

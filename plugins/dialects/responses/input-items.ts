@@ -3,12 +3,12 @@ import { type ContentPart, isObject, type Message, requestFields } from '../../.
 import { definedCallSchema, definedKinds, definedOutputSchema } from './defined-tools.ts';
 import { historyItems, type Note } from './history-items.ts';
 import {
+  anyPart,
   assistantPart,
   type ReasoningInput,
   reasoningAmong,
   reasoningInput,
   textOnly,
-  textOrImage,
 } from './input-parts.ts';
 import type { CalledTool } from './tool-names.ts';
 
@@ -39,7 +39,7 @@ function contentOf(
   if (!parts || parts.length > 1) return parts;
   const [part] = parts;
   if (!part) return '';
-  return part.type === 'text' ? part.text : parts;
+  return part.type === 'text' && !part.native ? part.text : parts;
 }
 
 const called = { call_id: nonEmptyText, name: nonEmptyText, namespace: optionalText };
@@ -65,7 +65,7 @@ const callOutput = z
   })
   .transform(({ call_id, output }, issues): Item => {
     // A function may return nothing.
-    const content = Array.isArray(output) ? contentOf(textOrImage, output, issues, 'output') : output;
+    const content = Array.isArray(output) ? contentOf(anyPart, output, issues, 'output') : output;
     return { output: { role: 'tool', tool_call_id: call_id, content: content ?? '' } };
   });
 
@@ -87,7 +87,7 @@ const definedItems = Object.fromEntries(
 
 const partsOf = (role: unknown): PartSchema => {
   if (role === 'assistant') return assistantPart;
-  return role === 'user' || role === 'tool' ? textOrImage : textOnly;
+  return role === 'user' || role === 'tool' ? anyPart : textOnly;
 };
 
 const inputMessage = z.unknown().transform((given, issues): Item | undefined => {

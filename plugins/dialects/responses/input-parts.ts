@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { arrayOf, type ContentPart, isObject, requestFields } from '../../../src/plugin.ts';
 
-const { parsedBy, imagePart, imageUrl, optionalText, text } = requestFields;
+const { audio, fault, file, parsedBy, imagePart, imageUrl, notOffered, optionalText, text } = requestFields;
 
 /** Parts of input items. */
 
@@ -26,10 +26,30 @@ const inputImage = z
   })
   .transform(({ image_url, detail }) => imagePart(image_url, detail ?? undefined));
 
-const partOf = (accepted: string, withImages: boolean) =>
+const inputFile = z
+  .object({
+    filename: optionalText,
+    file_data: optionalText,
+    file_url: optionalText,
+    file_id: notOffered('files are not stored here; send file_data or file_url'),
+  })
+  .transform(({ filename, file_data, file_url }, issues): ContentPart => {
+    const parsed = file.safeParse({ filename, file_data: file_data ?? file_url });
+    const field = file_data == null ? 'file_url' : 'file_data';
+    return parsed.success ? parsed.data : fault(issues, parsed.error.issues[0]!.message, field);
+  });
+
+const media: Readonly<Record<string, z.ZodType<ContentPart>>> = {
+  input_image: inputImage,
+  input_file: inputFile,
+  input_audio: z.object({ input_audio: audio }).transform(part => part.input_audio),
+};
+
+const partOf = (accepted: string, withMedia: boolean) =>
   z.unknown().transform((given, issues): ContentPart | undefined => {
-    if (isObject(given) && given.type === 'input_image' && withImages)
-      return parsedBy(inputImage, given, issues);
+    const kind =
+      withMedia && isObject(given) && typeof given.type === 'string' ? media[given.type] : undefined;
+    if (kind) return parsedBy(kind, given, issues);
     const messageOf = ({ path, message }: z.core.$ZodIssue) =>
       path[0] === 'type' ? `must be ${accepted}` : message;
     const part = parsedBy(textPart, given, issues, [], messageOf);
@@ -39,8 +59,11 @@ const partOf = (accepted: string, withImages: boolean) =>
 /** A text. */
 export const textOnly = partOf('"input_text", "output_text" or "text"', false);
 
-/** A text or an image. */
-export const textOrImage = partOf('"input_text", "output_text", "text" or "input_image"', true);
+/** A text, an image, a file or a sound. */
+export const anyPart = partOf(
+  '"input_text", "output_text", "text", "input_image", "input_file" or "input_audio"',
+  true,
+);
 
 /** A part of an assistant's message, which may be one that only replies have; reasoning is read apart. */
 export const assistantPart = z.unknown().transform((given, issues): ContentPart | undefined => {

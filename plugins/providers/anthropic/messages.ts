@@ -6,6 +6,7 @@ import {
   toolArguments,
 } from '../../../src/plugin.ts';
 import { type Block, callIdOf, native_format } from './blocks.ts';
+import { documentOf } from './document.ts';
 
 /** A conversation in the API's form: alternating turns of blocks, with the system prompt apart. */
 export interface Conversation {
@@ -85,6 +86,8 @@ function blocksOf(content: Message['content']): Block[] {
     if (part.type === 'image_url')
       return { type: 'image', source: sourceOf(part.image_url.url), ...markOf(part) };
     if (part.native?.format === native_format) return part.native.item as Block;
+    const document = part.native && documentOf(part.native.item);
+    if (document) return { ...document, ...markOf(part) };
     if (part.tool_reference !== undefined)
       return { type: 'tool_reference', tool_name: part.tool_reference, ...markOf(part) };
     return part.text.trim() === '' ? [] : { type: 'text', text: part.text, ...markOf(part) };

@@ -13,7 +13,7 @@ import {
 /** OpenAI's own reasoning models, which reject `max_tokens`. */
 const reasoningModel = /^(?:openai\/)?(?:o\d|gpt-(?:[5-9]|\d\d))/;
 
-const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'extra_content']);
+const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'extra_content', 'file']);
 
 /** Such models always search, so it cannot be forced, and they know no filters. */
 function searchFields({ parameters: { web_search_options: options, tool_choice } }: ChatRequest): Json {

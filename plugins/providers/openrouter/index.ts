@@ -14,7 +14,7 @@ import { searchFields } from './web-search.ts';
 
 const max_age_ms = 3_600_000;
 
-const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'cache_control']);
+const messageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'cache_control', 'file']);
 
 /** OpenRouter's chat completions. Usage is sent without request, at the end of a stream. */
 export const openrouter = defineProvider({

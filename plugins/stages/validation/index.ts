@@ -7,8 +7,8 @@ import {
   type StageFactory,
 } from '../../../src/plugin.ts';
 import { checkEffort } from './effort.ts';
-import { checkImages } from './images.ts';
 import { checkContext, checkMaxTokens } from './length.ts';
+import { checkMedia } from './media.ts';
 import { checkMetadata } from './metadata.ts';
 import { checkOperation } from './operation.ts';
 import type { ValidationOptions } from './options.ts';
@@ -23,6 +23,12 @@ const schema = z.strictObject({
     .enum(['reject', 'clamp'])
     .default('reject')
     .describe("`max_tokens` above the model's `max_completion_tokens`: refused, or lowered to it."),
+  unseen_media: z
+    .enum(['refuse', 'note'])
+    .default('refuse')
+    .describe(
+      'An image, file or sound for a model whose `modality` does not take it: refused, or replaced by a note such as `[file: report.pdf]`.',
+    ),
   max_choices: z.int().min(1).max(128).default(8).describe('The largest `n`.'),
 });
 
@@ -30,7 +36,7 @@ const schema = z.strictObject({
 export const validation: StageFactory<ValidationOptions> = defineStage({
   name: 'validation',
   schema,
-  create({ unknown_parameters, max_tokens_above_cap, max_choices }) {
+  create({ unknown_parameters, max_tokens_above_cap, max_choices, unseen_media }) {
     return {
       takesTokens: true,
       onRequest(exchange) {
@@ -52,7 +58,7 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
         if (request.tools?.length && !model.tool_calls) {
           throw invalidField('tools', `${model.id} does not accept tools.`);
         }
-        checkImages(request, model);
+        checkMedia(request, model, unseen_media);
         const withoutTools = dropToolChoice(request);
         if (withoutTools.length > 0) ignoreParameters(exchange, withoutTools);
         const unknown = Object.keys(request.unknown);

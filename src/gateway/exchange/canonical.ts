@@ -14,9 +14,9 @@ export interface CacheControl {
   ttl?: string;
 }
 
-/** What only some APIs have, such as the search of a hosted tool, in the form of the one that made it. */
+/** What only some APIs have, such as the search of a hosted tool or a file, in the form of the one that made it. */
 export interface NativeItem {
-  /** Whose form it is: `anthropic` or `openai-responses`. */
+  /** Whose form it is: `anthropic`, `openai-responses` or, of a file or sound, `openai`. */
   format: string;
   /** The item, or block of content, as it was given. */
   item: Record<string, unknown>;

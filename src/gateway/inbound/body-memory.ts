@@ -1,4 +1,4 @@
-import type { JsonSize } from '../dialects/json-size.ts';
+import type { JsonSize } from '../../common/json-size.ts';
 
 /** Bytes that a body is counted with while it arrives, for each of its own: itself, and its copy in one piece or its text. */
 export const arriving_factor = 2;

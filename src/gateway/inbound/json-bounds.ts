@@ -1,4 +1,4 @@
-import { type CountedJson, type JsonSize, jsonSizeOf, mayExceed } from '../dialects/json-size.ts';
+import { type CountedJson, type JsonSize, jsonSizeOf, mayExceed } from '../../common/json-size.ts';
 import { type GatewayError, refusal } from '../exchange/errors.ts';
 import type { BodyLimits } from './body-limits.ts';
 

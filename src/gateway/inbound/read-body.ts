@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../common/json-object.ts';
-import type { JsonSize } from '../dialects/json-size.ts';
+import type { JsonSize } from '../../common/json-size.ts';
 import { type GatewayError, refusal } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type BodyLimits, tooLarge } from './body-limits.ts';

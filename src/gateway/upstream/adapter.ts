@@ -44,7 +44,7 @@ export interface Adapter {
   /**
    * Parts of messages beyond text and tool calls that `encode` writes: `reasoning` of assistant messages, which many servers require back
    * with the results of tools; `image_url` parts; `cache_control` marks; `is_error` of results; `extra_content` of
-   * calls; `tool_reference` and `native` of texts. `encode` gets no others, and the reply names those left out.
+   * calls; `tool_reference` and `native` of texts; `file`, by which files and audio come in OpenAI's form. `encode` gets no others, and the reply names those left out.
    */
   readonly messageFields?: ReadonlySet<MessageField>;
   /** Headers of every request to such a server; the configuration's own replace them. */

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../../common/json-object.ts';
-import { jsonSizeOf, max_arguments_size, mayExceed } from '../dialects/json-size.ts';
+import { jsonSizeOf, max_arguments_size, mayExceed } from '../../common/json-size.ts';
 import type { Message, ToolCall } from '../exchange/canonical.ts';
 import { invalidField } from '../exchange/errors.ts';
 

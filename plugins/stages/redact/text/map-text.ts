@@ -92,7 +92,8 @@ function mapContent(
 
 /** The part without an item in another API's form that has text to be replaced: what it says in words stays. */
 function withoutChanged(part: TextPart, replacer: TextReplacer): TextPart {
-  if (!part.native || !hasMatch(part.native.item, replacer)) return part;
+  // A file is passed on as it is, like an image.
+  if (!part.native || part.native.format === 'openai' || !hasMatch(part.native.item, replacer)) return part;
   const { native, ...rest } = part;
   return rest;
 }

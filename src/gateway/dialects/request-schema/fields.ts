@@ -1,6 +1,7 @@
 import { cacheControl } from './cache-control.ts';
 import { byType, eachParsedBy, fault, parsedBy } from './first-fault.ts';
 import { acceptedImageUrl, imagePart, imageUrl } from './image.ts';
+import { audio, file } from './media.ts';
 import { message, messageFields } from './message.ts';
 import {
   anyObject,
@@ -37,7 +38,9 @@ export const requestFields = {
   messageFields,
   anyObject,
   atLeastOne,
+  audio,
   checkStreamOptions,
+  file,
   flag,
   isStringOrArray,
   nonEmptyText,

@@ -10,6 +10,7 @@ import {
 import { cacheControl } from './cache-control.ts';
 import { arrayOf, byType, fault, parsedBy } from './first-fault.ts';
 import { imagePart, imageUrl } from './image.ts';
+import { audio, file } from './media.ts';
 import { anyObject, nonEmptyText, optionalText, present, text } from './shared-fields.ts';
 
 const textPart = z
@@ -37,12 +38,21 @@ const image = z
 
 const notPart = 'must be an object {type: "text", text}';
 const textOnly = byType({ text: textPart }, 'must be "text"', notPart);
-const textOrImage = byType({ text: textPart, image_url: image }, 'must be "text" or "image_url"', notPart);
+const anyPart = byType<ContentPart>(
+  {
+    text: textPart,
+    image_url: image,
+    file: z.object({ file }).transform(part => part.file),
+    input_audio: z.object({ input_audio: audio }).transform(part => part.input_audio),
+  },
+  'must be "text", "image_url", "file" or "input_audio"',
+  notPart,
+);
 
 const notContent = 'must be a string or an array of {type: "text", text} parts';
 const textParts = arrayOf(textOnly, notContent, 'must not be empty.');
 /** The parts of messages that may show something: the user's, and results of tools. */
-const allParts = arrayOf(textOrImage, notContent, 'must not be empty.');
+const allParts = arrayOf(anyPart, notContent, 'must not be empty.');
 
 const extraContent = anyObject
   .refine(
@@ -108,7 +118,9 @@ type MessageFields = z.output<typeof messageShape>;
 export const messageFields: ReadonlySet<string> = new Set(Object.keys(messageShape.shape));
 
 /** Names of a content part's fields. */
-export const partFields: ReadonlySet<string> = new Set(['type', 'text', 'image_url', 'cache_control']);
+export const partFields: ReadonlySet<string> = new Set([
+  ...['type', 'text', 'image_url', 'file', 'input_audio', 'cache_control'],
+]);
 
 /** Names of the fields of a part's image. */
 export const imageFields: ReadonlySet<string> = new Set(['url', 'detail']);

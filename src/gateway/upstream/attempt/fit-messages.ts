@@ -17,6 +17,7 @@ export const message_fields = [
   'extra_content',
   'tool_reference',
   'native',
+  'file',
 ] as const;
 
 /** One of them. */
@@ -110,7 +111,7 @@ function fittedContent(
   const isLost = (part: ContentPart): part is TextPart =>
     part.type === 'text' && worded.some(name => part[name] !== undefined && !fields.has(name));
   if (!marked.some(isLost)) return marked;
-  const plain = marked.map(part => (isLost(part) ? inWords(part) : part));
+  const plain = marked.map(part => (isLost(part) ? inWords(part, fields) : part));
   // Plain texts are a string, which all servers and templates accept.
   const texts = plain.flatMap(part => (part.type === 'text' && !part.cache_control ? [part.text] : []));
   return texts.length === plain.length ? texts.join('\n') : plain;
@@ -118,7 +119,16 @@ function fittedContent(
 
 /** What a part may have that its text says as well. */
 const worded = ['tool_reference', 'native'] as const;
-const inWords = ({ tool_reference, native, ...part }: TextPart): TextPart => part;
+
+/** The part in words; a file or a sound in OpenAI's form, without which the question would be another. */
+function inWords(
+  { tool_reference, native, ...part }: TextPart,
+  fields: AcceptedMessages['fields'],
+): ContentPart {
+  if (native?.format !== 'openai') return part;
+  if (fields.has('file')) return native.item as unknown as ContentPart;
+  throw invalidField('messages', 'files and audio are not accepted by the upstream of this model.');
+}
 
 function unmarked<T extends ContentPart | Tool | ToolCall>(given: T, ignored: Set<string>): T {
   if (given.cache_control === undefined) return given;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type Json } from '../../../common/json-object.ts';
-import { jsonSizeOf } from '../../dialects/json-size.ts';
+import { jsonSizeOf } from '../../../common/json-size.ts';
 import type { Chunk, Completion } from '../../exchange/canonical.ts';
 import { refusal } from '../../exchange/errors.ts';
 import type { Adapter } from '../adapter.ts';

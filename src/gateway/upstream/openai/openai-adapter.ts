@@ -51,7 +51,7 @@ export const openAiParameters: TakenParameters = {
   web_search_options: false,
 };
 
-const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url']);
+const openAiMessageFields: ReadonlySet<MessageField> = new Set(['reasoning', 'image_url', 'file']);
 
 /** The adapter of a server that speaks OpenAI's chat completions. */
 export function openAiAdapter(server: OpenAiServer): Adapter {

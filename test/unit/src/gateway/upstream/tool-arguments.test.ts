@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { max_arguments_size } from '../../../../../src/gateway/dialects/json-size.ts';
+import { max_arguments_size } from '../../../../../src/common/json-size.ts';
 import type { Message } from '../../../../../src/gateway/exchange/canonical.ts';
 import { checkToolArguments, toolArguments } from '../../../../../src/gateway/upstream/tool-arguments.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ToolCall } from '../../../../../../src/gateway/exchange/canonical.ts';
-import { ReasoningCache } from '../../../../../../src/gateway/upstream/openai/reasoning-cache.ts';
+import { ReasoningCache } from '../../../../src/common/reasoning-cache.ts';
+import type { ToolCall } from '../../../../src/gateway/exchange/canonical.ts';
 
 const callOf = (id: string, text = '{}', name = 'roll'): ToolCall => ({
   id,

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto';
-import { MemoryCache } from '../../../common/memory-cache.ts';
-import { exceeds } from '../../dialects/json-size.ts';
-import type { ToolCall } from '../../exchange/canonical.ts';
+import { exceeds } from './json-size.ts';
+import { MemoryCache } from './memory-cache.ts';
+
+/** What is read of the call of a tool. */
+interface ToolCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
 
 /** How much a cache keeps, and for how long. */
 export interface ReasoningCacheLimits {

@@ -6,7 +6,7 @@ import {
   type JsonSize,
   jsonSizeOf,
   mayExceed,
-} from '../../../../../src/gateway/dialects/json-size.ts';
+} from '../../../../src/common/json-size.ts';
 
 const unlimited = { values: Number.POSITIVE_INFINITY, keys: Number.POSITIVE_INFINITY };
 const sizeOfText = (text: string, limits: JsonSize = unlimited) => jsonSizeOf(Buffer.from(text), limits);
