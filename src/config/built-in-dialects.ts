@@ -4,6 +4,7 @@ import { models } from '../../plugins/dialects/models/index.ts';
 import { embeddings, rerank, textCompletions } from '../../plugins/dialects/operations/index.ts';
 import {
   responses,
+  responsesCompact,
   responsesInputTokens,
   storedResponseRoutes,
 } from '../../plugins/dialects/responses/index.ts';
@@ -23,6 +24,7 @@ export const builtInDialects = [
   responses,
   storedResponseRoutes,
   responsesInputTokens,
+  responsesCompact,
   messages,
   messagesCount,
   textCompletions,

@@ -104,6 +104,25 @@ describe('a gateway that stores responses', () => {
     });
   });
 
+  it('compacts a conversation into an item that its account alone can send back', async () => {
+    const { id } = await client().responses.create({ model, input: 'one' });
+    const compacted = await client(1).responses.compact({ model, input: 'two', previous_response_id: id });
+    expect(sentUpstream().slice(0, 3)).toEqual(['user: one', 'assistant: answer 1', 'user: two']);
+    expect(sentUpstream().at(-1)).toContain('user: Summarize');
+    expect(compacted).toMatchObject({ object: 'response.compaction', usage: { input_tokens: 7 } });
+    const kinds = compacted.output.map(item => (item.type === 'message' ? item.role : item.type));
+    expect(kinds).toEqual(['user', 'user', 'compaction']);
+    expect(JSON.stringify(compacted)).not.toContain('answer');
+    const input = [...compacted.output, { role: 'user', content: 'go on' }] as OpenAI.Responses.ResponseInput;
+    const next = await client().responses.create({ model, input });
+    const summary = expect.stringMatching(/^user: Summary of the conversation.*answer 4$/s);
+    expect(sentUpstream()).toEqual(['user: one', 'user: two', summary, 'user: go on']);
+    await client(1).responses.create({ model, input: 'more', previous_response_id: next.id });
+    expect(sentUpstream()[2]).toEqual(summary);
+    await client(0, otherKey).responses.create({ model, input });
+    expect(sentUpstream().join()).not.toContain('answer 4');
+  });
+
   it('shows nobody else what an account has stored, and deletes it on request', async () => {
     const { id } = await client().responses.create({ model, input: 'a secret of the tester' });
     const other = client(1, otherKey);

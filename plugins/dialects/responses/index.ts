@@ -14,10 +14,12 @@ import { ResponseObject } from './response-object.ts';
 import { type KeepResponse, ResponseStream } from './response-stream.ts';
 import { responsesOptions } from './responses-options.ts';
 import { parseResponsesRequest } from './responses-request.ts';
+import { askForSummary, compactionObject } from './store/compaction.ts';
 import { ContinuedRequests } from './store/continued-requests.ts';
 import { detachedResponse, keeperOf } from './store/detached-response.ts';
 import { ResponseArchive } from './store/response-archive.ts';
 import type { StoreOptions } from './store/store-options.ts';
+import { itemsOf } from './store/stored-items.ts';
 import { StoredResponseAnswers } from './store/stored-response-answers.ts';
 
 const section = 'responses';
@@ -122,6 +124,35 @@ export const responsesInputTokens = defineDialect({
       },
       answerRequest: (_identity, promptTokens) =>
         JSON.stringify({ object: 'response.input_tokens', input_tokens: promptTokens() }),
+    };
+  },
+});
+
+/** A conversation in fewer tokens, summarized by the model itself. */
+export const responsesCompact = defineDialect({
+  name: 'responses.compact',
+  paths: { '/v1/responses/compact': ['POST'] },
+  errorBody: openAiErrorBody,
+  options: { section, schema: responsesOptions, needs: 'store' },
+  create(options, setup) {
+    const catalog = new Catalog(setup.models);
+    const continued = continuedRequests(options.store, setup);
+    return {
+      complete: (body, { account_id }) => continued?.complete({ ...body, store: false }, account_id),
+      parse(body, context) {
+        const turn = continued?.turnOf(body);
+        const request = parseResponsesRequest(body, 'item', id => catalog.find(id), turn);
+        const items = [...(turn?.replayed ?? []), ...itemsOf(body)];
+        askForSummary(request, items, context.account_id ?? '');
+        return request;
+      },
+      renderReply(identity, reply) {
+        if (!continued) throw new Error('only a configuration that serves has a store');
+        return compactionObject(continued.archive, identity, reply);
+      },
+      renderStream() {
+        throw new Error('a compaction is no stream');
+      },
     };
   },
 });

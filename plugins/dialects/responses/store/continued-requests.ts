@@ -11,6 +11,8 @@ import type { KeptResponse, ResponseArchive } from './response-archive.ts';
 import { noPrevious, storeDown } from './store-errors.ts';
 import { itemsOf, referenceIn, responseOfItem, type StoredItem, withIds } from './stored-items.ts';
 
+/** Before a summary, for the model. */
+const summarized = 'Summary of the conversation so far, of which only the messages of the user are left:\n\n';
 /** Responses that are read at once for the items that a request names. */
 const read_at_once = 10;
 
@@ -54,7 +56,7 @@ export class ContinuedRequests {
   complete(body: Json, account: string | undefined): Promise<Json> | undefined {
     const { previous_response_id: previous, store, background } = body;
     const input = itemsOf(body);
-    const refers = input.some(item => referenceIn(item) !== undefined);
+    const refers = input.some(item => referenceIn(item) !== undefined || item.type === 'compaction');
     if (previous != null || refers || background === true) return this.#completed(body, input, account);
     if (account === undefined || store === false || this.archive.ttlMs(account) === 0) return undefined;
     this.#turns.set(body, { account, parent: undefined, replayed: [], input, isStored: true });
@@ -96,7 +98,7 @@ export class ContinuedRequests {
       );
   }
 
-  /** Lists of items with those for which some of them stand. The last list is the request's own. */
+  /** Lists of items with those for which some of them stand, and summaries in words. The last list is the request's own. */
   async #resolved(lists: readonly (readonly StoredItem[])[], account: string | undefined) {
     const known = new Map<unknown, StoredItem>();
     const add = (items: readonly StoredItem[]) => {
@@ -110,11 +112,20 @@ export class ContinuedRequests {
       items.map((item, at) => {
         const id = referenceIn(item);
         const found = id === undefined ? item : known.get(id);
-        if (found) return found;
+        if (found) return this.#readable(found, account);
         const field = list === last ? fieldPath(['input', at, 'id']) : 'previous_response_id';
         throw invalidField(field, `there is no item with the id ${shown(id)}.`);
       }),
     );
+  }
+
+  /** A summary that was made here as a message; any other item as it is. */
+  #readable(item: StoredItem, account = ''): StoredItem {
+    if (item.type !== 'compaction') return item;
+    const summary = this.archive.unseal(account, item.encrypted_content);
+    return summary === undefined
+      ? item
+      : { type: 'message', role: 'user', content: `${summarized}${summary}` };
   }
 
   /** Adds the items of all responses that the ids in question name, within the limits of a chain. */

@@ -71,6 +71,18 @@ export class ResponseArchive {
     return this.#gateway.clock.epoch_ms();
   }
 
+  /** A summary as the `encrypted_content` of an item, which only this account can send back. */
+  seal(account: string, summary: string): string {
+    return this.#cipher.encrypt(summary, boundTo(account, 'compaction'));
+  }
+
+  /** The summary in such a content; undefined if it was not made here, or for another account. */
+  unseal(account: string, content: unknown): string | undefined {
+    return typeof content === 'string'
+      ? this.#cipher.decrypt(content, boundTo(account, 'compaction'))
+      : undefined;
+  }
+
   /** How long responses of an account are kept; 0 for not at all. */
   ttlMs(account: string): number {
     const { ttl_days, per_account = {} } = this.options;

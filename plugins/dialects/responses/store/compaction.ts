@@ -1,0 +1,58 @@
+import {
+  type ChatRequest,
+  type Completion,
+  type Identity,
+  type Json,
+  textOf,
+} from '../../../../src/plugin.ts';
+import { usageFields } from '../response-object.ts';
+import type { ResponseArchive } from './response-archive.ts';
+import { listedItem, type StoredItem, withIds } from './stored-items.ts';
+
+const instruction =
+  'Summarize the conversation so far for whoever continues it, without answering it. Keep what is needed to go on: goals and constraints of the user, decisions, facts and results of tools with their names, paths and figures, what was done, and what is left to do. Write the summary alone.';
+
+/** What a compaction needs of its request for its reply. */
+interface Compacted {
+  readonly account: string;
+  /** The user's messages, which stay as they are. */
+  readonly ofUser: readonly StoredItem[];
+}
+
+/** Of a request that a stage has made anew. */
+const nothing: Compacted = { account: '', ofUser: [] };
+
+/** Asks for a summary in place of an answer to the request, whose items these are. */
+export function askForSummary(request: ChatRequest, items: readonly StoredItem[], account: string): void {
+  request.messages.push({ role: 'user', content: instruction });
+  request.stream = false;
+  delete request.stream_options;
+  // Servers want the tools of earlier calls to be declared.
+  if (request.tools) request.parameters.tool_choice = 'none';
+  delete request.parameters.response_format;
+  const ofUser = items.filter(({ type = 'message', role }) => type === 'message' && role === 'user');
+  const compacted: Compacted = { account, ofUser };
+  request.client = { ...request.client, kept: compacted };
+}
+
+/** The JSON of a compaction: the user's messages, and the summary in an item that only this gateway reads. */
+export function compactionObject(
+  archive: ResponseArchive,
+  { key, created, request }: Identity,
+  { choices, usage }: Completion,
+): string {
+  const { account, ofUser } = (request.client?.kept ?? nothing) as Compacted;
+  const summary = textOf(choices[0]!.message.content);
+  const item: Json = {
+    id: `cmp_${key}`,
+    type: 'compaction',
+    encrypted_content: archive.seal(account, summary),
+  };
+  return JSON.stringify({
+    id: `resp_${key}`,
+    object: 'response.compaction',
+    created_at: created,
+    output: [...withIds(ofUser, key).map(listedItem), item],
+    usage: usage ? usageFields(usage) : null,
+  });
+}
