@@ -17,7 +17,9 @@ export type Parameter = keyof typeof openAiParameters;
 
 /** A server that speaks OpenAI's chat completions, and in what it differs from OpenAI's own. */
 export interface Preset
-  extends Partial<Pick<Adapter, 'credential' | 'errorStatus' | 'errorMessage'>>,
+  extends Partial<
+      Pick<Adapter, 'credential' | 'errorStatus' | 'errorMessage' | 'decodeReply' | 'openStream'>
+    >,
     Pick<ProviderDefinition, 'base_url' | 'efforts' | 'extra_parameters'> {
   /** The value of `adapter` in a configuration. */
   readonly name: string;
@@ -64,7 +66,7 @@ export function presetProvider(preset: Preset): ProviderDefinition {
 
 function adapterOf(preset: Preset): Adapter {
   const { name, reasoningName, effort, usesCompletionCap = false, adjust } = preset;
-  const { credential, errorStatus, errorMessage } = preset;
+  const { credential, errorStatus, errorMessage, decodeReply, openStream } = preset;
   const adapter = openAiAdapter({
     providerName: preset.providerName ?? name,
     errorsHaveStatus: true,
@@ -72,6 +74,8 @@ function adapterOf(preset: Preset): Adapter {
     messageFields: messageFieldsOf(preset),
     ...(reasoningName && { reasoningNames: [reasoningName] }),
     effort: effort ?? (reasoning_effort => ({ reasoning_effort })),
+    ...(decodeReply && { decodeReply }),
+    ...(openStream && { openStream }),
     usesCompletionCap: () => usesCompletionCap,
   });
   return {

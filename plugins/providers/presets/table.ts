@@ -1,4 +1,5 @@
 import { invalidField, isObject, type UpstreamRequest } from '../../../src/plugin.ts';
+import { BedrockStream, bedrockReply } from './bedrock.ts';
 import { googleMessage, googleStatus } from './google.ts';
 import { forMistral, mistralMessage } from './mistral.ts';
 import type { Parameter, Preset } from './preset.ts';
@@ -80,6 +81,8 @@ export const presets: readonly Preset[] = [
     providerName: 'aws.bedrock',
     takes: [...usual, ...penalties, ...logprobs, 'parallel_tool_calls', 'seed', 'logit_bias', 'user'],
     usesCompletionCap: true,
+    decodeReply: bedrockReply,
+    openStream: () => new BedrockStream(),
   },
   {
     name: 'mistral',
