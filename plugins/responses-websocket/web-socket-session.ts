@@ -30,7 +30,7 @@ const max_error_bytes = 1024 * 1024;
 const control_frame_bytes = 6;
 
 /** Time for the gateway to end the reply of a client that does not read. */
-const grace_ms = 2000;
+const grace_ms = 1000;
 
 /** What ends a response. */
 const finals: ReadonlySet<string | undefined> = new Set(['response.completed', 'response.incomplete']);

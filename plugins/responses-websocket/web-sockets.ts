@@ -10,7 +10,7 @@ import {
 import type { WebSocketLimits } from '../dialects/responses/web-socket-options.ts';
 import { type SessionSetup, WebSocketSession } from './web-socket-session.ts';
 
-const look_ms = 1000;
+const look_ms = 500;
 /** Keeps the connection known to proxies on the way, which forget those that are silent. */
 const ping_ms = 30_000;
 /** Time for a client to answer the close, after which the connection is destroyed. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { GatewayConfig } from '../../src/config/schema.ts';
@@ -282,17 +282,58 @@ describe('frames of a hostile client', () => {
   });
 });
 
+describe('memory of all connections is bounded', () => {
+  afterEach(endAll);
+  const several = (count: number, url: string) =>
+    Promise.all(Array.from({ length: count }, () => SocketClient.open(url)));
+  /** The beginning of a text frame that says it has 60,000 bytes: masked with zeros. */
+  const begun = (bytes: number) =>
+    Buffer.concat([Buffer.from([0x81, 0xfe, 0xea, 0x60, 0, 0, 0, 0]), Buffer.alloc(bytes, 'x')]);
+  const sendPart = ({ ws }: SocketClient, bytes: number) =>
+    (ws as unknown as { _socket: Socket })._socket.write(begun(bytes));
+
+  it('a message that does not arrive in time closes it with 1008, while others may talk', async () => {
+    const { url } = await host({ server: { body_timeout_ms: 300 } });
+    const [slow, other] = (await several(2, url)) as [SocketClient, SocketClient];
+    sendPart(slow, 10);
+    other.ws.ping();
+    expect(await slow.closed()).toBe(1008);
+    expect(other.code).toBeUndefined();
+  });
+
+  it('messages that arrive close the largest with 1013', async () => {
+    const { url } = await host({ server: { max_body_bytes: 65_536 } });
+    const clients = await several(9, url);
+    for (const [at, client] of clients.entries()) sendPart(client, at === 4 ? 59_990 : 59_000);
+    expect(await clients[4]!.closed()).toBe(1013);
+    expect(clients.filter(({ code }) => code !== undefined)).toHaveLength(1);
+  });
+
+  it('the oldest of last responses are forgotten', async () => {
+    const { url } = await host({ server: { max_body_bytes: 8192 } });
+    const input = 'x'.repeat(7000);
+    const ids: string[] = [];
+    const clients = await several(20, url);
+    for (const client of clients)
+      ids.push((await client.ask({ generate: false, input })).at(-1)!.response!.id);
+    const next = (at: number) =>
+      clients[at]!.ask({ generate: false, previous_response_id: ids[at], input: [] });
+    expect(await next(0)).toMatchObject([{ error: { code: 'previous_response_not_found' } }]);
+    expect(await next(10)).toMatchObject([{ type: 'response.created' }, { type: 'response.completed' }]);
+  });
+});
+
 describe('a client that does not read', () => {
   afterEach(endAll);
 
   it('is not read from while it sends faster than replies end, and cut off', async () => {
     const { url, gateway, server, rows } = await host({ server: { slow_client_ms: 500 } });
     const client = await SocketClient.open(url, { headers: { 'x-request-id': 'flood' } });
-    client.create({ input: '[[sim:tokens=100000 tps=1000000]]' });
+    client.create({ input: '[[sim:tokens=60000 tps=1000000]]' });
     await client.seen(({ type }) => type === 'response.output_text.delta');
     client.ws.pause();
     const flood = JSON.stringify({ type: 'response.create', input: 'x'.repeat(1000) });
-    for (let sent = 0; sent < 20_000; sent++) client.ws.send(flood);
+    for (let sent = 0; sent < 3000; sent++) client.ws.send(flood);
     // Cut off, as a stalled reader of events is.
     await until(() => gateway.inFlight === 0);
     expect(await rows('flood', 1)).toMatchObject([{ end_reason: 'slow_client' }]);
