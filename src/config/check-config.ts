@@ -40,7 +40,7 @@ export function* mistakesTogether({
   const known = {
     adapters: [...adapters].map(([name, adapter]) => ({ ...adapter, name })),
     paths: offered.flatMap(({ paths }) => Object.keys(paths)),
-    operations: ['chat', ...all.flatMap(({ operation = [] }) => operation)],
+    operations: ['chat', 'passthrough', ...all.flatMap(({ operation = [] }) => operation)],
   };
   yield checkReferences({ ...value, stages: listed }, known);
   yield checkAliases(value, listed);

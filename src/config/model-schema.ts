@@ -77,7 +77,7 @@ export const modelSchema = z
       .min(1, 'must name at least one operation')
       .optional()
       .describe(
-        'What it serves: `chat` (alone, if this is left out), `embeddings`, `text_completion`, `rerank`. Their paths, such as `/v1/embeddings`, are offered if a model serves them.',
+        'What it serves: `chat` (alone, if this is left out), `embeddings`, `text_completion`, `rerank`, or `passthrough` for paths of that section without a provider. Their paths, such as `/v1/embeddings`, are offered if a model serves them.',
       ),
     reasoning: z.boolean().describe('The model reasons before answering.'),
     tool_calls: z.boolean().describe('The model accepts tools.'),

@@ -25,7 +25,12 @@ export const passthroughRuleSchema = z
       .min(1, 'must list at least one method')
       .default(['POST'])
       .describe('Methods that are let through.'),
-    provider: z.string().describe('A name under `providers`.'),
+    provider: z
+      .string()
+      .optional()
+      .describe(
+        'A name under `providers`. Without it the body names a model of the catalog that has `passthrough` among its `operations`, and its upstreams are asked one after the other.',
+      ),
     max_body_bytes: positive
       .default(536_870_912)
       .describe('The largest request body. It is passed on as it comes and never held in memory.'),

@@ -166,6 +166,7 @@ export function configuredParts(
     const get = <T>(key: Key<T>) => (key === (dialectGateway as Key<unknown>) ? (gateway as T) : undefined);
     const setup = { models, aliases: settings.listedAliases, get };
     const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
+    const router = new Router(settings, providers, { clock, metrics, outages }, before?.router);
     const stages = stagesOf(settings, lasting, { catalog, application }, before);
     return {
       ...lasting,
@@ -175,8 +176,13 @@ export function configuredParts(
       routes,
       chain: new Chain(stages, metrics),
       providers,
-      router: new Router(settings, providers, { clock, metrics, outages }, before?.router),
-      passthrough: new Passthrough(settings, providers, metrics, background),
+      router,
+      passthrough: new Passthrough(settings, providers, {
+        metrics,
+        background,
+        buffered: lasting.buffered,
+        router,
+      }),
       newCounter: settings.newCounter,
       reports: { metrics, ledger: records.ledger, log_sample: settings.log.sample },
     };

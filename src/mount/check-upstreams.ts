@@ -18,13 +18,16 @@ export function* checkUpstreams(
     }
 }
 
+/** What every server has, or is passed through. */
+const plain: readonly string[] = ['chat', 'passthrough'];
+
 /** What `model` takes that the adapter cannot send, and what the adapter lacks for it. */
 function lacksOf(model: Model, { messageFields, operations = {} }: Adapter): [what: string, why: string][] {
   const lacks: [string, string][] = [];
   if (takesImages(model) && !messageFields?.has('image_url'))
     lacks.push([`images, which ${model.id} takes by its modality`, 'no image_url in messageFields']);
   for (const name of model.operations ?? [])
-    if (name !== 'chat' && !Object.hasOwn(operations, name))
+    if (!plain.includes(name) && !Object.hasOwn(operations, name))
       lacks.push([
         `requests for ${name}, which ${model.id} serves by its operations`,
         `no ${name} in operations`,

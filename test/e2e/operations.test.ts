@@ -16,6 +16,7 @@ const upstreams = [
   { provider: 'first', model: 'served', priority: 1 },
   { provider: 'second', model: 'served', priority: 2 },
 ];
+const named = upstreams.map(upstream => ({ ...upstream, model: `sound-at-${upstream.provider}` }));
 const modelOf = (id: string, operations: string[], pricing: object) => ({
   ...example,
   ...{ id, name: id, operations, upstreams, context_length: 100, reasoning: true },
@@ -26,6 +27,7 @@ const models = [
   modelOf('acme/embed', ['embeddings'], { request: '0.5' }),
   modelOf('acme/text', ['chat', 'text_completion'], {}),
   modelOf('acme/rank', ['rerank'], {}),
+  { ...modelOf('acme/sound', ['passthrough'], { prompt: '0', request: '0.25' }), upstreams: named },
 ];
 
 const vectors = [
@@ -39,6 +41,8 @@ const embedded = {
   data: [1, 0].map(index => ({ object: 'embedding', index, embedding: vectors[index] })),
   usage: { prompt_tokens: 150, total_tokens: 150 },
 };
+
+const passthrough = [{ path: '/v1/audio/transcriptions' }, { path: '/v1/moderations' }];
 
 let first: ScriptedUpstream;
 let second: ScriptedUpstream;
@@ -58,7 +62,7 @@ beforeAll(async () => {
       { redact: { patterns: ['email'] } },
       'reasoning-split',
     ],
-    config: { models, providers: { first: provider(first), second: provider(second) } } as never,
+    config: { models, providers: { first: provider(first), second: provider(second) }, passthrough } as never,
   });
   client = new OpenAI({ apiKey: clientKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
 });
@@ -202,5 +206,63 @@ describe('rerank', () => {
       documents: ['One', 'Two, [email]', 'Three'],
       top_n: 2,
     });
+  });
+});
+
+describe('a path that is passed through without a provider', () => {
+  const path = '/v1/moderations';
+  const cost = () => gateway.metric('sluice_cost_usd_total', { model: 'acme/sound' });
+  const bytes = Buffer.from([0, 255, 13, 10, 45, 45, 1]);
+  const formOf = (model: string) => {
+    const form = new FormData();
+    form.set('file', new Blob([bytes]), 'a.wav');
+    form.set('model', model);
+    form.set('language', 'en');
+    return form;
+  };
+
+  it('asks the upstreams of the model that its JSON names, each by its own name, and bills the call once', async () => {
+    first.replyOnce(whole(503, { error: { message: 'overloaded' } }));
+    second.replyOnce(whole(200, { results: [] }));
+    const before = await cost();
+    const reply = await gateway.post({ model: 'acme/sound', input: 'One', seed: 1 }, { path });
+    expect([reply.status, await reply.text()]).toEqual([200, '{"results":[]}']);
+    expect([first.last.path, first.last.body.model]).toEqual([path, 'sound-at-first']);
+    expect(second.last.body).toEqual({ model: 'sound-at-second', input: 'One', seed: 1 });
+    await until(async () => (await cost()) > before);
+    expect((await cost()) - before).toBeCloseTo(0.25, 9);
+  });
+
+  it('sends a form with its file on as it came but for the name, whatever comes first', async () => {
+    first.reply(whole(500, {}));
+    second.replyOnce(whole(200, { text: 'Hello.' }));
+    const reply = await fetch(`${gateway.url}/v1/audio/transcriptions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${clientKey}` },
+      body: formOf('acme/sound'),
+    });
+    expect([reply.status, await reply.json()]).toEqual([200, { text: 'Hello.' }]);
+    const wanted = new Response(formOf('sound-at-second'));
+    const plain = (text: string, type: string) =>
+      text.replaceAll(/boundary=(.*)/.exec(type)![1]!, 'boundary');
+    expect(plain(second.last.text, second.last.headers['content-type']!)).toBe(
+      plain(await wanted.text(), wanted.headers.get('content-type')!),
+    );
+  });
+
+  it('gives the error of the last, and is refused for a model that is not passed through', async () => {
+    first.reply(whole(500, {}));
+    second.replyOnce(whole(500, {}));
+    const before = await cost();
+    const failed = await gateway.post({ model: 'acme/sound', input: 'One' }, { path });
+    expect(failed.status).toBe(502);
+    const asked = first.requests.length;
+    for (const model of ['acme/text', 'acme/none', undefined]) {
+      const refused = await gateway.post({ model, input: 'One' }, { path });
+      expect([refused.status, (await refused.text()).includes('model: ')]).toEqual([400, true]);
+    }
+    const chat = await gateway.post(ask('Hello?', { model: 'acme/sound' }));
+    expect(chat.status).toBe(400);
+    expect([first.requests.length, await cost()]).toEqual([asked, before]);
   });
 });

@@ -93,13 +93,22 @@ function* checkTwice(entries: readonly Json[], section: string, name: string): G
   }
 }
 
-function* checkPassthrough({ passthrough, providers }: Parts, { paths }: Known): Generator<ConfigIssue> {
+function* checkPassthrough(
+  { passthrough, providers, models }: Parts,
+  { paths }: Known,
+): Generator<ConfigIssue> {
   const known = providers && Object.keys(providers);
+  const areNamed = models.some(({ operations }) => textsIn(operations).includes('passthrough'));
   for (const [at, { path, provider }] of passthrough.entries()) {
     if (typeof path === 'string' && paths.some(own => covers(own, path)))
       yield {
         path: ['passthrough', at, 'path'],
         message: `${path} is the gateway's own and cannot be let through`,
+      };
+    if (provider === undefined && !areNamed)
+      yield {
+        path: ['passthrough', at],
+        message: 'needs a provider: no model of the catalog has passthrough among its operations',
       };
     if (typeof provider === 'string' && known && !known.includes(provider))
       yield { path: ['passthrough', at, 'provider'], message: noSuchName('provider', provider, known) };

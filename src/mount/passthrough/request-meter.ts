@@ -43,6 +43,11 @@ export class RequestMeter {
     if (!isJson && /^multipart\//i.test(this.#type)) this.#form = new FormModel();
   }
 
+  /** Whether the body is a multipart form. */
+  get isForm(): boolean {
+    return this.#form !== undefined;
+  }
+
   /** The model that the body names; undefined if it names none, or is compressed. */
   get model(): string | undefined {
     const name = this.#form ? this.#form.model : this.#members.get('model');
@@ -91,6 +96,17 @@ const max_field_bytes = 512;
 /** The value behind the headers of the part. */
 const value = /^name="model"(?:;[^\r\n]*)?\r?\n(?:[\w-]+:[^\r\n]*\r?\n)*\r?\n([^\r\n]+)\r?\n/;
 
+/** Where the value of the field `model` stands in a multipart body, or the part of one. */
+export function formField(bytes: Buffer): { readonly from: number; readonly to: number } | undefined {
+  for (let at = bytes.indexOf(field); at !== -1; at = bytes.indexOf(field, at + field.length)) {
+    const found = value.exec(bytes.toString('latin1', at, at + max_field_bytes));
+    if (!found) continue;
+    const to = at + found[0].replace(/\r?\n$/, '').length;
+    return { from: to - found[1]!.length, to };
+  }
+  return undefined;
+}
+
 /** Finds the field `model` in a multipart body that comes in parts, such as that of a transcription. Takes linear time. */
 export class FormModel {
   /** The value; undefined as long as none has come. */
@@ -100,9 +116,10 @@ export class FormModel {
   write(part: Buffer): void {
     if (this.model !== undefined) return;
     const bytes = Buffer.concat([this.#held, part]);
-    for (let at = bytes.indexOf(field); at !== -1; at = bytes.indexOf(field, at + field.length)) {
-      this.model = value.exec(bytes.toString('utf8', at, at + max_field_bytes))?.[1];
-      if (this.model !== undefined) return;
+    const found = formField(bytes);
+    if (found) {
+      this.model = bytes.toString('utf8', found.from, found.to);
+      return;
     }
     // Copied, since the part may be a view of a large block.
     this.#held = Buffer.from(bytes.subarray(-max_field_bytes));

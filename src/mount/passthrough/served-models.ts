@@ -10,8 +10,10 @@ export class ServedModels {
   readonly #named = new Map<string, Model>();
   readonly #written = new Map<string, Model>();
 
-  constructor(models: readonly Model[], provider: string) {
-    const served = (model: Model) => model.upstreams.filter(upstream => upstream.provider === provider);
+  /** Of all providers without one. */
+  constructor(models: readonly Model[], provider?: string) {
+    const served = (model: Model) =>
+      model.upstreams.filter(upstream => provider === undefined || upstream.provider === provider);
     // The provider's own names first, since calls reach it as they are. Of several models with one, the first is it.
     const names = [
       ...models.flatMap(model => served(model).map(upstream => [upstream.model, model] as const)),

@@ -40,14 +40,29 @@ it.each<[string, object, string[]]>([
   ],
   ['no limits where no models can be read', { models: 7, plans: { p: { models: { x: {} } } } }, []],
   [
+    'paths without a provider where no model is passed through',
+    { models: [model('few')], passthrough: [{ path: '/v1/x' }] },
+    ['passthrough.0'],
+  ],
+  [
+    'no such path where one is',
+    { models: [{ ...model('few'), operations: ['passthrough'] }], passthrough: [{ path: '/v1/x' }] },
+    [],
+  ],
+  [
     'paths that are the own ones, or below those with a star',
-    { passthrough: ['/v1/own', '/v1/own/x', '/v1/all/x/y', '/v1/allies'].map(path => ({ path })) },
+    {
+      passthrough: ['/v1/own', '/v1/own/x', '/v1/all/x/y', '/v1/allies'].map(path => ({
+        path,
+        provider: 'few',
+      })),
+    },
     ['passthrough.0.path', 'passthrough.2.path'],
   ],
 ])('reports %s', (_, config, expected) => {
   const issues = checkReferences(
     { providers, ...config },
-    { adapters, paths: ['/v1/own', '/v1/all/*'], operations: ['chat', 'rank'] },
+    { adapters, paths: ['/v1/own', '/v1/all/*'], operations: ['chat', 'rank', 'passthrough'] },
   );
   expect(issues.map(({ path }) => path.join('.'))).toEqual(expected);
 });
