@@ -108,6 +108,7 @@ const derived = new Set([
   'placesOf',
   'extensions',
   'isWritten',
+  'listedAliases',
   'source',
   'made',
   'mistake',

@@ -76,8 +76,22 @@ it('a worker begins with the values that it keeps until its restart, and with no
 
 it('changed are the sections that differ, came or went, and a stage by its name and options', () => {
   const stage = (options: object) => ({ name: 'auth', options, schema: {}, create() {} });
-  const one = { log: 1, gone: 1, same: { a: [1] }, stages: [stage({ a: 1 })], warnings: ['w'], made: {} };
-  const other = { log: 2, came: 1, same: { a: [1] }, stages: [stage({ a: 1 })], warnings: [], made: {} };
+  const one = {
+    log: 1,
+    gone: 1,
+    same: { a: [1] },
+    stages: [stage({ a: 1 })],
+    warnings: ['w'],
+    listedAliases: 1,
+  };
+  const other = {
+    log: 2,
+    came: 1,
+    same: { a: [1] },
+    stages: [stage({ a: 1 })],
+    warnings: [],
+    listedAliases: 2,
+  };
   const changed = (next: object) => changedSections(one as never, { ...other, ...next } as never);
   expect(changed({})).toEqual(['came', 'gone', 'log']);
   expect(changed({ stages: [stage({ a: 2 })] })).toEqual(['came', 'gone', 'log', 'stages']);
