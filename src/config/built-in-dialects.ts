@@ -3,6 +3,7 @@ import { messages, messagesCount } from '../../plugins/dialects/messages/index.t
 import { models } from '../../plugins/dialects/models/index.ts';
 import { embeddings, rerank, textCompletions } from '../../plugins/dialects/operations/index.ts';
 import {
+  conversations,
   responses,
   responsesCompact,
   responsesInputTokens,
@@ -25,6 +26,7 @@ export const builtInDialects = [
   storedResponseRoutes,
   responsesInputTokens,
   responsesCompact,
+  conversations,
   messages,
   messagesCount,
   textCompletions,

@@ -24,8 +24,8 @@ export interface StoredResponse {
 
 /** The responses of all instances. */
 export interface StoredResponses {
-  /** Writes a response, in place of one of the same id and account. */
-  put(response: StoredResponse): Promise<unknown>;
+  /** Writes a response, in place of one of the same id and account. With `before` only in place of one with that parent; false if there is none. */
+  put(response: StoredResponse, before?: string | null): Promise<boolean>;
   /** Those of these ids that are the account's and have not expired at `now_ms`, in no order. */
   lookUp(account: string, ids: readonly string[], now_ms: number): Promise<StoredResponse[]>;
   /**

@@ -104,6 +104,34 @@ describe('a gateway that stores responses', () => {
     });
   });
 
+  it('keeps the items of a conversation in order, whichever instances add to it', async () => {
+    const items = [{ type: 'message' as const, role: 'user' as const, content: 'before' }];
+    const { id } = await client().conversations.create({ items, metadata: { topic: 'rivers' } });
+    const say = (at: number, input: string) =>
+      client(at).responses.create({ model, input, conversation: id });
+    expect(await say(1, 'one')).toMatchObject({ conversation: { id }, previous_response_id: null });
+    expect(sentUpstream()).toEqual(['user: before', 'user: one']);
+    await Promise.all([say(0, 'two'), say(1, 'two'), say(0, 'two')]);
+    await client(1).conversations.items.create(id, { items });
+    await say(0, 'three');
+    const answers = sentUpstream().filter(text => text.startsWith('assistant'));
+    expect(answers).toEqual(
+      ['answer 2', 'answer 4', 'answer 4', 'answer 4'].map(text => `assistant: ${text}`),
+    );
+    expect(sentUpstream().slice(-2)).toEqual(['user: before', 'user: three']);
+    const listed: unknown[] = [];
+    for await (const item of client(1).conversations.items.list(id, { order: 'asc', limit: 3 }))
+      listed.push('role' in item && item.role);
+    expect(listed).toHaveLength(12);
+    expect(await client(1).conversations.retrieve(id)).toMatchObject({ id, metadata: { topic: 'rivers' } });
+    const other = client(0, otherKey);
+    expect(await failure(other.conversations.retrieve(id))).toMatchObject({ status: 404 });
+    const asOther = other.responses.create({ model, input: 'mine', conversation: id });
+    expect(await failure(asOther)).toMatchObject({ status: 404 });
+    await client().conversations.delete(id);
+    expect(await failure(say(1, 'four'))).toMatchObject({ status: 404 });
+  });
+
   it('compacts a conversation into an item that its account alone can send back', async () => {
     const { id } = await client().responses.create({ model, input: 'one' });
     const compacted = await client(1).responses.compact({ model, input: 'two', previous_response_id: id });

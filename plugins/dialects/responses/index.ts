@@ -16,6 +16,7 @@ import { responsesOptions } from './responses-options.ts';
 import { parseResponsesRequest } from './responses-request.ts';
 import { askForSummary, compactionObject } from './store/compaction.ts';
 import { ContinuedRequests } from './store/continued-requests.ts';
+import { ConversationAnswers } from './store/conversation-answers.ts';
 import { detachedResponse, keeperOf } from './store/detached-response.ts';
 import { ResponseArchive } from './store/response-archive.ts';
 import type { StoreOptions } from './store/store-options.ts';
@@ -152,6 +153,24 @@ export const responsesCompact = defineDialect({
       },
       renderStream() {
         throw new Error('a compaction is no stream');
+      },
+    };
+  },
+});
+
+/** Conversations, which requests name in place of a response. */
+export const conversations = defineDialect({
+  name: 'conversations',
+  paths: { '/v1/conversations': ['POST'], '/v1/conversations/*': ['GET', 'POST', 'DELETE'] },
+  errorBody: openAiErrorBody,
+  options: { section, schema: responsesOptions, needs: 'store' },
+  create(options, setup) {
+    const continued = continuedRequests(options.store, setup);
+    const answers = continued && new ConversationAnswers(continued);
+    return {
+      answer(_headers, _path, exchange, body) {
+        if (!answers) throw new Error('only a configuration that serves has a store');
+        return answers.answer(exchange, body);
       },
     };
   },

@@ -30,6 +30,7 @@ const openAiFields = [
   'prompt_cache_key',
   'previous_response_id',
   'background',
+  'conversation',
 ];
 
 const header = 'x-reasoning-placement';

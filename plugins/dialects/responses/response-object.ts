@@ -39,9 +39,10 @@ export class ResponseObject {
 
   #stored(): object | undefined {
     if (!this.#turn) return undefined;
-    const { parent, isStored, background } = this.#turn;
+    const { parent, conversation, isStored, background } = this.#turn;
     return {
-      previous_response_id: parent?.id ?? null,
+      previous_response_id: conversation === undefined ? (parent?.id ?? null) : null,
+      ...(conversation !== undefined && { conversation: { id: conversation } }),
       store: isStored,
       background: background !== undefined,
     };

@@ -9,19 +9,29 @@ const replaced = columns
 
 /** Stored responses. Where they are in memory, `max_bytes` of content are kept, the newest ones. */
 export const storedResponses = (database: Database, max_bytes = Infinity): StoredResponses => ({
-  put: response =>
+  put: (response, before) =>
     database.transaction(async connection => {
+      if (before !== undefined) {
+        const { id, account, parent, content } = response;
+        const changed = await connection.run(
+          `UPDATE sluice.stored_responses SET parent = ?, content = ?, own_bytes = ?
+          WHERE id = ? AND account = ? AND parent IS NOT DISTINCT FROM ? RETURNING 1 AS changed`,
+          [parent, content, content.length, id, account, before],
+        );
+        return changed.length > 0;
+      }
       const end = `ON CONFLICT (id) DO UPDATE SET ${replaced}, own_bytes = excluded.own_bytes
         WHERE stored_responses.account = excluded.account`;
       const row = { ...response, own_bytes: response.content.length };
       await connection.insert('sluice.stored_responses', [row], end);
-      if (max_bytes === Infinity) return;
+      if (max_bytes === Infinity) return true;
       await connection.run(
         `DELETE FROM sluice.stored_responses WHERE id IN (SELECT id FROM
         (SELECT id, SUM(own_bytes) OVER (ORDER BY created_ms DESC, id) AS newer_bytes FROM sluice.stored_responses)
         WHERE newer_bytes > ?)`,
         [max_bytes],
       );
+      return true;
     }),
 
   lookUp: async (account, ids, now_ms) =>

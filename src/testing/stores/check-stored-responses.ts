@@ -62,6 +62,19 @@ export async function checkStoredResponses(
       await chain('resp_3'),
     ],
   );
+  const moved = responseOf('resp_2', { parent: 'resp_9' });
+  expect.same(
+    'responses',
+    'one is replaced whose parent is another',
+    [false, true, false, [moved]],
+    [
+      await responses.put(moved, null),
+      await responses.put(moved, 'resp_1'),
+      await responses.put(second, 'resp_1'),
+      plain(await responses.lookUp('acme', ['resp_2'], now_ms)),
+    ],
+  );
+  await responses.put(second, 'resp_9');
   const pruned = [await pruning.responses?.(now_ms + 500, 10), await pruning.responses?.(now_ms + 500, 10)];
   const left = plain(await responses.lookUp('acme', ['resp_1', 'resp_2'], 0));
   expect.same('responses', 'expired ones are not deleted, or others are', [[1, 0], [second]], [pruned, left]);

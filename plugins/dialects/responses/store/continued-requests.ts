@@ -7,7 +7,8 @@ import {
   shown,
 } from '../../../../src/plugin.ts';
 import { BackgroundRun } from './background-run.ts';
-import type { KeptResponse, ResponseArchive } from './response-archive.ts';
+import { Conversations } from './conversations.ts';
+import type { KeptResponse, NewResponse, ResponseArchive } from './response-archive.ts';
 import { noPrevious, storeDown } from './store-errors.ts';
 import { itemsOf, referenceIn, responseOfItem, type StoredItem, withIds } from './stored-items.ts';
 
@@ -27,6 +28,8 @@ export interface Turn {
   readonly input: readonly StoredItem[];
   /** Whether its response is stored; false from when that has failed. */
   isStored: boolean;
+  /** Id of the conversation to which it belongs. */
+  readonly conversation: string | undefined;
   /** Set if the client does not wait for its response. */
   readonly background?: { readonly wantsStream: boolean };
   /** Of the response, once a client has been told of it. */
@@ -40,11 +43,13 @@ export interface Turn {
 /** Completes requests with what they continue, and stores their responses. */
 export class ContinuedRequests {
   readonly archive: ResponseArchive;
+  readonly conversations: Conversations;
   /** By the bodies that go to `parse`. */
   readonly #turns = new WeakMap<object, Turn>();
 
   constructor(archive: ResponseArchive) {
     this.archive = archive;
+    this.conversations = new Conversations(archive);
   }
 
   /** The turn of a completed body. */
@@ -54,22 +59,27 @@ export class ContinuedRequests {
 
   /** The body with all that its request continues; undefined if it is whole. */
   complete(body: Json, account: string | undefined): Promise<Json> | undefined {
-    const { previous_response_id: previous, store, background } = body;
+    const { previous_response_id: previous, conversation, store, background } = body;
     const input = itemsOf(body);
     const refers = input.some(item => referenceIn(item) !== undefined || item.type === 'compaction');
-    if (previous != null || refers || background === true) return this.#completed(body, input, account);
+    if ((previous ?? conversation) != null || refers || background === true)
+      return this.#completed(body, input, account);
     if (account === undefined || store === false || this.archive.ttlMs(account) === 0) return undefined;
-    this.#turns.set(body, { account, parent: undefined, replayed: [], input, isStored: true });
+    const alone = { parent: undefined, conversation: undefined, replayed: [] };
+    this.#turns.set(body, { ...alone, account, input, isStored: true });
     return undefined;
   }
 
   async #completed(body: Json, input: readonly StoredItem[], account: string | undefined): Promise<Json> {
-    const { previous_response_id: previous, ...rest } = body;
+    const { previous_response_id: previous, conversation: given, ...rest } = body;
     const background = body.background === true ? { wantsStream: body.stream === true } : undefined;
-    if (previous != null && (typeof previous !== 'string' || previous === ''))
-      throw invalidField('previous_response_id', `must be the id of a response, not ${shown(previous)}`);
-    if (account === undefined && previous != null) throw noPrevious(previous);
-    const chain = previous == null ? [] : await this.archive.chain(account!, previous);
+    const conversation = conversationIn(given);
+    if (conversation !== undefined && previous != null)
+      throw invalidField('conversation', 'must not be sent together with previous_response_id.');
+    const chain =
+      conversation === undefined
+        ? await this.#chain(previous, account)
+        : await this.conversations.members(account ?? '', conversation);
     const parent = chain.at(-1);
     this.#checkLength(parent, input);
     const [replayed, own] = await this.#resolved([itemsIn(chain), input], account);
@@ -79,9 +89,17 @@ export class ContinuedRequests {
       throw invalidField('background', 'needs a response that is stored; leave out store: false.');
     // Its events are for clients that follow it later.
     if (background) Object.assign(completed, { background: false, stream: true });
-    const turn = { account: account ?? '', parent, replayed: replayed!, input, isStored };
+    const turn = { account: account ?? '', parent, conversation, replayed: replayed!, input, isStored };
     this.#turns.set(completed, background ? { ...turn, background } : turn);
     return completed;
+  }
+
+  async #chain(previous: unknown, account: string | undefined): Promise<KeptResponse[]> {
+    if (previous == null) return [];
+    if (typeof previous !== 'string' || previous === '')
+      throw invalidField('previous_response_id', `must be the id of a response, not ${shown(previous)}`);
+    if (account === undefined || !previous.startsWith('resp_')) throw noPrevious(previous);
+    return this.archive.chain(account, previous);
   }
 
   #checkLength(parent: KeptResponse | undefined, input: readonly StoredItem[]): void {
@@ -175,8 +193,7 @@ export class ContinuedRequests {
     const limits = { timeout_ms: background_timeout_ms, max_bytes: max_response_bytes };
     const run = new BackgroundRun(start, limits, stop);
     runs.add(run);
-    await this.keep(turn, identity, response, 0);
-    if (turn.isStored) return run;
+    if (await this.archive.put(responseOf(turn, identity, response, 0))) return run;
     run.end();
     throw storeDown(new Error('a response to be generated in the background could not be stored'));
   }
@@ -198,18 +215,46 @@ export class ContinuedRequests {
   }
 
   /** Stores the response of a turn. Afterwards `isStored` says whether that has succeeded. */
-  async keep(turn: Turn, { key, created }: Identity, response: string, outputs: number): Promise<void> {
-    const { account, parent } = turn;
-    turn.isStored = await this.archive.put({
-      id: `resp_${key}`,
-      account,
-      parent,
-      created_ms: created * 1000,
-      input: withIds(turn.input, key),
-      response,
-      outputs,
-    });
+  async keep(turn: Turn, identity: Identity, response: string, outputs: number): Promise<void> {
+    const made = responseOf(turn, identity, response, outputs);
+    const { conversation } = turn;
+    turn.isStored = await (conversation === undefined
+      ? this.archive.put(made)
+      : this.conversations.add(conversation, made).catch(() => false));
   }
+
+  /** The items of a conversation. */
+  async itemsOfConversation(account: string, id: string): Promise<StoredItem[]> {
+    const [items] = await this.#resolved([itemsIn(await this.conversations.members(account, id))], account);
+    return items!;
+  }
+}
+
+/** What is to be stored of the response of a turn. */
+const responseOf = (
+  { account, parent, input }: Turn,
+  { key, created }: Identity,
+  response: string,
+  outputs: number,
+): NewResponse => ({
+  id: `resp_${key}`,
+  account,
+  parent,
+  created_ms: created * 1000,
+  input: withIds(input, key),
+  response,
+  outputs,
+});
+
+/** The id in the field `conversation`. */
+function conversationIn(given: unknown): string | undefined {
+  if (given == null) return undefined;
+  const id = isObject(given) ? given.id : given;
+  if (typeof id === 'string' && id !== '') return id;
+  throw invalidField(
+    'conversation',
+    `must be the id of a conversation, or an object {id}, not ${shown(given)}`,
+  );
 }
 
 /** Whether a response is still to be generated. */

@@ -118,6 +118,18 @@ export class ResponseArchive {
     }
   }
 
+  /** Writes a conversation whose newest member is `head`; false if it has another than before, or is gone. */
+  advance(account: string, { id, parent, response }: KeptResponse, head: string | null): Promise<boolean> {
+    const created_ms = Number(response.created_at) * 1000;
+    const text = JSON.stringify({ input: [], response });
+    const row: StoredResponse = {
+      ...{ id, account, parent: head, created_ms, chain_items: 0, chain_bytes: 0 },
+      expires_ms: created_ms + this.ttlMs(account),
+      content: this.#cipher.encrypt(text, boundTo(account, id)),
+    };
+    return asked(() => this.#responses.put(row, parent));
+  }
+
   /** The responses of these ids that the account has, in no order. */
   async lookUp(account: string, ids: readonly string[]): Promise<KeptResponse[]> {
     const rows = await asked(() => this.#responses.lookUp(account, ids, this.now_ms));

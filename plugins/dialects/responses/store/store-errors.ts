@@ -6,6 +6,10 @@ const shownId = (id: string): string => JSON.stringify(id.slice(0, 100));
 export const noResponse = (id: string): GatewayError =>
   new GatewayError('invalid_request_error', 404, `Response with id ${shownId(id)} not found.`);
 
+/** 404 for a conversation that the account does not have. */
+export const noConversation = (id: string): GatewayError =>
+  new GatewayError('invalid_request_error', 404, `Conversation with id ${shownId(id)} not found.`);
+
 /** 400 for a request that continues a response which the account does not have, or no longer. Clients look for the code. */
 export function noPrevious(id: string): GatewayError {
   const message = `Previous response with id ${shownId(id)} not found.`;

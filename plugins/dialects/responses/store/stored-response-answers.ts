@@ -47,7 +47,7 @@ export class StoredResponseAnswers {
       throw refusal('method_not_allowed', { headers: { allow: asked.join(', ') } });
     if (!account) throw noResponse(id);
     const [found] = await this.#archive.lookUp(account.id, [id]);
-    if (!found) throw noResponse(id);
+    if (found?.response.object !== 'response') throw noResponse(id);
     const query = queryOf(incoming);
     if (part === 'input_items') return json(pageOf(await this.#continued.inputOf(found, account.id), query));
     if (part === 'cancel') return this.#cancelled(account.id, found);
@@ -136,11 +136,11 @@ export function pageOf(items: readonly StoredItem[], query: URLSearchParams): ob
 }
 
 /** The query of a request, whatever path the application has taken from its address. */
-const queryOf = ({ url = '' }: Exchange['incoming']): URLSearchParams =>
+export const queryOf = ({ url = '' }: Exchange['incoming']): URLSearchParams =>
   new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
 
 const text = (body: string): CatalogAnswer => ({ status: 200, headers: {}, body });
-const json = (body: object): CatalogAnswer => text(JSON.stringify(body));
+export const json = (body: object): CatalogAnswer => text(JSON.stringify(body));
 
 const unfinished = (what: string): GatewayError =>
   invalidField('response_id', `is still generated; cancel it before you ${what} it.`);

@@ -118,6 +118,12 @@ describe('requests that continue stored responses', () => {
     });
   });
 
+  it('need a records store that keeps responses', () => {
+    const options = storeSchema.parse({ ttl_days: 1, keys: ['k'.repeat(32)] })!;
+    const gateway = { clock, log: createLog('silent'), responses: undefined };
+    expect(() => new ResponseArchive(options, gateway)).toThrow('keeps no responses');
+  });
+
   it('are not stored where the client, the account or their size forbids it', async () => {
     const requests = opened({ per_account: { beta: 0 }, max_response_bytes: 100 });
     const stored = (body: Json, account: string | undefined) => {
