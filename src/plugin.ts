@@ -44,6 +44,7 @@ export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
 export { catalogEntry, publicModelFields } from './gateway/catalog/catalog-entry.ts';
 export { CallIds } from './gateway/dialects/call-ids.ts';
+export { summaryAgents } from './gateway/dialects/client-agents.ts';
 export { decodePath } from './gateway/dialects/decode-path.ts';
 export {
   type CatalogAnswer,

@@ -30,7 +30,6 @@ const messages = {
   running_usage: false,
   under: { messages: { enabled: true } },
 } as const;
-const asBoth = { under: { chat_completions: { reasoning_key: 'both' } } };
 const asItem = { under: { responses: { reasoning_placement: 'item' } } };
 const asSummary = { under: { responses: { reasoning_placement: 'summary' } } };
 
@@ -77,13 +76,7 @@ export const clientFacts = {
     needs: 'providerOptions.openai: { store: false, forceReasoning: true }',
     reasoning: 'reasoningText',
   },
-  langChainChat: { ...langChain, ...chat },
-  langChainBoth: {
-    ...langChain,
-    ...chat,
-    ...asBoth,
-    reasoning: 'additional_kwargs.reasoning_content',
-  },
+  langChainChat: { ...langChain, ...chat, reasoning: 'additional_kwargs.reasoning_content' },
   langChainResponses: { ...langChain, ...responses, running_usage: false, reasoning: 'contentBlocks' },
   tanStackChat: { ...chat, ...tanStack, reasoning: 'REASONING_MESSAGE_CONTENT' },
   tanStackResponses: {

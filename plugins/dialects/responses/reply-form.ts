@@ -1,4 +1,10 @@
-import { type ChatRequest, invalidField, type RequestContext, shown } from '../../../src/plugin.ts';
+import {
+  type ChatRequest,
+  invalidField,
+  type RequestContext,
+  shown,
+  summaryAgents,
+} from '../../../src/plugin.ts';
 import type { Turn } from './store/continued-requests.ts';
 import type { ToolNames } from './tool-names.ts';
 
@@ -51,7 +57,9 @@ export function placementOf(
   const isSet = account_id !== undefined && Object.hasOwn(accounts, account_id);
   const setting = isSet ? accounts[account_id]! : reasoning_placement;
   if (setting !== 'auto') return setting;
-  return openAiFields.some(name => body[name] != null) ? 'summary' : 'message';
+  const agent = String(headers['user-agent'] ?? '');
+  const isOpenAi = openAiFields.some(name => body[name] != null) || summaryAgents.test(agent);
+  return isOpenAi ? 'summary' : 'message';
 }
 
 /** Form of a response, as its request asks for it. */

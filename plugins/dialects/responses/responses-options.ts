@@ -9,7 +9,7 @@ export const responsesOptions = z.strictObject({
     .enum(placement_settings)
     .default('auto')
     .describe(
-      "Where reasoning stands in a response: `message`, first in the message's content; `item`, an output item of its own as OpenAI has it; `summary`, such an item with the text as its summary, where all clients look. `auto`: `summary` for requests with `include`, `store`, `reasoning`, `text`, `tools`, `parallel_tool_calls`, `truncation`, `prompt_cache_key` or `previous_response_id`, as agent clients send them; `message` for others. The header `x-reasoning-placement` overrides it with `message`, `item` or `summary`.",
+      "Where reasoning stands in a response: `message`, first in the message's content; `item`, an output item of its own as OpenAI has it; `summary`, such an item with the text as its summary, where all clients look. `auto`: `summary` for requests with `include`, `store`, `reasoning`, `text`, `tools`, `parallel_tool_calls`, `truncation`, `prompt_cache_key` or `previous_response_id`, as agent clients send them, and for clients known by their `User-Agent` to need it; `message` for others. The header `x-reasoning-placement` overrides it with `message`, `item` or `summary`.",
     ),
   reasoning_placement_by_account: z
     .record(z.string(), z.enum(placement_settings))

@@ -23,7 +23,6 @@ export const clients: Readonly<Record<ClientName, Connect>> = {
   vercelOpenAiChat,
   vercelResponses,
   langChainChat,
-  langChainBoth: langChainChat,
   langChainResponses,
   tanStackChat,
   tanStackResponses,

@@ -89,17 +89,16 @@ const provided = (headers: Record<string, string> = {}) => ({
 });
 
 triedOf('own ways', 'vercelResponses', {
-  'a whole reply of the interface itself is rejected, unless a header asks for a summary': async () => {
-    // Without `store: false` nothing in the request tells that it comes from a client of OpenAI's.
+  'reasoning is shown by its user agent alone, and rejected in the content of a message': async () => {
+    // Without `store: false` no field of the request tells that it comes from a client of OpenAI's.
     const ask = (headers?: Record<string, string>) => generateText({ ...provided(headers), prompt: 'Hello' });
-    // It is reasoning in the content of the message that it does not know.
-    await expect(ask()).rejects.toMatchObject({
+    const { text, reasoningText } = await ask();
+    expect([text, reasoningText]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+    await expect(ask({ 'x-reasoning-placement': 'message' })).rejects.toMatchObject({
       message: 'Invalid JSON response',
       statusCode: 200,
       responseBody: expect.stringMatching(/"type":"message"[^\]]*"content":\[\{"type":"reasoning/),
     });
-    const { text, reasoningText } = await ask({ 'x-reasoning-placement': 'summary' });
-    expect([text, reasoningText]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
   },
   'an item of an earlier reply is refused with an error that asks for store: false': async () => {
     const providerOptions = { openai: { itemId: 'msg_1' } };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ChatRequest, Choice, ReplyMessage } from '../../exchange/canonical.ts';
-import { defineDialect } from '../define-dialect.ts';
+import { olderNameAgents } from '../client-agents.ts';
+import { defineDialect, type RequestContext } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 import { bodyParser } from '../request-schema/first-fault.ts';
 import { present, sharedRequest } from '../request-schema/shared-fields.ts';
@@ -20,7 +21,7 @@ const schema = z.strictObject({
     .enum(['reasoning', 'reasoning_content', 'both'])
     .default('reasoning')
     .describe(
-      'What reasoning is called in messages and deltas: `reasoning`; `reasoning_content`, the older name and the only one that some clients read; `both`, under each name.',
+      'What reasoning is called in messages and deltas: `reasoning`, and both names for clients known by their `User-Agent` to read the older one alone; `reasoning_content`, the older name and the only one that some clients read; `both`, under each name.',
     ),
 });
 
@@ -42,17 +43,20 @@ export const chatCompletions = defineDialect({
           object: 'chat.completion',
           created: identity.created,
           model: identity.model,
-          choices: reply.choices.map(choice => renderChoice(choice, names)),
+          choices: reply.choices.map(choice =>
+            renderChoice(choice, (identity.request.client?.kept as ReasoningNames | undefined) ?? names),
+          ),
           usage: reply.usage,
         }),
 
-      renderStream: identity => chatStream(identity, names),
+      renderStream: identity =>
+        chatStream(identity, (identity.request.client?.kept as ReasoningNames | undefined) ?? names),
     };
   },
 });
 
 /** A chat completion request in the canonical form. Throws `invalid_request` naming the first field at fault. */
-function parseChatRequest(body: Record<string, unknown>): ChatRequest {
+function parseChatRequest(body: Record<string, unknown>, context?: RequestContext): ChatRequest {
   const from = parseFields(body);
   const { max_tokens, max_completion_tokens, stop, tools, n } = from;
   const request = sharedRequest(from, from.messages);
@@ -61,6 +65,9 @@ function parseChatRequest(body: Record<string, unknown>): ChatRequest {
   Object.assign(request, present(own));
   if (max_completion_tokens != null)
     request.client = { field_names: { max_tokens: 'max_completion_tokens' } };
+  const agent = context?.headers['user-agent'];
+  if (typeof agent === 'string' && olderNameAgents.test(agent))
+    request.client = { ...request.client, kept: reasoningNames.both };
   for (const name in forwardedParameters) {
     const value = from[name as keyof typeof forwardedParameters];
     if (value != null) request.parameters[name] = value;

@@ -31,6 +31,19 @@ describe('the place of reasoning in a response', () => {
     expect(placementOf(body, context, automatic)).toBe('summary');
   });
 
+  it.each<[string, string]>([
+    ['ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/24', 'summary'],
+    ['ai-sdk/openai/4.0.2 ai-sdk-provider-utils/5.0.81 node.js/24', 'summary'],
+    ['ai-sdk/open-responses/2.0.36 ai-sdk-provider-utils/5.0.81 node.js/24', 'summary'],
+    ['ai-sdk/openai-compatible/3.0.1', 'message'],
+    ['openai/7.55 my-ai/1', 'message'],
+    ['OpenAI/JS 7.55.0', 'message'],
+  ])('is where a client shows it that only its user agent tells: %s', (agent, placement) => {
+    const asked = { ...context, headers: { 'user-agent': agent } };
+    expect(placementOf({ input: 'Hello' }, asked, automatic)).toBe(placement);
+    expect(placementOf({ input: 'Hello' }, asked, { reasoning_placement: 'item' })).toBe('item');
+  });
+
   it("is that of the header, else the account's, else the configuration's", () => {
     const of = (header: string | undefined, account_id: string | undefined, setting: PlacementSetting) =>
       placementOf(
