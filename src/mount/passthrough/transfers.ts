@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PassthroughRule } from '../../config/passthrough-rule.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
+import { withoutPrompt } from '../../gateway/exchange/prompt-filter.ts';
 import type { BodyLimits } from '../../gateway/inbound/body-limits.ts';
 import { UploadAborted } from '../../gateway/inbound/upload.ts';
 import type { StreamLimits } from '../../gateway/outbound/reply-limits.ts';
@@ -88,7 +89,6 @@ export class Transfers {
     const call = new PassthroughTelemetry(exchange, provider, rule.path, client, attempt);
     let failure: Failure | undefined;
     let isStale = false;
-    let isLast = true;
     try {
       const own = { ...call.headers, ...provider.ownHeaders, ...key?.headers };
       const reply = await this.#replyTo(transfer, own, isResent);
@@ -113,10 +113,10 @@ export class Transfers {
       if (exchange.client_gone) return 'ended';
       if (request.errored) throw new UploadAborted('the client left while sending its request');
       failure = failureOfCall(thrown, response.headersSent);
-      isLast = !transfer.mayFollow || response.headersSent || exchange.aborted || !isRetryable(failure);
-      if (!isLast) {
+      if (transfer.mayFollow && !response.headersSent && !exchange.aborted && isRetryable(failure)) {
         const facts = { provider: provider.name, kind: failure.kind, model: exchange.model?.id };
-        exchange.log.warn({ ...facts, err: failure.error.cause }, 'attempt failed, retrying');
+        const err = withoutPrompt(exchange, failure.error.cause);
+        exchange.log.warn({ ...facts, err }, 'attempt failed, retrying');
         return 'failed';
       }
       exchange.end.causedBy(causeOf(failure));
@@ -128,7 +128,7 @@ export class Transfers {
       proxy.end(request);
       // What came before a reply broke off may still be decompressed.
       await meter?.done;
-      if (!isStale && isLast) meter?.settle(failure !== undefined);
+      if (!isStale) meter?.settle(failure !== undefined);
       if (!isStale)
         permit?.ended(
           failure ?? (exchange.client_gone ? 'given up' : undefined),
