@@ -29,8 +29,7 @@ export function* checkAliases(value: Json, stages: readonly Json[]): Generator<C
 /** The tables of a configuration, each with its path. */
 function* tablesOf(value: Json, stages: readonly Json[]): Generator<[path: Path, table: Json]> {
   yield [['aliases'], asObject(value.aliases)];
-  for (const [id, account] of Object.entries(asObject(value.accounts)))
-    yield [['accounts', id, 'aliases'], asObject(asObject(account).aliases)];
+  for (const [id, own] of ownAliases(value.accounts)) yield [['accounts', id, 'aliases'], own];
   for (const [at, stage] of stages.entries()) {
     const { names, accounts } = asObject(stage[stageName]);
     const below = ['stages', at, stageName];
@@ -40,11 +39,28 @@ function* tablesOf(value: Json, stages: readonly Json[]): Generator<[path: Path,
   }
 }
 
+type OwnAliases = readonly (readonly [account: string, aliases: Json])[];
+
+/** What was found in accounts: there may be a million, and each reading of a large object takes a second. */
+const found = new WeakMap<object, OwnAliases>();
+
+/** The aliases of the accounts that have some. */
+function ownAliases(accounts: unknown): OwnAliases {
+  const all = asObject(accounts);
+  let own = found.get(all);
+  if (!own) {
+    own = Object.entries(all).flatMap(([id, account]) => {
+      const { aliases } = asObject(account);
+      return aliases === undefined ? [] : [[id, asObject(aliases)] as const];
+    });
+    found.set(all, own);
+  }
+  return own;
+}
+
 /** The stage with the aliases of a configuration, which is the first of its chain; none without aliases. */
 export function aliasPlans({ aliases, accounts, aliases_in_replies }: CheckedConfig): StagePlan[] {
-  const own = Object.entries(accounts).flatMap(([id, account]) =>
-    account.aliases ? [[id, account.aliases] as const] : [],
-  );
+  const own = ownAliases(accounts) as readonly [string, Record<string, string>][];
   if (Object.keys(aliases).length + own.length === 0) return [];
   const options = { names: aliases, accounts: Object.fromEntries(own), in_replies: aliases_in_replies };
   return [aliasesStage(options).plan];
