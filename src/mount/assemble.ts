@@ -162,8 +162,8 @@ export function configuredParts(
     const providers = providersOf(settings, lasting, before?.providers ?? [], opened);
     const blind = [...checkUpstreams(models, providers)];
     if (blind.length > 0) throw settings.mistake(blind);
-    const gateway: DialectGateway = { clock, log: lasting.log, responses: records.store.responses };
-    const get = <T>(key: Key<T>) => (key === (dialectGateway as Key<unknown>) ? (gateway as T) : undefined);
+    const get = <T>(key: Key<T>) =>
+      key === (dialectGateway as Key<unknown>) ? (gatewayOfDialects(lasting) as T) : undefined;
     const setup = { models, aliases: settings.listedAliases, get };
     const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
     const router = new Router(settings, providers, { clock, metrics, outages }, before?.router);
@@ -191,6 +191,12 @@ export function configuredParts(
     throw thrown;
   }
 }
+
+const gatewayOfDialects = ({ clock, log, records }: LastingParts): DialectGateway => ({
+  clock,
+  log,
+  responses: records.store.responses,
+});
 
 function applicationOf(
   { plans, stages }: Settings,
