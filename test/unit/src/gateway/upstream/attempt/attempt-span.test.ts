@@ -20,10 +20,11 @@ beforeEach(() => exporter.reset());
 afterEach(closeRoutes);
 afterAll(() => provider.shutdown());
 
-function setting(request: object = {}, content: object = {}) {
+function setting(request: object = {}, content: object = {}, operation = 'chat') {
   const { a, clock } = routeOver([{}]);
   Object.assign(a.provider.content, content);
   const exchange = sampleExchange({ request, start: { clock } });
+  exchange.operation = operation;
   const [, attempt] = ['x', 'y'].map(model => exchange.beginAttempt({ provider: 'a', model, wait_ms: 30 }));
   const span = AttemptSpan.of(exchange, a, attempt!)!;
   const end = (kind?: string) => {
@@ -44,6 +45,13 @@ const answer = (finish_reason: 'stop' | 'length', index = 0, content = 'Yes.') =
 });
 
 describe('the span of an attempt', () => {
+  it('is named after what is asked for', () => {
+    const attributes = setting({ max_tokens: 0 }, {}, 'embeddings').settled();
+    expect(finished()[0]!.name).toBe('embeddings m');
+    expect(attributes['gen_ai.operation.name']).toBe('embeddings');
+    expect(attributes['gen_ai.request.max_tokens']).toBeUndefined();
+  });
+
   it('names the requested model and upstream, below the span of the exchange', () => {
     const parameters = {
       ...{ top_p: 0.9, frequency_penalty: 0.1, presence_penalty: -0.1, seed: 42 },
