@@ -9,10 +9,11 @@ import {
   type TextPart,
 } from '../../../src/plugin.ts';
 import { objectIn } from './defined-tools.ts';
+import { summaryMessage } from './plain-summary.ts';
 import { toolList } from './tool-list.ts';
 import type { CalledTool } from './tool-names.ts';
 
-const { acceptedImageUrl, anyObject, imagePart, nonEmptyText } = requestFields;
+const { acceptedImageUrl, anyObject, imagePart, nonEmptyText, parsedBy } = requestFields;
 
 /** Items that only OpenAI's servers make, from an earlier reply or another server: in words, or as the call of a function and its output. */
 
@@ -42,6 +43,8 @@ const joined = (values: unknown): string =>
   shortText(Array.isArray(values) ? values.slice(0, max_elements).map(shortText).join('; ') : values);
 const named = (values: unknown): string => joined(listIn(values).map(({ name, type }) => name ?? type));
 
+const compacted = 'earlier conversation, compacted';
+
 /** Items in words; what is no text in them is left out. */
 const notes: Readonly<Record<string, (item: Json) => string>> = {
   web_search_call: ({ action }) => {
@@ -64,8 +67,7 @@ const notes: Readonly<Record<string, (item: Json) => string>> = {
     `${approve === true ? 'approved' : 'not approved'}${reason == null ? '' : `: ${shortText(reason)}`}`,
   tool_search_call: ({ arguments: asked }) => `tool search: ${shortText(asked)}`,
   tool_search_output: ({ tools }) => `tools found: ${named(tools)}`,
-  compaction: () => 'earlier conversation, compacted',
-  context_compaction: () => 'earlier conversation, compacted',
+  context_compaction: () => compacted,
   configuration_update: () => 'configuration changed',
 };
 
@@ -144,9 +146,21 @@ const calls = {
 };
 
 /** The schemas of these items, by type. */
-export const historyItems: Readonly<Record<string, z.ZodType<Note | Called>>> = {
+export const historyItems: Readonly<Record<string, z.ZodType<Note | Called | Message>>> = {
   ...Object.fromEntries(Object.entries(notes).map(([type, words]) => [type, noteOf(type, words)])),
   ...calls,
+  compaction: anyObject.transform(
+    (item, issues): Note | Message =>
+      summaryMessage(item.encrypted_content) ??
+      parsedBy(
+        noteOf('compaction', () => compacted),
+        item,
+        issues,
+      ) ??
+      z.NEVER,
+  ),
+  // At the end it asks for a summary: compaction.ts. Before that one has been made.
+  compaction_trigger: anyObject.transform((): Called => ({})),
   // Its tools are declared with the others.
   additional_tools: z.looseObject({ tools: toolList }).transform((): Called => ({})),
 };

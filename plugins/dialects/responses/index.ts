@@ -6,15 +6,23 @@ import {
   dialectGateway,
   type Identity,
   openAiErrorBody,
+  textOf,
 } from '../../../src/plugin.ts';
-import { outputOf } from './output-items.ts';
+import { type OutputItem, outputOf } from './output-items.ts';
 import { passParameters } from './passed-parameters.ts';
+import { plainSummaryOf } from './plain-summary.ts';
 import { placementOf, type ReplyForm, replyFormOf } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
 import { type KeepResponse, ResponseStream } from './response-stream.ts';
 import { responsesOptions } from './responses-options.ts';
 import { parseResponsesRequest } from './responses-request.ts';
-import { askForSummary, compactionObject } from './store/compaction.ts';
+import {
+  answerBySummary,
+  askForSummary,
+  compactionItem,
+  compactionObject,
+  isTriggered,
+} from './store/compaction.ts';
 import { ContinuedRequests } from './store/continued-requests.ts';
 import { ConversationAnswers } from './store/conversation-answers.ts';
 import { detachedResponse, keeperOf } from './store/detached-response.ts';
@@ -34,7 +42,9 @@ function continuedRequests(store: StoreOptions | undefined, { get }: DialectSetu
 /** The JSON of a whole response, and the number of items in its output. */
 function wholeResponse(identity: Identity, { choices, usage }: Completion, form: ReplyForm) {
   const choice = choices[0]!;
-  const output = outputOf(identity, choice, form);
+  const output = form.seal
+    ? [compactionItem(identity.key, form.seal(textOf(choice.message.content))) as unknown as OutputItem]
+    : outputOf(identity, choice, form);
   const response = new ResponseObject(identity, form.turn).finished(choice.finish_reason, output, usage);
   return { response, outputs: output.length };
 }
@@ -75,6 +85,10 @@ export const responses = defineDialect({
           continued?.turnOf(body),
         );
         passParameters(request, catalog.find(request.model));
+        if (isTriggered(body)) {
+          const { account_id = '' } = context;
+          answerBySummary(request, text => continued?.archive.seal(account_id, text) ?? plainSummaryOf(text));
+        }
         return request;
       },
       renamed: passParameters,

@@ -71,6 +71,8 @@ export interface ReplyForm {
   readonly encrypts?: boolean;
   /** What it continues and whether it is stored, where responses are. */
   readonly turn?: Turn;
+  /** Of a compaction: what makes the content of its item of the summary. */
+  readonly seal?: ((summary: string) => string) | undefined;
 }
 
 /** The form that `parse` has kept with the request; the configuration's for a request that a stage has made. */

@@ -6,6 +6,7 @@ import {
   type FinishReason,
   type GatewayError,
   type Identity,
+  type Json,
   refusal,
   type StreamRenderer,
   type Usage,
@@ -23,6 +24,7 @@ import {
 } from './output-items.ts';
 import type { ReplyForm } from './reply-form.ts';
 import { ResponseObject } from './response-object.ts';
+import { compactionItem } from './store/compaction.ts';
 import { isStreamedCall } from './streamed-calls.ts';
 import { EventWriter, type PartKind, usageMember } from './streamed-items.ts';
 
@@ -54,6 +56,8 @@ export class ResponseStream implements StreamRenderer {
   #failed: string | undefined;
   /** Events of the items that were open at the end, once they are closed. */
   #closed: string | undefined;
+  /** The item of a compaction, once it is over. */
+  #sealed: Json | undefined;
   readonly #keep: KeepResponse | undefined;
 
   constructor(identity: Identity, form: ReplyForm, keep?: KeepResponse) {
@@ -105,7 +109,7 @@ export class ResponseStream implements StreamRenderer {
     if (this.#failed !== undefined) return doneEvent;
     // A stage has dropped the finish reason. Another one would be wrong.
     if (!this.#finish) return this.error(refusal('server_error')) + doneEvent;
-    const closed = this.#closed ?? this.#items.closeAll(this.#finish);
+    const closed = this.#compacted() ?? this.#closed ?? this.#items.closeAll(this.#finish);
     return closed + this.#finished(this.#finish) + doneEvent;
   }
 
@@ -121,6 +125,10 @@ export class ResponseStream implements StreamRenderer {
   #choice({ delta, finish_reason, logprobs }: ChunkChoice): string {
     if (finish_reason) this.#finish = finish_reason;
     const { reasoning, reasoning_details, content, refusal, tool_calls } = delta;
+    if (this.#form.seal) {
+      this.#generated.output_text += content ?? '';
+      return '';
+    }
     let text = reasoning ? this.#text(reasoningPartOf(this.#form.placement), reasoning) : '';
     if (reasoning_details) text += this.#items.sign(reasoning_details);
     const { native, annotations, images } = delta;
@@ -137,6 +145,14 @@ export class ResponseStream implements StreamRenderer {
     for (const image of images ?? []) text += this.#items.image(image);
     if (tool_calls) for (const call of tool_calls) text += this.#items.addCall(call);
     return text;
+  }
+
+  /** The events of the item of a compaction; undefined of any other response. */
+  #compacted(): string | undefined {
+    if (!this.#form.seal) return undefined;
+    const [item] = this.#output('stop') as unknown as [Json];
+    const events = ['added', 'done'].map(at => `response.output_item.${at}`);
+    return events.map(type => this.#events.event(type, { output_index: 0, item })).join('');
   }
 
   /** Keeps what the whole response has beside text, for a message that holds its reasoning. */
@@ -165,6 +181,12 @@ export class ResponseStream implements StreamRenderer {
 
   /** The items in the order of the stream, as OpenAI has them; with reasoning in the message, as in a whole reply. */
   #output(finish_reason: FinishReason): OutputItem[] {
+    const { seal } = this.#form;
+    if (seal) {
+      // Once: what is stored and what is sent are the same.
+      this.#sealed ??= compactionItem(this.#identity.key, seal(this.#generated.output_text));
+      return [this.#sealed as unknown as OutputItem];
+    }
     if (this.#form.placement !== 'message') return this.#items.all.map(({ item }) => item);
     const {
       reasoning_text: reasoning,

@@ -41,6 +41,16 @@ const command = 'expr 190 + 1';
 const calling = (tool: string, args: object): string =>
   `Add 190 and 1. [[sim:tool=${tool} args=${JSON.stringify(args)}]]`;
 
+const codexOf = (tool: string, args: object) =>
+  [
+    node,
+    'node_modules/@openai/codex/bin/codex.js',
+    ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'danger-full-access'],
+    calling(tool, args),
+  ] as const;
+/** OpenAI's models call the tools of Codex by way of JavaScript. */
+const codexScript = `text((await tools.exec_command({ cmd: '${command}' })).output)`;
+
 const json = (value: object): string => JSON.stringify(value, null, 2);
 
 const driven = (name: string, api = '') => ({
@@ -79,12 +89,7 @@ wire_api = "responses"
 `,
     }),
     environment: ({ key }) => ({ SLUICE_KEY: key }),
-    command: [
-      node,
-      'node_modules/@openai/codex/bin/codex.js',
-      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'danger-full-access'],
-      calling('exec_command', { cmd: command }),
-    ],
+    command: codexOf('exec_command', { cmd: command }),
   },
   'codex-openai': {
     client: 'Codex CLI as for OpenAI',
@@ -94,15 +99,21 @@ wire_api = "responses"
     needs: 'responses.websocket: true, aliases',
     files: ({ url }) => ({ '~/.codex/config.toml': `openai_base_url = "${url}"\n` }),
     environment: ({ key }) => ({ CODEX_API_KEY: key }),
-    command: [
-      node,
-      'node_modules/@openai/codex/bin/codex.js',
-      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'danger-full-access'],
-      // Its models call its tools by way of JavaScript.
-      calling('functions__exec', {
-        input: `text((await tools.exec_command({ cmd: '${command}' })).output)`,
-      }),
-    ],
+    command: codexOf('functions__exec', { input: codexScript }),
+  },
+  'codex-compacting': {
+    client: 'Codex CLI that compacts',
+    packages: ['@openai/codex@0.169.0'],
+    endpoint: '/v1/responses',
+    why: '400 MB',
+    needs: 'responses.websocket: true, aliases',
+    files: ({ url }) => ({
+      '~/.codex/config.toml': `openai_base_url = "${url}"\nmodel_auto_compact_token_limit = 5000\n`,
+    }),
+    environment: ({ key }) => ({ CODEX_API_KEY: key }),
+    command: codexOf('functions__exec', { input: codexScript }),
+    // The simulated model says what it was asked last.
+    answer: /Summary of the conversation/,
   },
   'claude-code': {
     client: 'Claude Code',

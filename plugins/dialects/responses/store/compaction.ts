@@ -5,9 +5,10 @@ import {
   type Json,
   textOf,
 } from '../../../../src/plugin.ts';
+import type { ReplyForm } from '../reply-form.ts';
 import { usageFields } from '../response-object.ts';
 import type { ResponseArchive } from './response-archive.ts';
-import { listedItem, type StoredItem, withIds } from './stored-items.ts';
+import { itemsOf, listedItem, type StoredItem, withIds } from './stored-items.ts';
 
 const instruction =
   'Summarize the conversation so far for whoever continues it, without answering it. Keep what is needed to go on: goals and constraints of the user, decisions, facts and results of tools with their names, paths and figures, what was done, and what is left to do. Write the summary alone.';
@@ -24,16 +25,36 @@ const nothing: Compacted = { account: '', ofUser: [] };
 
 /** Asks for a summary in place of an answer to the request, whose items these are. */
 export function askForSummary(request: ChatRequest, items: readonly StoredItem[], account: string): void {
-  request.messages.push({ role: 'user', content: instruction });
+  summarize(request);
   request.stream = false;
   delete request.stream_options;
-  // Servers want the tools of earlier calls to be declared.
-  if (request.tools) request.parameters.tool_choice = 'none';
-  delete request.parameters.response_format;
   const ofUser = items.filter(({ type = 'message', role }) => type === 'message' && role === 'user');
   const compacted: Compacted = { account, ofUser };
   request.client = { ...request.client, kept: compacted };
 }
+
+function summarize(request: ChatRequest): void {
+  request.messages.push({ role: 'user', content: instruction });
+  // Servers want the tools of earlier calls to be declared.
+  if (request.tools) request.parameters.tool_choice = 'none';
+  delete request.parameters.response_format;
+}
+
+/** Whether the last item of a request asks for a compaction as its response, as Codex does. */
+export const isTriggered = (body: Json): boolean => itemsOf(body).at(-1)?.type === 'compaction_trigger';
+
+/** Asks for a summary in place of an answer: the response has one item, with what `seal` makes of it. */
+export function answerBySummary(request: ChatRequest, seal: ReplyForm['seal']): void {
+  summarize(request);
+  request.client = { ...request.client, kept: { ...(request.client?.kept as ReplyForm), seal } };
+}
+
+/** The item that stands for a conversation. */
+export const compactionItem = (key: string, encrypted_content: string): Json => ({
+  id: `cmp_${key}`,
+  type: 'compaction',
+  encrypted_content,
+});
 
 /** The JSON of a compaction: the user's messages, and the summary in an item that only this gateway reads. */
 export function compactionObject(
@@ -43,11 +64,7 @@ export function compactionObject(
 ): string {
   const { account, ofUser } = (request.client?.kept ?? nothing) as Compacted;
   const summary = textOf(choices[0]!.message.content);
-  const item: Json = {
-    id: `cmp_${key}`,
-    type: 'compaction',
-    encrypted_content: archive.seal(account, summary),
-  };
+  const item = compactionItem(key, archive.seal(account, summary));
   return JSON.stringify({
     id: `resp_${key}`,
     object: 'response.compaction',

@@ -6,14 +6,13 @@ import {
   type Json,
   shown,
 } from '../../../../src/plugin.ts';
+import { messageOf } from '../plain-summary.ts';
 import { BackgroundRun } from './background-run.ts';
 import { Conversations } from './conversations.ts';
 import type { KeptResponse, NewResponse, ResponseArchive } from './response-archive.ts';
 import { noPrevious, storeDown } from './store-errors.ts';
 import { itemsOf, referenceIn, responseOfItem, type StoredItem, withIds } from './stored-items.ts';
 
-/** Before a summary, for the model. */
-const summarized = 'Summary of the conversation so far, of which only the messages of the user are left:\n\n';
 /** Responses that are read at once for the items that a request names. */
 const read_at_once = 10;
 
@@ -141,9 +140,7 @@ export class ContinuedRequests {
   #readable(item: StoredItem, account = ''): StoredItem {
     if (item.type !== 'compaction') return item;
     const summary = this.archive.unseal(account, item.encrypted_content);
-    return summary === undefined
-      ? item
-      : { type: 'message', role: 'user', content: `${summarized}${summary}` };
+    return summary === undefined ? item : { type: 'message', ...messageOf(summary) };
   }
 
   /** Adds the items of all responses that the ids in question name, within the limits of a chain. */

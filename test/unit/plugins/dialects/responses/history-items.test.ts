@@ -56,9 +56,9 @@ const itemOf = (type: string) => ({ type, id: `i_${type}`, ...samples[type]![0] 
 
 describe('an item that only the servers of OpenAI make', () => {
   it('has a sample here for every kind', () => {
-    // It is no word and no call: added-tools.test.ts.
-    const { additional_tools, ...others } = historyItems;
-    expect(additional_tools).toBeDefined();
+    // These are no words and no calls: added-tools.test.ts, compaction-trigger.test.ts.
+    const { additional_tools, compaction_trigger, ...others } = historyItems;
+    expect([additional_tools, compaction_trigger]).not.toContain(undefined);
     expect(kinds.toSorted()).toEqual(Object.keys(others).toSorted());
   });
 
