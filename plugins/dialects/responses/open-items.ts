@@ -135,7 +135,8 @@ export class OpenItems {
     const text = this.#current;
     this.#current = undefined;
     if (!text) return '';
-    if (this.#form.encrypts) sign(text.item, this.#details);
+    const { encrypts } = this.#form;
+    if (encrypts === true || (encrypts && this.#details.length > 0)) sign(text.item, this.#details);
     this.#details = [];
     return text.close(status);
   }

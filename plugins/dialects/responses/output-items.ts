@@ -192,7 +192,7 @@ function wholeReasoning(
   if (!reasoning && !(encrypts && details.length > 0)) return [];
   const parts = reasoning ? [{ type: reasoningPartOf(placement), text: reasoning }] : [];
   const item = reasoningItem(ids.next('rs'), status, parts);
-  if (encrypts) sign(item, details);
+  if (encrypts === true || (encrypts && details.length > 0)) sign(item, details);
   return [item];
 }
 

@@ -67,8 +67,8 @@ export interface ReplyForm {
   readonly placement: ReasoningPlacement;
   /** Names of its tools, if some are called differently upstream. */
   readonly names?: ToolNames;
-  /** Whether reasoning items have `encrypted_content`. */
-  readonly encrypts?: boolean;
+  /** Whether reasoning items have `encrypted_content`; those alone that a provider has signed, for what is replayed from the store. */
+  readonly encrypts?: boolean | 'signed';
   /** What it continues and whether it is stored, where responses are. */
   readonly turn?: Turn;
   /** Of a compaction: what makes the content of its item of the summary. */

@@ -81,7 +81,8 @@ function formOf(
   turn: Turn | undefined,
 ): ReplyForm {
   // A message has no place for it.
-  const encrypts = placement !== 'message' && from.include?.includes('reasoning.encrypted_content');
+  const isAsked = from.include?.includes('reasoning.encrypted_content');
+  const encrypts = placement !== 'message' && (isAsked || (turn?.isStored && ('signed' as const)));
   return { placement, ...(!arePlain && { names }), ...(encrypts && { encrypts }), ...(turn && { turn }) };
 }
 

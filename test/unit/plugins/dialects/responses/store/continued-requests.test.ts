@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ContinuedRequests } from '../../../../../../plugins/dialects/responses/store/continued-requests.ts';
+import { outputOf } from '../../../../../../plugins/dialects/responses/output-items.ts';
+import { replyFormOf } from '../../../../../../plugins/dialects/responses/reply-form.ts';
+import { parseResponsesRequest } from '../../../../../../plugins/dialects/responses/responses-request.ts';
+import {
+  ContinuedRequests,
+  type Turn,
+} from '../../../../../../plugins/dialects/responses/store/continued-requests.ts';
 import { ResponseArchive } from '../../../../../../plugins/dialects/responses/store/response-archive.ts';
 import { storeSchema } from '../../../../../../plugins/dialects/responses/store/store-options.ts';
 import { memoryPlace } from '../../../../../../plugins/stores/records/index.ts';
@@ -116,6 +122,26 @@ describe('requests that continue stored responses', () => {
       code: 'previous_response_not_found',
       message: expect.stringContaining(first.id),
     });
+  });
+
+  it('have replies that keep what a provider has signed, also unasked, and nothing else', () => {
+    const request = (turn: object | undefined) =>
+      parseResponsesRequest({ model: 'a/b', input: 'a' }, 'item', () => undefined, turn as Turn | undefined);
+    const turn = { account: 'acme', parent: undefined, conversation: undefined, replayed: [], input: [] };
+    const signed = [{ type: 'reasoning.text', signature: 'abc' }];
+    const shown = (made: object | undefined, reasoning_details: typeof signed) => {
+      const message = { role: 'assistant' as const, content: 'x', reasoning: 'Hm.', reasoning_details };
+      const choice = { message, finish_reason: 'stop' as const, logprobs: null };
+      const form = replyFormOf(request(made), { reasoning_placement: 'item' });
+      const [item] = outputOf(identity(), choice, form);
+      return item && 'encrypted_content' in item;
+    };
+    expect([
+      shown({ ...turn, isStored: true }, signed),
+      shown({ ...turn, isStored: true }, []),
+      shown({ ...turn, isStored: false }, signed),
+      shown(undefined, signed),
+    ]).toEqual([true, false, false, false]);
   });
 
   it('need a records store that keeps responses', () => {
