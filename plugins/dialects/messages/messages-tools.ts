@@ -31,6 +31,14 @@ const customTool = z
     }),
   );
 
+/** Whether this is the type of the search, which upstreams may have. */
+export const isSearch = (type: unknown): boolean => /^web_search_\d+$/.test(String(type));
+
+/** Names of the fields of the search that are passed on. */
+export const searchFields: ReadonlySet<string> = new Set([
+  ...['type', 'name', 'max_uses', 'allowed_domains', 'blocked_domains', 'user_location'],
+]);
+
 /** The search as chat completions have it, with filters and the most uses. */
 function searchOptions({ max_uses, allowed_domains, blocked_domains, user_location: place }: Json): Json {
   const { type, ...near } = isObject(place) ? place : {};
@@ -48,7 +56,7 @@ const tool = z.unknown().transform((given, issues): AnyTool => {
   if (type == null || type === 'custom') return parsedBy(customTool, given, issues) ?? z.NEVER;
   if (typeof type !== 'string') return fault(issues, 'must be "custom", or left out', 'type');
   const foreign = { foreign: type, name: typeof name === 'string' ? name : '' };
-  return /^web_search_\d+$/.test(type) ? { ...foreign, search: searchOptions(given) } : foreign;
+  return isSearch(type) ? { ...foreign, search: searchOptions(given) } : foreign;
 });
 
 export const tools = arrayOf(tool, 'must be an array of tools').nullish();

@@ -1,6 +1,6 @@
 import { type ChatRequest, isObject, setAsideUnknown } from '../../../src/plugin.ts';
 import { blockFields } from './content-blocks.ts';
-import { toolFields } from './messages-tools.ts';
+import { isSearch, searchFields, toolFields } from './messages-tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,6 +28,7 @@ export function setAsideInside(request: ChatRequest, body: Fields): void {
   }
   for (const tool of listIn(body.tools))
     if (tool.type == null || tool.type === 'custom') setAsideMembers(request, tool, toolFields, 'tools.');
+    else if (isSearch(tool.type)) setAsideMembers(request, tool, searchFields, 'tools.');
 }
 
 function setAsideInBlocks(request: ChatRequest, blocks: unknown, prefix: string): void {

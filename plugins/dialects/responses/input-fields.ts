@@ -49,6 +49,16 @@ const knownInTool: ReadonlySet<string> = new Set([
   'environment',
 ]);
 
+const knownInSearch: ReadonlySet<string> = new Set([
+  'type',
+  'search_context_size',
+  'user_location',
+  'filters',
+]);
+/** Without a search in a cache alone, as Codex may ask for it, every search is one of the web, which is not named. */
+const liveSearch = ({ external_web_access: isLive }: Record<string, unknown>) =>
+  isLive === true ? { external_web_access: null } : {};
+
 const definedOutputs: ReadonlySet<unknown> = new Set(definedKinds.map(kind => `${kind}_call_output`));
 /** Whether an output has a form of its own, which the model is shown whole. */
 const isDefinedOutput = (type: unknown): boolean => definedOutputs.has(type);
@@ -71,8 +81,8 @@ export function setAsideInTools(request: ChatRequest, tools: unknown): void {
   if (!Array.isArray(tools)) return;
   for (const tool of tools as Record<string, unknown>[]) {
     const type = String(tool.type);
-    if (isSearch(tool)) continue;
-    if (isHosted(tool)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
+    if (isSearch(tool)) setAsideUnknown(request, { ...tool, ...liveSearch(tool) }, knownInSearch, 'tools.');
+    else if (isHosted(tool)) setAsideUnknown(request, { [type]: tool }, new Set(), 'tools.');
     else setAsideUnknown(request, tool, knownInTool, 'tools.');
     if (type === 'namespace') setAsideInTools(request, tool.tools);
   }

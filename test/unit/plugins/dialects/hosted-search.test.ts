@@ -114,6 +114,18 @@ describe('a web search that a client asks for', () => {
     expect(names).toEqual([undefined, 'tools.web_search', 'tools.web_search_20250305']);
   });
 
+  it('names what of it no upstream is told', () => {
+    const fields = { model: 'a/b', input: question };
+    const cached = { type: 'web_search', external_web_access: false, filters: { allowed_domains } };
+    const unknownOf = (tool: object) =>
+      Object.keys(responsesOf().parse({ ...fields, tools: [tool] }, context).unknown);
+    expect(unknownOf(cached)).toEqual(['tools.external_web_access']);
+    expect(unknownOf({ ...cached, external_web_access: true })).toEqual([]);
+    const tool = { type: 'web_search_20250305', name: 'web_search', max_uses: 1, defer_loading: true };
+    const { unknown } = messageFormat.parse({ model: 'a/b', max_tokens: 9, messages, tools: [tool] });
+    expect(Object.keys(unknown)).toEqual(['tools.defer_loading']);
+  });
+
   it('keeps domains that are blocked, the most uses and the tools of the client', () => {
     const parsed = messageFormat.parse({
       model: 'a/b',

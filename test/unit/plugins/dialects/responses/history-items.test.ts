@@ -135,7 +135,10 @@ describe('an item that only the servers of OpenAI make', () => {
           ),
         ),
         (type, members) => {
-          const shown = shownOf(called, { ...members, type, id: 'i', call_id: 'c0' });
+          // What brings tools declares them, and they are checked as all others.
+          const { tools, ...others } = members;
+          const given = type === 'tool_search_output' || type === 'additional_tools' ? others : members;
+          const shown = shownOf(called, { ...given, type, id: 'i', call_id: 'c0' });
           const notes = shown.flatMap(({ role, content }) =>
             role === 'tool' ? [] : [String(content ?? '')],
           );
