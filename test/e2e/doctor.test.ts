@@ -323,9 +323,9 @@ describe('the records store', () => {
     await store.migrate(Date.now());
     await store.close();
     expect(bad(await check(), 'records')).toEqual([]);
-    await client.query('UPDATE sluice.schema_migrations SET version = 3');
+    await client.query('UPDATE sluice.schema_migrations SET version = version - 8');
     expect(bad(await check())).toEqual([
-      expect.stringMatching(/^fault .*schema version 3, from before the first release/),
+      expect.stringMatching(/^fault .*schema version \d, from before the first release/),
     ]);
   });
 });
