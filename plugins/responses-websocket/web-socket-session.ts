@@ -90,7 +90,6 @@ export class WebSocketSession {
     ws.on('error', () => {});
     ws.on('close', () => {
       this.#call?.destroy();
-      this.#drained();
       this.#forget();
     });
   }

@@ -28,7 +28,7 @@ interface Host {
   readonly gateway: Gateway;
   readonly server: Server;
   metrics(): Promise<string>;
-  /** Ledger rows of what came over the WebSocket that was opened with this request id, the newest first, once there are `count`. */
+  /** Ledger rows of the request with this id that has opened a WebSocket, and of what came over it, the newest first, once there are `count`. */
   rows(id: string, count: number): Promise<readonly ListedRow[]>;
 }
 
@@ -64,7 +64,7 @@ async function host(sections: Partial<GatewayConfig> = {}, options: GatewayOptio
     async rows(id, count) {
       await until(async () => {
         rows = await seen!.records.store.ledger.list({ limit: 100 });
-        rows = rows.filter(({ request_id }) => request_id.startsWith(`${id}.`));
+        rows = rows.filter(({ request_id }) => request_id.split('.')[0] === id);
         return rows.length === count;
       });
       return rows;
@@ -129,7 +129,11 @@ describe('a reply over WebSocket', () => {
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
     const [second, one] = await app.rows(id, 2);
     expect(second!.prompt_tokens).toBeGreaterThan(one!.prompt_tokens + 4);
-    // Only the last one is known.
+    // Only the last one is known, and that no longer after a failure.
+    const after = { previous_response_id: events.at(-1)!.response!.id, input: 'More' };
+    expect(await client.ask({ ...after, temperature: 9 })).toMatchObject([{ status: 400 }]);
+    const forgotten = { status: 400, error: { code: 'previous_response_not_found' } };
+    expect(await client.ask(after)).toMatchObject([forgotten]);
     const [error] = await client.ask(more);
     expect(error).toMatchObject({
       type: 'error',
@@ -148,6 +152,13 @@ describe('a reply over WebSocket', () => {
     const reply = await client.ask({ previous_response_id, input: 'Go [[sim:say=Gone]]' });
     expect(textOf(reply)).toBe('Gone');
     await app.rows(id, 1);
+    // Both in one packet.
+    const { _socket: socket } = client.ws as unknown as { readonly _socket: Socket };
+    socket.cork();
+    client.create({ generate: false, input: 'One' });
+    client.create({ input: '[[sim:say=At once]]' });
+    socket.uncork();
+    await until(() => textOf(client.events).endsWith('At once'));
     // As Codex does, which tells its tools first.
     expect(await client.ask({ generate: false, input: [] })).toHaveLength(2);
   });
@@ -328,15 +339,19 @@ describe('a client that does not read', () => {
 
   it('is not read from while it sends faster than replies end, and cut off', async () => {
     const { url, gateway, server, rows } = await host({ server: { slow_client_ms: 500 } });
+    let connection: Socket | undefined;
+    server.on('connection', socket => void (connection = socket));
     const client = await SocketClient.open(url, { headers: { 'x-request-id': 'flood' } });
     client.create({ input: '[[sim:tokens=60000 tps=1000000]]' });
     await client.seen(({ type }) => type === 'response.output_text.delta');
     client.ws.pause();
-    const flood = JSON.stringify({ type: 'response.create', input: 'x'.repeat(1000) });
-    for (let sent = 0; sent < 3000; sent++) client.ws.send(flood);
+    await until(() => connection!.writableNeedDrain);
+    for (let sent = 0; sent < 40; sent++) client.create({ input: 'x'.repeat(500_000) });
     // Cut off, as a stalled reader of events is.
     await until(() => gateway.inFlight === 0);
     expect(await rows('flood', 1)).toMatchObject([{ end_reason: 'slow_client' }]);
+    // Of 20 MB.
+    expect(connection!.bytesRead).toBeLessThan(10_000_000);
     await until(() => new Promise(resolve => server.getConnections((_, open) => resolve(open === 0))));
     client.ws.terminate();
   });
