@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { builtInProviders, builtInStages } from '../plugins/index.ts';
+import { builtInStages } from '../plugins/index.ts';
+import { builtInProviders } from '../plugins/providers.ts';
 import { providerBaseSchema } from '../src/config/provider-schema.ts';
 import { addressOf, configSchema } from '../src/config/schema.ts';
 import {

@@ -1,11 +1,4 @@
-import type { ProviderDefinition, StageFactory } from '../src/plugin.ts';
-import { anthropic } from './providers/anthropic/index.ts';
-import { llamaCpp } from './providers/llama-cpp/index.ts';
-import { openai } from './providers/openai/index.ts';
-import { openrouter } from './providers/openrouter/index.ts';
-import { presetProviders } from './providers/presets/index.ts';
-import { sglang } from './providers/sglang/index.ts';
-import { vllm } from './providers/vllm/index.ts';
+import type { StageFactory } from '../src/plugin.ts';
 import { aliases } from './stages/aliases/index.ts';
 import { auth } from './stages/auth/index.ts';
 import { errorEnvelope } from './stages/error-envelope/index.ts';
@@ -20,22 +13,16 @@ import { validation } from './stages/validation/index.ts';
 
 export {
   aliases,
-  anthropic,
   auth,
   errorEnvelope,
-  llamaCpp,
   modelAccess,
-  openai,
-  openrouter,
   rateLimit,
   reasoningSplit,
   redact,
   requestRewrite,
   responseCache,
-  sglang,
   streamRechunk,
   validation,
-  vllm,
 };
 
 /**
@@ -60,14 +47,3 @@ export const builtInStages: readonly StageFactory[] = [
   redact,
   responseCache,
 ] as unknown as readonly StageFactory[];
-
-/** The adapters by the name that `providers.*.adapter` gives. */
-export const builtInProviders: readonly ProviderDefinition[] = [
-  openai,
-  vllm,
-  sglang,
-  llamaCpp,
-  openrouter,
-  anthropic,
-  ...presetProviders,
-] as readonly ProviderDefinition[];

@@ -1,4 +1,4 @@
-import { builtInProviders } from '../../plugins/index.ts';
+import { builtInProviders } from '../../plugins/providers.ts';
 import type { ConfigIssue } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { nearestName } from '../common/suggestion.ts';

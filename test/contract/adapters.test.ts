@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { builtInProviders } from '../../plugins/index.ts';
+import { builtInProviders } from '../../plugins/providers.ts';
 import { type AdapterContract, checkAdapter } from '../../src/testing/index.ts';
 import { errorsOf, fixturesOf, providerNames, streamOf } from '../support/provider-fixtures.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
-import { builtInProviders } from '../../plugins/index.ts';
+import { builtInProviders } from '../../plugins/providers.ts';
 import { systemClock } from '../../src/common/clock.ts';
 import type {
   Choice,

@@ -34,7 +34,12 @@ function roomOf(file: string): string {
 }
 
 /** The lists of built-in plugins. */
-const lists = ['plugins/index.ts', 'plugins/stores/records-stores.ts', 'plugins/stores/state-stores.ts'];
+const lists = [
+  'plugins/index.ts',
+  'plugins/providers.ts',
+  'plugins/stores/records-stores.ts',
+  'plugins/stores/state-stores.ts',
+];
 
 /** What each room of `src` may import beside itself. The two entries and the command may import everything. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
