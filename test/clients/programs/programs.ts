@@ -225,6 +225,13 @@ models:
     ],
     answer: /Rivers bend\./,
   },
+  'openai-4': {
+    client: 'OpenAI SDK, two versions back',
+    packages: ['openai@4.104.0'],
+    endpoint: '/v1/chat/completions',
+    why: 'its dependencies are of other versions',
+    ...driven('openai-4'),
+  },
   'strands-chat': { ...strands, endpoint: '/v1/chat/completions', ...driven('strands', 'chat') },
   'strands-responses': { ...strands, endpoint: '/v1/responses', ...driven('strands', 'responses') },
   genkit: {

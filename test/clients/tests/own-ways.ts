@@ -163,6 +163,22 @@ triedOf('own ways', 'agentsResponses', {
       ['user', 'What is my name?'],
     ]);
   },
+  'with stored responses it goes on in a conversation': async () => {
+    const client = openAiOf(storing);
+    const modelProvider = new OpenAIProvider({ openAIClient: client, useResponses: true });
+    const runner = new Runner({ tracingDisabled: true, modelProvider });
+    const agent = new Agent({ name: 'Tester', model });
+    const { id: conversationId } = await client.conversations.create();
+    await runner.run(agent, 'My name is Ada.', { conversationId });
+    await runner.run(agent, 'What is my name?', { conversationId });
+    expect((asked().messages as { role: string }[]).map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+    ]);
+    const items = await client.conversations.items.list(conversationId);
+    expect(items.data.length).toBeGreaterThanOrEqual(4);
+  },
 });
 
 const modes = {
