@@ -1,24 +1,23 @@
-import { isObject, type Json } from '../../../src/plugin.ts';
+import type { Item } from './input-items.ts';
+import type { AnyTool } from './tool-list.ts';
 
-/** Items of the input that bring tools along: Codex declares all of its own so, and a search for tools finds some. */
-const bringers: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+const keyOf = (tool: AnyTool): string =>
+  JSON.stringify([tool.type, 'name' in tool ? tool.name : 'search' in tool]);
 
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const keyOf = ({ type, name }: Json): string => JSON.stringify([type, name]);
+/** Tools that items of the input bring along: Codex declares all of its own so, and a search for tools finds some. */
+export const toolsIn = (items: readonly Item[]): AnyTool[] =>
+  items.flatMap(item => ('tools' in item ? item.tools : []));
 
-/** The body with the tools that items of its input bring in `tools`, each once; the body itself if there are none. */
-export function withAddedTools(body: Json): Json {
-  const items = listIn(body.input).filter(item => isObject(item) && bringers.has(item.type)) as Json[];
-  if (items.length === 0) return body;
-  const tools = new Map<string, Json>();
-  for (const tool of [body, ...items].flatMap(({ tools }) => listIn(tools)))
-    if (isObject(tool)) tools.set(keyOf(tool), merged(tools.get(keyOf(tool)), tool));
-  return { ...body, tools: [...tools.values()] };
+/** The tools that are declared and those that items bring, each once: the later of two, but a namespace has the tools of both. */
+export function withAddedTools(declared: readonly AnyTool[], added: readonly AnyTool[]): readonly AnyTool[] {
+  if (added.length === 0) return declared;
+  const tools = new Map<string, AnyTool>();
+  for (const tool of [...declared, ...added]) tools.set(keyOf(tool), merged(tools.get(keyOf(tool)), tool));
+  return [...tools.values()];
 }
 
-/** The later of two declarations of a tool; a namespace has the tools of both. */
-function merged(before: Json | undefined, tool: Json): Json {
-  if (before?.type !== 'namespace') return tool;
-  const inner = [...listIn(before.tools), ...listIn(tool.tools)].filter(isObject);
-  return { ...tool, tools: [...new Map(inner.map(one => [keyOf(one), one])).values()] };
+function merged(before: AnyTool | undefined, tool: AnyTool): AnyTool {
+  if (before?.type !== 'namespace' || tool.type !== 'namespace') return tool;
+  const inner = new Map([...before.tools, ...tool.tools].map(one => [keyOf(one), one]));
+  return { ...tool, tools: [...inner.values()] };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../src/plugin.ts';
 import { objectIn } from './defined-tools.ts';
 import { summaryMessage } from './plain-summary.ts';
-import { toolList } from './tool-list.ts';
+import { type AnyTool, toolList } from './tool-list.ts';
 import type { CalledTool } from './tool-names.ts';
 
 const { acceptedImageUrl, anyObject, imagePart, nonEmptyText, parsedBy } = requestFields;
@@ -22,6 +22,11 @@ export interface Note {
   /** The item in words, and as it was given. */
   readonly note: TextPart;
   readonly by: 'assistant' | 'user';
+}
+
+/** What brings tools along, which are declared with the others. */
+export interface Bringing {
+  readonly tools: readonly AnyTool[];
 }
 
 /** A call, its output, or both. */
@@ -66,7 +71,6 @@ const notes: Readonly<Record<string, (item: Json) => string>> = {
   mcp_approval_response: ({ approve, reason }) =>
     `${approve === true ? 'approved' : 'not approved'}${reason == null ? '' : `: ${shortText(reason)}`}`,
   tool_search_call: ({ arguments: asked }) => `tool search: ${shortText(asked)}`,
-  tool_search_output: ({ tools }) => `tools found: ${named(tools)}`,
   context_compaction: () => compacted,
   configuration_update: () => 'configuration changed',
 };
@@ -145,8 +149,13 @@ const calls = {
   ),
 };
 
+const bringing = z
+  .looseObject({ tools: toolList })
+  .transform(({ tools }): Bringing => ({ tools: tools ?? [] }));
+const toolsFound = ({ tools }: Json): string => `tools found: ${named(tools)}`;
+
 /** The schemas of these items, by type. */
-export const historyItems: Readonly<Record<string, z.ZodType<Note | Called | Message>>> = {
+export const historyItems: Readonly<Record<string, z.ZodType<Note | Called | Message | Bringing>>> = {
   ...Object.fromEntries(Object.entries(notes).map(([type, words]) => [type, noteOf(type, words)])),
   ...calls,
   compaction: anyObject.transform(
@@ -161,6 +170,10 @@ export const historyItems: Readonly<Record<string, z.ZodType<Note | Called | Mes
   ),
   // At the end it asks for a summary: compaction.ts. Before that one has been made.
   compaction_trigger: anyObject.transform((): Called => ({})),
-  // Its tools are declared with the others.
-  additional_tools: z.looseObject({ tools: toolList }).transform((): Called => ({})),
+  additional_tools: bringing,
+  tool_search_output: z.unknown().transform((given, issues): Note & Bringing => {
+    const brought = parsedBy(bringing, given, issues);
+    const note = parsedBy(noteOf('tool_search_output', toolsFound), given, issues);
+    return brought && note ? { ...note, ...brought } : z.NEVER;
+  }),
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ContentPart, isObject, type Message, requestFields } from '../../../src/plugin.ts';
 import { definedCallSchema, definedKinds, definedOutputSchema } from './defined-tools.ts';
-import { historyItems, type Note } from './history-items.ts';
+import { type Bringing, historyItems, type Note } from './history-items.ts';
 import {
   anyPart,
   assistantPart,
@@ -22,6 +22,7 @@ export type Item =
   | Message
   | { readonly call?: CalledTool; readonly output?: Message; readonly unseen?: Message }
   | Note
+  | Bringing
   | { readonly reasoning_item: ReasoningInput };
 
 const acceptedContent = 'must be a string or an array of {type: "input_text", text} parts';

@@ -46,6 +46,7 @@ class Conversation {
   add(item: Item, at: number): void {
     if ('reasoning_item' in item) this.#think(item.reasoning_item);
     else if ('note' in item) this.#note(item);
+    else if ('tools' in item) return;
     else if (!('role' in item)) {
       const { call, output, unseen } = item;
       if (call) this.#call(call);

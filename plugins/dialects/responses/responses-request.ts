@@ -8,7 +8,7 @@ import {
   setAsideUnknown,
   takesImages,
 } from '../../../src/plugin.ts';
-import { withAddedTools } from './added-tools.ts';
+import { toolsIn, withAddedTools } from './added-tools.ts';
 import { setAsideInItems, setAsideInTools } from './input-fields.ts';
 import { item } from './input-items.ts';
 import { messagesOf } from './input-messages.ts';
@@ -31,9 +31,10 @@ export function parseResponsesRequest(
   find: (id: string) => Model | undefined,
   turn?: Turn,
 ): ChatRequest {
-  const from = parseBody(responsesRequest, withAddedTools(body));
-  const tools = declaredTools(from.tools ?? []);
+  const from = parseBody(responsesRequest, body);
   const before = turn?.replayed.flatMap(given => parseBody(item, given) ?? []) ?? [];
+  const added = toolsIn([...before, ...(from.input ?? [])]);
+  const tools = declaredTools(withAddedTools(from.tools ?? [], added));
   const own = from.input ?? from.messages ?? [];
   const { messages, dropped } =
     from.input || before.length > 0
@@ -43,7 +44,7 @@ export function parseResponsesRequest(
   if (from.instructions) messages.unshift({ role: 'system', content: from.instructions });
   const request = sharedRequest(from, messages);
   const reasoning_effort = from.reasoning_effort ?? from.reasoning?.effort;
-  const functions = from.tools && tools.functions;
+  const functions = from.tools || added.length > 0 ? tools.functions : undefined;
   Object.assign(request, present({ reasoning_effort, max_tokens: from.max_output_tokens, tools: functions }));
   Object.assign(request.parameters, parametersOf(from), present({ web_search_options: tools.search }));
   if (from.tool_choice !== undefined) chooseTools(request, from.tool_choice, tools.names);

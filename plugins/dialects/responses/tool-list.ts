@@ -102,7 +102,7 @@ const declaredTool = byType<DeclaredTool>(
 );
 
 /** A tool of a request; `hosted` is left out unless it is the search. */
-type AnyTool =
+export type AnyTool =
   | DeclaredTool
   | { readonly type: 'hosted'; readonly search?: Json }
   | { readonly type: DefinedKind };

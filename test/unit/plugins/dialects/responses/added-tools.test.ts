@@ -52,6 +52,8 @@ describe('tools that items of the input bring', () => {
   });
 
   it('are refused where they stand', () => {
-    expect(() => parse({ input: [hello, added(tool(''))] })).toThrow(/input\[1\]\.tools\[0\]\.name/);
+    const found = { type: 'tool_search_output', call_id: 'c', tools: [tool('')] };
+    for (const item of [added(tool('')), found])
+      expect(() => parse({ input: [hello, item] })).toThrow(/input\[1\]\.tools\[0\]\.name/);
   });
 });
