@@ -11,7 +11,7 @@ let changes: boolean[];
 let check: HealthCheck;
 
 beforeEach(() => {
-  jest.useFakeTimers();
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   asked = [];
   changes = [];
   const ask = (path: string, owner: CallOwner) => {
@@ -27,12 +27,12 @@ afterEach(() => {
 });
 
 const settled = async () => {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
 };
 
 /** Lets the next check happen and answers it. */
 async function answered(status: number): Promise<void> {
-  await jest.advanceTimersToNextTimerAsync();
+  for (const before = asked.length; asked.length === before; ) await jest.advanceTimersToNextTimerAsync();
   const { call } = asked.at(-1)!;
   call.onResponseStart(controller, status, {});
   call.onResponseEnd();
