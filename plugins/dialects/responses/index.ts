@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import {
   Catalog,
   type Completion,
@@ -5,10 +6,12 @@ import {
   defineDialect,
   dialectGateway,
   type Identity,
+  type Json,
   openAiErrorBody,
+  type RequestContext,
   textOf,
 } from '../../../src/plugin.ts';
-import { type OutputItem, outputOf } from './output-items.ts';
+import { outputOf } from './output-items.ts';
 import { passParameters } from './passed-parameters.ts';
 import { plainSummaryOf } from './plain-summary.ts';
 import { placementOf, type ReplyForm, replyFormOf } from './reply-form.ts';
@@ -27,23 +30,36 @@ import { ContinuedRequests } from './store/continued-requests.ts';
 import { ConversationAnswers } from './store/conversation-answers.ts';
 import { detachedResponse, keeperOf } from './store/detached-response.ts';
 import { ResponseArchive } from './store/response-archive.ts';
-import type { StoreOptions } from './store/store-options.ts';
 import { itemsOf } from './store/stored-items.ts';
 import { StoredResponseAnswers } from './store/stored-response-answers.ts';
 
 const section = 'responses';
 
+type Options = z.output<typeof responsesOptions>;
+
 /** Requests that continue what is stored; undefined without a store, and while a configuration is only checked. */
-function continuedRequests(store: StoreOptions | undefined, { get }: DialectSetup) {
+function continuedRequests({ store }: Options, { get }: DialectSetup) {
   const gateway = store && get?.(dialectGateway);
   return gateway && new ContinuedRequests(new ResponseArchive(store, gateway));
 }
+
+/** What reads requests of the Responses API, with what they continue. */
+function readerOf(options: Options, setup: DialectSetup) {
+  const catalog = new Catalog(setup.models);
+  const find = (id: string) => catalog.find(id);
+  const continued = continuedRequests(options, setup);
+  const read = (body: Json, context: RequestContext) =>
+    parseResponsesRequest(body, placementOf(body, context, options), find, continued?.turnOf(body));
+  return { continued, find, read };
+}
+
+const noStore = () => new Error('only a configuration that serves has a store');
 
 /** The JSON of a whole response, and the number of items in its output. */
 function wholeResponse(identity: Identity, { choices, usage }: Completion, form: ReplyForm) {
   const choice = choices[0]!;
   const output = form.seal
-    ? [compactionItem(identity.key, form.seal(textOf(choice.message.content))) as unknown as OutputItem]
+    ? [compactionItem(identity.key, form.seal(textOf(choice.message.content)))]
     : outputOf(identity, choice, form);
   const response = new ResponseObject(identity, form.turn).finished(choice.finish_reason, output, usage);
   return { response, outputs: output.length };
@@ -57,8 +73,7 @@ export const responses = defineDialect({
   errorBody: openAiErrorBody,
   options: { section, schema: responsesOptions },
   create(options, setup) {
-    const catalog = new Catalog(setup.models);
-    const continued = continuedRequests(options.store, setup);
+    const { continued, find, read } = readerOf(options, setup);
     const formOf = ({ request }: Identity) => replyFormOf(request, options);
     const keepOf = (identity: Identity): KeepResponse | undefined => {
       const { turn } = formOf(identity);
@@ -77,14 +92,8 @@ export const responses = defineDialect({
       }),
 
       parse(body, context) {
-        const placement = placementOf(body, context, options);
-        const request = parseResponsesRequest(
-          body,
-          placement,
-          id => catalog.find(id),
-          continued?.turnOf(body),
-        );
-        passParameters(request, catalog.find(request.model));
+        const request = read(body, context);
+        passParameters(request, find(request.model));
         if (isTriggered(body)) {
           const { account_id = '' } = context;
           answerBySummary(request, text => continued?.archive.seal(account_id, text) ?? plainSummaryOf(text));
@@ -111,11 +120,11 @@ export const storedResponseRoutes = defineDialect({
   errorBody: openAiErrorBody,
   options: { section, schema: responsesOptions, needs: 'store' },
   create(options, setup) {
-    const continued = continuedRequests(options.store, setup);
+    const continued = continuedRequests(options, setup);
     const answers = continued && new StoredResponseAnswers(continued);
     return {
       answer(_headers, _path, exchange) {
-        if (!answers) throw new Error('only a configuration that serves has a store');
+        if (!answers) throw noStore();
         return answers.answer(exchange);
       },
     };
@@ -129,14 +138,10 @@ export const responsesInputTokens = defineDialect({
   errorBody: openAiErrorBody,
   options: { section, schema: responsesOptions, needs: 'store' },
   create(options, setup) {
-    const catalog = new Catalog(setup.models);
-    const continued = continuedRequests(options.store, setup);
+    const { continued, read } = readerOf(options, setup);
     return {
       complete: (body, { account_id }) => continued?.complete(body, account_id),
-      parse(body, context) {
-        const placement = placementOf(body, context, options);
-        return parseResponsesRequest(body, placement, id => catalog.find(id), continued?.turnOf(body));
-      },
+      parse: read,
       answerRequest: (_identity, promptTokens) =>
         JSON.stringify({ object: 'response.input_tokens', input_tokens: promptTokens() }),
     };
@@ -150,19 +155,19 @@ export const responsesCompact = defineDialect({
   errorBody: openAiErrorBody,
   options: { section, schema: responsesOptions, needs: 'store' },
   create(options, setup) {
-    const catalog = new Catalog(setup.models);
-    const continued = continuedRequests(options.store, setup);
+    const { continued, find } = readerOf(options, setup);
     return {
       complete: (body, { account_id }) => continued?.complete({ ...body, store: false }, account_id),
       parse(body, context) {
         const turn = continued?.turnOf(body);
-        const request = parseResponsesRequest(body, 'item', id => catalog.find(id), turn);
+        // Its reply has no reasoning, so that no header for it is read.
+        const request = parseResponsesRequest(body, 'item', find, turn);
         const items = [...(turn?.replayed ?? []), ...itemsOf(body)];
         askForSummary(request, items, context.account_id ?? '');
         return request;
       },
       renderReply(identity, reply) {
-        if (!continued) throw new Error('only a configuration that serves has a store');
+        if (!continued) throw noStore();
         return compactionObject(continued.archive, identity, reply);
       },
       renderStream() {
@@ -179,11 +184,11 @@ export const conversations = defineDialect({
   errorBody: openAiErrorBody,
   options: { section, schema: responsesOptions, needs: 'store' },
   create(options, setup) {
-    const continued = continuedRequests(options.store, setup);
+    const continued = continuedRequests(options, setup);
     const answers = continued && new ConversationAnswers(continued);
     return {
       answer(_headers, _path, exchange, body) {
-        if (!answers) throw new Error('only a configuration that serves has a store');
+        if (!answers) throw noStore();
         return answers.answer(exchange, body);
       },
     };

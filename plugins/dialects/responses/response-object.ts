@@ -5,7 +5,7 @@ import {
   isObject,
   type Usage,
 } from '../../../src/plugin.ts';
-import { isCutOff, type OutputItem } from './output-items.ts';
+import { isCutOff } from './output-items.ts';
 import type { Turn } from './store/continued-requests.ts';
 
 /** The JSON of one response in each of its states. */
@@ -21,7 +21,7 @@ export class ResponseObject {
   }
 
   /** At the end: completed, or incomplete with the reason. */
-  finished(finish_reason: FinishReason, output: readonly OutputItem[], usage: Usage | undefined): string {
+  finished(finish_reason: FinishReason, output: readonly object[], usage: Usage | undefined): string {
     const reply = { output, usage: usage ? usageFields(usage) : null };
     if (!isCutOff(finish_reason))
       return this.encoded('completed', { ...reply, completed_at: this.#identity.now_s() });

@@ -6,7 +6,6 @@ import {
   type FinishReason,
   type GatewayError,
   type Identity,
-  type Json,
   refusal,
   type StreamRenderer,
   type Usage,
@@ -18,7 +17,6 @@ import {
   type ItemStatus,
   isCutOff,
   logprobsIn,
-  type OutputItem,
   reasoningPartOf,
   textItems,
 } from './output-items.ts';
@@ -56,8 +54,6 @@ export class ResponseStream implements StreamRenderer {
   #failed: string | undefined;
   /** Events of the items that were open at the end, once they are closed. */
   #closed: string | undefined;
-  /** The item of a compaction, once it is over. */
-  #sealed: Json | undefined;
   readonly #keep: KeepResponse | undefined;
 
   constructor(identity: Identity, form: ReplyForm, keep?: KeepResponse) {
@@ -150,7 +146,7 @@ export class ResponseStream implements StreamRenderer {
   /** The events of the item of a compaction; undefined of any other response. */
   #compacted(): string | undefined {
     if (!this.#form.seal) return undefined;
-    const [item] = this.#output('stop') as unknown as [Json];
+    const [item] = this.#output('stop');
     const events = ['added', 'done'].map(at => `response.output_item.${at}`);
     return events.map(type => this.#events.event(type, { output_index: 0, item })).join('');
   }
@@ -180,13 +176,9 @@ export class ResponseStream implements StreamRenderer {
   }
 
   /** The items in the order of the stream, as OpenAI has them; with reasoning in the message, as in a whole reply. */
-  #output(finish_reason: FinishReason): OutputItem[] {
+  #output(finish_reason: FinishReason): readonly object[] {
     const { seal } = this.#form;
-    if (seal) {
-      // Once: what is stored and what is sent are the same.
-      this.#sealed ??= compactionItem(this.#identity.key, seal(this.#generated.output_text));
-      return [this.#sealed as unknown as OutputItem];
-    }
+    if (seal) return [compactionItem(this.#identity.key, seal(this.#generated.output_text))];
     if (this.#form.placement !== 'message') return this.#items.all.map(({ item }) => item);
     const {
       reasoning_text: reasoning,

@@ -44,9 +44,12 @@ function summarize(request: ChatRequest): void {
 export const isTriggered = (body: Json): boolean => itemsOf(body).at(-1)?.type === 'compaction_trigger';
 
 /** Asks for a summary in place of an answer: the response has one item, with what `seal` makes of it. */
-export function answerBySummary(request: ChatRequest, seal: ReplyForm['seal']): void {
+export function answerBySummary(request: ChatRequest, seal: (summary: string) => string): void {
   summarize(request);
-  request.client = { ...request.client, kept: { ...(request.client?.kept as ReplyForm), seal } };
+  let sealed: string | undefined;
+  // Once: encryption is another each time, and what is stored and what is sent are the same.
+  const once = (summary: string) => (sealed ??= seal(summary));
+  request.client = { ...request.client, kept: { ...(request.client?.kept as ReplyForm), seal: once } };
 }
 
 /** The item that stands for a conversation. */

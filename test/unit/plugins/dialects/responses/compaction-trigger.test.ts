@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { responses } from '../../../../../plugins/dialects/responses/index.ts';
+import type { ReplyForm } from '../../../../../plugins/dialects/responses/reply-form.ts';
+import { answerBySummary } from '../../../../../plugins/dialects/responses/store/compaction.ts';
 import { type ChatRequest, usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
 import { chunkOf } from '../../../chunk-stream.ts';
 
@@ -74,4 +76,12 @@ it('shows the model the summary when its item comes back, and ignores triggers o
     { role: 'user', content: 'Go on.' },
   ]);
   expect(replies(parse([trigger, hello])).whole.output.map(({ type }) => type)).not.toContain('compaction');
+});
+
+it('is sealed once, so that the response that is stored is the one that is sent', () => {
+  const request = parse([hello, trigger]);
+  let sealed = 0;
+  answerBySummary(request, summary => `${summary} ${++sealed}`);
+  const { seal } = request.client!.kept as ReplyForm;
+  expect([seal!('Silt.'), seal!('Silt.')]).toEqual(['Silt. 1', 'Silt. 1']);
 });
