@@ -3,7 +3,7 @@ import type { Exchange } from '../gateway/exchange/exchange.ts';
 import type { PreparedExchange, RunnerParts } from '../gateway/exchange/runner.ts';
 import { BufferedBody } from '../gateway/inbound/buffered-bytes.ts';
 import { readBody } from '../gateway/inbound/read-body.ts';
-import { writeHead } from '../gateway/outbound/reply-headers.ts';
+import { eventStreamHeaders, writeHead } from '../gateway/outbound/reply-headers.ts';
 import type { StreamLimits } from '../gateway/outbound/reply-limits.ts';
 import type { ReplySink } from '../gateway/outbound/reply-sink.ts';
 import { untilRead } from '../gateway/outbound/slow-client.ts';
@@ -26,12 +26,6 @@ export function writeDialectAnswer(
   return answer.then(found => writeAnswer(exchange, response, found, limits)).finally(() => held?.release());
 }
 
-const streamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-};
-
 /** Sends an answer. A promise if it is a stream. */
 export function writeAnswer(
   exchange: Exchange,
@@ -43,7 +37,7 @@ export function writeAnswer(
   if (typeof body === 'string') return writeJson(exchange, response, status, body, headers);
   if (body) {
     exchange.end.replied(status);
-    writeHead(exchange, response, status, streamHeaders, headers);
+    writeHead(exchange, response, status, eventStreamHeaders, headers);
     return writeTexts(exchange, response, body, limits.slow_client_ms);
   }
   exchange.end.replied(status);

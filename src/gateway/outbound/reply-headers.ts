@@ -3,6 +3,13 @@ import { refusal } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ReplySink } from './reply-sink.ts';
 
+/** Of a reply whose events the client is to get as they come: compression and proxies would hold them back. */
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
 /**
  * Writes the head of a reply: the one place where every reply gets its headers. Those of stages replace `own`, and `last` replaces all. Throws for a
  * header of a stage that cannot be sent: then nothing has been.

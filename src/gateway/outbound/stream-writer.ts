@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ChunkSink, StreamHandle } from '../exchange/stream.ts';
 import { keepAliveComment } from '../sse/encode.ts';
 import { Framing } from './framing.ts';
-import { writeHead } from './reply-headers.ts';
+import { eventStreamHeaders, writeHead } from './reply-headers.ts';
 import { closing_patience_ms, type StreamLimits } from './reply-limits.ts';
 import type { ReplySink } from './reply-sink.ts';
 import { cutOff, untilRead } from './slow-client.ts';
@@ -182,12 +182,10 @@ export class StreamWriter implements ChunkSink {
   }
 
   #writeHead(): void {
-    writeHead(this.#exchange, this.#response, 200, {
-      'content-type': this.#renderer.contentType ?? 'text/event-stream; charset=utf-8',
-      // Compression and proxies would hold the stream back.
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-    });
+    const { contentType } = this.#renderer;
+    const own =
+      contentType == null ? eventStreamHeaders : { ...eventStreamHeaders, 'content-type': contentType };
+    writeHead(this.#exchange, this.#response, 200, own);
   }
 
   #commitEarly(): void {
