@@ -58,10 +58,15 @@ function ownAliases(accounts: unknown): OwnAliases {
   return own;
 }
 
+/** Whether a configuration has aliases, of all or of an account. */
+export const hasAliases = ({ aliases, accounts }: Pick<CheckedConfig, 'aliases' | 'accounts'>): boolean =>
+  Object.keys(aliases).length > 0 || ownAliases(accounts).length > 0;
+
 /** The stage with the aliases of a configuration, which is the first of its chain; none without aliases. */
-export function aliasPlans({ aliases, accounts, aliases_in_replies }: CheckedConfig): StagePlan[] {
+export function aliasPlans(config: CheckedConfig): StagePlan[] {
+  if (!hasAliases(config)) return [];
+  const { aliases, accounts, aliases_in_replies } = config;
   const own = ownAliases(accounts) as readonly [string, Record<string, string>][];
-  if (Object.keys(aliases).length + own.length === 0) return [];
   const options = { names: aliases, accounts: Object.fromEntries(own), in_replies: aliases_in_replies };
   return [aliasesStage(options).plan];
 }
@@ -72,7 +77,7 @@ export function* checkAliasStage(
   stages: readonly { readonly name: string }[],
 ): Generator<ConfigIssue> {
   const at = stages.findIndex(({ name }) => name === stageName);
-  if (at !== -1 && aliasPlans(config).length > 0)
+  if (at !== -1 && hasAliases(config))
     yield {
       path: ['stages', at],
       message: 'is in the chain already, for the aliases of the configuration; remove one of the two',
@@ -91,8 +96,8 @@ export function* aliasWarnings(config: CheckedConfig): Generator<string> {
     for (const name of Object.keys(table))
       if (known.has(name))
         yield `${path.join('.')}.${name}: has no effect: the catalog has a model of this name`;
-  const areNone = aliasPlans(config).length === 0;
   if (list_aliases && Object.keys(aliases).length === 0)
     yield 'list_aliases: has no effect: there are no aliases at the top level';
-  if (!aliases_in_replies && areNone) yield 'aliases_in_replies: has no effect: there are no aliases';
+  if (!aliases_in_replies && !hasAliases(config))
+    yield 'aliases_in_replies: has no effect: there are no aliases';
 }

@@ -8,7 +8,7 @@ import type { TokenCounter } from '../gateway/settlement/token-estimator.ts';
 import type { ExtensionDefinition } from '../records/define-extension.ts';
 import type { RecordsPlace } from '../records/define-records-store.ts';
 import type { StatePlace } from '../records/define-state-store.ts';
-import { aliasPlans, listedAliases } from './aliases.ts';
+import { aliasPlans, hasAliases, listedAliases } from './aliases.ts';
 import { builtInDialects } from './built-in-dialects.ts';
 import { type Candidate, mistakesIn, mistakesTogether } from './check-config.ts';
 import { checkPackages } from './check-packages.ts';
@@ -119,7 +119,7 @@ export async function loadWritten(
     ...placesOf(config.stores),
     placesOf,
     source: written.source,
-    made: makersOf(part.error, plugins, given, aliasPlans(config).length),
+    made: makersOf(part.error, plugins, given, hasAliases(config) ? 1 : 0),
     mistake: part.error,
     newCounter,
   };

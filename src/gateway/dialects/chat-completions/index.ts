@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatRequest, Choice, ReplyMessage } from '../../exchange/canonical.ts';
 import { olderNameAgents } from '../client-agents.ts';
-import { defineDialect, type RequestContext } from '../define-dialect.ts';
+import { defineDialect, type Identity, type RequestContext } from '../define-dialect.ts';
 import { openAiErrorBody } from '../openai-error.ts';
 import { bodyParser } from '../request-schema/first-fault.ts';
 import { present, sharedRequest } from '../request-schema/shared-fields.ts';
@@ -33,24 +33,25 @@ export const chatCompletions = defineDialect({
   errorBody: openAiErrorBody,
   options: { section: 'chat_completions', schema },
   create({ reasoning_key }) {
-    const names = reasoningNames[reasoning_key];
+    const configured = reasoningNames[reasoning_key];
+    const namesOf = ({ request: { client } }: Identity) =>
+      (client?.kept as ReasoningNames | undefined) ?? configured;
     return {
       parse: parseChatRequest,
 
-      renderReply: (identity, reply) =>
-        JSON.stringify({
+      renderReply(identity, reply) {
+        const names = namesOf(identity);
+        return JSON.stringify({
           id: `chatcmpl-${identity.key}`,
           object: 'chat.completion',
           created: identity.created,
           model: identity.model,
-          choices: reply.choices.map(choice =>
-            renderChoice(choice, (identity.request.client?.kept as ReasoningNames | undefined) ?? names),
-          ),
+          choices: reply.choices.map(choice => renderChoice(choice, names)),
           usage: reply.usage,
-        }),
+        });
+      },
 
-      renderStream: identity =>
-        chatStream(identity, (identity.request.client?.kept as ReasoningNames | undefined) ?? names),
+      renderStream: identity => chatStream(identity, namesOf(identity)),
     };
   },
 });
