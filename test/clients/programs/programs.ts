@@ -65,6 +65,19 @@ const driven = (name: string, api = '') => ({
   is_driver: true as const,
 });
 
+const codex = {
+  packages: ['@openai/codex@0.169.0'],
+  endpoint: '/v1/responses',
+  why: '400 MB',
+} as const;
+/** As it runs against OpenAI. */
+const codexOfOpenAi = {
+  ...codex,
+  needs: 'responses.websocket: true, aliases',
+  environment: ({ key }: Place) => ({ CODEX_API_KEY: key }),
+  command: codexOf('functions__exec', { input: codexScript }),
+};
+
 const strands = {
   client: 'Strands Agents',
   packages: ['@strands-agents/sdk@1.19.0', 'openai@6.49.0', 'zod@4.6.7'],
@@ -74,10 +87,8 @@ const strands = {
 /** All programs, by the name that the script takes. */
 export const programs: Readonly<Record<string, Program>> = {
   codex: {
+    ...codex,
     client: 'Codex CLI',
-    packages: ['@openai/codex@0.169.0'],
-    endpoint: '/v1/responses',
-    why: '400 MB',
     files: ({ url }) => ({
       '~/.codex/config.toml': `model = "${model}"
 model_provider = "sluice"
@@ -92,26 +103,16 @@ wire_api = "responses"
     command: codexOf('exec_command', { cmd: command }),
   },
   'codex-openai': {
+    ...codexOfOpenAi,
     client: 'Codex CLI as for OpenAI',
-    packages: ['@openai/codex@0.169.0'],
-    endpoint: '/v1/responses',
-    why: '400 MB',
-    needs: 'responses.websocket: true, aliases',
     files: ({ url }) => ({ '~/.codex/config.toml': `openai_base_url = "${url}"\n` }),
-    environment: ({ key }) => ({ CODEX_API_KEY: key }),
-    command: codexOf('functions__exec', { input: codexScript }),
   },
   'codex-compacting': {
+    ...codexOfOpenAi,
     client: 'Codex CLI that compacts',
-    packages: ['@openai/codex@0.169.0'],
-    endpoint: '/v1/responses',
-    why: '400 MB',
-    needs: 'responses.websocket: true, aliases',
     files: ({ url }) => ({
       '~/.codex/config.toml': `openai_base_url = "${url}"\nmodel_auto_compact_token_limit = 5000\n`,
     }),
-    environment: ({ key }) => ({ CODEX_API_KEY: key }),
-    command: codexOf('functions__exec', { input: codexScript }),
     // The simulated model says what it was asked last.
     answer: /Summary of the conversation/,
   },
