@@ -41,9 +41,6 @@ export function estimatePromptTokens({ messages, tools }: ChatRequest): number {
   return Math.ceil(tools?.length ? tokens + roughTokens(JSON.stringify(tools)) : tokens);
 }
 
-/** How often the prompt may fill the window of its model. */
-const promptsIn = ({ operation, messages }: ChatRequest): number => (operation ? messages.length : 1);
-
 function roughTokens(text: string): number {
   const further_bytes = Buffer.byteLength(text) - text.length;
   return text.length * tokens_per_character + further_bytes * tokens_per_further_byte;
@@ -93,8 +90,10 @@ export function mostUse(estimated_prompt: number, { request, model, average }: E
   const prompt =
     Math.ceil(estimated_prompt * Math.max(prompt_margin, average.prompt_ratio)) + template_tokens;
   const cap = capOf(request, model);
+  // Each input of another operation may fill the window, a chat fills it once.
+  const windows = request.operation ? request.messages.length : 1;
   return {
-    prompt: Math.min(prompt, model ? model.context_length * promptsIn(request) : prompt),
+    prompt: Math.min(prompt, model ? model.context_length * windows : prompt),
     // A model outside the catalog has no known maximum, and no price.
     completion: Number.isFinite(cap) ? cap : average.completion,
     choices: request.n ?? 1,

@@ -7,7 +7,7 @@ import {
   type StageFactory,
 } from '../../../src/plugin.ts';
 import { checkEffort } from './effort.ts';
-import { checkContext, checkMaxTokens } from './length.ts';
+import { checkContext, checkInputs, checkMaxTokens } from './length.ts';
 import { checkMedia } from './media.ts';
 import { checkMetadata } from './metadata.ts';
 import { checkOperation } from './operation.ts';
@@ -51,7 +51,8 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
         if (request.metadata) checkMetadata(request.metadata);
         checkEffort(request, model);
         checkMaxTokens(request, model, max_tokens_above_cap);
-        checkContext(request, model);
+        if (request.operation) checkInputs(request.messages, model);
+        else checkContext(request.messages, model);
         if (request.n !== undefined && request.n > max_choices) {
           throw invalidField('n', `must be at most ${max_choices}, not ${request.n}`);
         }

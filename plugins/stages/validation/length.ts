@@ -23,17 +23,17 @@ const certainty = 0.8;
 /** Characters counted between two checks of the window. */
 const part_characters = 65_536;
 
-/** Rejects a prompt that is clearly longer than the model's context window: the whole of a chat, each of the inputs of other operations. */
-export function checkContext({ messages, operation }: ChatRequest, model: Model): void {
-  if (!operation) return checkTogether(messages, model);
-  for (const message of messages) {
-    const { length = 0 } = message.tokens ?? [];
+/** Rejects inputs of another operation than chat of which one is clearly longer than the model's context window. */
+export function checkInputs(inputs: ChatRequest['messages'], model: Model): void {
+  for (const input of inputs) {
+    const { length = 0 } = input.tokens ?? [];
     if (length > model.context_length) throw tooLong(`${length}`, model);
-    checkTogether([message], model);
+    checkContext([input], model);
   }
 }
 
-function checkTogether(messages: ChatRequest['messages'], model: Model): void {
+/** Rejects a prompt that is clearly longer than the model's context window. */
+export function checkContext(messages: ChatRequest['messages'], model: Model): void {
   let characters = 0;
   for (let at = 0; at < messages.length; at++) {
     const { content } = messages[at]!;
