@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import tls from 'node:tls';
 import { ModernFakeTimers } from '@jest/fake-timers';
@@ -62,6 +63,45 @@ function takeBack() {
   };
 }
 
+/** Set in what a test or hook begins, by its file. */
+const running = new AsyncLocalStorage();
+const { clearInterval, clearTimeout, setInterval, setTimeout } = globalThis;
+const Timeout = setTimeout(() => {}).constructor;
+
+/**
+ * A clock that only the tests of one file see. Jest itself and what an earlier file has left behind set timers of the same globals: they
+ * have real ones, which a test neither counts nor stops.
+ */
+class TestClock extends ModernFakeTimers {
+  #file;
+
+  constructor(options, file) {
+    super(options);
+    this.#file = file;
+  }
+
+  useFakeTimers(config) {
+    super.useFakeTimers(config);
+    const isOfTest = () => running.getStore() === this.#file;
+    for (const [name, real] of Object.entries({ setTimeout, setInterval }))
+      this.#replace(
+        name,
+        fake =>
+          (...args) =>
+            (isOfTest() ? fake : real)(...args),
+      );
+    for (const [name, real] of Object.entries({ clearTimeout, clearInterval }))
+      this.#replace(name, fake => timer => (timer instanceof Timeout ? real : fake)(timer));
+  }
+
+  #replace(name, by) {
+    const fake = globalThis[name];
+    // Those that are not to be faked.
+    if (!fake.clock) return;
+    globalThis[name] = Object.defineProperties(by(fake), Object.getOwnPropertyDescriptors(fake));
+  }
+}
+
 /** Whether what a test or hook has thrown says that a program is not installed. */
 const saysMissing = error =>
   error?.name === 'MissingProgram' || (error?.cause !== undefined && saysMissing(error.cause));
@@ -82,7 +122,7 @@ export default class TestEnvironment {
   #takeBack = () => {};
 
   constructor({ projectConfig }) {
-    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+    this.fakeTimersModern = new TestClock({ config: projectConfig, global: globalThis }, this);
     this.#conditions = projectConfig.testEnvironmentOptions.customExportConditions;
   }
 
@@ -98,8 +138,19 @@ export default class TestEnvironment {
     this.#takeBack = takeBack();
   }
 
+  /** Lets what a test or hook begins be known as its own. */
+  #mark(entry) {
+    const { fn } = entry;
+    if (!fn) return;
+    const marked = (...args) => running.run(this, fn, ...args);
+    // By its length jest knows whether it takes a callback.
+    entry.fn = Object.defineProperty(marked, 'length', { value: fn.length });
+  }
+
   /** Leaves out the tests whose program is not installed. In CI they fail, with the error that says so. */
   handleTestEvent(event, state) {
+    if (event.name === 'add_test') this.#mark(state.currentDescribeBlock.children.at(-1));
+    if (event.name === 'add_hook') this.#mark(state.currentDescribeBlock.hooks.at(-1));
     if (process.env.CI) return;
     const { name, test, describeBlock, hook } = event;
     if (name === 'test_done' && test.errors.some(([error]) => saysMissing(error))) {
