@@ -29,7 +29,6 @@ export type { StageEntry } from './config/given-plugins.ts';
 export { defineStage } from './gateway/exchange/define-stage.ts';
 export { errorCatalogue, GatewayError } from './gateway/exchange/errors.ts';
 export type { ErrorHandler, RequestHandler, StageFactory } from './gateway/exchange/stage-plan.ts';
-export { MemoryStateStore } from './gateway/limits/memory-state-store.ts';
 export type { StateStore } from './gateway/limits/state-store.ts';
 export type {
   AccountAnswer,
@@ -42,6 +41,7 @@ export type { Gateway } from './mount/gateway.ts';
 export type { GatewayOptions } from './mount/gateway-options.ts';
 export { createGateway } from './mount/lazy-gateway.ts';
 export type { Reloaded } from './mount/reload.ts';
+export { MemoryStateStore } from './mount/state/counters/memory-state-store.ts';
 export { openStateStore } from './mount/state/open-state-store.ts';
 export type { OperatorOf } from './records/define-extension.ts';
 export type { PostgresPool } from './records/postgres-pool.ts';

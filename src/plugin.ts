@@ -126,7 +126,6 @@ export type { StreamController, StreamTransformer } from './gateway/exchange/str
 export { discardBody } from './gateway/inbound/discard-body.ts';
 export { sendContinue } from './gateway/inbound/expect-continue.ts';
 export { addressOf, lastOf } from './gateway/inbound/start-exchange.ts';
-export { slots_per_window } from './gateway/limits/counters.ts';
 export {
   amountsOf,
   counterKey,
@@ -218,6 +217,7 @@ export {
 export { atMost, max_parts } from './gateway/upstream/reply-bounds.ts';
 export type { Upstream } from './gateway/upstream/routing/upstream.ts';
 export { checkToolArguments, toolArguments } from './gateway/upstream/tool-arguments.ts';
+export { slots_per_window } from './mount/state/counters/counters.ts';
 export {
   type AccountChange,
   type AccountQuery,

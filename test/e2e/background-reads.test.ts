@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { clientKey } from '../support/gateway-under-test.ts';
 import { type Asked, closeBalanced, openBooks } from '../support/settlement.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import type { Outcome } from '../../src/plugin.ts';
 import { delayed } from '../fixtures/stages/faulty.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LimitName } from '../../src/gateway/limits/limit-table.ts';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
 import type { StateStore } from '../../src/gateway/limits/state-store.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { bothWays, completion, expectRefusal, finished, said } from '../support/hostile-setting.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import type { Charge } from '../../src/gateway/limits/limit-units.ts';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
 import type { StateStore } from '../../src/gateway/limits/state-store.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { completion } from '../support/hostile-setting.ts';
 import { closeLimited, startLimited } from '../support/limited-gateway.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { completion, expectRefusal } from '../support/hostile-setting.ts';
 import { closeLimited, type LimitedGateway, startLimited } from '../support/limited-gateway.ts';

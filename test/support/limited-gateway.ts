@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import type { Limit, LimitName } from '../../src/gateway/limits/limit-table.ts';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import { FakeClock } from './fake-clock.ts';
 import {
   ask,

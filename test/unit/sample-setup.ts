@@ -2,8 +2,8 @@ import { Registry } from 'prom-client';
 import { systemClock } from '../../src/common/clock.ts';
 import { Catalog, type Model } from '../../src/gateway/catalog/catalog.ts';
 import type { StageSetup } from '../../src/gateway/exchange/stage-plan.ts';
-import { MemoryStateStore } from '../../src/gateway/limits/memory-state-store.ts';
 import { stageSetup } from '../../src/mount/chain/create-stages.ts';
+import { MemoryStateStore } from '../../src/mount/state/counters/memory-state-store.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../../src/records/configured-accounts.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 

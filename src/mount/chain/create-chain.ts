@@ -14,13 +14,13 @@ import { bufferLimits } from '../../gateway/inbound/buffer-limits.ts';
 import { BufferedBytes } from '../../gateway/inbound/buffered-bytes.ts';
 import { parserFault } from '../../gateway/inbound/parser-fault.ts';
 import { Routes } from '../../gateway/inbound/routes.ts';
-import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import { Background } from '../../gateway/settlement/background.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../../records/configured-accounts.ts';
 import { type Log, registerLogMetrics } from '../../telemetry/log.ts';
 import { logOf } from '../../telemetry/logger.ts';
 import { Metrics } from '../../telemetry/metrics.ts';
 import { warnOfLostSpans } from '../../telemetry/tracing.ts';
+import { MemoryStateStore } from '../state/counters/memory-state-store.ts';
 import { ApplicationAccounts } from './application-accounts.ts';
 import { ChainExchange, type ChainParts } from './chain-exchange.ts';
 import {

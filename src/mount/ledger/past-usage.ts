@@ -1,11 +1,11 @@
 import { dayOf } from '../../common/calendar-day.ts';
 import type { Clock } from '../../common/clock.ts';
-import { type CalendarDay, calendarDayOf } from '../../gateway/limits/calendar.ts';
-import type { PastUse } from '../../gateway/limits/counters.ts';
 import { type Limit, rowOf } from '../../gateway/limits/limit-table.ts';
 import type { BudgetSum, UsageRecords } from '../../records/usage-records.ts';
 import { all_models } from '../../records/usage-records.ts';
 import { BatchedLookups } from '../records/batched-lookups.ts';
+import { type CalendarDay, calendarDayOf } from '../state/counters/calendar.ts';
+import type { PastUse } from '../state/counters/counters.ts';
 import type { PastUseSource } from '../state/past-restorer.ts';
 import type { DiskQueue } from './disk-queue.ts';
 

@@ -3,13 +3,13 @@ import type { OutagePolicies, OutagePolicy } from '../../config/state-options.ts
 import { refusal } from '../../gateway/exchange/errors.ts';
 import { amountsOf, counterKey, type Limit } from '../../gateway/limits/limit-table.ts';
 import type { Charge } from '../../gateway/limits/limit-units.ts';
-import { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type {
   LimitStatuses,
   Reservation,
   ReservationRequest,
   ReservationResult,
 } from '../../gateway/limits/state-store.ts';
+import { MemoryStateStore } from './counters/memory-state-store.ts';
 import type { HeldReservation } from './leases/held-account.ts';
 import type { Part } from './leases/held-row.ts';
 import type { LeaseHolder } from './leases/lease-holder.ts';

@@ -1,9 +1,9 @@
 import type { Clock } from '../../common/clock.ts';
 import { within } from '../../common/within.ts';
-import { type CounterOwner, ownerName } from '../../gateway/limits/counter-groups.ts';
-import type { PastUse } from '../../gateway/limits/counters.ts';
 import type { Limit } from '../../gateway/limits/limit-table.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { type CounterOwner, ownerName } from './counters/counter-groups.ts';
+import type { PastUse } from './counters/counters.ts';
 
 /** The longest that a request waits for its account's past use. */
 const patience_ms = 2000;

@@ -1,11 +1,11 @@
 import type { Limit } from '../../gateway/limits/limit-table.ts';
-import type { MemoryStateStore } from '../../gateway/limits/memory-state-store.ts';
 import type {
   LimitStatuses,
   ReservationRequest,
   ReservationResult,
   StateStore,
 } from '../../gateway/limits/state-store.ts';
+import type { MemoryStateStore } from './counters/memory-state-store.ts';
 import { PastRestorer, type PastSetup } from './past-restorer.ts';
 
 /** Counters of this process that begin with the ledger's use, so that a restart does not reset them: see `PastRestorer`. */

@@ -1,10 +1,3 @@
-import {
-  type Counter,
-  counterOf,
-  type Moment,
-  type Now,
-  type PastUse,
-} from '../../../gateway/limits/counters.ts';
 import { counterKey, isCalendar, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
 import {
   isAskedForReturns,
@@ -18,6 +11,7 @@ import {
   type Verdict,
   type Want,
 } from '../../../records/lease-protocol.ts';
+import { type Counter, counterOf, type Moment, type Now, type PastUse } from '../counters/counters.ts';
 
 /** The table's time, and when the present day and month began to count, as `elapsed_ms`. */
 export interface TableNow extends Now {

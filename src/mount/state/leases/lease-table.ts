@@ -1,8 +1,8 @@
 import type { Clock } from '../../../common/clock.ts';
-import type { CounterOwner } from '../../../gateway/limits/counter-groups.ts';
-import { type PastUse, Present } from '../../../gateway/limits/counters.ts';
 import { isCalendar, type Limit } from '../../../gateway/limits/limit-table.ts';
 import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from '../../../records/lease-protocol.ts';
+import type { CounterOwner } from '../counters/counter-groups.ts';
+import { type PastUse, Present } from '../counters/counters.ts';
 import { AccountTable, type TableNow } from './account-table.ts';
 
 /** How many accounts each message checks, to forget those without use and holders: more than it can add. */

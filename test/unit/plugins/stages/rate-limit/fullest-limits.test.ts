@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
 import type { Plan } from '../../../../../src/gateway/limits/plan-limits.ts';
+import { MemoryStateStore } from '../../../../../src/mount/state/counters/memory-state-store.ts';
 import { pluginMetrics } from '../../../../../src/telemetry/metric-factory.ts';
 import { LimitedStage, ownLimits } from './limited-stage.ts';
 

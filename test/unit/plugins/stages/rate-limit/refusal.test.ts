@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
 import type { Plan } from '../../../../../src/gateway/limits/plan-limits.ts';
 import type { StateStore } from '../../../../../src/gateway/limits/state-store.ts';
+import { MemoryStateStore } from '../../../../../src/mount/state/counters/memory-state-store.ts';
 import { LimitedStage } from './limited-stage.ts';
 
 const evening_ms = Date.UTC(2026, 10, 21, 15, 36, 29);

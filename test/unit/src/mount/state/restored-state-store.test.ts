@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { calendarDayOf } from '../../../../../src/gateway/limits/calendar.ts';
-import type { PastUse } from '../../../../../src/gateway/limits/counters.ts';
 import type { Limit } from '../../../../../src/gateway/limits/limit-table.ts';
-import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
 import type { ReservationResult } from '../../../../../src/gateway/limits/state-store.ts';
+import { calendarDayOf } from '../../../../../src/mount/state/counters/calendar.ts';
+import type { PastUse } from '../../../../../src/mount/state/counters/counters.ts';
+import { MemoryStateStore } from '../../../../../src/mount/state/counters/memory-state-store.ts';
 import { RestoredStateStore } from '../../../../../src/mount/state/restored-state-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { charge, describeStateStore, limit } from '../../../../support/state-store-contract.ts';

@@ -1,5 +1,5 @@
-import { Present } from '../../../../../../src/gateway/limits/counters.ts';
 import { counterKey, type Limit, rowOf } from '../../../../../../src/gateway/limits/limit-table.ts';
+import { Present } from '../../../../../../src/mount/state/counters/counters.ts';
 import type { HeldReservation } from '../../../../../../src/mount/state/leases/held-account.ts';
 import { LeaseHolder } from '../../../../../../src/mount/state/leases/lease-holder.ts';
 import { LeaseTable } from '../../../../../../src/mount/state/leases/lease-table.ts';

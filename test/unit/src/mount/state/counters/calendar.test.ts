@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { Calendar, type CalendarDay, calendarDayOf } from '../../../../../src/gateway/limits/calendar.ts';
+import {
+  Calendar,
+  type CalendarDay,
+  calendarDayOf,
+} from '../../../../../../src/mount/state/counters/calendar.ts';
 
 const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;

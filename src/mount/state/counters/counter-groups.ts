@@ -1,5 +1,5 @@
+import { counterKey, type Limit } from '../../../gateway/limits/limit-table.ts';
 import { type Counter, counterOf, type Now } from './counters.ts';
-import { counterKey, type Limit } from './limit-table.ts';
 
 /** How many groups each reservation checks, to forget those whose counters are at zero: more than it can add. */
 const swept_per_reservation = 3;

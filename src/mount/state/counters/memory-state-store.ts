@@ -1,15 +1,15 @@
-import { type Clock, systemClock } from '../../common/clock.ts';
-import { CounterGroups, type CounterOwner } from './counter-groups.ts';
-import { type Counter, counterOf, type Moment, type Now, type PastUse, Present } from './counters.ts';
-import { amountsOf, isCalendar, type Limit } from './limit-table.ts';
-import type { Charge } from './limit-units.ts';
+import { type Clock, systemClock } from '../../../common/clock.ts';
+import { amountsOf, isCalendar, type Limit } from '../../../gateway/limits/limit-table.ts';
+import type { Charge } from '../../../gateway/limits/limit-units.ts';
 import type {
   LimitStatus,
   Reservation,
   ReservationRequest,
   ReservationResult,
   StateStore,
-} from './state-store.ts';
+} from '../../../gateway/limits/state-store.ts';
+import { CounterGroups, type CounterOwner } from './counter-groups.ts';
+import { type Counter, counterOf, type Moment, type Now, type PastUse, Present } from './counters.ts';
 
 /** How much of a limit is admitted. */
 export type MaxOf = (limit: Limit) => number;

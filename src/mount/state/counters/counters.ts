@@ -1,6 +1,11 @@
-import type { Clock } from '../../common/clock.ts';
+import type { Clock } from '../../../common/clock.ts';
+import {
+  type CalendarWindowName,
+  type Limit,
+  limitTable,
+  limitWindows,
+} from '../../../gateway/limits/limit-table.ts';
 import { Calendar, type CalendarDay } from './calendar.ts';
-import { type CalendarWindowName, type Limit, limitTable, limitWindows } from './limit-table.ts';
 
 /** When something was added to counters. */
 export type Moment = Pick<Now, 'elapsed_ms' | 'day' | 'month'>;

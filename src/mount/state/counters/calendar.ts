@@ -1,5 +1,5 @@
-import { monthStart } from '../../common/calendar-day.ts';
-import { day_ms } from '../../common/durations.ts';
+import { monthStart } from '../../../common/calendar-day.ts';
+import { day_ms } from '../../../common/durations.ts';
 
 /** No month is longer. */
 const month_ms = 31 * day_ms;

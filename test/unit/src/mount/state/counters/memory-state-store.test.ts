@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryStateStore } from '../../../../../src/gateway/limits/memory-state-store.ts';
-import { FakeClock } from '../../../../support/fake-clock.ts';
-import { charge, describeStateStore, limit } from '../../../../support/state-store-contract.ts';
+import { MemoryStateStore } from '../../../../../../src/mount/state/counters/memory-state-store.ts';
+import { FakeClock } from '../../../../../support/fake-clock.ts';
+import { charge, describeStateStore, limit } from '../../../../../support/state-store-contract.ts';
 
 describeStateStore('memory', clock => ({ store: new MemoryStateStore(clock) }));
 
