@@ -30,6 +30,11 @@ export { defineStage } from './gateway/exchange/define-stage.ts';
 export { errorCatalogue, GatewayError } from './gateway/exchange/errors.ts';
 export type { ErrorHandler, RequestHandler, StageFactory } from './gateway/exchange/stage-plan.ts';
 export type { StateStore } from './gateway/limits/state-store.ts';
+export type { ChangedBy } from './mount/administration/administrator.ts';
+export type { AccountToCreate, GatewayAccounts } from './mount/administration/gateway-accounts.ts';
+export type { GatewayKeys, KeyRotation, KeyToCreate } from './mount/administration/gateway-keys.ts';
+export type { GatewayProvider, GatewayProviders } from './mount/administration/gateway-providers.ts';
+export type { GatewayUsage } from './mount/administration/gateway-usage.ts';
 export type {
   AccountAnswer,
   AccountOf,

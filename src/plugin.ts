@@ -231,6 +231,13 @@ export {
   sameName,
 } from './records/account-records.ts';
 export {
+  type AccountRules,
+  checkAccountChange,
+  checkIsStored,
+  checkKey,
+  checkNewAccount,
+} from './records/account-rules.ts';
+export {
   type AuditEntry,
   type AuditLog,
   type AuditQuery,
@@ -305,6 +312,17 @@ export {
 } from './records/lease-protocol.ts';
 export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './records/ledger-records.ts';
 export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
+export {
+  hasLimitsWithoutPlan,
+  type LimitedAccount,
+  type LimitSettings,
+  type LimitSource,
+  type LimitState,
+  limitStates,
+  limitsOf,
+  type NoLimits,
+  planLimitsOf,
+} from './records/limit-states.ts';
 export type { PageQuery } from './records/page-query.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery } from './records/postgres-pool.ts';
 export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';

@@ -1,14 +1,12 @@
 import {
   type Account,
-  AccountLimits,
   type AccountRecord,
   type ExtensionContext,
   type KeyRecord,
-  keyLimitsSchema,
   type Limit,
   type LimitStatus,
-  limitOverridesSchema,
-  type Plan,
+  limitsOf,
+  type NoLimits,
 } from '../../src/plugin.ts';
 import { samplesOf } from './live-figures.ts';
 
@@ -65,53 +63,23 @@ export function configuredAccount({ settings }: ExtensionContext, id: string): A
 export type Use = LimitStatus & { readonly used: number };
 
 /** Usage of each limit of an account, or why there is none. */
-export type Uses = readonly Use[] | 'no stage' | 'no limits' | 'no plan' | 'unknown';
-
-/** The limits among the options of the stage `rate-limit`. */
-interface RateLimits {
-  readonly plans?: Readonly<Record<string, Plan>>;
-  readonly limits?: Plan;
-}
-
-/** Its options, if the chain has it. */
-const rateLimitsOf = ({ settings }: ExtensionContext): RateLimits | undefined =>
-  settings.stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
-
-/** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
-export function planLimitsOf(context: ExtensionContext, plan: string | undefined): Plan | undefined {
-  const { plans = context.settings.plans } = rateLimitsOf(context) ?? {};
-  return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined;
-}
-
-/** Whether accounts without a plan and overrides have limits, which the first override of an account replaces. */
-export const hasLimitsWithoutPlan = (context: ExtensionContext): boolean =>
-  Object.keys(rateLimitsOf(context)?.limits ?? {}).length > 0;
+export type Uses = readonly Use[] | NoLimits;
 
 /** Current usage of each limit, as counted by all instances together. */
-export async function usesOf(context: ExtensionContext, { id, plan, limits }: AccountView): Promise<Uses> {
-  const stage = rateLimitsOf(context);
-  if (!stage) return 'no stage';
-  const planLimits = planLimitsOf(context, plan);
-  if (plan !== undefined && !planLimits) return 'no plan';
-  const own = limitOverridesSchema.safeParse(limits);
-  if (!own.success) return 'unknown';
-  const hasOwn = plan !== undefined || Object.keys(limits).length > 0;
-  const { all } = hasOwn
-    ? new AccountLimits(planLimits, own.data)
-    : new AccountLimits(stage.limits, undefined);
-  return all.length === 0 ? 'no limits' : readUses(context, id, all);
+export async function usesOf(context: ExtensionContext, account: AccountView): Promise<Uses> {
+  const limits = limitsOf(context.settings, account);
+  return typeof limits === 'string' ? limits : readUses(context, account.id, limits);
 }
 
 /** Current usage of each of a key's own limits, as counted by all instances together. */
 export async function usesOfKey(
   context: ExtensionContext,
-  { id, account, limits }: KeyRecord,
+  { id, account, limits: key_limits }: KeyRecord,
 ): Promise<Uses> {
-  if (!rateLimitsOf(context)) return 'no stage';
-  const checked = keyLimitsSchema.safeParse(limits);
-  if (!checked.success) return 'unknown';
-  const { all } = new AccountLimits(undefined, undefined, { id, limits: checked.data });
-  return all.length === 0 ? 'no limits' : readUses(context, account, all);
+  const all = limitsOf(context.settings, { key_id: id, key_limits });
+  if (typeof all === 'string') return all;
+  const own = all.filter(({ key }) => key === id);
+  return own.length === 0 ? 'no limits' : readUses(context, account, own);
 }
 
 async function readUses(context: ExtensionContext, account: string, limits: readonly Limit[]): Promise<Uses> {
@@ -141,7 +109,7 @@ export async function nearLimits(context: ExtensionContext): Promise<readonly Ne
   if (context.state.outage) return 'out';
   const fullest = await samplesOf(await context.server.registry(), 'sluice_limit_used_ratio');
   const accounts = new Set(fullest.filter(({ value }) => value >= near).map(({ labels }) => labels.account));
-  const all = await Promise.all([...accounts].map(account => limitsOf(context, String(account))));
+  const all = await Promise.all([...accounts].map(account => nearestOf(context, String(account))));
   return all
     .flat()
     .filter(limit => shareOf(limit) >= near)
@@ -150,7 +118,7 @@ export async function nearLimits(context: ExtensionContext): Promise<readonly Ne
 
 const shareOf = ({ use }: NearLimit): number => use.used / use.limit.max;
 
-async function limitsOf(context: ExtensionContext, id: string): Promise<NearLimit[]> {
+async function nearestOf(context: ExtensionContext, id: string): Promise<NearLimit[]> {
   const account = await findAccount(context, id);
   const uses = account ? await usesOf(context, account) : 'unknown';
   return typeof uses === 'string' ? [] : uses.map(use => ({ account: id, use }));

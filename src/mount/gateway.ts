@@ -5,8 +5,13 @@ import type { Json } from '../common/json-object.ts';
 import { type ConfigSource, loadConfig, type Settings } from '../config/load.ts';
 import type { ConfigText } from '../config/read-config.ts';
 import type { ErrorHandler, RequestHandler } from '../gateway/exchange/stage-plan.ts';
+import type { ExtensionContext } from '../records/define-extension.ts';
 import type { Log } from '../telemetry/log.ts';
 import { warnOfLostSpans } from '../telemetry/tracing.ts';
+import { type GatewayAccounts, gatewayAccounts } from './administration/gateway-accounts.ts';
+import { type GatewayKeys, gatewayKeys } from './administration/gateway-keys.ts';
+import { type GatewayProviders, gatewayProviders } from './administration/gateway-providers.ts';
+import { type GatewayUsage, gatewayUsage } from './administration/gateway-usage.ts';
 import { assemble, type Parts } from './assemble.ts';
 import { ConfigReloads, stateOf } from './config-reloads.ts';
 import { extensionContexts } from './extension-context.ts';
@@ -43,6 +48,14 @@ export type Gateway = {
    * unless `portal.enabled` is true.
    */
   readonly portal: RequestHandler;
+  /** Accounts of the records store: makes, finds and changes them. */
+  readonly accounts: GatewayAccounts;
+  /** Keys of the records store: makes, finds and changes them. */
+  readonly keys: GatewayKeys;
+  /** What accounts have used, and what is left of their limits. */
+  readonly usage: GatewayUsage;
+  /** The providers, and what attempts find there now. */
+  readonly providers: GatewayProviders;
   /** The handlers of an extension, to mount where they should be; each calls `next` where there is none. */
   extension(name: string): { readonly admin: RequestHandler; readonly public: RequestHandler };
   /**
@@ -127,7 +140,8 @@ export async function openGateway(
   const reloads = new ConfigReloads({ source, state, options, process: others, running, onReplaced });
   service.onClosing(() => reloads.close());
   reloads.follow();
-  return { gateway: gatewayOf(service, extensions, reloads), server: service.server, extensions };
+  const gateway = gatewayOf(service, extensions, reloads, contextOf('app'));
+  return { gateway, server: service.server, extensions };
 }
 
 /** What is said once at the start; of a worker the primary has said it. */
@@ -142,7 +156,12 @@ function* warningsOf(
 }
 
 /** The handler of a service with its methods. */
-function gatewayOf(service: GatewayService, extensions: Extensions, reloads: ConfigReloads): Gateway {
+function gatewayOf(
+  service: GatewayService,
+  extensions: Extensions,
+  reloads: ConfigReloads,
+  context: ExtensionContext,
+): Gateway {
   const extension: Gateway['extension'] = name => ({
     admin: extensions.handlerOf(name, 'admin'),
     public: extensions.handlerOf(name, 'public'),
@@ -159,6 +178,10 @@ function gatewayOf(service: GatewayService, extensions: Extensions, reloads: Con
     errorHandler: { value: service.handleError },
     dashboard: { value: extension('dashboard').admin },
     portal: { value: extension('dashboard').public },
+    accounts: { value: gatewayAccounts(context) },
+    keys: { value: gatewayKeys(context) },
+    usage: { value: gatewayUsage(context) },
+    providers: { value: gatewayProviders(context) },
     extension: { value: extension },
     upgrade: { value: service.upgrade },
     upgrades: { value: service.upgrades },

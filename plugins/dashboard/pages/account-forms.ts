@@ -1,10 +1,12 @@
 import {
   type AccountChange,
   type AccountRecord,
+  hasLimitsWithoutPlan,
   isDisplayName,
   max_display_name,
+  planLimitsOf,
 } from '../../../src/plugin.ts';
-import { type AccountView, hasLimitsWithoutPlan, planLimitsOf } from '../account-view.ts';
+import type { AccountView } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { conflict_fault, editedFields, seenInput } from '../view/edited-fields.ts';
 import { linkOf } from '../view/format.ts';
@@ -89,7 +91,7 @@ export function overridesPanel(request: PageRequest, account: AccountView, refus
     id: 'limit',
     limits,
     seesMoney: isMoneySeen,
-    otherwise: planLimitsOf(context, plan),
+    otherwise: planLimitsOf(context.settings, plan),
     refused: refused?.overrides,
   })}
 <button name="change" value="limits">Save overrides</button>`;
@@ -97,7 +99,7 @@ export function overridesPanel(request: PageRequest, account: AccountView, refus
     'overrides',
     'Overrides',
     html`<p class="muted">Limits of this account in place of the plan’s, which are shown in grey. Leave a field empty for the plan’s limit; <code>none</code> lifts it.</p>
-${plan === undefined && hasLimitsWithoutPlan(context) && html`<p class="muted">Without a plan, the limits of the stage <code>rate-limit</code> hold until there is an override, which replaces them all.</p>`}
+${plan === undefined && hasLimitsWithoutPlan(context.settings) && html`<p class="muted">Without a plan, the limits of the stage <code>rate-limit</code> hold until there is an override, which replaces them all.</p>`}
 ${postForm(request, linkOf('account', { id }), fields, 'stack')}
 ${list && html`<h3>Limits on single models</h3><p class="muted">Changed with <code>sluice accounts set-limits</code>.</p>${list}`}`,
   );

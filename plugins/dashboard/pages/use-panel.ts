@@ -5,8 +5,9 @@ import {
   type ExtensionContext,
   type KeyRecord,
   type LimitRule,
+  planLimitsOf,
 } from '../../../src/plugin.ts';
-import { type AccountView, planLimitsOf } from '../account-view.ts';
+import type { AccountView } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { toMonthEnd } from '../usage-question.ts';
 import { errorsText } from '../view/error-counts.ts';
@@ -77,7 +78,7 @@ async function monthFigure({ context, scope }: PageRequest, account: AccountView
 
 /** Dollars per month; undefined for no limit. */
 function usdLimitOf(context: ExtensionContext, { plan, limits }: AccountView): number | undefined {
-  const { usd_per_month: ofPlan } = planLimitsOf(context, plan) ?? {};
+  const { usd_per_month: ofPlan } = planLimitsOf(context.settings, plan) ?? {};
   const { usd_per_month: own = ofPlan } = limits;
   return own === undefined || own === null ? undefined : Number(amountOfRule(own as LimitRule));
 }

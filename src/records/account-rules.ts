@@ -1,0 +1,78 @@
+import { issuesOf, shownIssue } from '../common/config-error.ts';
+import { noSuchName } from '../common/suggestion.ts';
+import type { Catalog } from '../gateway/catalog/catalog.ts';
+import { keyLimitsSchema, limitOverridesSchema, type Plans } from '../gateway/limits/plan-limits.ts';
+import {
+  type AccountChange,
+  isAccountName,
+  isDisplayName,
+  max_display_name,
+  type NewAccount,
+  sameName,
+} from './account-records.ts';
+import type { AccountsConfig } from './configured-accounts.ts';
+import { type KeyChange, max_key_name } from './key-records.ts';
+import { AlreadyThere, RecordRefused } from './record-errors.ts';
+
+/** What of a gateway decides which accounts can be kept. */
+export interface AccountRules {
+  /** What the configuration says of plans and accounts. */
+  readonly settings: { readonly plans: Plans; readonly accounts: AccountsConfig };
+  /** The models. */
+  readonly catalog: Pick<Catalog, 'models' | 'find'>;
+}
+
+/** Throws RecordRefused for values with which an account could not be served, and AlreadyThere for the name of one in the configuration. */
+export function checkNewAccount(rules: AccountRules, account: NewAccount): void {
+  const { id } = account;
+  if (!isAccountName(id))
+    throw new RecordRefused(
+      `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
+    );
+  const configured = sameName(Object.keys(rules.settings.accounts), id);
+  if (configured !== undefined) throw new AlreadyThere(configured);
+  checkAccountChange(rules, account);
+}
+
+/** Throws RecordRefused for values with which an account could not be served. */
+export function checkAccountChange(
+  { settings, catalog }: AccountRules,
+  { plan, limits, display_name = '' }: AccountChange,
+): void {
+  const plans = Object.keys(settings.plans);
+  if (plan != null && !plans.includes(plan)) throw new RecordRefused(noSuchName('plan', plan, plans));
+  if (!isDisplayName(display_name))
+    throw new RecordRefused(
+      `a display name has ${max_display_name} characters at most, none of them control characters, and no space around it`,
+    );
+  if (limits === undefined) return;
+  const models = catalog.models.map(model => model.id);
+  const unknown = Object.keys(checkedLimits(limitOverridesSchema, limits).models ?? {}).find(
+    model => !models.includes(model),
+  );
+  if (unknown !== undefined) throw new RecordRefused(`limits: ${noSuchName('model', unknown, models)}`);
+}
+
+/** Throws RecordRefused for an account of the configuration: it is changed there. */
+export function checkIsStored({ settings }: AccountRules, id: string): void {
+  if (Object.hasOwn(settings.accounts, id))
+    throw new RecordRefused(`account '${id}' is one of the configuration: it is changed there`);
+}
+
+/** Throws RecordRefused for values that a key cannot have. */
+export function checkKey({ name = '', limits = {}, expires_ms = null }: KeyChange, now_ms: number): void {
+  if (name.length > max_key_name)
+    throw new RecordRefused(`a key's name has ${max_key_name} characters at most`);
+  if (expires_ms !== null && !(expires_ms > now_ms)) throw new RecordRefused('expires_ms has passed already');
+  checkedLimits(keyLimitsSchema, limits);
+}
+
+function checkedLimits<S extends typeof limitOverridesSchema | typeof keyLimitsSchema>(
+  schema: S,
+  limits: unknown,
+) {
+  const checked = schema.safeParse(limits);
+  if (checked.success) return checked.data as { readonly models?: Readonly<Record<string, unknown>> };
+  const [issue] = issuesOf(checked.error, schema, limits);
+  throw new RecordRefused(`limits: ${shownIssue(issue!)}`);
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../common/clock.ts';
+import { usdOf } from '../common/money.ts';
+import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
+import { type Limit, type LimitName, rowOf, windowOf } from '../gateway/limits/limit-table.ts';
+import {
+  AccountLimits,
+  keyLimitsSchema,
+  limitOverridesSchema,
+  type Plan,
+  type Plans,
+} from '../gateway/limits/plan-limits.ts';
+import type { LimitStatus, StateStore } from '../gateway/limits/state-store.ts';
+import { RecordRefused } from './record-errors.ts';
+
+/** What of the configuration says which limits accounts have. */
+export interface LimitSettings {
+  /** Limits by plan. */
+  readonly plans: Plans;
+  /** The chain. */
+  readonly stages: readonly Pick<StagePlan, 'name' | 'options'>[];
+}
+
+/** An account as far as it has limits; those of the store are not checked yet. */
+export interface LimitedAccount {
+  /** A plan of the configuration. */
+  readonly plan?: string | null | undefined;
+  /** Limits in place of those of the plan. */
+  readonly limits?: Readonly<Record<string, unknown>> | undefined;
+  /** The key whose own limits hold as well. */
+  readonly key_id?: string | undefined;
+  /** Those. */
+  readonly key_limits?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Why an account has no limits that can be shown: none are enforced, there are none, its plan is gone, or they are malformed. */
+export type NoLimits = 'no stage' | 'no limits' | 'no plan' | 'unknown';
+
+/** The limits among the options of the stage `rate-limit`. */
+interface RateLimits {
+  readonly plans?: Readonly<Record<string, Plan>>;
+  readonly limits?: Plan;
+}
+
+/** Its options, if the chain has it. */
+const rateLimitsOf = ({ stages }: LimitSettings): RateLimits | undefined =>
+  stages.find(({ name }) => name === 'rate-limit')?.options as RateLimits | undefined;
+
+/** The limits of `plan` as the stage `rate-limit` holds them; undefined if there is no such plan. */
+export function planLimitsOf(settings: LimitSettings, plan: string | undefined): Plan | undefined {
+  const { plans = settings.plans } = rateLimitsOf(settings) ?? {};
+  return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined;
+}
+
+/** Whether accounts without a plan and overrides have limits, which the first override of an account replaces. */
+export const hasLimitsWithoutPlan = (settings: LimitSettings): boolean =>
+  Object.keys(rateLimitsOf(settings)?.limits ?? {}).length > 0;
+
+/** Every limit under which requests of an account count, as the stage `rate-limit` holds them. */
+export function limitsOf(
+  settings: LimitSettings,
+  { plan, limits = {}, key_id, key_limits }: LimitedAccount,
+): readonly Limit[] | NoLimits {
+  const stage = rateLimitsOf(settings);
+  if (!stage) return 'no stage';
+  const ofPlan = planLimitsOf(settings, plan ?? undefined);
+  if (plan != null && !ofPlan) return 'no plan';
+  const own = limitOverridesSchema.safeParse(limits);
+  const ofKey = keyLimitsSchema.safeParse(key_limits ?? {});
+  if (!own.success || !ofKey.success) return 'unknown';
+  const isPlain = plan == null && Object.keys(limits).length === 0;
+  const key = key_id === undefined ? undefined : { id: key_id, limits: ofKey.data };
+  const { all } = new AccountLimits(isPlain ? stage.limits : ofPlan, own.data, key);
+  return all.length === 0 ? 'no limits' : all;
+}
+
+/** Use of one limit, for people and programs: money in dollars, as an exact decimal. */
+export interface LimitState {
+  /** The name of the limit, as in the configuration. */
+  readonly name: LimitName;
+  /** The model that it limits; absent for all models together. */
+  readonly model?: string;
+  /** Id of the key that it limits; absent for all keys of the account together. */
+  readonly key?: string;
+  /** The most that is admitted. */
+  readonly max: number | string;
+  /** What counts now. */
+  readonly used: number | string;
+  /** How much more would be admitted now. */
+  readonly remaining: number | string;
+  /** RFC 3339: when nothing counts any longer; null for concurrency, and where nothing counts now. */
+  readonly resets_at: string | null;
+}
+
+/** The part of a gateway that knows the limits of accounts. */
+export interface LimitSource {
+  /** The configuration. */
+  readonly settings: LimitSettings;
+  /** Use of the limits. */
+  readonly state: Pick<StateStore, 'statuses'>;
+  /** Time of day. */
+  readonly clock: Pick<Clock, 'epoch_ms'>;
+}
+
+/**
+ * The use of every limit of an account, as all instances together have counted it; empty without any. Rejects if the state store does not
+ * answer, and with RecordRefused for an account that cannot be served, because its plan is gone or its limits are malformed.
+ */
+export async function limitStates(
+  { settings, state, clock }: LimitSource,
+  account: LimitedAccount & { readonly id: string },
+): Promise<LimitState[]> {
+  const limits = limitsOf(settings, account);
+  if (limits === 'no plan' || limits === 'unknown')
+    throw new RecordRefused(`account '${account.id}' cannot be served: ${whyUnknown[limits]}`);
+  if (typeof limits === 'string') return [];
+  const now_ms = clock.epoch_ms();
+  return (await state.statuses(account.id, limits)).map(status => stateOf(status, now_ms));
+}
+
+const whyUnknown = {
+  'no plan': 'its plan is not configured',
+  unknown: 'its limits are malformed',
+} as const;
+
+function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): LimitState {
+  const { name, model, key, max } = limit;
+  const isMoney = rowOf(limit).unit === 'nano_usd';
+  const shown = (amount: number) => (isMoney ? usdOf(BigInt(amount) * 1000n) : amount);
+  const resets = windowOf(limit).kind !== 'running' && reset_ms > 0;
+  return {
+    name,
+    ...(model !== undefined && { model }),
+    ...(key !== undefined && { key }),
+    max: shown(max),
+    used: shown(max - remaining),
+    remaining: shown(remaining),
+    resets_at: resets ? new Date(now_ms + reset_ms).toISOString() : null,
+  };
+}
