@@ -32,7 +32,7 @@ export {
   mayExceed,
 } from './common/json-size.ts';
 export { missingPackage } from './common/missing-package.ts';
-export { nanoUsdOf, picoUsd, usdOf } from './common/money.ts';
+export { nanoUsdOf, picoUsd, signedPicoUsd, signedUsdOf, usdOf } from './common/money.ts';
 export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
 export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-cache.ts';
@@ -366,7 +366,7 @@ export {
   trafficSplits,
   trafficSteps,
 } from './records/traffic-records.ts';
-export { no_model, usageColumns } from './records/usage-columns.ts';
+export { hasPaid, no_model, usageColumns } from './records/usage-columns.ts';
 export {
   all_models,
   type BudgetSum,

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { dayOf } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
-import { no_model, usageColumns } from '../records/usage-columns.ts';
+import { hasPaid, no_model, usageColumns } from '../records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../records/usage-records.ts';
 import { type CommandContext, dayIn, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type FormatOptions, shownRows, withFormat } from './output-table.ts';
@@ -33,7 +33,8 @@ export const usageCommand = (voice: Voice): Command =>
 An exchange belongs to the hour and day in which it began, and to the provider that was asked last. Sums by
 hour and key are kept for 92 days, as those of one account by provider. They begin with schema version 6 of the store.
 Errors are failures of providers and of the gateway, refusals (401, 403, 429) and errors of clients; those of before
-schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time. A table ends with the total.`,
+schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time; paid and margin are those of the requests whose upstreams have
+paid_prices. A table ends with the total.`,
     )
     .action(inStore(showUsage, voice));
 
@@ -49,7 +50,7 @@ async function showUsage(
   const rows = await store.usage.sum({ ...query, by });
   const [total] = await store.usage.sum({ ...query, by: [] });
   if (options.format === 'table' && total) rows.push({ ...total, [by[0]!]: 'all' });
-  print(shownRows(rows, usageColumns(by), options));
+  print(shownRows(rows, usageColumns(by, true, hasPaid(rows)), options));
   if (!total)
     remark(
       `nothing${account === undefined ? '' : ` of account ${account}`}${model === undefined ? '' : ` with model ${model}`} from ${from_day} to ${to_day}`,

@@ -29,6 +29,14 @@ export function usdOf(pico_usd: bigint | number): string {
   return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
 }
 
+/** The same for what may be below zero, such as a margin. */
+export const signedUsdOf = (pico_usd: bigint): string =>
+  pico_usd < 0n ? `-${usdOf(-pico_usd)}` : usdOf(pico_usd);
+
+/** The integer of what `signedUsdOf` has written. */
+export const signedPicoUsd = (usd: string): bigint =>
+  usd.startsWith('-') ? -picoUsd(usd.slice(1)) : picoUsd(usd);
+
 /** Dollars as billionths, rounded up; `undefined` for anything but a decimal without exponent. */
 export function nanoUsdOf(usd: string): number | undefined {
   const units = smallUnits(usd, nano_decimals);

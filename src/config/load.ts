@@ -160,6 +160,7 @@ function settingsOf(config: CheckedConfig, { value, plugins, given, directory }:
   const models = config.models.map(model => ({
     ...model,
     extra_parameters: [...new Set(model.upstreams.flatMap(({ provider }) => extra.get(provider) ?? []))],
+    has_paid_prices: model.upstreams.some(({ paid_prices }) => paid_prices !== undefined),
   }));
   const { socket } = config.admin;
   const server = withTlsPaths(config.server, directory);

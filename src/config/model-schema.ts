@@ -26,6 +26,15 @@ const effort = z
       say('default', `must be one of levels: ${value.levels.join(', ') || '(none)'}`);
   });
 
+const prices = {
+  prompt: price,
+  completion: price,
+  input_cache_read: price.optional(),
+  input_cache_write: price.optional(),
+  web_search: price.optional(),
+  request: price.optional().describe('Price of one call that is answered, beside that of its tokens.'),
+};
+
 /** One upstream of a model: which provider serves it, and under which name there. */
 export const upstreamSchema = z.strictObject({
   provider: z.string().describe('A name under `providers`.'),
@@ -36,6 +45,12 @@ export const upstreamSchema = z.strictObject({
     .positive('must be above 0; leave an upstream out that is to get nothing')
     .default(1)
     .describe('Share within the same priority.'),
+  paid_prices: z
+    .strictObject(prices)
+    .optional()
+    .describe(
+      'What the provider is paid, in the form of `pricing`: beside `cost_usd`, which is billed, the ledger and the sums of usage then have `paid_usd`. Without it that is unknown.',
+    ),
 });
 
 /** A model: its public catalog entry, and how it is served. */
@@ -61,14 +76,7 @@ export const modelSchema = z
       .default({ modality: 'text->text' })
       .describe('`modality` as `<input>-><output>`.'),
     pricing: z
-      .strictObject({
-        prompt: price,
-        completion: price,
-        input_cache_read: price.optional(),
-        input_cache_write: price.optional(),
-        web_search: price.optional(),
-        request: price.optional().describe('Price of one call that is answered, beside that of its tokens.'),
-      })
+      .strictObject(prices)
       .describe(
         '`prompt`, `completion` and, with cache pricing, `input_cache_read`: decimal strings per token. `input_cache_write` and, per search, `web_search`, for providers that bill it, are not in the public catalog. `request` is the price of a call, beside that of its tokens.',
       ),
@@ -88,7 +96,7 @@ export const modelSchema = z
       .array(upstreamSchema)
       .min(1, 'must name at least one upstream')
       .describe(
-        'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority).',
+        'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority), `paid_prices` (what it costs).',
       ),
     routing: modelRoutingSchema
       .default({})

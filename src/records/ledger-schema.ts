@@ -3,6 +3,7 @@ import type { AttemptRow, LedgerRow, RefusalBatch } from '../gateway/settlement/
 
 const text = z.string().max(10_000);
 const count = z.int().nonnegative();
+const usd = z.string().regex(/^\d{1,12}(\.\d{1,12})?$/);
 
 // The rows of ledger-entry.ts as they are read back from logs and disks. What has a default is missing in rows of earlier versions.
 
@@ -54,7 +55,8 @@ export const rowSchema = z.object({
   cache_creation_tokens: count.default(0),
   reasoning_tokens: count,
   estimated: z.boolean(),
-  cost_usd: z.string().regex(/^\d{1,12}(\.\d{1,12})?$/),
+  cost_usd: usd,
+  paid_usd: usd.nullable().default(null),
   attempts_made: z.array(attemptSchema).max(1000).readonly().default([]),
   stages: z.array(stageSchema).max(64).readonly().default([]),
 });

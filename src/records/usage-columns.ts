@@ -25,13 +25,24 @@ const numbers: Readonly<Record<string, UsageColumn['value']>> = {
   cost_usd: sum => sum.cost_usd,
 };
 
-/** The groups, then what was counted, then the exact cost unless left out. */
-export const usageColumns = (by: readonly UsageGroup[], hasCost = true): UsageColumn[] => [
+/** Empty where it is not known. */
+const paid: Readonly<Record<string, UsageColumn['value']>> = {
+  paid_requests: sum => sum.paid_requests ?? '',
+  paid_usd: sum => sum.paid_usd ?? '',
+  margin_usd: sum => sum.margin_usd ?? '',
+};
+
+/** The groups, then what was counted, then the exact cost unless left out, and what is paid for it if asked for. */
+export const usageColumns = (by: readonly UsageGroup[], hasCost = true, hasPaid = false): UsageColumn[] => [
   ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
-  ...Object.entries(numbers)
+  ...Object.entries({ ...numbers, ...(hasPaid && paid) })
     .filter(([title]) => hasCost || title !== 'cost_usd')
     .map(([title, value]) => ({ title, value, isNumber: true })),
 ];
+
+/** Whether it is known of some requests what their providers are paid. */
+export const hasPaid = (sums: readonly Pick<UsageSum, 'paid_requests'>[]): boolean =>
+  sums.some(({ paid_requests }) => paid_requests !== undefined);
 
 /** A sum of all has no groups; a request that named no model has none. */
 const shownGroup = (name: string | undefined): string => (name === '' ? no_model : (name ?? ''));

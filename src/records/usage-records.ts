@@ -66,6 +66,12 @@ export interface UsageSum extends Readonly<Partial<Record<UsageGroup, string>>>,
   readonly reasoning_tokens: number;
   /** US dollars, as an exact decimal. */
   readonly cost_usd: string;
+  /** Of how many it is known what their providers are paid; absent for none, as what follows. For operators, not for the account. */
+  readonly paid_requests?: number;
+  /** What the providers of these are paid. */
+  readonly paid_usd?: string;
+  /** What these have cost beyond that; it may be below zero. */
+  readonly margin_usd?: string;
 }
 
 /** Which refusals are listed. */

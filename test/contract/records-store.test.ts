@@ -579,6 +579,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       error_type: 'invalid_request_error',
       first_token_ms: null,
       cost_usd: '12345.000000000001',
+      paid_usd: '0',
     });
     expect(await store.ledger.insert([first])).toBe(1);
     expect(await store.ledger.insert([first, second, second])).toBe(1);
@@ -600,6 +601,9 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         ...noErrors,
         client_error: 1,
         cost_usd: '12345.000000000002',
+        paid_requests: 1,
+        paid_usd: '0',
+        margin_usd: '12345.000000000001',
       },
     ]);
   });

@@ -8,7 +8,7 @@ import { migrate } from '../../plugins/stores/records/migrate.ts';
 import { usageRecords } from '../../plugins/stores/records/usage-records.ts';
 import { type ErrorClass, errorClasses } from '../../src/common/end-class.ts';
 import { timeOrderedUuid } from '../../src/common/ids.ts';
-import { picoUsd, usdOf } from '../../src/common/money.ts';
+import { picoUsd, signedUsdOf, usdOf } from '../../src/common/money.ts';
 import type { LedgerRow } from '../../src/gateway/settlement/ledger-entry.ts';
 import { Retention, type RetentionSetup, type RetentionTimes } from '../../src/mount/records/retention.ts';
 import type { Database } from '../../src/records/database.ts';
@@ -293,10 +293,11 @@ describe('sums of usage', () => {
         tokens: fc.nat({ max: 9000 }),
         estimated: fc.boolean(),
         cost: fc.nat({ max: 2_000_000_000 }),
+        paid: fc.option(fc.nat({ max: 2_000_000_000 })),
       }),
       { numRuns: 700, seed: 8 },
     )
-    .map(({ at_ms, end: { counts: _, ...end }, tokens, cost, ...more }, at) =>
+    .map(({ at_ms, end: { counts: _, ...end }, tokens, cost, paid, ...more }, at) =>
       sampleRow({
         id: `row-${at}`,
         ...more,
@@ -308,6 +309,7 @@ describe('sums of usage', () => {
         cached_tokens: tokens % 7,
         reasoning_tokens: tokens % 11,
         cost_usd: usdOf(BigInt(cost) * 1_000_003n),
+        paid_usd: paid === null ? null : usdOf(BigInt(paid) * 1_000_003n),
       }),
     );
 
@@ -340,6 +342,9 @@ describe('sums of usage', () => {
     const groups = Map.groupBy(asked, row => JSON.stringify(by.map(group => groupOf[group](row))));
     return [...groups.values()].map(members => {
       const count = (of: (row: LedgerRow) => number) => members.reduce((sum, row) => sum + of(row), 0);
+      const paid = members.filter(({ paid_usd }) => paid_usd !== null);
+      const usd = (of: (row: LedgerRow) => bigint) =>
+        signedUsdOf(paid.reduce((sum, row) => sum + of(row), 0n));
       return {
         ...Object.fromEntries(by.map(group => [group, groupOf[group](members[0]!)])),
         requests: members.length,
@@ -354,6 +359,11 @@ describe('sums of usage', () => {
         cached_tokens: count(row => row.cached_tokens),
         reasoning_tokens: count(row => row.reasoning_tokens),
         cost_usd: usdOf(members.reduce((sum, row) => sum + picoUsd(row.cost_usd), 0n)),
+        ...(paid.length > 0 && {
+          paid_requests: paid.length,
+          paid_usd: usd(row => picoUsd(row.paid_usd!)),
+          margin_usd: usd(row => picoUsd(row.cost_usd) - picoUsd(row.paid_usd!)),
+        }),
       };
     });
   }

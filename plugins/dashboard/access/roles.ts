@@ -3,7 +3,8 @@ export const roles = ['admin', 'operator', 'viewer'] as const;
 
 /**
  * What a person may do. `admin`: everything. `operator`: changes accounts and keys, but neither sees nor sets amounts of money, and does not
- * see the audit log. `viewer`: sees what an admin sees, and changes nothing. `customer`: only the own account, at the portal.
+ * see the audit log. `viewer`: sees what an admin sees but
+ * margins, and changes nothing. `customer`: only the own account, at the portal.
  */
 export type Role = (typeof roles)[number] | 'customer';
 
@@ -24,6 +25,8 @@ export interface Rights {
   readonly sees: {
     /** Costs and limits in US dollars. */
     readonly money: boolean;
+    /** What providers are paid, and the margin. */
+    readonly margins: boolean;
     /** What requests are served by: providers, stages, traces, and who of operators did what from where. */
     readonly internals: boolean;
     /** What providers said of failed attempts. */
@@ -39,19 +42,19 @@ export interface Rights {
 
 export const rights: Readonly<Record<Role, Rights>> = {
   admin: {
-    sees: { money: true, internals: true, providerTexts: true },
+    sees: { money: true, margins: true, internals: true, providerTexts: true },
     may: { change: true, invite: true },
   },
   operator: {
-    sees: { money: false, internals: true, providerTexts: false },
+    sees: { money: false, margins: false, internals: true, providerTexts: false },
     may: { change: true, invite: false },
   },
   viewer: {
-    sees: { money: true, internals: true, providerTexts: false },
+    sees: { money: true, margins: false, internals: true, providerTexts: false },
     may: { change: false, invite: false },
   },
   customer: {
-    sees: { money: true, internals: false, providerTexts: false },
+    sees: { money: true, margins: false, internals: false, providerTexts: false },
     may: { change: true, invite: false },
   },
 };

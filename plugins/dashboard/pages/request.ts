@@ -1,4 +1,10 @@
-import type { AttemptRow, LedgerRow, ListedRow } from '../../../src/plugin.ts';
+import {
+  type AttemptRow,
+  type LedgerRow,
+  type ListedRow,
+  picoUsd,
+  signedUsdOf,
+} from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import type { Scope } from '../scope.ts';
@@ -67,6 +73,9 @@ ${sees.internals && html`<dt>Trace</dt><dd>${trace_id === null ? muted('not reco
 </dl>`;
 }
 
+const marginOf = ({ cost_usd }: LedgerRow, paid_usd: string): string =>
+  signedUsdOf(picoUsd(cost_usd) - picoUsd(paid_usd));
+
 /** What a request took and used. */
 function use(row: LedgerRow, { sees }: Scope): Html {
   const { prompt_tokens, cached_tokens, cache_creation_tokens, completion_tokens, reasoning_tokens } = row;
@@ -77,6 +86,7 @@ function use(row: LedgerRow, { sees }: Scope): Html {
 <dt>Prompt tokens</dt><dd>${numberOf(prompt_tokens)}${part(cached_tokens, 'cached')}${part(cache_creation_tokens, 'written to the cache')}</dd>
 <dt>Completion tokens</dt><dd>${numberOf(completion_tokens)}${part(reasoning_tokens, 'reasoning')}</dd>
 ${sees.money && html`<dt>Cost</dt><dd>${dollars(row.cost_usd)}</dd>`}
+${sees.margins && row.paid_usd !== null && html`<dt>Paid</dt><dd>${dollars(row.paid_usd)} ${muted('margin')} ${dollars(marginOf(row, row.paid_usd))}</dd>`}
 ${row.estimated && html`<dt>Tokens</dt><dd>${muted('estimated')}</dd>`}
 </dl>`;
 }

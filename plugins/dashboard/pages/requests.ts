@@ -50,7 +50,8 @@ export const requestsLivePage: Page = {
 async function requestsOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
   const { rows, pager, isFirst, isPart } = await ledgerPage(request, queryOf(request));
   const empty = isPart ? noneYet : nothing(filtersOf(request));
-  const columns = columnsFor(request.scope);
+  const isPaid = request.scope.sees.margins && rows.some(({ paid_usd }) => paid_usd !== null);
+  const columns = [...columnsFor(request.scope), ...(isPaid ? [paid] : [])];
   return { list: html`${tableOf('Requests, newest first', columns, rows, empty)}${pager}`, isFirst };
 }
 
@@ -168,6 +169,8 @@ const outcomes: readonly Column<ListedRow>[] = [
 ];
 
 const cost: Column<ListedRow> = numbers('Cost', ({ cost_usd }) => dollars(cost_usd));
+
+const paid: Column<ListedRow> = numbers('Paid', ({ paid_usd }) => paid_usd !== null && dollars(paid_usd));
 
 /** In place of a page without rows, if others may have some. */
 const noneYet = emptyState(

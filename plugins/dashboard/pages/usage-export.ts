@@ -1,4 +1,4 @@
-import { csvOf, type UsageGroup, usageColumns } from '../../../src/plugin.ts';
+import { csvOf, hasPaid, type UsageGroup, usageColumns } from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, PageError, type PageResponse } from '../page-response.ts';
 import { groupsIn, toMonthEnd, usageQuestion } from '../usage-question.ts';
@@ -34,7 +34,7 @@ async function exported(request: PageRequest): Promise<PageResponse> {
         ? 'Choose fewer days.'
         : 'Choose fewer days or one account, or use the command sluice usage --csv.',
     );
-  const columns = usageColumns(by, scope.sees.money);
+  const columns = usageColumns(by, scope.sees.money, scope.sees.margins && hasPaid(rows));
   const lines = rows.map(row => columns.map(({ value }) => String(value(row))));
   const name = `usage-by-${by.join('-')}-${question.from_day}-to-${question.to_day}.csv`;
   return fileResponse(name, 'text/csv', `${csvOf([columns.map(({ title }) => title), ...lines])}\r\n`);

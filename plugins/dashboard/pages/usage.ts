@@ -2,7 +2,7 @@ import { dayOf, type ExtensionContext, no_model as none, type UsageGroup } from 
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { errorsText } from '../view/error-counts.ts';
-import { dollars, linkOf, muted, numberOf } from '../view/format.ts';
+import { dollars, dollarText, linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { figure, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
@@ -65,6 +65,7 @@ ${tile('Requests', numberOf(requests), totals => totals.requests, errorsText(tot
 ${tile('Prompt tokens', numberOf(prompt_tokens), totals => totals.prompt_tokens, `${numberOf(cached_tokens)} cached`)}
 ${tile('Completion tokens', numberOf(completion_tokens), totals => totals.completion_tokens, `${numberOf(reasoning_tokens)} reasoning`)}
 ${scope.sees.money && tile('Cost', dollars(total.cost_usd), ({ cost_usd }) => Number(cost_usd), estimated)}
+${scope.sees.margins && total.margin_usd && tile('Margin', dollars(total.margin_usd), ({ margin_usd = 0 }) => Number(margin_usd), `of ${numberOf(total.paid_requests!)} requests, for which ${dollarText(Number(total.paid_usd))} is paid`)}
 </dl>${comparedWith(context, figures)}</section>`;
 }
 

@@ -65,6 +65,7 @@ export const accountLink = (id: string): Html => html`<a href="${linkOf('account
 
 /** Dollars as text: `$1 234.50`, `$0.0042`. Two decimals from a dollar on, two to four below, and two digits of what is less than a cent. */
 export function dollarText(usd: number): string {
+  if (usd < 0) return `−${dollarText(-usd)}`;
   const decimals = usd >= 1 || usd === 0 ? 2 : Math.max(4, Math.ceil(-Math.log10(usd)) + 1);
   const [whole = '0', fraction = ''] = usd.toFixed(decimals).split('.');
   return `$${numberOf(Number(whole))}.${fraction.replace(/(?<=\d\d)0+$/, '')}`;

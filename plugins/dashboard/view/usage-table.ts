@@ -1,4 +1,11 @@
-import { errorClasses, picoUsd, type UsageGroup, type UsageSum, usdOf } from '../../../src/plugin.ts';
+import {
+  errorClasses,
+  hasPaid,
+  signedPicoUsd,
+  signedUsdOf,
+  type UsageGroup,
+  type UsageSum,
+} from '../../../src/plugin.ts';
 import type { Scope } from '../scope.ts';
 import { errorColumns } from './error-counts.ts';
 import { dollars, numberOf } from './format.ts';
@@ -12,8 +19,15 @@ export type Totals = Omit<UsageSum, UsageGroup>;
 export function totalOf(sums: readonly UsageSum[]): Totals {
   const count = (name: (typeof counted)[number]) => sums.reduce((total, sum) => total + sum[name], 0);
   const counts = Object.fromEntries(counted.map(name => [name, count(name)]));
-  const cost_usd = usdOf(sums.reduce((total, sum) => total + picoUsd(sum.cost_usd), 0n));
-  return { ...(counts as Record<(typeof counted)[number], number>), cost_usd };
+  const usd = (name: 'cost_usd' | 'paid_usd' | 'margin_usd') =>
+    signedUsdOf(sums.reduce((total, sum) => total + signedPicoUsd(sum[name] ?? '0'), 0n));
+  const paid_requests = sums.reduce((total, sum) => total + (sum.paid_requests ?? 0), 0);
+  const paid = paid_requests > 0 && {
+    paid_requests,
+    paid_usd: usd('paid_usd'),
+    margin_usd: usd('margin_usd'),
+  };
+  return { ...(counts as Record<(typeof counted)[number], number>), cost_usd: usd('cost_usd'), ...paid };
 }
 
 const counted = [
@@ -54,8 +68,14 @@ export const usageTable = (scope: Scope, label: string, title: string, lines: re
       count('Reasoning', ({ reasoning_tokens }) => reasoning_tokens),
       count('Tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
       ...(scope.sees.money ? [costColumn] : []),
+      ...(scope.sees.margins && hasPaid(lines.map(({ total }) => total)) ? paidColumns : []),
     ],
     lines,
   );
 
 const costColumn: Column<UsageLine> = numbers('Cost', ({ total }) => dollars(total.cost_usd));
+
+const paidColumns: readonly Column<UsageLine>[] = [
+  numbers('Paid', ({ total }) => total.paid_usd && dollars(total.paid_usd)),
+  numbers('Margin', ({ total }) => total.margin_usd && dollars(total.margin_usd)),
+];

@@ -25,8 +25,14 @@ const zero = {
 
 /** What is counted of every exchange. */
 export type UsageCounts = typeof zero;
+/** What is counted of exchanges of which it is known what their providers are paid. */
+export const noPaid = { paid_requests: 0, paid_pico_usd: 0n, margin_pico_usd: 0n };
 /** The columns of the tables of sums: these, and the errors by class. */
-export const usageColumnNames: readonly string[] = [...Object.keys(zero), ...errorClasses];
+export const usageColumnNames: readonly string[] = [
+  ...Object.keys(zero),
+  ...errorClasses,
+  ...Object.keys(noPaid),
+];
 
 /** Exchanges of one minute that every sum has in the same row, added up. */
 export interface AlikeExchanges extends Pick<LedgerRow, 'account' | 'key_id' | 'end_reason'> {
@@ -38,6 +44,8 @@ export interface AlikeExchanges extends Pick<LedgerRow, 'account' | 'key_id' | '
   readonly error_type: string;
   readonly end_class: EndClass;
   readonly usage: UsageCounts;
+  /** Undefined if it is known of none. */
+  paid: typeof noPaid | undefined;
   /** How many had their first token in the time of each column. */
   readonly first_tokens: Record<string, number>;
 }
@@ -73,9 +81,12 @@ export class ExchangeCounts {
     usage.completion_tokens += row.completion_tokens;
     usage.cached_tokens += row.cached_tokens;
     usage.reasoning_tokens += row.reasoning_tokens;
-    usage.cost_pico_usd += picoUsd(row.cost_usd);
+    const cost_pico_usd = picoUsd(row.cost_usd);
+    usage.cost_pico_usd += cost_pico_usd;
+    // A row that waited on disk may be of a version without it.
+    if (row.paid_usd != null) addPaid((alike.paid ??= { ...noPaid }), cost_pico_usd, picoUsd(row.paid_usd));
     if (row.first_token_ms !== null) add(first_tokens, firstTokenColumnOf(row.first_token_ms));
-    // A row that waited on disk may be of a version without them.
+    // As above.
     for (const attempt of row.attempts_made ?? []) this.#addAttempt(row.started_ms, attempt);
   }
 
@@ -104,7 +115,7 @@ export class ExchangeCounts {
     if (known) return known;
     const end_class = endClassOf(end_reason, error_type);
     const facts = { started_ms, account, key_id, model, provider, error_type, end_reason, end_class };
-    const alike = { ...facts, usage: { ...zero }, first_tokens: {} };
+    const alike: AlikeExchanges = { ...facts, usage: { ...zero }, paid: undefined, first_tokens: {} };
     ofAccount.push(alike);
     return alike;
   }
@@ -134,6 +145,12 @@ const minuteOf = (epoch_ms: number): number => epoch_ms - (epoch_ms % minute_ms)
 function countRequests({ usage, end_class }: AlikeExchanges, requests: number): void {
   usage.requests += requests;
   if (isErrorClass(end_class)) usage.failed_requests += requests;
+}
+
+function addPaid(paid: typeof noPaid, cost_pico_usd: bigint, paid_pico_usd: bigint): void {
+  paid.paid_requests++;
+  paid.paid_pico_usd += paid_pico_usd;
+  paid.margin_pico_usd += cost_pico_usd - paid_pico_usd;
 }
 
 function add(counts: Record<string, number>, column: string): void {

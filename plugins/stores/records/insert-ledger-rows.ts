@@ -10,10 +10,10 @@ import {
 } from '../../../src/plugin.ts';
 import { insertOnce } from './statements.ts';
 
-const fields = rowSchema.keyof().exclude(['cost_usd', 'attempts_made', 'stages']).options;
+const fields = rowSchema.keyof().exclude(['cost_usd', 'paid_usd', 'attempts_made', 'stages']).options;
 
-/** Named as the fields of a row; the cost is stored as an integer. */
-export const columns = [...fields, 'cost_pico_usd'] as const;
+/** Named as the fields of a row; amounts of money are stored as integers. */
+export const columns = [...fields, 'cost_pico_usd', 'paid_pico_usd'] as const;
 
 /** A queue on disk may hold many batches; one statement has at most 32 766 values. */
 const samples_per_step = 500;
@@ -40,6 +40,7 @@ function storedRow(row: LedgerRow): Row {
   }
   stored.cache_creation_tokens ??= 0;
   stored.cost_pico_usd = picoUsd(row.cost_usd);
+  stored.paid_pico_usd = row.paid_usd == null ? null : picoUsd(row.paid_usd);
   const { stages = [] } = row;
   stored.stages = stages.length > 0 ? JSON.stringify(stages.map(storedStage)) : null;
   return stored;

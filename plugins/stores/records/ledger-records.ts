@@ -16,10 +16,11 @@ import type { NewestRows } from './newest-rows.ts';
 import { countOnce, rollUp } from './roll-up.ts';
 import { Condition } from './statements.ts';
 
-type StoredRow = Omit<ListedRow, 'estimated' | 'stream' | 'cost_usd'> & {
+type StoredRow = Omit<ListedRow, 'estimated' | 'stream' | 'cost_usd' | 'paid_usd'> & {
   estimated: number;
   stream: number | null;
   cost_pico_usd: number;
+  paid_pico_usd: number | null;
 };
 
 const max_found = 100;
@@ -104,9 +105,10 @@ function stagesOf(stored: string | null): StageRow[] {
   return stages.map(([stage, hook, offset_ms, own_ms]) => ({ stage, hook, offset_ms, own_ms }));
 }
 
-const listedRow = ({ estimated, stream, cost_pico_usd, ...row }: StoredRow): ListedRow => ({
+const listedRow = ({ estimated, stream, cost_pico_usd, paid_pico_usd, ...row }: StoredRow): ListedRow => ({
   ...row,
   estimated: estimated === 1,
   stream: stream === null ? null : stream === 1,
   cost_usd: usdOf(BigInt(cost_pico_usd)),
+  paid_usd: paid_pico_usd === null ? null : usdOf(BigInt(paid_pico_usd)),
 });

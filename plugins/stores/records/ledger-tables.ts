@@ -29,6 +29,7 @@ const columns = {
     reasoning_tokens BIGINT NOT NULL,
     estimated SMALLINT NOT NULL,
     cost_pico_usd BIGINT NOT NULL,
+    paid_pico_usd BIGINT,
     trace_id TEXT,
     stages TEXT`,
   attempts: `

@@ -25,10 +25,11 @@ const clustered =
 
 const counts = (names: readonly string[]): string => names.map(name => `${name} BIGINT NOT NULL`).join(', ');
 
-/** What exchanges add up to. Columns of errors have a default, so that sums without errors need not name them. */
-const classes = ['provider_failed', 'gateway_failed', 'refusal', 'client_error']
-  .map(name => `${name} BIGINT NOT NULL DEFAULT 0`)
-  .join(', ');
+/** What exchanges add up to. Columns of errors and of what is paid have a default, so that sums without need not name them. */
+const defaults = (names: readonly string[]): string =>
+  names.map(name => `${name} BIGINT NOT NULL DEFAULT 0`).join(', ');
+const classes = defaults(['provider_failed', 'gateway_failed', 'refusal', 'client_error']);
+const paid = defaults(['paid_requests', 'paid_pico_usd', 'margin_pico_usd']);
 const counters = `${counts([
   'requests',
   'failed_requests',
@@ -38,7 +39,7 @@ const counters = `${counts([
   'cached_tokens',
   'reasoning_tokens',
   'cost_pico_usd',
-])}, ${classes}`;
+])}, ${classes}, ${paid}`;
 
 /**
  * The schema. Times are milliseconds since 1970, days are `2026-11-20` in UTC, costs are millionths of a millionth of a US dollar, since

@@ -8,7 +8,7 @@ import {
   type RefusalCount,
   trafficSteps,
 } from '../../../src/plugin.ts';
-import { type AlikeAttempts, type AlikeExchanges, ExchangeCounts } from './exchange-counts.ts';
+import { type AlikeAttempts, type AlikeExchanges, ExchangeCounts, noPaid } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';
 import { insertOnce } from './statements.ts';
 import { durationColumns, firstTokenColumns } from './traffic-sums.ts';
@@ -25,10 +25,12 @@ export async function rollUp(
   for (const refusal of refusals) counts.addRefusals(refusal);
   const { exchanges, attempts } = counts;
   const zeros = zeroErrors(exchanges);
+  // As with errors: where none is known the columns keep their default.
+  const isPaid = exchanges.some(({ paid }) => paid);
   /** By table, in one order at every instance. */
   const sums = new Map<string, KeptSums>();
   for (const alike of exchanges) {
-    const counts = { ...alike.usage, ...errorsOf(alike, zeros) };
+    const counts = { ...alike.usage, ...errorsOf(alike, zeros), ...(isPaid && (alike.paid ?? noPaid)) };
     for (const [table, keys] of Object.entries(slicesOf(alike))) {
       const ofTable = sums.get(table) ?? new KeptSums();
       sums.set(table, ofTable);

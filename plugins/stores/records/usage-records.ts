@@ -6,9 +6,9 @@ import {
   type KeyUse,
   type RefusalSum,
   rowMarks,
+  signedUsdOf,
   type UsageRecords,
   type UsageSum,
-  usdOf,
 } from '../../../src/plugin.ts';
 import { usageColumnNames } from './exchange-counts.ts';
 import { Condition } from './statements.ts';
@@ -19,38 +19,49 @@ export const refusalKeys = 'day, account, key_id, model, status, error_type, end
 
 /** Costs are added up in two parts: SQLite's sums end at nine million dollars otherwise. */
 const micro = 1_000_000n;
-const cost_micro_usd = `SUM(cost_pico_usd / ${micro})`;
-const cost_rest = `SUM(cost_pico_usd % ${micro})`;
-const costs = [`${cost_micro_usd} AS cost_micro_usd`, `${cost_rest} AS cost_rest`];
+const money = ['cost', 'paid', 'margin'] as const;
+const microOf = (name: Money) => `SUM(${name}_pico_usd / ${micro})`;
+const restOf = (name: Money) => `SUM(${name}_pico_usd % ${micro})`;
+const partsOf = (name: Money) => [`${microOf(name)} AS ${name}_micro_usd`, `${restOf(name)} AS ${name}_rest`];
+const costs = partsOf('cost');
 const sums = [
-  ...usageColumnNames.filter(name => name !== 'cost_pico_usd').map(name => `SUM(${name}) AS ${name}`),
-  ...costs,
+  ...usageColumnNames.filter(name => !name.endsWith('_pico_usd')).map(name => `SUM(${name}) AS ${name}`),
+  ...money.flatMap(partsOf),
 ];
 /** Exact in SQLite, which divides integers, and in Postgres, which divides any number. */
-const by_cost = `${cost_micro_usd} + ${cost_rest} / ${micro} DESC, ${cost_rest} % ${micro} DESC`;
+const by_cost = `${microOf('cost')} + ${restOf('cost')} / ${micro} DESC, ${restOf('cost')} % ${micro} DESC`;
 const orders = {
   cost: by_cost,
   tokens: 'SUM(prompt_tokens + completion_tokens) DESC',
   requests: 'SUM(requests) DESC',
 };
 
-interface StoredCost {
-  readonly cost_micro_usd: number;
-  readonly cost_rest: number;
-}
-type StoredSum = Omit<UsageSum, 'cost_usd'> & StoredCost;
+type Money = (typeof money)[number];
+type StoredMoney<Name extends Money> = Readonly<Record<`${Name}_${'micro_usd' | 'rest'}`, number>>;
+type StoredSum = Omit<UsageSum, 'cost_usd' | 'paid_usd' | 'margin_usd'> & StoredMoney<Money>;
+type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredMoney<'cost'>;
 
-const costOf = (sum: StoredCost): string => usdOf(BigInt(sum.cost_micro_usd) * micro + BigInt(sum.cost_rest));
-
-type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredCost;
+/** An amount from its two parts. */
+const usdFrom = (micro_usd: number, rest: number): string =>
+  signedUsdOf(BigInt(micro_usd) * micro + BigInt(rest));
 
 const keyCounts = ['requests', 'failed_requests', 'tokens', ...errorClasses];
 const keySums = [...keyCounts.map(name => `SUM(${name}) AS ${name}`), ...costs].join(', ');
 
 const keyUseOf = ({ cost_micro_usd, cost_rest, ...counts }: StoredKeyUse): KeyUse => ({
   ...counts,
-  cost_usd: costOf({ cost_micro_usd, cost_rest }),
+  cost_usd: usdFrom(cost_micro_usd, cost_rest),
 });
+
+function usageSumOf(stored: StoredSum): UsageSum {
+  const { cost_micro_usd, cost_rest, paid_micro_usd, paid_rest, margin_micro_usd, margin_rest, ...counts } =
+    stored;
+  const { paid_requests = 0, ...sum } = counts;
+  const cost_usd = usdFrom(cost_micro_usd, cost_rest);
+  if (paid_requests === 0) return { ...sum, cost_usd };
+  const paid_usd = usdFrom(paid_micro_usd, paid_rest);
+  return { ...sum, cost_usd, paid_requests, paid_usd, margin_usd: usdFrom(margin_micro_usd, margin_rest) };
+}
 
 /** Sums of the ledger, with what was refused before an upstream was asked. */
 export const usageRecords = (database: Database): UsageRecords => ({
@@ -129,11 +140,6 @@ export const usageRecords = (database: Database): UsageRecords => ({
       limit === undefined ? values : [...values, limit],
     );
     // Without groups there is one row even where there is nothing to add.
-    return rows
-      .filter(({ requests }) => requests !== null)
-      .map(({ cost_micro_usd, cost_rest, ...sum }) => ({
-        ...sum,
-        cost_usd: costOf({ cost_micro_usd, cost_rest }),
-      }));
+    return rows.filter(({ requests }) => requests !== null).map(usageSumOf);
   },
 });

@@ -4,6 +4,8 @@ import type { ModelConfig } from '../../common/options.ts';
 export type Model = Readonly<ModelConfig> & {
   /** Request fields outside the interface that at least one of its providers is sent. */
   readonly extra_parameters: readonly string[];
+  /** Whether it is known what one of its upstreams is paid. */
+  readonly has_paid_prices?: boolean;
 };
 
 /** Whether a model takes images, by the input of its modality. */

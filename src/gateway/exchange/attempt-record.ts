@@ -1,4 +1,6 @@
 import type { Clock } from '../../common/clock.ts';
+import type { Model } from '../catalog/catalog.ts';
+import type { Usage } from './canonical.ts';
 
 /** One attempt to get the reply: a call of a provider, or of the application's handler behind `createChain`. Times in milliseconds. */
 export interface AttemptRecord {
@@ -25,7 +27,7 @@ export interface AttemptRecord {
 }
 
 /** What is known of an attempt when it begins. */
-export type AttemptStart = Partial<Pick<AttemptRecord, 'provider' | 'model' | 'wait_ms'>>;
+export type AttemptStart = Partial<Pick<RunningAttempt, 'provider' | 'model' | 'wait_ms' | 'paid_prices'>>;
 
 /** The record of an attempt, kept while it runs. */
 export class RunningAttempt implements AttemptRecord {
@@ -39,17 +41,23 @@ export class RunningAttempt implements AttemptRecord {
   outcome: AttemptRecord['outcome'];
   kind: string | undefined;
   error_message: string | undefined;
+  /** What its provider is paid; undefined if that is unknown. */
+  readonly paid_prices: Model['pricing'] | undefined;
+  /** What an attempt that another followed has used, as far as its provider said so. */
+  used: Usage | undefined;
   readonly #clock: Clock;
   readonly #sent_ms: number;
 
   /** `started_ms` is the start of its exchange, on `clock.elapsed_ms`. */
-  constructor(clock: Clock, started_ms: number, { provider, model, wait_ms = 0 }: AttemptStart = {}) {
+  constructor(clock: Clock, started_ms: number, start: AttemptStart = {}) {
     this.#clock = clock;
     this.#sent_ms = clock.elapsed_ms();
+    const { provider, model, wait_ms = 0, paid_prices } = start;
     this.provider = provider;
     this.model = model;
     this.offset_ms = this.#sent_ms - started_ms;
     this.wait_ms = wait_ms;
+    this.paid_prices = paid_prices;
   }
 
   /** Milliseconds since the request was sent. */

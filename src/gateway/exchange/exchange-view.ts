@@ -87,6 +87,8 @@ export interface Outcome {
   readonly usage: Readonly<RunningUsage>;
   /** Exact decimal string, from the catalog's prices. */
   readonly cost_usd: string;
+  /** What its providers are paid, likewise; undefined if their prices are unknown. For operators, not for the account. */
+  readonly paid_usd?: string | undefined;
   /** Name of the provider of the last attempt; undefined if there was none. */
   readonly provider: string | undefined;
   /** All attempts, in order. One that another followed is not billed. */

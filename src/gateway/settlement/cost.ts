@@ -60,3 +60,10 @@ export function costOf(usage: Readonly<BilledTokens>, pricing: Pricing): string 
   const counts = [plain, created, cached, completion_tokens, searches];
   return usdOf(counts.reduce((sum, count, at) => sum + BigInt(count) * exact[at]!, 0n));
 }
+
+/** The same with the price of a call, if there is one: nothing was billed for a call without tokens unless it `isAnswered`. */
+export function callCostOf(usage: Readonly<BilledTokens>, pricing: Pricing, isAnswered: boolean): string {
+  const cost = costOf(usage, pricing);
+  const isFree = usage.prompt_tokens + usage.completion_tokens === 0 && !isAnswered;
+  return pricing.request === undefined || isFree ? cost : usdOf(picoUsd(cost) + picoUsd(pricing.request));
+}

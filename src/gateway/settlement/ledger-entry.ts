@@ -92,6 +92,8 @@ export interface LedgerRow {
   readonly estimated: boolean;
   /** US dollars, as an exact decimal. */
   readonly cost_usd: string;
+  /** What its providers are paid, likewise; null if that is unknown. For operators, not for the account. */
+  readonly paid_usd: string | null;
   /** Every attempt, in order. */
   readonly attempts_made: readonly AttemptRow[];
   /** Own time of the stages' hooks, in the order in which they began. */

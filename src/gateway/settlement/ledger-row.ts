@@ -38,6 +38,7 @@ export function ledgerRowOf({ clock }: Exchange, account: Account, outcome: Outc
     reasoning_tokens: usage.completion_details?.reasoning_tokens ?? 0,
     estimated: isEstimated(usage),
     cost_usd: outcome.cost_usd,
+    paid_usd: outcome.paid_usd ?? null,
     attempts_made: outcome.attempts.map(attemptRowOf),
     stages: outcome.stages,
   };

@@ -1,5 +1,4 @@
 import { SpanStatusCode } from '@opentelemetry/api';
-import { picoUsd, usdOf } from '../../common/money.ts';
 import { storable } from '../../common/printable.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { epochOf } from '../../telemetry/tracing.ts';
@@ -9,10 +8,11 @@ import type { EndReason, SentError } from '../exchange/exchange-end.ts';
 import type { Outcome, StageRecord } from '../exchange/exchange-view.ts';
 import { originOf } from '../exchange/log-error.ts';
 import { withoutPrompt } from '../exchange/prompt-filter.ts';
-import { costOf } from './cost.ts';
+import { callCostOf } from './cost.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 import { isEstimated, ledgerRowOf, wholeMs } from './ledger-row.ts';
 import { lineShare } from './log-sample.ts';
+import { paidUsdOf } from './paid.ts';
 
 /** Who gets the record of an exchange. */
 export interface Reports {
@@ -125,6 +125,7 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
     trace_id: exchange.trace_id,
     usage,
     cost_usd,
+    paid_usd: model?.has_paid_prices ? paidUsdOf(exchange) : undefined,
     provider: exchange.provider,
     attempts: exchange.attempts,
     stages: stageRecords(exchange.stageTimelines),
@@ -160,11 +161,7 @@ function messageOf(exchange: Exchange, { message, type, code }: SentError): stri
 
 function priceOf({ model, usage, attempts }: Exchange): string {
   if (!model) return '0';
-  const cost = costOf(usage, model.pricing);
-  const { request } = model.pricing;
-  const isFree =
-    usage.prompt_tokens + usage.completion_tokens === 0 && attempts.at(-1)?.outcome !== 'completed';
-  return request === undefined || isFree ? cost : usdOf(picoUsd(cost) + picoUsd(request));
+  return callCostOf(usage, model.pricing, attempts.at(-1)?.outcome === 'completed');
 }
 
 function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {

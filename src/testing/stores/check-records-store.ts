@@ -131,13 +131,14 @@ const rowOf = (more: Partial<LedgerRow>): LedgerRow => ({
   reasoning_tokens: 1,
   estimated: false,
   cost_usd: '0.000000000001',
+  paid_usd: null,
   attempts_made: [],
   stages: [],
   ...more,
 });
 
 const checkLedger: Check = async ({ ledger, usage }, expect) => {
-  const rows = [rowOf({}), rowOf({ model: 'v/two', cost_usd: '9000.000000000001' })];
+  const rows = [rowOf({}), rowOf({ model: 'v/two', cost_usd: '9000.000000000001', paid_usd: '9000.1' })];
   expect.same('ledger', 'new rows are counted otherwise', 2, await ledger.insert(rows));
   expect.same('ledger', 'rows that are sent again count again', 0, await ledger.insert(rows));
   const found = await ledger.find('req_check', 'acme');
@@ -150,9 +151,11 @@ const checkLedger: Check = async ({ ledger, usage }, expect) => {
   const [newest] = await ledger.list({ limit: 1, model: 'v/two' });
   expect.same('ledger', 'a list has other rows', rows[1]!.id, newest?.id);
   const [sum] = await usage.sum({ by: ['account'] });
-  const { requests, prompt_tokens, cost_usd } = sum ?? {};
+  const { requests, prompt_tokens, cost_usd, paid_requests, paid_usd, margin_usd } = sum ?? {};
   const added = { requests: 2, prompt_tokens: 20, cost_usd: '9000.000000000002' };
   expect.same('ledger', 'sums are not exact', added, { requests, prompt_tokens, cost_usd });
+  const paid = { paid_requests: 1, paid_usd: '9000.1', margin_usd: '-0.099999999999' };
+  expect.same('ledger', 'what is paid is summed otherwise', paid, { paid_requests, paid_usd, margin_usd });
   const budgets = await usage.budgets(['acme'], '2026-11-20');
   const all = budgets.find(({ model, is_today }) => model === '*' && is_today === 1);
   expect.same('ledger', 'the use of a day is another', [2, 30], [all?.requests, all?.tokens]);

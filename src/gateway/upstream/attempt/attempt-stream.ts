@@ -1,4 +1,4 @@
-import type { Chunk } from '../../exchange/canonical.ts';
+import type { Chunk, Usage } from '../../exchange/canonical.ts';
 import type { GatewayError } from '../../exchange/errors.ts';
 import type { ChunkSink, StreamHandle } from '../../exchange/stream.ts';
 
@@ -17,6 +17,8 @@ export interface AttemptProgress {
   firstWord(): void;
   /** Called when the first chunk is passed on, generated or not. */
   released(): void;
+  /** Called with the usage of chunks that are not passed on, if they had one. */
+  unreleased?(used: Usage): void;
 }
 
 /**
@@ -46,7 +48,7 @@ export class AttemptStream implements StreamHandle {
 
   /** Lets the next attempt fill the stream. Resolves when a chunk was passed on; rejects when the attempt fails before. */
   attempt(progress: AttemptProgress): Promise<void> {
-    this.#held = [];
+    this.#drop();
     this.#progress = progress;
     this.#begun = Promise.withResolvers();
     return this.#begun.promise;
@@ -87,6 +89,7 @@ export class AttemptStream implements StreamHandle {
   giveUp(error: unknown): void {
     if (this.#over) return;
     this.#over = true;
+    this.#drop();
     this.#sink.fail(error);
   }
 
@@ -102,6 +105,12 @@ export class AttemptStream implements StreamHandle {
     this.#over = true;
     this.#held = [];
     if (this.#started) this.#producer.cancel();
+  }
+
+  #drop(): void {
+    const used = this.#held.findLast(({ usage }) => usage)?.usage;
+    this.#held = [];
+    if (used) this.#progress?.unreleased?.(used);
   }
 
   #release(chunks: readonly Chunk[]): void {

@@ -2,7 +2,7 @@ import type { HistogramSeries } from '../../../telemetry/metric-series.ts';
 import type { Metrics } from '../../../telemetry/metrics.ts';
 import { traceHeaders } from '../../../telemetry/tracing.ts';
 import type { RunningAttempt } from '../../exchange/attempt-record.ts';
-import type { Chunk, Completion } from '../../exchange/canonical.ts';
+import type { Chunk, Completion, Usage } from '../../exchange/canonical.ts';
 import { GatewayError, refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { ignoredByUpstream } from '../../exchange/ignored-parameters.ts';
@@ -113,6 +113,10 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
     this.#exchange.upstream_wait_ms += this.#record.elapsed_ms;
   }
 
+  unreleased(used: Usage): void {
+    this.#record!.used = used;
+  }
+
   /** Resumes reading, because the sink takes chunks again. */
   drained(): void {
     this.#reader?.drained();
@@ -217,6 +221,7 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
         provider: provider.name,
         model: target.model,
         wait_ms: this.#wait_ms,
+        paid_prices: this.upstream.paid_prices,
       });
       this.span = AttemptSpan.of(exchange, this.upstream, this.#record);
       this.#key = provider.keys.next();

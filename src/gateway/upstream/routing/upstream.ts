@@ -1,3 +1,4 @@
+import type { Model } from '../../catalog/catalog.ts';
 import type { Target } from '../adapter.ts';
 import type { Failure } from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
@@ -33,6 +34,8 @@ export class Upstream {
   readonly priority: number;
   /** Its share among equals. */
   readonly weight: number;
+  /** What the provider is paid, if that is known. */
+  readonly paid_prices?: Model['pricing'] | undefined;
   /** For rendezvous hashing: the same in every process. */
   readonly seed: number;
   readonly #streams: Latency;
@@ -43,13 +46,14 @@ export class Upstream {
   constructor(
     provider: Provider,
     target: Target,
-    { priority, weight }: Pick<Upstream, 'priority' | 'weight'>,
+    { priority, weight, paid_prices }: Pick<Upstream, 'priority' | 'weight' | 'paid_prices'>,
     before?: Upstream,
   ) {
     this.provider = provider;
     this.target = target;
     this.priority = priority;
     this.weight = weight;
+    this.paid_prices = paid_prices;
     this.seed = bitsOf(`${provider.name}\n${target.model}`);
     this.#streams = before ? before.#streams : new Latency();
     this.#replies = before ? before.#replies : new Latency();

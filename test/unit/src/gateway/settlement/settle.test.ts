@@ -127,6 +127,7 @@ describe('the ledger row of an exchange', () => {
         reasoning_tokens: 2,
         estimated: false,
         cost_usd,
+        paid_usd: null,
         attempts_made: [
           { ...untimed, provider: 'b', model: 'x', wait_ms: 2, status: null, outcome: 'failed', ...timeout },
           { ...untimed, provider: 'a', model: 'y', status: 200, outcome: 'completed', ...nothing },

@@ -32,6 +32,7 @@ export function sampleRow(more: Partial<LedgerRow> = {}): LedgerRow {
     reasoning_tokens: 1,
     estimated: false,
     cost_usd: '0.000000000001',
+    paid_usd: null,
     attempts_made: [
       {
         provider: 'local',

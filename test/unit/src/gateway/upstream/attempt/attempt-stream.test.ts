@@ -101,6 +101,31 @@ describe('the stream of an exchange over its attempts', () => {
     expect([taken, ends]).toEqual([[role, word], ['end']]);
   });
 
+  it('tells an attempt the usage of what it had sent when another takes its place, or none follows', async () => {
+    const { stream, attempt, progress } = streamOver(16);
+    const used: unknown[] = [];
+    const noted = (name: string) => ({
+      ...progress(),
+      unreleased: (of: unknown) => void used.push([name, of]),
+    });
+    stream.fail(refusal('provider_error'), attempt);
+    const first = noted('first');
+    stream.attempt(first).catch(() => {});
+    stream.give([role, usage]);
+    stream.fail(refusal('provider_error'), first);
+    const second = noted('second');
+    stream.attempt(second).catch(() => {});
+    stream.give([role]);
+    stream.fail(refusal('provider_error'), second);
+    stream.attempt(noted('third')).catch(() => {});
+    stream.give([usage]);
+    stream.giveUp(refusal('provider_error'));
+    expect(used).toEqual([
+      ['first', usage.usage],
+      ['third', usage.usage],
+    ]);
+  });
+
   it('reports an error after the first token to the client, once', () => {
     const { stream, attempt, taken, ends } = streamOver(16);
     stream.give([word]);
