@@ -16,6 +16,9 @@ init: the server cannot be asked or has no such model, or the file exists alread
   sluice init
   sluice init --adapter vllm --url http://gpu:8000/v1 --yes
   sluice init router.yaml --adapter openrouter --key-env OPENROUTER_API_KEY --models openai/gpt-5,z-ai/glm-5 --yes
+import litellm: the file cannot be read or has no model that can be served, a file exists already, or the configuration has to be corrected
+  sluice import litellm config.yaml --output sluice.yaml
+  sluice import litellm config.yaml --models gpt-4o,gpt-4o-mini --output sluice.yaml --report left-out.txt
 check: the configuration has mistakes or cannot be read
   sluice check --config sluice.yaml
   sluice check --config sluice.yaml --format json

@@ -9,6 +9,7 @@ import { completionCommand } from './completion-command.ts';
 import { checkCommand, modelsCommand, printConfigCommand, schemaCommand } from './config-commands.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { hashPasswordCommand } from './hash-password-command.ts';
+import { importCommand } from './import-command.ts';
 import { initCommand } from './init-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
@@ -58,6 +59,7 @@ export function createProgram(voice: Voice): Command {
     .description('middleware in front of LLM inference providers')
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(initCommand(voice))
+    .addCommand(importCommand(voice))
     .addCommand(checkCommand(voice))
     .addCommand(doctorCommand(voice))
     .addCommand(printConfigCommand(voice))

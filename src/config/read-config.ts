@@ -160,7 +160,11 @@ export function expectRereadable(file: string): void {
 }
 
 /** The line of the deepest part of `path` that the file has: of its name where it has one, since its value may begin below. */
-function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
+export function lineOf(
+  document: Document,
+  lines: LineCounter,
+  path: readonly PropertyKey[],
+): number | undefined {
   for (let length = path.length; length > 0; length--) {
     const parent = length > 1 ? document.getIn(path.slice(0, length - 1), true) : document.contents;
     const pair = isMap(parent) ? parent.items.find(({ key }) => nameOf(key) === path[length - 1]) : undefined;

@@ -1,0 +1,36 @@
+import { Command } from 'commander';
+import type { Voice } from './command.ts';
+import type { ImportOptions } from './import/write-import.ts';
+
+/** `sluice import`, with a command for each gateway that is left. */
+export const importCommand = (voice: Voice): Command =>
+  new Command('import')
+    .description("write a configuration from another gateway's, and list what has no counterpart")
+    .addCommand(
+      common(new Command('litellm'))
+        .description("write a configuration from LiteLLM's config.yaml, and list what has no counterpart")
+        .argument('<FILE>', 'its configuration')
+        .action(async (file: string, options: ImportOptions) => {
+          const [{ importLiteLlm }, { writeImport }] = await Promise.all([
+            import('./import/litellm/import-litellm.ts'),
+            import('./import/write-import.ts'),
+          ]);
+          await writeImport(importLiteLlm(file, options.models ?? []), `LiteLLM's ${file}`, options, voice);
+        }),
+    );
+
+const common = (command: Command): Command =>
+  command
+    .option('-o, --output <FILE>', 'where the configuration goes; standard output without it')
+    .option('--report <FILE>', 'where the list of what did not come over goes; standard error without it')
+    .option('--models <A,B>', 'models that clients use, for wildcards', namesOf)
+    .option('--force', 'replace files that exist');
+
+const namesOf = (text: string): readonly string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map(name => name.trim())
+      .filter(name => name !== ''),
+  ),
+];

@@ -1,0 +1,52 @@
+import { type ConfigIssue, shownIssue } from '../../common/config-error.ts';
+import { fieldPath } from '../../common/field-path.ts';
+
+/** Names and positions that lead to a value. */
+export type Path = readonly PropertyKey[];
+
+/** What an import leaves out or had to guess, in the order in which it was found. */
+export class Findings {
+  readonly #lost: ConfigIssue[] = [];
+  readonly #unsure: ConfigIssue[] = [];
+  readonly #lineOf: (path: Path) => number | undefined;
+
+  constructor(lineOf: (path: Path) => number | undefined = () => undefined) {
+    this.#lineOf = lineOf;
+  }
+
+  /** Notes that what stands at `path` has no counterpart, and why. */
+  lost(path: Path, message: string): void {
+    this.#lost.push({ path, message, line: this.#lineOf(path) });
+  }
+
+  /** Notes that what stands at `path` came over but has to be looked at, and why. */
+  check(path: Path, message: string): void {
+    this.#unsure.push({ path, message, line: this.#lineOf(path) });
+  }
+
+  /** All of them as lines of text, each with its place and reason. */
+  get text(): string {
+    const parts = [
+      sectionOf('Without counterpart, left out', this.#lost),
+      sectionOf('Came over, and has to be looked at', this.#unsure),
+    ];
+    return parts.filter(part => part !== '').join('\n\n') || 'Everything came over.';
+  }
+}
+
+const sectionOf = (title: string, issues: readonly ConfigIssue[]): string =>
+  issues.length === 0 ? '' : [`${title} (${issues.length}):`, ...linesOf(issues)].join('\n');
+
+/** Of what stands on no line. */
+const last_line = Number.MAX_SAFE_INTEGER;
+
+/** One line for all fields of a name with the same reason, in the order of the file. */
+function linesOf(issues: readonly ConfigIssue[]): readonly string[] {
+  const inOrder = issues.toSorted((one, other) => (one.line ?? last_line) - (other.line ?? last_line));
+  const alike = Map.groupBy(inOrder, ({ path, message }) => JSON.stringify([String(path.at(-1)), message]));
+  return [...alike.values()].map(([first, ...others]) => {
+    const places = others.map(({ path, line }) => (line === undefined ? fieldPath(path) : String(line)));
+    const also = places.length === 0 ? '' : ` (also at: ${places.join(', ')})`;
+    return `  ${shownIssue(first!)}${also}`;
+  });
+}

@@ -1,0 +1,172 @@
+/** What comes of a sample of `test/fixtures/import`. */
+export interface ImportedSample {
+  /** Names that clients use, for its wildcards. */
+  readonly models?: string;
+  /** Adapters by provider. */
+  readonly adapters: Readonly<Record<string, string>>;
+  /** By model, the upstreams: provider, model, priority and weight. */
+  readonly served: Readonly<Record<string, string>>;
+  /** The places of what has no counterpart, one for each name and reason. */
+  readonly lost: readonly string[];
+}
+
+/** The samples of LiteLLM's configuration, by the name of the file. */
+export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
+  'azure-by-variables': {
+    adapters: { azure: 'azure' },
+    served: {
+      'azure/govchat-embedding': 'azure text-embedding-3-large 1 1',
+      'azure/gpt-5.4': 'azure gpt-5.4 1 1',
+      'azure/govchat-default': 'azure gpt-5.4 1 1',
+    },
+    lost: [],
+  },
+  'bedrock-console': {
+    adapters: { bedrock: 'bedrock', 'bedrock-2': 'bedrock' },
+    served: {
+      'bedrock/bedrock-claude': 'bedrock eu.anthropic.claude-sonnet-4-5-20250929-v1:0 1 1',
+      'bedrock/bedrock-claude-haiku': 'bedrock-2 eu.anthropic.claude-haiku-3-5-v1:0 1 1',
+    },
+    lost: [
+      'model_list[0].litellm_params.max_tokens',
+      'model_list[0].litellm_params.temperature',
+      'model_list[0].model_info.pricing',
+      'router_settings.enable_load_balancing',
+      'general_settings.log_level',
+      'general_settings.enable_cors',
+      'general_settings.use_langfuse',
+      'health_check',
+    ],
+  },
+  'farm-of-ollamas': {
+    adapters: { ollama: 'ollama', 'ollama-2': 'ollama', 'ollama-3': 'ollama' },
+    served: {
+      'ollama/local-chat': 'ollama qwen3.5:0.8b 1 10, ollama-2 qwen3.5:0.8b 1 10, ollama-3 qwen3.5:0.8b 1 20',
+    },
+    lost: [
+      'model_list[0].litellm_params.tpm',
+      'model_list[0].litellm_params.rpm',
+      'router_settings.routing_strategy',
+      'cache_config',
+    ],
+  },
+  'many-by-one-router': {
+    adapters: { openai: 'openai', gemini: 'gemini', openrouter: 'openrouter', 'openai-2': 'openai' },
+    served: {
+      'openai/default': 'openai deepseek/deepseek-v4-flash 1 1',
+      'gemini/smart':
+        'gemini gemini-3-flash-preview 1 60, openai google/gemini-3-flash-preview 1 30, openai openai/gpt-5.4-mini 2 1',
+      'openai/fast-or': 'openai google/gemini-3-flash-preview 1 1',
+      'openai/cheap': 'openai openai/gpt-5.4-mini 1 1',
+      'openrouter/free-gpt-oss': 'openrouter openai/gpt-oss-120b:free 1 1',
+      'openai/local-heavy':
+        'openai-2 qwen2.5-coder-7b-instruct 1 1, gemini gemini-3-flash-preview 2 60, openai google/gemini-3-flash-preview 2 30, openai openai/gpt-5.4-mini 3 1',
+      'openai/local-embed': 'openai-2 text-embedding-nomic-embed-text-v1.5@q4_k_m 1 1',
+    },
+    lost: [
+      'model_list[0].litellm_params.rpm',
+      'router_settings.routing_strategy',
+      'router_settings.retry_after',
+      'general_settings.max_budget',
+      'general_settings.budget_duration',
+      'litellm_settings.success_callback',
+    ],
+  },
+  'names-in-words': {
+    adapters: { openrouter: 'openrouter', openai: 'openai', bedrock: 'bedrock' },
+    served: {
+      'openrouter/OpenRouter':
+        'openrouter openai/gpt-oss-120b:free 1 1, openrouter z-ai/glm-4.5-air:free 1 1',
+      'openai/Qwen3.5-4B-Thinking': 'openai Qwen3.5-4B-UD-Q4_K_XL [Thinking · General] 1 1',
+      'bedrock/Amazon-Nova-Pro': 'bedrock apac.amazon.nova-pro-v1:0 1 1',
+    },
+    lost: ['general_settings.read_timeout', 'router_settings.routing_strategy'],
+  },
+  'ollama-with-prices': {
+    adapters: { 'ollama-chat': 'ollama' },
+    served: {
+      'ollama-chat/llama3.2': 'ollama-chat llama3.2 1 1',
+      'ollama-chat/mistral': 'ollama-chat mistral 1 1',
+    },
+    lost: ['model_list[0].model_info.input_cost_per_second'],
+  },
+  'one-model-at-three': {
+    adapters: { 'together-ai': 'together', groq: 'groq', openrouter: 'openrouter', openai: 'openai' },
+    served: {
+      'together/llama-4-maverick': 'together-ai meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8 1 1',
+      'groq/llama-4-maverick':
+        'groq meta-llama/llama-4-maverick-17b-128e-instruct 1 1, openrouter meta-llama/llama-4-maverick 2 1, together-ai meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8 3 1',
+      'openrouter/llama-4-maverick': 'openrouter meta-llama/llama-4-maverick 1 1',
+      'openai/gpt-4o': 'openai gpt-4o 1 1',
+      'openrouter/default':
+        'openrouter meta-llama/llama-4-maverick 1 1, groq meta-llama/llama-4-maverick-17b-128e-instruct 2 1, together-ai meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8 3 1',
+    },
+    lost: ['litellm_settings.callbacks', 'router_settings.retry_after', 'general_settings.custom_auth'],
+  },
+  'sample-of-litellm': {
+    models: 'gpt-4o-mini,anthropic/claude-sonnet-5',
+    adapters: {
+      openai: 'openai',
+      azure: 'azure',
+      'openai-2': 'openai',
+      'openai-3': 'openai',
+      'openai-4': 'openai',
+      anthropic: 'anthropic',
+    },
+    served: {
+      'openai/gpt-3.5-turbo-end-user-test': 'openai gpt-3.5-turbo 1 1, azure chatgpt-v-2 1 1',
+      'openai/gpt-3.5-turbo-large': 'openai-2 gpt-3.5-turbo-1106 1 1',
+      'azure/text-embedding-ada-002': 'azure azure-embedding-model 1 1',
+      'openai/openai-dall-e-3': 'openai dall-e-3 1 1',
+      'openai/fake-openai-endpoint-3': 'openai-3 my-fake-model 1 1000, openai-3 my-fake-model-2 1 1000',
+      'openai/bad-model': 'openai-4 bad-model 1 1',
+      'openai/gpt-4o-mini': 'openai gpt-4o-mini 1 1',
+      'anthropic/claude-sonnet-5': 'anthropic claude-sonnet-5 1 1',
+      'text-completion-openai/gpt-instruct': 'openai gpt-3.5-turbo-instruct 1 1',
+    },
+    lost: [
+      'model_list[0].litellm_params.region_name',
+      'model_list[2].litellm_params.rpm',
+      'model_list[3].litellm_params.model',
+      'model_list[4].model_info.base_model',
+      'model_list[5].litellm_params.model',
+      'model_list[9].litellm_params.mock_timeout',
+      'litellm_settings.context_window_fallbacks',
+      'litellm_settings.default_team_settings',
+      'finetune_settings',
+      'router_settings.routing_strategy',
+      'general_settings.store_model_in_db',
+      'general_settings.pass_through_endpoints',
+    ],
+  },
+  seminar: {
+    adapters: {
+      openai: 'openai',
+      anthropic: 'anthropic',
+      gemini: 'gemini',
+      mistral: 'mistral',
+      ollama: 'ollama',
+    },
+    served: {
+      'openai/o3': 'openai o3 1 1',
+      'anthropic/claude-4-6-sonnet': 'anthropic claude-sonnet-4-6 1 1',
+      'gemini/gemini-3.5-flash': 'gemini gemini-3.5-flash 1 1',
+      'mistral/codestral': 'mistral codestral-latest 1 1',
+      'ollama/llama3.2': 'ollama llama3.2 1 1',
+    },
+    lost: [
+      'model_list[1].litellm_params.thinking',
+      'model_list[1].litellm_params.merge_reasoning_content_in_choices',
+      'litellm_settings.extra_spend_tag_headers',
+      'litellm_settings.callbacks',
+      'general_settings.store_model_in_db',
+      'general_settings.user_header_mappings',
+    ],
+  },
+  'wildcard-with-cache': {
+    models: 'openai/gpt-4o',
+    adapters: { openai: 'openai' },
+    served: { 'openai/gpt-4o': 'openai gpt-4o 1 1' },
+    lost: ['general_settings.debug', 'files_settings'],
+  },
+};
