@@ -284,6 +284,7 @@ export {
   type StateStoreDefinition,
   type StateStoreSetup,
 } from './records/define-state-store.ts';
+export { type DialectGateway, dialectGateway } from './records/dialect-gateway.ts';
 export {
   type FoundKey,
   type KeyChange,
@@ -348,12 +349,7 @@ export {
 } from './records/remote-state.ts';
 export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
 export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
-export {
-  type DialectGateway,
-  dialectGateway,
-  type StoredResponse,
-  type StoredResponses,
-} from './records/stored-responses.ts';
+export type { StoredResponse, StoredResponses } from './records/stored-responses.ts';
 export {
   type AttemptSum,
   duration_bounds_ms,
@@ -379,6 +375,7 @@ export {
   type UsageSum,
   usageGroups,
 } from './records/usage-records.ts';
+export { type Totals, totalOf } from './records/usage-total.ts';
 export type { Log } from './telemetry/log.ts';
 export type { CollectedValue } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';

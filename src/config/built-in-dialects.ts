@@ -9,6 +9,7 @@ import {
   responsesInputTokens,
   storedResponseRoutes,
 } from '../../plugins/dialects/responses/index.ts';
+import { usage } from '../../plugins/dialects/usage/index.ts';
 import type { MakePlugin } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { chatCompletions } from '../gateway/dialects/chat-completions/index.ts';
@@ -33,6 +34,7 @@ export const builtInDialects = [
   embeddings,
   rerank,
   models,
+  usage,
 ] as const;
 
 export type BuiltInDialect = (typeof builtInDialects)[number];

@@ -22,7 +22,8 @@ import { failureKinds } from '../gateway/upstream/attempt/attempt-failure.ts';
 import { Provider } from '../gateway/upstream/http/provider.ts';
 import { Router } from '../gateway/upstream/routing/router.ts';
 import { ConfiguredAccounts } from '../records/configured-accounts.ts';
-import { type DialectGateway, dialectGateway } from '../records/stored-responses.ts';
+import { type DialectGateway, dialectGateway } from '../records/dialect-gateway.ts';
+import { limitStates } from '../records/limit-states.ts';
 import { type Log, registerLogMetrics } from '../telemetry/log.ts';
 import { adjustableLog, logOf } from '../telemetry/logger.ts';
 import { Metrics } from '../telemetry/metrics.ts';
@@ -163,7 +164,7 @@ export function configuredParts(
     const blind = [...checkUpstreams(models, providers)];
     if (blind.length > 0) throw settings.mistake(blind);
     const get = <T>(key: Key<T>) =>
-      key === (dialectGateway as Key<unknown>) ? (gatewayOfDialects(lasting) as T) : undefined;
+      key === (dialectGateway as Key<unknown>) ? (gatewayOfDialects(settings, lasting) as T) : undefined;
     const setup = { models, aliases: settings.listedAliases, get };
     const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
     const router = new Router(settings, providers, { clock, metrics, outages }, before?.router);
@@ -192,10 +193,16 @@ export function configuredParts(
   }
 }
 
-const gatewayOfDialects = ({ clock, log, records }: LastingParts): DialectGateway => ({
+const gatewayOfDialects = (
+  settings: Settings,
+  { clock, log, state, records: { store } }: LastingParts,
+): DialectGateway => ({
   clock,
   log,
-  responses: records.store.responses,
+  responses: store.responses,
+  usage: store.usage,
+  keys: store.keys,
+  limitsOf: account => limitStates({ settings, state, clock }, account),
 });
 
 function applicationOf(

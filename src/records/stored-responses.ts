@@ -1,7 +1,3 @@
-import type { Clock } from '../common/clock.ts';
-import { defineKey } from '../gateway/exchange/exchange-view.ts';
-import type { Log } from '../telemetry/log.ts';
-
 /** A response that is kept for its account. */
 export interface StoredResponse {
   /** Its id, which no other response has. */
@@ -36,16 +32,3 @@ export interface StoredResponses {
   /** Deletes one; false if the account has none of this id. */
   delete(account: string, id: string): Promise<boolean>;
 }
-
-/** What dialects may use of the gateway in which they are. */
-export interface DialectGateway {
-  /** Time of day; tests replace it. */
-  readonly clock: Clock;
-  /** The gateway's log. */
-  readonly log: Log;
-  /** Stored responses; undefined if the records store keeps none. */
-  readonly responses: StoredResponses | undefined;
-}
-
-/** The key under which `get` of a dialect's setup has it. */
-export const dialectGateway = defineKey<DialectGateway>('what dialects use of their gateway');

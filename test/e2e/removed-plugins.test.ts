@@ -46,6 +46,7 @@ describe('without the folder of a plugin the gateway starts and serves', () => {
     ['plugins/stores/postgres', 'plugins/stores/records-stores.ts', ['postgresRecords']],
     ['plugins/stores/sqlite', 'plugins/stores/records-stores.ts', ['sqliteRecords']],
     ['plugins/dialects/messages', 'src/config/built-in-dialects.ts', ['messages', 'messagesCount']],
+    ['plugins/dialects/usage', 'src/config/built-in-dialects.ts', ['usage']],
     [
       'plugins/dialects/operations',
       'src/config/built-in-dialects.ts',

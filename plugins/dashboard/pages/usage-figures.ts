@@ -1,6 +1,5 @@
-import { dayOf, type ExtensionContext, type UsageSum } from '../../../src/plugin.ts';
+import { dayOf, type ExtensionContext, type Totals, totalOf, type UsageSum } from '../../../src/plugin.ts';
 import { daysOf, timeBefore, toMonthEnd, type UsageQuestion } from '../usage-question.ts';
-import { type Totals, totalOf } from '../view/usage-table.ts';
 import { apartOf, type PeriodUnit } from './usage-chart.ts';
 import { isDetailed, type UsageView } from './usage-view.ts';
 

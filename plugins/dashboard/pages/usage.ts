@@ -1,4 +1,11 @@
-import { dayOf, type ExtensionContext, no_model as none, type UsageGroup } from '../../../src/plugin.ts';
+import {
+  dayOf,
+  type ExtensionContext,
+  no_model as none,
+  type Totals,
+  totalOf,
+  type UsageGroup,
+} from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { errorsText } from '../view/error-counts.ts';
@@ -6,7 +13,7 @@ import { dollars, dollarText, linkOf, muted, numberOf } from '../view/format.ts'
 import { type Html, html, type Part } from '../view/html.ts';
 import { figure, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { type Totals, totalOf, type UsageLine, usageTable } from '../view/usage-table.ts';
+import { type UsageLine, usageTable } from '../view/usage-table.ts';
 import { apartOf, chartOf, measures, rangeText } from './usage-chart.ts';
 import { chartTabs, usageFilters } from './usage-controls.ts';
 import { max_lines, type UsageFigures, usageFigures } from './usage-figures.ts';

@@ -6,6 +6,7 @@ import {
   type KeyRecord,
   type LimitRule,
   planLimitsOf,
+  totalOf,
 } from '../../../src/plugin.ts';
 import type { AccountView } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
@@ -15,7 +16,6 @@ import { dollars, dollarText, linkOf, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { figure, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { totalOf } from '../view/usage-table.ts';
 import { type MeasureName, measures, usageChart } from './usage-chart.ts';
 
 /** Days that are shown, with today. */

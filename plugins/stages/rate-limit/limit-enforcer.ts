@@ -92,7 +92,7 @@ export class LimitEnforcer implements Hooks {
    */
   onHeaders(exchange: Exchange): void | Promise<void> {
     const { endpoint } = exchange;
-    if (endpoint.public) return;
+    if (endpoint.public || endpoint.uncounted) return;
     const set = this.#plans.limitsOf(exchange.account).of(undefined);
     const isUnread = endpoint.name === 'passthrough' || endpoint.name === 'unknown';
     const limits = isUnread ? set.limits : set.beforeBody;
@@ -217,7 +217,7 @@ export class LimitEnforcer implements Hooks {
   onError(exchange: Exchange, error: GatewayError): GatewayError {
     const { account, model, endpoint } = exchange;
     const held = exchange.get(this.#held);
-    if (!account || endpoint.public || held?.isComplete) return error;
+    if (!account || endpoint.public || endpoint.uncounted || held?.isComplete) return error;
     const set = this.#plans.limitsOf(account).of(model?.id);
     const undecided = held ? set.withRequest : set.limits;
     if (undecided.length === 0) return error;

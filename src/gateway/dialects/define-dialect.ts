@@ -5,8 +5,7 @@ import { aFunction, isObjectSchema } from '../../common/methods.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { ChatRequest, Chunk, Completion } from '../exchange/canonical.ts';
 import type { GatewayError } from '../exchange/errors.ts';
-import type { ExchangeView, Key } from '../exchange/exchange-view.ts';
-import type { DialectHeaders } from './dialect-headers.ts';
+import type { Endpoint, ExchangeView, Key } from '../exchange/exchange-view.ts';
 
 const section_form = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const path_form = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
@@ -29,6 +28,7 @@ const definitionSchema = z.strictObject({
       "must have paths with their methods, such as { '/v1/my-format': ['POST'] }, without a slash at their end; '/v1/my-format/*' stands for all paths below one",
     ),
   public: z.boolean().optional(),
+  uncounted: z.boolean().optional(),
   operation: z.string().regex(section_form, 'must be in snake_case, such as embeddings').optional(),
   errorBody: aFunction('it gets the error, and returns the body of the reply'),
   headers: z.strictObject({ key: headerName, request_id: headerName }).partial().optional(),
@@ -203,19 +203,16 @@ export interface ModelAliases {
 }
 
 /** Properties of a dialect that do not depend on its options. */
-export interface DialectFacts<Name extends string = string> {
+export interface DialectFacts<Name extends string = string>
+  extends Pick<Endpoint, 'public' | 'headers' | 'uncounted'> {
   /** In lower case, words divided by dots: the endpoint in metrics, spans and the ledger. */
   readonly name: Name;
   /** Methods by path. One that ends in a slash and a star stands for all paths below; whole paths go before it, then longer ones. */
   readonly paths: Readonly<Record<string, readonly string[]>>;
-  /** Whether its paths need no key. */
-  readonly public: boolean;
   /** The body of every error on its paths. */
   errorBody(error: GatewayError): string;
   /** What its requests ask for, if no chat completions: it is offered where a model of the catalog lists this. */
   readonly operation?: string | undefined;
-  /** Headers that its clients have beside those of every endpoint. */
-  readonly headers?: DialectHeaders | undefined;
 }
 
 /** A public wire format with its options applied. */
@@ -277,13 +274,13 @@ export const isDialectDefinition = (value: unknown): value is DialectDefinition 
 
 /** Creates the dialect of a definition. Throws a ConfigError if `create` returns no format, such as a promise of it. */
 export function createDialect(definition: DialectDefinition, options: unknown, setup: DialectSetup): Dialect {
-  const { name, paths, public: isPublic, errorBody, headers } = definition;
+  const { name, paths, public: isPublic, uncounted, errorBody, headers } = definition;
   const format = definition.create(options as Record<string, unknown>, setup);
   const schema = schemaOf(isPublic, Object(format));
   checkCreated(`what create of the dialect ${name} returns`, schema, format);
   const methods = format as unknown as Readonly<Record<string, ((...given: never[]) => unknown) | undefined>>;
   const bound = Object.keys(schema.shape).map(method => [method, methods[method]?.bind(format)]);
-  return { name, paths, public: isPublic, errorBody, headers, ...Object.fromEntries(bound) };
+  return { name, paths, public: isPublic, uncounted, errorBody, headers, ...Object.fromEntries(bound) };
 }
 
 function schemaOf(isPublic: boolean, format: object): z.ZodObject {

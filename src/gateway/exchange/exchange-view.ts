@@ -14,10 +14,12 @@ import type { EndReason } from './exchange-end.ts';
 export interface Endpoint {
   /** Name of its dialect, or `passthrough` or `unknown`: the label in metrics, spans and the ledger. */
   readonly name: string;
-  /** Whether requests need no key. */
+  /** Whether its requests need no key. */
   readonly public: boolean;
   /** False if its requests are answered without an upstream, so that they use no tokens. */
   readonly generates?: boolean | undefined;
+  /** True if its requests count under no limit and in no usage, such as those that ask what was used. */
+  readonly uncounted?: boolean | undefined;
   /**
    * The most that a call may use whose body is passed on unread, for hard limits; undefined if it uses nothing. It is an estimate: a body
    * without words has more tokens.

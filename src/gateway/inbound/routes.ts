@@ -87,9 +87,9 @@ const isPattern = ([path]: readonly [string, Route]): boolean => path.endsWith('
 
 const routesOf = (dialect: Dialect): [string, Route][] =>
   Object.entries(dialect.paths).map(([path, methods]) => {
-    const { name, public: isPublic, errorBody, headers } = dialect;
+    const { name, public: isPublic, uncounted, errorBody, headers } = dialect;
     const generates = 'renderReply' in dialect;
-    return [path, { name, public: isPublic, generates, errorBody, headers, methods, dialect }];
+    return [path, { name, public: isPublic, generates, uncounted, errorBody, headers, methods, dialect }];
   });
 
 /** Error for a path that is not offered, or not with this method; undefined if it is. `upgrade` is the request's header of that name. */

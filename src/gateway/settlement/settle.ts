@@ -47,7 +47,8 @@ function settledOutcome(exchange: Exchange): Outcome {
 function report(exchange: Exchange, outcome: Outcome, { ledger, metrics, log_sample }: Reports): void {
   try {
     // The row first: it is the bill.
-    if (ledger && exchange.account) ledger.record(ledgerRowOf(exchange, exchange.account, outcome));
+    const { account, endpoint } = exchange;
+    if (ledger && account && !endpoint.uncounted) ledger.record(ledgerRowOf(exchange, account, outcome));
   } catch (fault) {
     failed(exchange, 'ledger', fault);
   }

@@ -19,11 +19,15 @@ type SectionOf<D extends BuiltInDialect> = D extends { readonly name: typeof han
         z.core.$strict
       >
     : never;
-type Sections = { [D in BuiltInDialect as D['section'] & string]: z.ZodPrefault<SectionOf<D>> };
+/** Without those that tell of usage, which a chain has not. */
+type OwnDialect = Exclude<BuiltInDialect, { readonly name: 'usage' }>;
+type Sections = { [D in OwnDialect as D['section'] & string]: z.ZodPrefault<SectionOf<D>> };
+
+const ownDialects = configurableDialects.filter(({ uncounted }) => !uncounted);
 
 /** Options of the dialects in a chain. Dialects other than the handler's are answered by asking the handler for a chat completion. */
 export const chainDialectSections = Object.fromEntries(
-  configurableDialects.map(({ name, section, schema, paths }) => {
+  ownDialects.map(({ name, section, schema, paths }) => {
     const [path] = Object.keys(paths);
     if (name === handlerDialect.name) {
       const about = `How replies at \`${path}\` that stages look at are written. Options as in a configuration.`;

@@ -46,17 +46,20 @@ export interface NewResponse {
   readonly outputs: number;
 }
 
+/** What it uses of its gateway. */
+type ArchiveGateway = Pick<DialectGateway, 'clock' | 'log' | 'responses'>;
+
 /** The stored responses of accounts, encrypted under the secrets of the configuration. */
 export class ResponseArchive {
   readonly options: StoreOptions;
   /** Those that are being generated here without their clients. */
   readonly runs: BackgroundRuns;
   readonly #responses: StoredResponses;
-  readonly #gateway: DialectGateway;
+  readonly #gateway: ArchiveGateway;
   readonly #cipher: ContentCipher;
   #logged_ms = -Infinity;
 
-  constructor(options: StoreOptions, gateway: DialectGateway) {
+  constructor(options: StoreOptions, gateway: ArchiveGateway) {
     if (!gateway.responses)
       throw new Error('responses.store: the records store that stores.records names keeps no responses');
     this.options = options;
