@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { configuredAccountSchema } from '../src/config/alias-schema.ts';
 import { configurableDialects } from '../src/config/built-in-dialects.ts';
+import { configurableExtensions } from '../src/config/built-in-extensions.ts';
 import { logSchema } from '../src/config/log-schema.ts';
 import { modelSchema, upstreamSchema } from '../src/config/model-schema.ts';
 import { passthroughRuleSchema } from '../src/config/passthrough-rule.ts';
@@ -49,6 +50,9 @@ export const parts: readonly (OptionType & { readonly table?: string })[] = [
   section('usage', 'How tokens are counted that the upstream does not report.', usageSchema),
   ...configurableDialects.map(({ section: name, schema, paths }) =>
     section(name, `Options of \`${Object.keys(paths)[0]}\`.`, schema),
+  ),
+  ...configurableExtensions.map(({ name, section: table = '', schema }) =>
+    section(table, `Options of the extension \`${name}\`.`, schema),
   ),
   section('stores', 'Where limits, keys, accounts and usage are kept.', storesSchema),
   section('routing', 'How an upstream is chosen, and what is tried after a failure.', routingSchema),

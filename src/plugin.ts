@@ -125,7 +125,7 @@ export type {
 export type { StreamController, StreamTransformer } from './gateway/exchange/stream.ts';
 export { discardBody } from './gateway/inbound/discard-body.ts';
 export { sendContinue } from './gateway/inbound/expect-continue.ts';
-export { addressOf, lastOf } from './gateway/inbound/start-exchange.ts';
+export { addressOf, lastOf, requestIdOf } from './gateway/inbound/start-exchange.ts';
 export {
   amountsOf,
   counterKey,
@@ -324,9 +324,13 @@ export {
   type NoLimits,
   planLimitsOf,
 } from './records/limit-states.ts';
+export { type LoginAttempt, LoginThrottle } from './records/login-throttle.ts';
+export { isMoneyLimit, withoutMoney } from './records/money-limits.ts';
+export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
 export type { PageQuery } from './records/page-query.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery } from './records/postgres-pool.ts';
 export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';
+export { BodyTooLarge, receivedBody } from './records/received-body.ts';
 export {
   AlreadyThere,
   databaseCode,

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { type ExtensionContext, type OperatorOf, within } from '../../src/plugin.ts';
+import { type ExtensionContext, type OperatorOf, operatorRoles, within } from '../../src/plugin.ts';
 import { operatorsByClaims } from './access/claims.ts';
 import { configuredLogins } from './access/passwords.ts';
-import { type Person, roles } from './access/roles.ts';
+import type { Person } from './access/roles.ts';
 import type { SiteParts } from './dashboard.ts';
 import { PageError } from './page-response.ts';
 import { pages } from './pages/index.ts';
@@ -17,7 +17,7 @@ export function operatorsSite({
   operatorOf,
 }: Pick<ExtensionContext, 'settings' | 'operatorOf'>): SiteParts {
   return {
-    readers: roles,
+    readers: operatorRoles,
     sections: [
       { page: '', label: 'Overview' },
       { page: 'accounts', label: 'Accounts' },
@@ -57,7 +57,7 @@ async function personNamedBy(operatorOf: OperatorOf, incoming: IncomingMessage):
   const named: unknown = await within(answer, operator_ms, () => new Error('operatorOf did not settle'));
   if (typeof named === 'string' && named !== '') return { actor: named, role: 'admin' };
   const { name, role } = (named ?? {}) as { name?: unknown; role?: unknown };
-  const known = roles.find(one => one === role);
+  const known = operatorRoles.find(one => one === role);
   if (typeof name === 'string' && name !== '' && known) return { actor: name, role: known };
   throw new PageError(403, 'You may not use this dashboard.', 'Sign in where it is mounted.');
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { sendContinue } from '../../src/plugin.ts';
+import { BodyTooLarge, receivedBody } from '../../src/plugin.ts';
 import { PageError } from './page-response.ts';
 
 const usual_max_bytes = 32 * 1024;
@@ -54,21 +54,11 @@ async function textOf(request: IncomingMessage, max_bytes: number, sender: strin
 }
 
 async function received(request: IncomingMessage, max_bytes: number): Promise<Buffer> {
-  const timer = setTimeout(() => request.destroy(), patience_ms + max_bytes / slowest_bytes_per_ms);
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  sendContinue(request);
   try {
-    // The connection must stay open to answer a form that is refused.
-    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += part.length;
-      if (bytes > max_bytes) throw tooLarge(max_bytes);
-      parts.push(part);
-    }
-  } finally {
-    clearTimeout(timer);
+    return await receivedBody(request, max_bytes, patience_ms + max_bytes / slowest_bytes_per_ms);
+  } catch (thrown) {
+    throw thrown instanceof BodyTooLarge ? tooLarge(max_bytes) : thrown;
   }
-  return Buffer.concat(parts);
 }
 
 const tooLarge = (max_bytes: number) =>

@@ -4,6 +4,7 @@ import { asObject, type Json } from '../common/json-object.ts';
 import { type DialectDefinition, isDialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import { type ExtensionDefinition, isExtensionDefinition } from '../records/define-extension.ts';
 import { builtInDialects, sectionsOf } from './built-in-dialects.ts';
+import { configurableExtensions } from './built-in-extensions.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import {
   default_load_ms,
@@ -133,7 +134,7 @@ async function loadExtensions(
   dialects: readonly DialectDefinition[],
   issues: ConfigIssue[],
 ): Promise<ExtensionDefinition[]> {
-  const builtIn: ExtensionDefinition[] = [];
+  const builtIn = [...configurableExtensions];
   for (const load of builtInExtensions)
     await load().then(
       extension => builtIn.push(extension),

@@ -7,6 +7,7 @@ import type { ProviderDefinition } from '../gateway/upstream/adapter.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { aliasOptions, configuredAccountSchema } from './alias-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
+import { builtInSections } from './built-in-extensions.ts';
 import { tlsSchema } from './certificate-files.ts';
 import { type Adapters, builtInAdapters } from './load-adapters.ts';
 import { logSchema } from './log-schema.ts';
@@ -198,6 +199,7 @@ export const configSchema = z.strictObject({
   tracing: tracingSchema.prefault({}),
   usage: usageSchema.prefault({}),
   ...dialectSections,
+  ...builtInSections,
   dialects: z
     .array(z.string().min(1))
     .meta({ shown: true })

@@ -17,6 +17,7 @@ import type { Upstream } from '../gateway/upstream/routing/upstream.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 import type { AccountsConfig, ConfiguredAccounts } from './configured-accounts.ts';
+import type { OperatorRole } from './operator-role.ts';
 import type { RecordsStore } from './records-store.ts';
 import type { AdminSignIn, PortalSettings } from './sign-in-schema.ts';
 
@@ -27,7 +28,7 @@ export type OperatorAnswer =
       /** The name in the audit log. */
       readonly name: string;
       /** `operator` sees no money and no audit log; `viewer` changes nothing. */
-      readonly role: 'admin' | 'operator' | 'viewer';
+      readonly role: OperatorRole;
     }
   | undefined;
 

@@ -2,9 +2,10 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { ms, off } from '../common/option-schemas.ts';
 import { isPasswordHash } from '../common/password.ts';
+import { operatorRoles } from './operator-role.ts';
 
 /** What an operator may do. */
-const roleSchema = z.enum(['admin', 'operator', 'viewer']);
+const roleSchema = z.enum(operatorRoles);
 
 const name = z.string().min(1).max(256);
 const rolesBy = (what: string) => z.record(name, roleSchema).default({}).describe(what);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { roles } from '../../plugins/dashboard/access/roles.ts';
 import { pages } from '../../plugins/dashboard/pages/index.ts';
 import { defaultModels } from '../../src/config/example-models.ts';
+import { operatorRoles } from '../../src/plugin.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   DashboardVisitor,
@@ -29,7 +29,7 @@ import { halfAYear } from '../support/usage-rows.ts';
 
 /** What the dashboard counts: requests, the overview, models, and usage; and what of all pages each role may see and do. */
 
-type Role = (typeof roles)[number];
+type Role = (typeof operatorRoles)[number];
 const people: Readonly<Record<Role, string>> = { admin: 'olga', operator: 'otto', viewer: 'vera' };
 const [model, alone_model] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.0'];
 const unused = 'http://127.0.0.1:9/v1';
@@ -66,7 +66,7 @@ beforeAll(async () => {
     upstream: simulator.url,
     config: {
       admin: dashboardAdmin({
-        users: Object.fromEntries(roles.map(role => [people[role], { password_hash, role }])),
+        users: Object.fromEntries(operatorRoles.map(role => [people[role], { password_hash, role }])),
       }),
       portal: { enabled: true },
       stores: place.stores,
@@ -94,7 +94,7 @@ beforeAll(async () => {
       ],
     } as never,
   });
-  for (const role of roles) visitors.set(role, await operatorAt(gateway, people[role]));
+  for (const role of operatorRoles) visitors.set(role, await operatorAt(gateway, people[role]));
   visitor = as('admin');
   await send('covered', { stream: true });
   for (let at = 0; at < 60; at++) await send(`of-many-${at}`);
@@ -596,7 +596,7 @@ describe('the pages of the dashboard', () => {
     expect(takeForms.toSorted()).toEqual(withForm.toSorted());
   });
 
-  it.each(roles)('are open to the role %s as expected', async role => {
+  it.each(operatorRoles)('are open to the role %s as expected', async role => {
     for (const [name, row] of Object.entries(expected))
       for (const page of row.visits) {
         const { status } = await visited(role, row, page);
@@ -616,7 +616,7 @@ describe('the audit log', () => {
     for (const said of ['was refused to sign in', 'signed in', 'signed out', '127.0.0.1'])
       expect(text).toContain(said);
     expect(text).not.toContain('wrong');
-    for (const role of roles)
+    for (const role of operatorRoles)
       expect([role, (await as(role).get('')).text.includes('href="audit"')]).toEqual([
         role,
         role !== 'operator',

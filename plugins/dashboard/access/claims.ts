@@ -1,4 +1,5 @@
-import { type Person, type Role, roles } from './roles.ts';
+import { operatorRoles } from '../../../src/plugin.ts';
+import type { Person, Role } from './roles.ts';
 import type { AdminOidcSettings, PortalOidcSettings } from './sign-in-settings.ts';
 
 /** What one answer of an OpenID provider says about a person. */
@@ -70,7 +71,7 @@ export const strongest = (
   given: Readonly<Record<string, Role>>,
   values: readonly string[],
 ): Role | undefined =>
-  roles.find(role => values.some(value => Object.hasOwn(given, value) && given[value] === role));
+  operatorRoles.find(role => values.some(value => Object.hasOwn(given, value) && given[value] === role));
 
 /**
  * The texts of a claim, which is a text or a list, in the first source that has it; `a.b` finds `b` inside `a` unless there is a claim `a.b`.

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { LoginAttempt, LoginThrottle } from '../../../src/plugin.ts';
 import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { type SignInLink, signInDocument } from '../view/document.ts';
 import { cookieOf } from './cookies.ts';
-import type { LoginAttempt, LoginThrottle } from './login-throttle.ts';
 import { type FindLogin, knownBrowserCookie, type Login, Passwords } from './passwords.ts';
 import type { Refusal } from './sign-in-log.ts';
 

@@ -1,12 +1,7 @@
-/** Who an operator can be at the dashboard, the most powerful first. */
-export const roles = ['admin', 'operator', 'viewer'] as const;
+import type { OperatorRole } from '../../../src/plugin.ts';
 
-/**
- * What a person may do. `admin`: everything. `operator`: changes accounts and keys, but neither sees nor sets amounts of money, and does not
- * see the audit log. `viewer`: sees what an admin sees but
- * margins, and changes nothing. `customer`: only the own account, at the portal.
- */
-export type Role = (typeof roles)[number] | 'customer';
+/** What a person may do: as an operator, or as a `customer`, who sees only the own account, at the portal. */
+export type Role = OperatorRole | 'customer';
 
 /** A person who uses the dashboard or the portal. */
 export interface Person {

@@ -1,6 +1,5 @@
 import QuickLRU from 'quick-lru';
-import type { Clock } from '../../../src/plugin.ts';
-import { LoginThrottle } from './login-throttle.ts';
+import { type Clock, LoginThrottle } from '../../../src/plugin.ts';
 import { type KnownSession, remembered } from './sessions.ts';
 
 /** What a set of pages remembers of its people while the process lives, whatever the configuration becomes. */

@@ -5,6 +5,7 @@ import {
   isDisplayName,
   max_display_name,
   planLimitsOf,
+  withoutMoney,
 } from '../../../src/plugin.ts';
 import type { AccountView } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
@@ -17,7 +18,6 @@ import {
   overridesFrom,
   overridesList,
   type RefusedLimits,
-  withoutMoney,
 } from '../view/limit-fields.ts';
 import { panel, postForm } from '../view/shell.ts';
 

@@ -1,6 +1,11 @@
-import { type CustomerLogin, type ExtensionContext, hashKey, hashPassword } from '../../../src/plugin.ts';
+import {
+  type CustomerLogin,
+  type ExtensionContext,
+  hashKey,
+  hashPassword,
+  LoginThrottle,
+} from '../../../src/plugin.ts';
 import type { Door, Entrance } from '../access/entrance.ts';
-import { LoginThrottle } from '../access/login-throttle.ts';
 import { customerName } from '../access/roles.ts';
 import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect } from '../page-response.ts';

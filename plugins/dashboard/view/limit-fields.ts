@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  isMoneyLimit,
   issuesOf,
   keyLimitsSchema,
   type LimitName,
@@ -27,25 +28,9 @@ export interface RefusedLimits {
 
 type ReadLimits = { readonly limits: Limits } | Pick<RefusedLimits, 'faults'>;
 
-const isMoney = (name: string): boolean =>
-  Object.hasOwn(limitTable, name) && limitTable[name as LimitName].unit === 'nano_usd';
-
 /** The limits that have fields: all, or for people who see no money those that are not in dollars. */
 const fieldNames = (seesMoney: boolean): readonly LimitName[] =>
-  seesMoney ? limitNames : limitNames.filter(name => !isMoney(name));
-
-/** Limits without those in dollars, those of single models included. */
-export function withoutMoney({ models, ...overall }: Limits): Limits {
-  const kept = (limits: Limits) =>
-    Object.fromEntries(Object.entries(limits).filter(([name]) => !isMoney(name)));
-  const ofModels = Object.entries((models ?? {}) as Readonly<Record<string, Limits>>);
-  return {
-    ...kept(overall),
-    ...(models !== undefined && {
-      models: Object.fromEntries(ofModels.map(([model, limits]) => [model, kept(limits)])),
-    }),
-  };
-}
+  seesMoney ? limitNames : limitNames.filter(name => !isMoneyLimit(name));
 
 /** The limits as the texts of their fields. */
 export const limitTexts = (limits: Limits, seesMoney: boolean): FieldTexts =>

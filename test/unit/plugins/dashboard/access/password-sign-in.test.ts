@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { LoginThrottle } from '../../../../../plugins/dashboard/access/login-throttle.ts';
 import { PasswordSignIn } from '../../../../../plugins/dashboard/access/password-sign-in.ts';
+import { LoginThrottle } from '../../../../../src/records/login-throttle.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 it('counts no failure for a password that it had no time to compare', async () => {

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import QuickLRU from 'quick-lru';
-import type { Clock } from '../../../src/plugin.ts';
+import type { Clock } from '../common/clock.ts';
 
 interface Failures {
   readonly count: number;
@@ -27,7 +27,9 @@ const remembered = { maxSize: 10_000 };
 
 /** Origin of a login attempt. */
 export interface LoginAttempt {
+  /** The name that is tried; empty where there are none. */
   readonly name: string;
+  /** Network address that it comes from. */
   readonly address: string;
   /** Id of a browser that has signed in with this name before. */
   readonly browser?: string | undefined;
@@ -51,6 +53,7 @@ export class LoginThrottle {
     return Math.max(...countersOf(attempt).map(counter => this.#wait_ms(counter)));
   }
 
+  /** Counts a failure; to be called in advance, since attempts may come side by side. */
   failed(attempt: LoginAttempt): void {
     const last_ms = this.#clock.elapsed_ms();
     for (const { key } of countersOf(attempt)) {

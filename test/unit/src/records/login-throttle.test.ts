@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LoginThrottle } from '../../../../../plugins/dashboard/access/login-throttle.ts';
-import { FakeClock } from '../../../../support/fake-clock.ts';
+import { LoginThrottle } from '../../../../src/records/login-throttle.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 function failing(times: number, name = 'olga', address = '192.0.2.1', browser?: string) {
   const clock = new FakeClock();

@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import { adminApi } from '../../plugins/admin-api/index.ts';
+import type { ExtensionDefinition } from '../records/define-extension.ts';
+
+/** The built-in extensions that have a section of their own in the configuration. */
+export const configurableExtensions = [adminApi] as unknown as readonly ExtensionDefinition[];
+
+/** The types of these sections. */
+interface Sections {
+  admin_api: z.ZodPrefault<typeof import('../../plugins/admin-api/index.ts').adminApi.schema>;
+}
+
+/** The sections of the configuration with their options. */
+export const builtInSections = Object.fromEntries(
+  configurableExtensions.map(({ section, schema }) => [section, schema.prefault({})]),
+) as unknown as Sections;
