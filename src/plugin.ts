@@ -39,7 +39,7 @@ export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-ca
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
 export { within } from './common/within.ts';
-export { type Account, type AccountDirectory, unusableAccount } from './gateway/accounts/accounts.ts';
+export { type Account, type AccountDirectory, rootOf, unusableAccount } from './gateway/accounts/accounts.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
 export { catalogEntry, publicModelFields } from './gateway/catalog/catalog-entry.ts';
@@ -149,7 +149,9 @@ export {
   type LimitedKey,
   type LimitRule,
   type LimitSet,
+  type LimitsOfOne,
   limitOverridesSchema,
+  type PlaceInTree,
   type Plan,
   type Plans,
   planSchema,
@@ -237,6 +239,7 @@ export {
   checkKey,
   checkNewAccount,
 } from './records/account-rules.ts';
+export { idsAbove, max_parents } from './records/account-tree.ts';
 export {
   type AuditEntry,
   type AuditLog,
@@ -314,6 +317,7 @@ export {
 export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './records/ledger-records.ts';
 export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
 export {
+  accountsAbove,
   hasLimitsWithoutPlan,
   type LimitedAccount,
   type LimitSettings,

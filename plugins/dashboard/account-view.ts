@@ -1,12 +1,14 @@
 import {
   type Account,
   type AccountRecord,
+  accountsAbove,
   type ExtensionContext,
   type KeyRecord,
   type Limit,
   type LimitStatus,
   limitsOf,
   type NoLimits,
+  rootOf,
 } from '../../src/plugin.ts';
 import { samplesOf } from './live-figures.ts';
 
@@ -20,6 +22,8 @@ export interface AccountView {
   readonly created_ms: number | undefined;
   /** Shown beside the id; empty for none. */
   readonly display_name: string;
+  /** The account whose limits hold for it as well. */
+  readonly parent?: string | null | undefined;
   /** When it was disabled; `null` while it is enabled. */
   readonly disabled_ms: number | null;
 }
@@ -55,8 +59,8 @@ export const givenAccount = ({ id, plan, limits = {} }: Account): AccountView =>
 /** Finds an account of the configuration by name. */
 export function configuredAccount({ settings }: ExtensionContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
-  const { plan, limits = {} } = settings.accounts[id]!;
-  return { id, plan, limits, source: 'configuration', ...elsewhere };
+  const { plan, limits = {}, parent } = settings.accounts[id]!;
+  return { id, plan, limits, parent, source: 'configuration', ...elsewhere };
 }
 
 /** The usage of one limit. */
@@ -67,8 +71,9 @@ export type Uses = readonly Use[] | NoLimits;
 
 /** Current usage of each limit, as counted by all instances together. */
 export async function usesOf(context: ExtensionContext, account: AccountView): Promise<Uses> {
-  const limits = limitsOf(context.settings, account);
-  return typeof limits === 'string' ? limits : readUses(context, account.id, limits);
+  const placed = { ...account, parents: await accountsAbove(context, account.parent) };
+  const limits = limitsOf(context.settings, placed);
+  return typeof limits === 'string' ? limits : readUses(context, rootOf(placed), limits);
 }
 
 /** Current usage of each of a key's own limits, as counted by all instances together. */
@@ -79,7 +84,9 @@ export async function usesOfKey(
   const all = limitsOf(context.settings, { key_id: id, key_limits });
   if (typeof all === 'string') return all;
   const own = all.filter(({ key }) => key === id);
-  return own.length === 0 ? 'no limits' : readUses(context, account, own);
+  if (own.length === 0) return 'no limits';
+  const above = await accountsAbove(context, (await findAccount(context, account))?.parent);
+  return readUses(context, rootOf({ id: account, parents: above }), own);
 }
 
 async function readUses(context: ExtensionContext, account: string, limits: readonly Limit[]): Promise<Uses> {

@@ -9,7 +9,7 @@ import {
   max_display_name,
   sameName,
 } from '../records/account-records.ts';
-import { AlreadyThere, NotThere } from '../records/record-errors.ts';
+import { AlreadyThere, NotThere, RecordRefused } from '../records/record-errors.ts';
 import {
   type CommandContext,
   CommandMistake,
@@ -33,6 +33,7 @@ Accounts of the configuration are changed there; their names cannot be used here
     .description('create an account')
     .option('--plan <PLAN>', 'a plan of the configuration', '-')
     .option('--limits <JSON>', "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'", '{}')
+    .option('--parent <NAME>', 'an account whose limits hold for it as well; - for none', '-')
     .option('--display-name <TEXT>', `shown beside the name, ${max_display_name} characters at most`, '')
     .action(inStore(create, voice));
   withWas(withConfig(accounts.command('set-plan <NAME> <PLAN>')))
@@ -41,6 +42,9 @@ Accounts of the configuration are changed there; their names cannot be used here
   withWas(withConfig(accounts.command('set-limits <NAME> <JSON>')))
     .description("change its limits, which replace the plan's; '{}' for none")
     .action(inStore(setLimits, voice));
+  withWas(withConfig(accounts.command('set-parent <NAME> <PARENT>')))
+    .description('put it below another account, whose limits hold for it as well; - for none')
+    .action(inStore(setParent, voice));
   withWas(withConfig(accounts.command('set-display-name <NAME> <TEXT>')))
     .description("change what is shown beside its name; '' for nothing")
     .action(inStore(setDisplayName, voice));
@@ -62,6 +66,7 @@ interface CreateOptions {
   readonly config: string;
   readonly plan: string;
   readonly limits: string;
+  readonly parent: string;
   readonly displayName: string;
 }
 
@@ -78,7 +83,9 @@ async function create(context: CommandContext, id: string, options: CreateOption
   const plan = planOf(context, options.plan);
   const limits = limitsOf(context, options.limits);
   const display_name = displayNameOf(options.displayName);
-  await context.store.accounts.create({ id, plan, limits, display_name }, context.operator).catch(refused);
+  const parent = await parentOf(context, options.parent);
+  const account = { id, plan, limits, display_name, parent };
+  await context.store.accounts.create(account, context.operator).catch(refused);
   context.print(`created account ${id}, plan: ${plan ?? 'none'}`);
   context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
 }
@@ -100,6 +107,17 @@ async function setLimits(
   const before = was === undefined ? undefined : parsedLimits(was, limitOverridesSchema);
   await change(context, id, replacing<'limits', AccountRecord['limits']>('limits', limits, before));
   context.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
+}
+
+async function setParent(
+  context: CommandContext,
+  id: string,
+  name: string,
+  { was }: WasOption,
+): Promise<void> {
+  const parent = await parentOf(context, name);
+  await change(context, id, replacing('parent', parent, was === '-' ? null : was));
+  context.print(`account ${id} has the parent ${parent ?? 'none'}`);
 }
 
 async function setDisplayName(
@@ -136,7 +154,7 @@ async function change(
 }
 
 function refused(thrown: unknown): never {
-  throw thrown instanceof AlreadyThere || thrown instanceof NotThere
+  throw thrown instanceof AlreadyThere || thrown instanceof NotThere || thrown instanceof RecordRefused
     ? new CommandMistake(thrown.message)
     : thrown;
 }
@@ -148,6 +166,7 @@ const columns: readonly Column<AccountRecord>[] = [
     title: 'limits',
     value: ({ limits }) => (Object.keys(limits).length === 0 ? '' : JSON.stringify(limits)),
   },
+  { title: 'parent', value: ({ parent }) => parent ?? '' },
   { title: 'display name', value: ({ display_name }) => display_name },
   { title: 'state', value: ({ disabled_ms }) => (disabled_ms === null ? 'enabled' : 'disabled') },
   { title: 'created', value: ({ created_ms }) => shownTime(created_ms) },
@@ -191,6 +210,13 @@ function planOf({ settings }: CommandContext, name: string): string | null {
   if (name === '-') return null;
   if (settings.plans.includes(name)) return name;
   throw new CommandMistake(noSuchName('plan', name, settings.plans));
+}
+
+/** The parent of this name, which must be there; `null` for `-`. */
+async function parentOf({ settings, store }: CommandContext, name: string): Promise<string | null> {
+  if (name === '-') return null;
+  if (settings.configured.some(({ id }) => id === name) || (await store.accounts.find(name))) return name;
+  throw new CommandMistake(`there is no account '${name}'`);
 }
 
 function limitsOf({ settings }: CommandContext, json: string): Record<string, unknown> {

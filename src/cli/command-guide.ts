@@ -50,12 +50,14 @@ keys rotate: the records store is down, or there is no such key that works
   sluice keys rotate key_123 --overlap 7d --config sluice.yaml
 keys revoke: the records store is down, or there is no such key; those before it are revoked
   sluice keys revoke key_123 key_456 --config sluice.yaml
-accounts create: the records store is down, the name is taken, or there is no such plan or model
+accounts create: the records store is down, the name is taken, or there is no such plan, model or parent
   sluice accounts create acme --plan free --config sluice.yaml
 accounts set-plan: the records store is down, or there is no such account or plan
   sluice accounts set-plan acme standard --config sluice.yaml
 accounts set-limits: the records store is down, or there is no such account or model
   sluice accounts set-limits acme '{"usd_per_month": 20}' --config sluice.yaml
+accounts set-parent: the records store is down, there is no such account, or two are above the parent already
+  sluice accounts set-parent ann acme-sales --config sluice.yaml
 accounts set-display-name: the records store is down, or there is no such account
   sluice accounts set-display-name acme 'ACME Inc.' --config sluice.yaml
 accounts disable: the records store is down, or there is no such account

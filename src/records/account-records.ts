@@ -13,6 +13,8 @@ export interface AccountRecord {
   readonly created_ms: number;
   /** Shown beside the id; empty for none. */
   readonly display_name: string;
+  /** Id of the account whose limits hold for it as well; `null` for none. */
+  readonly parent: string | null;
   /** When it was disabled: its requests are refused since; `null` while it is enabled. */
   readonly disabled_ms: number | null;
 }
@@ -21,10 +23,12 @@ export interface AccountRecord {
 export interface NewAccount extends Pick<AccountRecord, 'id' | 'plan' | 'limits'> {
   /** Shown beside the id. */
   readonly display_name?: string;
+  /** An account of the store or of the configuration. */
+  readonly parent?: string | null;
 }
 
 /** What can be changed of an account. */
-export type AccountChange = Partial<Pick<AccountRecord, 'plan' | 'limits' | 'display_name'>>;
+export type AccountChange = Partial<Pick<AccountRecord, 'plan' | 'limits' | 'display_name' | 'parent'>>;
 
 /** `search` is a part of the id or the display name. */
 export interface AccountQuery extends PageQuery {
@@ -53,9 +57,14 @@ export type ChangeOf<R, C> = C | ((now: R) => C);
 export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery> {
   /** The accounts that have these ids, in no order. */
   lookUp(ids: readonly string[]): Promise<AccountRecord[]>;
-  /** Throws AlreadyThere, also for an id that differs from another's in upper and lower case only. */
+  /** The accounts that are below these, which are one at least, each with the one that is `above` it: once for each of those. */
+  below(ids: readonly string[]): Promise<{ readonly id: string; readonly above: string }[]>;
+  /**
+   * Throws AlreadyThere, also for an id that differs from another's in upper and lower case only, and RecordRefused for a parent that cannot
+   * be: one that the account is above itself, or that has two accounts above it.
+   */
   create(account: NewAccount, operator: Operator): Promise<AccountRecord>;
-  /** Sets what is given, or what `set` makes of the account as it is in this transaction, and leaves the rest. Throws NotThere. */
+  /** Sets what is given, or what `set` makes of the account as it is in this transaction, and leaves the rest. Throws NotThere, and RecordRefused as `create` does. */
   change(id: string, set: ChangeOf<AccountRecord, AccountChange>, operator: Operator): Promise<AccountRecord>;
   /** Has all requests of an account refused; one that is disabled already stays as it is. Throws NotThere. */
   disable(id: string, operator: Operator): Promise<AccountRecord>;

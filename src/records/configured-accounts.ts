@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { noSuchName } from '../common/suggestion.ts';
 import type { Account, AccountDirectory } from '../gateway/accounts/accounts.ts';
 import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
+import { idsAbove } from './account-tree.ts';
 import { hashKey } from './key-secret.ts';
 
 const keySchema = z.union(
@@ -27,13 +29,38 @@ export const accountSchema = z.strictObject({
   limits: limitOverridesSchema
     .optional()
     .describe('Limits in place of those of the plan, name by name; `null` lifts one.'),
+  parent: z
+    .string()
+    .meta({ shown: true })
+    .optional()
+    .describe(
+      "An account of the configuration whose limits hold for this one as well, and for all others below it together. At most two are above an account: its team, and that one's organisation.",
+    ),
   keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
 });
 
 /** Schema of accounts by name, for options of stages. */
-export const accountsSchema = z.record(z.string().min(1), accountSchema);
+export const accountsSchema = z
+  .record(z.string().min(1), accountSchema)
+  .superRefine((accounts, { addIssue }) => {
+    for (const [id, { parent }] of Object.entries(accounts)) {
+      const message = parent === undefined ? undefined : treeFault(accounts, id, parent);
+      if (message !== undefined) addIssue({ code: 'custom', path: [id, 'parent'], message });
+    }
+  });
 
-export type AccountsConfig = z.infer<typeof accountsSchema>;
+function treeFault(accounts: AccountsConfig, id: string, parent: string): string | undefined {
+  const names = Object.keys(accounts);
+  if (!names.includes(parent)) return noSuchName('account', parent, names);
+  try {
+    idsAbove(id, each => (Object.hasOwn(accounts, each) ? accounts[each]!.parent : undefined));
+    return undefined;
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
+export type AccountsConfig = Record<string, z.infer<typeof accountSchema>>;
 
 /** Digest of a configured key, written as text or as digest. */
 export function digestOfKey(key: z.output<typeof keySchema>): string {
@@ -65,6 +92,12 @@ export class ConfiguredAccounts implements AccountDirectory {
     return this.#byDigest.get(digest);
   }
 
+  /** The ids of the accounts that are below another. */
+  below(id: string): readonly string[] {
+    const isBelow = ({ parents }: Account) => parents?.some(parent => parent.id === id);
+    return [...this.#byId.values()].filter(isBelow).map(account => account.id);
+  }
+
   /** The account of this id; undefined if there is none. */
   findById(id: string): Account | undefined {
     return this.#byId.get(id);
@@ -74,11 +107,19 @@ export class ConfiguredAccounts implements AccountDirectory {
     const before = this.#byId;
     const byId = new Map<string, Account>();
     const byDigest = new Map<string, Account>();
-    for (const [id, { plan, limits, keys }] of Object.entries(accounts)) {
-      const [given, known] = [{ id, plan, limits }, before.get(id)];
+    const make = (id: string): Account => {
+      const { plan, limits } = accounts[id]!;
+      const parents = idsAbove(id, each => accounts[each]?.parent).map(
+        above => byId.get(above) ?? make(above),
+      );
+      const [given, known] = [{ id, plan, limits, ...(parents.length > 0 && { parents }) }, before.get(id)];
       // The same object where nothing has changed: stages have made what they need of it already.
       const account = known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
       byId.set(id, account);
+      return account;
+    };
+    for (const [id, { keys }] of Object.entries(accounts)) {
+      const account = byId.get(id) ?? make(id);
       for (const key of keys) byDigest.set(digestOfKey(key), account);
     }
     this.#byId = byId;

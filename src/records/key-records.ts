@@ -42,7 +42,7 @@ export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms
   /** Hash of its secret. */
   readonly digest: string;
   /** The row of its account; undefined if the store has none. */
-  readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms'> | undefined;
+  readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms' | 'parent'> | undefined;
 }
 
 /** What can be changed of a key. */

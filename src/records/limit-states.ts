@@ -1,16 +1,22 @@
 import type { Clock } from '../common/clock.ts';
 import { usdOf } from '../common/money.ts';
+import { rootOf } from '../gateway/accounts/accounts.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
 import { type Limit, type LimitName, rowOf, windowOf } from '../gateway/limits/limit-table.ts';
 import {
   AccountLimits,
   keyLimitsSchema,
+  type LimitsOfOne,
   limitOverridesSchema,
   type Plan,
   type Plans,
 } from '../gateway/limits/plan-limits.ts';
 import type { LimitStatus, StateStore } from '../gateway/limits/state-store.ts';
+import type { AccountRecord } from './account-records.ts';
+import { max_parents } from './account-tree.ts';
+import type { ConfiguredAccounts } from './configured-accounts.ts';
 import { RecordRefused } from './record-errors.ts';
+import type { RecordsStore } from './records-store.ts';
 
 /** What of the configuration says which limits accounts have. */
 export interface LimitSettings {
@@ -22,6 +28,10 @@ export interface LimitSettings {
 
 /** An account as far as it has limits; those of the store are not checked yet. */
 export interface LimitedAccount {
+  /** Its id; needed where it has parents. */
+  readonly id?: string;
+  /** The accounts above it, as `accountsAbove` finds them. */
+  readonly parents?: readonly (LimitedAccount & { readonly id: string })[] | undefined;
   /** A plan of the configuration. */
   readonly plan?: string | null | undefined;
   /** Limits in place of those of the plan. */
@@ -58,19 +68,48 @@ export const hasLimitsWithoutPlan = (settings: LimitSettings): boolean =>
 /** Every limit under which requests of an account count, as the stage `rate-limit` holds them. */
 export function limitsOf(
   settings: LimitSettings,
-  { plan, limits = {}, key_id, key_limits }: LimitedAccount,
+  { parents = [], key_id, key_limits, ...account }: LimitedAccount,
 ): readonly Limit[] | NoLimits {
   const stage = rateLimitsOf(settings);
   if (!stage) return 'no stage';
-  const ofPlan = planLimitsOf(settings, plan ?? undefined);
-  if (plan != null && !ofPlan) return 'no plan';
-  const own = limitOverridesSchema.safeParse(limits);
   const ofKey = keyLimitsSchema.safeParse(key_limits ?? {});
-  if (!own.success || !ofKey.success) return 'unknown';
-  const isPlain = plan == null && Object.keys(limits).length === 0;
+  if (!ofKey.success) return 'unknown';
   const key = key_id === undefined ? undefined : { id: key_id, limits: ofKey.data };
-  const { all } = new AccountLimits(isPlain ? stage.limits : ofPlan, own.data, key);
+  const found: LimitsOfOne[] = [];
+  for (const { id = '', plan, limits = {} } of [account, ...parents]) {
+    const ofPlan = planLimitsOf(settings, plan ?? undefined);
+    if (plan != null && !ofPlan) return 'no plan';
+    const own = limitOverridesSchema.safeParse(limits);
+    if (!own.success) return 'unknown';
+    const isPlain = plan == null && Object.keys(limits).length === 0;
+    found.push({ id, plan: isPlain ? stage.limits : ofPlan, own: own.data });
+  }
+  const [{ id, plan, own }, ...above] = found as [LimitsOfOne, ...LimitsOfOne[]];
+  const tree = above.length > 0 ? { id, parents: above } : undefined;
+  const { all } = new AccountLimits(plan, own, key, tree);
   return all.length === 0 ? 'no limits' : all;
+}
+
+/** Where accounts are kept. */
+interface AccountPlaces {
+  readonly configured: Pick<ConfiguredAccounts, 'findById'>;
+  readonly records: { readonly store: Pick<RecordsStore, 'accounts'> };
+}
+
+/** The accounts that are above one with this parent, the nearest first, as far as they are there. */
+export async function accountsAbove(
+  { configured, records }: AccountPlaces,
+  parent: string | null | undefined,
+): Promise<readonly (LimitedAccount & { readonly id: string })[]> {
+  const above: AccountRecord[] = [];
+  for (let id = parent; id != null && above.length < max_parents; id = above.at(-1)!.parent) {
+    const own = configured.findById(id);
+    if (own) return [...above, own, ...(own.parents ?? [])].slice(0, max_parents);
+    const stored = await records.store.accounts.find(id);
+    if (!stored) break;
+    above.push(stored);
+  }
+  return above;
 }
 
 /** Use of one limit, for people and programs: money in dollars, as an exact decimal. */
@@ -81,6 +120,8 @@ export interface LimitState {
   readonly model?: string;
   /** Id of the key that it limits; absent for all keys of the account together. */
   readonly key?: string;
+  /** Set if it is a limit of an account above, which holds for all below that together. */
+  readonly inherited?: true;
   /** The most that is admitted. */
   readonly max: number | string;
   /** What counts now. */
@@ -114,7 +155,7 @@ export async function limitStates(
     throw new RecordRefused(`account '${account.id}' cannot be served: ${whyUnknown[limits]}`);
   if (typeof limits === 'string') return [];
   const now_ms = clock.epoch_ms();
-  return (await state.statuses(account.id, limits)).map(status => stateOf(status, now_ms));
+  return (await state.statuses(rootOf(account), limits)).map(status => stateOf(status, now_ms));
 }
 
 const whyUnknown = {
@@ -123,7 +164,7 @@ const whyUnknown = {
 } as const;
 
 function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): LimitState {
-  const { name, model, key, max } = limit;
+  const { name, model, key, inherited, max } = limit;
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const shown = (amount: number) => (isMoney ? usdOf(BigInt(amount) * 1000n) : amount);
   const resets = windowOf(limit).kind !== 'running' && reset_ms > 0;
@@ -131,6 +172,7 @@ function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): L
     name,
     ...(model !== undefined && { model }),
     ...(key !== undefined && { key }),
+    ...(inherited && { inherited }),
     max: shown(max),
     used: shown(max - remaining),
     remaining: shown(remaining),

@@ -312,9 +312,41 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         expires_ms: now_ms + day_ms,
         revoked_ms: null,
         limits: {},
-        stored: { plan: 'paid', limits: {}, disabled_ms: null },
+        stored: { plan: 'paid', limits: {}, parent: null, disabled_ms: null },
       },
     ]);
+  });
+
+  it('keeps the parents of accounts, two above each at most, and none above itself', async () => {
+    const create = (id: string, parent: string | null = null) =>
+      store.accounts.create({ id, plan: null, limits: {}, parent }, alice);
+    const move = (id: string, parent: string | null) => store.accounts.change(id, { parent }, alice);
+    await create('t-org');
+    const team = await create('t-team', 't-org');
+    expect(team.parent).toBe('t-org');
+    await create('t-acme');
+    expect(await move('t-acme', 't-team')).toMatchObject({ parent: 't-team' });
+    const below = (await store.accounts.below(['t-org', 't-team', 't-acme'])).map(
+      one => `${one.id} < ${one.above}`,
+    );
+    expect(below.toSorted()).toEqual(['t-acme < t-org', 't-acme < t-team', 't-team < t-org']);
+    await expect(move('t-org', 't-org')).rejects.toThrow("'t-org' would be above itself: t-org → t-org");
+    await expect(move('t-org', 't-acme')).rejects.toThrow('would be above itself');
+    await expect(create('t-key', 't-acme')).rejects.toThrow(RecordRefused);
+    // One that is not stored counts as well.
+    await expect(move('t-org', 'of-the-configuration')).rejects.toThrow('would have more than 2');
+    await expect(create('t-key', 't-acme')).rejects.toThrow(
+      "the account 't-key' would have more than 2 accounts above it: t-key → t-acme → t-team → t-org",
+    );
+    await create('t-top');
+    await expect(move('t-org', 't-top')).rejects.toThrow("the account 't-acme' would have more than 2");
+    expect(await store.accounts.find('t-org')).toMatchObject({ parent: null });
+    await move('t-team', 't-top');
+    expect(await store.accounts.below(['t-org'])).toEqual([]);
+    const { key } = await store.keys.create({ account: 't-acme', name: '', expires_ms: null }, alice);
+    expect((await store.keys.lookUp([sha256(key)]))[0]!.stored).toMatchObject({ parent: 't-team' });
+    const [entry] = await store.audit.list({ target: 't-team', limit: 1 });
+    expect(JSON.parse(entry!.detail)).toEqual({ parent: 't-top', before: { parent: 't-org' } });
   });
 
   it('keeps keys of accounts that are not in the store', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import type { Reservation, ReservationResult } from '../../src/gateway/limits/state-store.ts';
 import { FakeClock, noon_ms } from './fake-clock.ts';
 import { checkAgainstModel } from './state-store-model.ts';
@@ -322,6 +323,24 @@ function describeSeveral(start: Start): void {
     const { refused_by, statuses } = await setting.refused(limits, charge(1));
     expect(refused_by).toBe(limits[1]);
     for (const [at, standing] of statuses.entries()) expect(standing.limit).toBe(limits[at]);
+  });
+
+  it('admit of a tree what each account and those above it admit, and no more of a burst', async () => {
+    const setting = await start();
+    const requests = limit('requests_per_minute', 20);
+    const ofRoot = { ...requests, inherited: true as const };
+    const ofTeam = { ...requests, max: 12, member: 'team', inherited: true as const };
+    const ofMember = (member: string) => [{ ...requests, max: 9, member }, ofTeam, ofRoot];
+    const burst = async (limits: readonly Limit[]) => {
+      const taken = await Promise.all(Array.from({ length: 30 }, () => setting.reserve(limits)));
+      return taken.filter(({ admitted }) => admitted).length;
+    };
+    expect(await burst(ofMember('one'))).toBe(9);
+    expect(await burst(ofMember('two'))).toBe(3);
+    expect((await setting.refused(ofMember('two'))).refused_by).toEqual(ofTeam);
+    expect(await burst([{ ...requests, max: 100, member: 'other' }, ofRoot])).toBe(8);
+    expect(await burst([requests])).toBe(0);
+    expect(await setting.remaining(...ofMember('two'), requests)).toEqual([6, 0, 0, 0]);
   });
 
   it('reserve the ceiling of a charge where they are hard, its estimate where they are not, and settle to what was used', async () => {

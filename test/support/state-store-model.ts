@@ -5,7 +5,7 @@ import type { Charge } from '../../src/gateway/limits/limit-units.ts';
 import type { LimitStatus, Reservation } from '../../src/gateway/limits/state-store.ts';
 import { charge, limit, type StoreSetting } from './state-store-setting.ts';
 
-/** The limits of an account and of its key from which every take asks some. Small, so that they are often reached. */
+/** The limits of an account, of its key and of one below it from which every take asks some. Small, so that they are often reached. */
 const limitsOf = (account: string): readonly Limit[] => [
   limit('requests_per_minute', 5),
   limit('tokens_per_minute', 1000),
@@ -17,6 +17,8 @@ const limitsOf = (account: string): readonly Limit[] => [
   { ...limit('requests_per_minute', 4), key: `key-${account}` },
   { ...limit('tokens_per_day', 2000), key: `key-${account}` },
   { ...limit('concurrent_requests', 2), key: `key-${account}` },
+  { ...limit('requests_per_minute', 4), member: `team-${account}` },
+  { ...limit('tokens_per_day', 2000), member: `team-${account}` },
 ];
 const limit_count = limitsOf('').length;
 
@@ -211,7 +213,7 @@ class Model {
   }
 
   #book(account: string, limit: Limit): Book {
-    const key = `${account} ${limit.name} ${limit.model} ${limit.key}`;
+    const key = `${account} ${limit.name} ${limit.model} ${limit.key} ${limit.member}`;
     const book = this.#books.get(key) ?? new Book(limit, this.#setting.lease_ms);
     this.#books.set(key, book);
     return book;

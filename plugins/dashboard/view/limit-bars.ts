@@ -35,7 +35,7 @@ export function limitBar({ limit, used, reset_ms }: Use): Html {
   const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
   const reset = used > 0 && reset_ms > 0 ? `resets in ${durationOf(reset_ms)}` : '';
   return html`<li>
-<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}</span>
+<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}${limit.inherited && html` <span class="muted">shared</span>`}</span>
 <span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>
 <svg class="bar ${tone}" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
 </li>`;

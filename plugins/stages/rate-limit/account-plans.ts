@@ -2,6 +2,7 @@ import {
   type Account,
   AccountLimits,
   type Catalog,
+  type LimitsOfOne,
   type Plan,
   type Plans,
   rowOf,
@@ -40,17 +41,24 @@ export class AccountPlans {
     return limits;
   }
 
-  #make({ id, plan: name, limits: own, key_id, key_limits }: Account): AccountLimits {
+  #make(account: Account): AccountLimits {
+    const { id, key_id, key_limits, parents } = account;
     const key = key_id !== undefined && key_limits ? { id: key_id, limits: key_limits } : undefined;
-    const hasNone = name === undefined && Object.keys(own ?? {}).length === 0;
-    if (hasNone && !key) return this.#others;
-    if (name !== undefined && !Object.hasOwn(this.#plans, name))
-      throw unusableAccount(`account '${id}' has the plan '${name}', which is not configured`);
-    const plan = name === undefined ? undefined : this.#plans[name];
-    const limits = new AccountLimits(hasNone ? this.#unplanned : plan, own, key);
+    if (hasNone(account) && !key && !parents) return this.#others;
+    const { plan, own } = this.#sourceOf(account);
+    const tree = parents && { id, parents: parents.map(parent => this.#sourceOf(parent)) };
+    const limits = new AccountLimits(plan, own, key, tree);
     const problem = this.#problemOf(limits);
     if (problem) throw unusableAccount(`account '${id}': ${problem}`);
     return limits;
+  }
+
+  #sourceOf(account: Account): LimitsOfOne {
+    const { id, plan: name, limits: own } = account;
+    if (name !== undefined && !Object.hasOwn(this.#plans, name))
+      throw unusableAccount(`account '${id}' has the plan '${name}', which is not configured`);
+    if (hasNone(account)) return { id, plan: this.#unplanned, own };
+    return { id, plan: name === undefined ? undefined : this.#plans[name], own };
   }
 
   #check(where: string, limits: AccountLimits): void {
@@ -69,3 +77,7 @@ export class AccountPlans {
     return onMoney && `${onMoney.name} needs the prices of a catalog`;
   }
 }
+
+/** Whether an account has neither a plan nor limits of its own. */
+const hasNone = ({ plan, limits }: Account): boolean =>
+  plan === undefined && Object.keys(limits ?? {}).length === 0;

@@ -8,8 +8,15 @@ const max_accounts = 200;
 /** Time for which a refusal is shown, and concurrency of which the store does not tell when it ended. */
 const hold_ms = 60_000;
 
+/** An account, and the root of its tree, under which its limits are counted. */
+export interface LimitedAccount {
+  readonly account: string;
+  readonly root: string;
+}
+
 /** A limit of an account of which half was used when it was last looked at. */
 interface Full {
+  root: string;
   limit: Limit;
   used: number;
   seen_ms: number;
@@ -43,17 +50,20 @@ export class FullestLimits {
   }
 
   /** Notes the status of a limit after a decision; of an admission, only where `min_shown` is used. */
-  decided(account: string, { limit, remaining }: LimitStatus, isRefused: boolean): void {
+  decided({ account, root }: LimitedAccount, { limit, remaining }: LimitStatus, isRefused: boolean): void {
     const used = isRefused ? 1 : 1 - remaining / limit.max;
     const now_ms = this.#clock.elapsed_ms();
-    const limits = this.#accounts.get(account) ?? this.#added(account);
-    const label = limitLabel(limit);
+    // A limit of a parent is shown once, as that one's own.
+    const owner = limit.inherited ? (limit.member ?? root) : account;
+    const limits = this.#accounts.get(owner) ?? this.#added(owner);
+    const label = labelOf(limit);
     // Of an account's keys, which may be many, the one that is fullest stands for all.
     const key = limit.model === undefined ? label : `${label}:${limit.model}`;
     let full = limits.get(key);
     if (full && full.limit.key !== limit.key && full.used > used) return;
     if (!full)
-      limits.set(key, (full = { limit, used, seen_ms: now_ms, refused_ms: Number.NEGATIVE_INFINITY }));
+      limits.set(key, (full = { root, limit, used, seen_ms: now_ms, refused_ms: Number.NEGATIVE_INFINITY }));
+    full.root = root;
     full.limit = limit;
     full.used = used;
     full.seen_ms = now_ms;
@@ -75,14 +85,16 @@ export class FullestLimits {
     const now_ms = this.#clock.elapsed_ms();
     const shown: { labels: { account: string; limit: string }; value: number }[] = [];
     for (const [account, limits] of this.#accounts) {
-      const asked = [...limits.values()].map(({ limit }) => limit);
-      const statuses = new Map(this.#state.knownStatuses(account, asked).map(each => [each.limit, each]));
+      const known = [...limits.values()].flatMap(({ root, limit }) =>
+        this.#state.knownStatuses(root, [limit]),
+      );
+      const statuses = new Map(known.map(each => [each.limit, each]));
       for (const [key, full] of limits) {
         full.used = usedNow(full, statuses.get(full.limit), now_ms);
         if (full.used < min_shown) limits.delete(key);
         else
           shown.push({
-            labels: { account: account || '_none', limit: limitLabel(full.limit) },
+            labels: { account: account || '_none', limit: labelOf(full.limit) },
             value: full.used,
           });
       }
@@ -91,6 +103,8 @@ export class FullestLimits {
     return shown.toSorted((one, other) => other.value - one.value).slice(0, max_shown);
   }
 }
+
+const labelOf = ({ name, key }: Limit): string => limitLabel({ name, key });
 
 const fullest = (limits: ReadonlyMap<string, Full>): number =>
   Math.max(...[...limits.values()].map(({ used }) => used));

@@ -9,6 +9,7 @@ import {
   type Outcome,
   type Reservation,
   type ReservationResult,
+  rootOf,
   type StageSetup,
   type StateStore,
 } from '../../../src/plugin.ts';
@@ -38,6 +39,8 @@ const unlisted = '';
 /** The reservations of an exchange, and its account's limit status at that time. */
 interface Held {
   readonly account: string;
+  /** Under which it is counted: the root of the account's tree. */
+  readonly root: string;
   /** In order; settled together. */
   reservations: readonly Reservation[];
   /** The limits that a dry run has exceeded. */
@@ -65,7 +68,7 @@ export class LimitEnforcer implements Hooks {
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
   readonly #unread = new UnreadForecast();
-  /** Running exchanges of each account that have reserved the most they may use. */
+  /** Running exchanges of each account, with those below it, that have reserved the most they may use. */
   readonly #ceilings = new Map<string, number>();
   /** Private to this stage instance: an exchange may pass several. */
   readonly #held = defineKey<Held>('what rate-limit has reserved');
@@ -105,7 +108,7 @@ export class LimitEnforcer implements Hooks {
     const charge = this.#unread.of(held.account);
     const most = set.isHard ? endpoint.mostUse?.(exchange) : undefined;
     if (!most) return this.#reserve(exchange, held, limits, charge);
-    const statuses = this.#state.statuses(held.account, limits);
+    const statuses = this.#state.statuses(held.root, limits);
     const reserve = (statuses: readonly LimitStatus[]) =>
       this.#reserve(exchange, held, limits, { ...charge, ceiling: withinLeft(most, statuses) });
     return statuses instanceof Promise ? statuses.then(reserve) : reserve(statuses);
@@ -134,8 +137,10 @@ export class LimitEnforcer implements Hooks {
   }
 
   #hold(exchange: Exchange, before?: Held): Held {
+    const { account } = exchange;
     const held: Held = {
-      account: exchange.account?.id ?? no_account,
+      account: account?.id ?? no_account,
+      root: account ? rootOf(account) : no_account,
       reservations: before?.reservations ?? none,
       over: before?.over ?? none,
       used: undefined,
@@ -152,7 +157,7 @@ export class LimitEnforcer implements Hooks {
   }
 
   #reserve(exchange: Exchange, held: Held, limits: readonly Limit[], charge: Charge): void | Promise<void> {
-    const { account } = held;
+    const { root: account } = held;
     const force = this.#options.dry_run;
     const limit = charge.ceiling && !force ? tooSmall(limits, charge) : undefined;
     if (limit) {
@@ -189,11 +194,11 @@ export class LimitEnforcer implements Hooks {
       held.reservations.length === 0 ? [result.reservation] : [...held.reservations, result.reservation];
     if (charge.ceiling) {
       held.hasCeiling = true;
-      this.#countCeiling(held.account, 1);
+      this.#countCeiling(held.root, 1);
     }
     this.#addHeaders(exchange, held.statuses, undefined, before);
     const over = this.#options.dry_run ? overOf(result, charge) : none;
-    this.#metrics.admitted(held.account, statuses, over);
+    this.#metrics.admitted(held, statuses, over);
     if (over.length === 0) return;
     held.over = [...held.over, ...over];
     reportOver(exchange, held.over);
@@ -203,14 +208,14 @@ export class LimitEnforcer implements Hooks {
     const { limit, remaining, retry_ms } = refused;
     held.refused_by = limit;
     this.#addHeaders(exchange, held.statuses, limit);
-    this.#metrics.refused(held.account, { limit, remaining, reset_ms: retry_ms });
-    throw limitRefusal(exchange, refused, held.most, this.#ceilings.has(held.account));
+    this.#metrics.refused(held, { limit, remaining, reset_ms: retry_ms });
+    throw limitRefusal(exchange, refused, held.most, this.#ceilings.has(held.root));
   }
 
-  #countCeiling(account: string, change: 1 | -1): void {
-    const count = (this.#ceilings.get(account) ?? 0) + change;
-    if (count > 0) this.#ceilings.set(account, count);
-    else this.#ceilings.delete(account);
+  #countCeiling(root: string, change: 1 | -1): void {
+    const count = (this.#ceilings.get(root) ?? 0) + change;
+    if (count > 0) this.#ceilings.set(root, count);
+    else this.#ceilings.delete(root);
   }
 
   /** Adds the account's limit status to every error: of limits that have not decided, the last known one. */
@@ -221,7 +226,7 @@ export class LimitEnforcer implements Hooks {
     const set = this.#plans.limitsOf(account).of(model?.id);
     const undecided = held ? set.withRequest : set.limits;
     if (undecided.length === 0) return error;
-    const known = this.#state.knownStatuses(account.id, undecided);
+    const known = this.#state.knownStatuses(rootOf(account), undecided);
     this.#addHeaders(exchange, [...(held?.statuses ?? []), ...known], held?.refused_by);
     return error;
   }
@@ -247,7 +252,7 @@ export class LimitEnforcer implements Hooks {
     if (!held) return;
     const used = actualUse(held, outcome);
     held.used = used;
-    if (held.hasCeiling) this.#countCeiling(held.account, -1);
+    if (held.hasCeiling) this.#countCeiling(held.root, -1);
     const { reservations } = held;
     for (let at = 0; at < reservations.length; at++) reservations[at]!.settle(used);
     if (used.tokens === 0 || reservations.length === 0) return;

@@ -7,7 +7,7 @@ import {
   limitLabel,
   type StageSetup,
 } from '../../../src/plugin.ts';
-import { FullestLimits, min_shown } from './fullest-limits.ts';
+import { FullestLimits, type LimitedAccount, min_shown } from './fullest-limits.ts';
 
 const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
 
@@ -22,13 +22,14 @@ interface LimitSeries {
 
 type SeriesByName = Partial<Record<LimitName, LimitSeries>>;
 
-/** Counts the decisions of limits, by their names in the configuration; those of keys begin with `key.`. */
+/** Counts the decisions of limits, by their names in the configuration; those of keys begin with `key.`, those of parents with `parent.`. */
 export class LimitMetrics {
   readonly #decisions;
   readonly #headroom;
   /** Looking a series up by its labels costs more. */
   readonly #ofAccounts: SeriesByName = {};
   readonly #ofKeys: SeriesByName = {};
+  readonly #ofParents: SeriesByName = {};
   readonly #fullest: FullestLimits;
 
   constructor(setup: Pick<StageSetup, 'metrics' | 'state' | 'clock'>) {
@@ -48,11 +49,12 @@ export class LimitMetrics {
   }
 
   /** Counts an admission, with the status of the account's limits after it, of which some are exceeded. */
-  admitted(account: string, statuses: readonly LimitStatus[], over: readonly Limit[]): void {
+  admitted(account: LimitedAccount, statuses: readonly LimitStatus[], over: readonly Limit[]): void {
     for (let at = 0; at < statuses.length; at++) {
       const status = statuses[at]!;
       const { limit, remaining } = status;
-      const byName = limit.key === undefined ? this.#ofAccounts : this.#ofKeys;
+      let byName = limit.key === undefined ? this.#ofAccounts : this.#ofKeys;
+      if (limit.inherited) byName = this.#ofParents;
       const series = byName[limit.name] ?? this.#added(limit);
       const share = remaining / limit.max;
       series.headroom.observe(share);
@@ -63,7 +65,7 @@ export class LimitMetrics {
   }
 
   /** Counts the decision of the limit that has refused. */
-  refused(account: string, status: LimitStatus): void {
+  refused(account: LimitedAccount, status: LimitStatus): void {
     const { refused, headroom } = this.#added(status.limit);
     refused.inc();
     headroom.observe(status.remaining / status.limit.max);
@@ -73,7 +75,8 @@ export class LimitMetrics {
   /** All series of a limit, created together so that its first refusal is seen as an increase. */
   #added(limit: Limit): LimitSeries {
     const name = limitLabel(limit);
-    const byName = limit.key === undefined ? this.#ofAccounts : this.#ofKeys;
+    const ofOthers = limit.inherited ? this.#ofParents : this.#ofAccounts;
+    const byName = limit.key === undefined ? ofOthers : this.#ofKeys;
     byName[limit.name] ??= {
       admitted: this.#decisions.labels(name, 'admitted'),
       refused: this.#decisions.labels(name, 'refused'),

@@ -111,7 +111,11 @@ function periodOf(limit: Limit): string {
 const dollars = (nano_usd: number): string =>
   (Math.ceil(nano_usd / 1e4) / 1e5).toFixed(5).replace(/0{1,3}$/, '');
 
-const ownerOf = ({ model, key }: Limit): string =>
-  `${model === undefined ? '' : ` for ${model}`}${key === undefined ? '' : ' for this API key'}`;
+/** Who the parent is, is not for those below it to read. */
+function ownerOf({ model, key, inherited }: Limit): string {
+  const ofModel = model === undefined ? '' : ` for ${model}`;
+  if (key !== undefined) return `${ofModel} for this API key`;
+  return inherited ? `${ofModel} of the parent account` : ofModel;
+}
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

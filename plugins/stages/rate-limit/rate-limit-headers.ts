@@ -75,7 +75,8 @@ export function retryHeaders(retry_ms: number): Headers {
 
 /**
  * Adds `RateLimit-Policy` and `RateLimit` as in the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10): all limits, with names that end
- * in `-model` for limits on the request's model alone, and in `-key` for those of the key. The draft has no unit for money.
+ * in `-model` for limits on the request's model alone, in `-key` for those of the key, and in `-parent` and `-team` for those of the root of the
+ * account's tree and of what is between. The draft has no unit for money.
  */
 export function addIetfHeaders(headers: Headers, statuses: readonly LimitStatus[]): void {
   const shown = statuses.filter(({ limit }) => rowOf(limit).ietf_name !== undefined);
@@ -84,8 +85,11 @@ export function addIetfHeaders(headers: Headers, statuses: readonly LimitStatus[
   headers.ratelimit = shown.map(stateOf).join(', ');
 }
 
-const nameOf = (limit: Limit): string =>
-  `"${rowOf(limit).ietf_name}${limit.model === undefined ? '' : '-model'}${limit.key === undefined ? '' : '-key'}"`;
+function nameOf(limit: Limit): string {
+  const { model, key, inherited, member } = limit;
+  const ofParent = inherited ? (member === undefined ? '-parent' : '-team') : '';
+  return `"${rowOf(limit).ietf_name}${model === undefined ? '' : '-model'}${key === undefined ? '' : '-key'}${ofParent}"`;
+}
 
 function policyOf(limit: Limit): string {
   const { ietf_unit } = unitOf(limit);

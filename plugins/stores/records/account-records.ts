@@ -6,7 +6,10 @@ import {
   AlreadyThere,
   type AuditEntry,
   type ChangeOf,
+  type Connection,
   type Database,
+  idsAbove,
+  max_parents,
   NotThere,
   type Operator,
   rowMarks,
@@ -29,7 +32,7 @@ export function storedLimits(text: string): AccountRecord['limits'] {
 
 type StoredAccount = Omit<AccountRecord, 'limits'> & { readonly limits: string };
 
-const columns = 'id, plan, limits, created_ms, display_name, disabled_ms';
+const columns = 'id, plan, limits, created_ms, display_name, parent, disabled_ms';
 
 /** The accounts of the store, by id. */
 export const accountRecords = (database: Database): AccountRecords => ({
@@ -47,13 +50,23 @@ export const accountRecords = (database: Database): AccountRecords => ({
     return (await database.run<StoredAccount>(sql, ids)).map(accountOf);
   },
 
-  create: ({ id, plan, limits, display_name = '' }, operator) =>
+  async below(ids) {
+    const among = `IN ${rowMarks(1, ids.length)}`;
+    return database.run(
+      `SELECT id, parent AS above FROM sluice.accounts WHERE parent ${among}
+      UNION ALL SELECT g.id, c.parent AS above FROM sluice.accounts c JOIN sluice.accounts g ON g.parent = c.id WHERE c.parent ${among}`,
+      [...ids, ...ids],
+    );
+  },
+
+  create: ({ id, plan, limits, display_name = '', parent = null }, operator) =>
     database.transaction(async connection => {
       const named = display_name !== '' && { display_name };
       const change = await recordChange(connection, operator, 'account.create', id, {
         plan,
         limits,
         ...named,
+        ...(parent !== null && { parent }),
       });
       // The number of the change is given to one transaction at a time, so that no other adds the name meanwhile.
       const folded = id.toLowerCase();
@@ -62,7 +75,8 @@ export const accountRecords = (database: Database): AccountRecords => ({
         [folded, id],
       );
       if (taken) throw new AlreadyThere(taken.id);
-      const stored = { id, plan, limits: JSON.stringify(limits), display_name };
+      await checkParent(connection, id, parent);
+      const stored = { id, plan, limits: JSON.stringify(limits), display_name, parent };
       const search = searchable(id, display_name);
       const row = { ...stored, folded, search, created_ms: operator.at_ms, change };
       const [made] = await connection.insert<StoredAccount>('sluice.accounts', [row], `RETURNING ${columns}`);
@@ -106,13 +120,49 @@ function changed(
     )
       return before;
     const after: AccountRecord = { ...before, ...set };
-    const { plan, limits, display_name, disabled_ms } = after;
-    const detail = set.disabled_ms === undefined ? changedFields(before, { plan, limits, display_name }) : {};
+    const { plan, limits, display_name, parent, disabled_ms } = after;
+    const fields = { plan, limits, display_name, parent };
+    const detail = set.disabled_ms === undefined ? changedFields(before, fields) : {};
     const number = await recordChange(connection, operator, action, id, detail);
+    if (parent !== before.parent) await checkParent(connection, id, parent);
     await connection.run(
-      'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
-      [plan, JSON.stringify(limits), display_name, searchable(id, display_name), disabled_ms, number, id],
+      'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, parent = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
+      [
+        plan,
+        JSON.stringify(limits),
+        display_name,
+        parent,
+        searchable(id, display_name),
+        disabled_ms,
+        number,
+        id,
+      ],
     );
     return after;
   });
+}
+
+/**
+ * Throws RecordRefused for a parent that an account cannot have: see `idsAbove`, of it and of those below it. The number of the change is
+ * given to one transaction at a time, so that no other moves an account meanwhile.
+ */
+async function checkParent(connection: Connection, id: string, parent: string | null): Promise<void> {
+  if (parent === null) return;
+  const parents = new Map([[id, parent]]);
+  // Ends above the highest that may be, or where it began.
+  for (let at: string | null = parent; at !== null && !parents.has(at) && parents.size <= max_parents + 1; ) {
+    const sql = 'SELECT parent FROM sluice.accounts WHERE id = ?';
+    const [above]: { parent: string | null }[] = await connection.run(sql, [at]);
+    if (above?.parent == null) break;
+    parents.set(at, above.parent);
+    at = above.parent;
+  }
+  const [below] = await connection.run<{ id: string; last: string | null }>(
+    `SELECT c.id, g.id AS last FROM sluice.accounts c LEFT JOIN sluice.accounts g ON g.parent = c.id
+    WHERE c.parent = ? ORDER BY CASE WHEN g.id IS NULL THEN 1 ELSE 0 END LIMIT 1`,
+    [id],
+  );
+  if (below && !parents.has(below.id)) parents.set(below.id, id);
+  if (below?.last != null && !parents.has(below.last)) parents.set(below.last, below.id);
+  for (const each of parents.keys()) idsAbove(each, name => parents.get(name));
 }

@@ -113,17 +113,18 @@ export const keyRecords = (database: Database): KeyRecords => ({
         stored_id: string | null;
         plan: string | null;
         limits: string;
+        parent: string | null;
         disabled_ms: number | null;
       }
     >(
-      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, k.limits AS key_limits, a.id AS stored_id, a.plan, a.limits, a.disabled_ms
+      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, k.limits AS key_limits, a.id AS stored_id, a.plan, a.limits, a.parent, a.disabled_ms
       FROM sluice.api_keys k LEFT JOIN sluice.accounts a ON a.id = k.account WHERE k.digest IN ${rowMarks(1, digests.length)}`,
       digests,
     );
-    return rows.map(({ stored_id, plan, limits, key_limits, disabled_ms, ...key }) => ({
+    return rows.map(({ stored_id, plan, limits, key_limits, parent, disabled_ms, ...key }) => ({
       ...key,
       limits: storedLimits(key_limits),
-      stored: stored_id === null ? undefined : { plan, limits: storedLimits(limits), disabled_ms },
+      stored: stored_id === null ? undefined : { plan, limits: storedLimits(limits), parent, disabled_ms },
     }));
   },
 

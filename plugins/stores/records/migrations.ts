@@ -60,11 +60,14 @@ export const migrations: readonly Migration[] = [
         display_name TEXT NOT NULL,
         folded TEXT NOT NULL,
         created_ms BIGINT NOT NULL,
+        parent TEXT,
         disabled_ms BIGINT,
         change BIGINT NOT NULL
       )`,
       'CREATE INDEX accounts_by_change ON sluice.accounts (change)',
       'CREATE INDEX accounts_by_folded ON sluice.accounts (folded)',
+      // No reference to accounts: a parent may be one of the configuration.
+      'CREATE INDEX accounts_by_parent ON sluice.accounts (parent) WHERE parent IS NOT NULL',
       'CREATE INDEX accounts_disabled ON sluice.accounts (id) WHERE disabled_ms IS NOT NULL',
       // No reference to accounts: an account may be one of the configuration. `nonce` names the form that made the key.
       `CREATE TABLE sluice.api_keys (

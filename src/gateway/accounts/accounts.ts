@@ -13,6 +13,15 @@ export interface Account {
   readonly key_id?: string;
   /** Limits of that key alone, which hold beside those of the account. Without `key_id` they have no effect. */
   readonly key_limits?: KeyLimits | undefined;
+  /** Its parent, and that one's: their limits hold for all accounts below them together. */
+  readonly parents?: readonly Account[] | undefined;
+}
+
+/** Id of the account under which the limits of `account` are counted: the root of its tree. */
+export const rootOf = ({ id, parents }: InTree): string => parents?.at(-1)?.id ?? id;
+
+interface InTree extends Pick<Account, 'id'> {
+  readonly parents?: readonly Pick<Account, 'id'>[] | undefined;
 }
 
 /** Error for an account whose configuration is wrong. */

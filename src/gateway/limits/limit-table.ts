@@ -105,8 +105,8 @@ export type LimitName = keyof typeof limitTable;
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 
 /**
- * One limit of an account, or of one of its keys. What is counted under it is found by `name`, `model` and `key` alone, so that another
- * `max` does not reset what was used.
+ * One limit of an account, or of one of its keys. What is counted under it is found by `name`, `model`, `key` and `member` alone, so that
+ * another `max` does not reset what was used.
  */
 export interface Limit {
   /** Which of the limits. */
@@ -115,6 +115,10 @@ export interface Limit {
   readonly model?: string | undefined;
   /** Id of the stored key that it limits; without one, all keys of the account together. */
   readonly key?: string | undefined;
+  /** Id of the account that it limits, if that is below the root of its tree, under which all of the tree is counted. */
+  readonly member?: string | undefined;
+  /** Set if it is a limit of a parent of the account that counts under it. */
+  readonly inherited?: true | undefined;
   /** Maximum in the limit's unit: always an integer. */
   readonly max: number;
   /** Reserves the most that a request may use, in place of an estimate. */
@@ -134,14 +138,17 @@ export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindow
 export const isCalendar = (limit: Limit): boolean => windowOf(limit).kind === 'calendar';
 
 /** Name of the limit's counter within an account. */
-export function counterKey({ name, model, key }: Limit): string {
+export function counterKey({ name, model, key, member }: Omit<Limit, 'max'>): string {
   const ofModel = model === undefined ? name : `${name}:${model}`;
-  return key === undefined ? ofModel : `key:${key}:${ofModel}`;
+  if (key !== undefined) return `key:${key}:${ofModel}`;
+  return member === undefined ? ofModel : `account:${encodeURIComponent(member.toWellFormed())}:${ofModel}`;
 }
 
-/** What a limit is called in metrics, logs and the ledger: `requests_per_minute`, of a key `key.requests_per_minute`. */
-export const limitLabel = ({ name, key }: Pick<Limit, 'name' | 'key'>): string =>
-  key === undefined ? name : `key.${name}`;
+/** What a limit is called in metrics, logs and the ledger: `requests_per_minute`, of a key `key.requests_per_minute`, of a parent `parent.requests_per_minute`. */
+export function limitLabel({ name, key, inherited }: Pick<Limit, 'name' | 'key' | 'inherited'>): string {
+  if (key !== undefined) return `key.${name}`;
+  return inherited ? `parent.${name}` : name;
+}
 
 /** The parts of a charge that count under limits. `leases` is 1 until the exchange is settled. */
 export function amountsOf(limits: readonly Limit[], charge: Charge, leases: 0 | 1): number[] {

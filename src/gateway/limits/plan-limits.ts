@@ -102,6 +102,24 @@ export interface LimitedKey {
   readonly limits: KeyLimits;
 }
 
+/** Where the limits of an account are from. */
+export interface LimitsOfOne {
+  /** Id of the account. */
+  readonly id: string;
+  /** Those of its plan. */
+  readonly plan: Plan | undefined;
+  /** Those that replace them. */
+  readonly own: LimitOverrides | undefined;
+}
+
+/** The place of an account below others. */
+export interface PlaceInTree {
+  /** Id of the account. */
+  readonly id: string;
+  /** Its parent first, the root of the tree last. */
+  readonly parents: readonly LimitsOfOne[];
+}
+
 /** The limits under which an exchange counts. */
 export interface LimitSet {
   /** All of them. */
@@ -118,21 +136,28 @@ export interface LimitSet {
   readonly isHard: boolean;
 }
 
-/** The limits of an account: those of its plan, each replaced or, by `null`, lifted by its own; and beside them those of the key that was used. */
+/**
+ * The limits of an account: those of its plan, each replaced or, by `null`, lifted by its own; and beside them those of the key that was
+ * used, and of the account's parents.
+ */
 export class AccountLimits {
   /** The models that have limits of their own. */
   readonly models: readonly string[];
   readonly #overall: LimitSet;
   readonly #byModel: ReadonlyMap<string, LimitSet>;
 
-  constructor(plan: Plan | undefined, own: LimitOverrides | undefined, key?: LimitedKey) {
-    const ofKey = key ? limitsOf(key.limits).map(limit => ({ ...limit, key: key.id })) : [];
-    const overall = [...limitsOf({ ...plan, ...own }), ...ofKey];
-    this.models = [...new Set([...Object.keys(plan?.models ?? {}), ...Object.keys(own?.models ?? {})])];
+  constructor(plan: Plan | undefined, own: LimitOverrides | undefined, key?: LimitedKey, tree?: PlaceInTree) {
+    const sources = [{ plan, own, mark: tree && { member: tree.id } }, ...inherited(tree)];
+    const overall = sources.flatMap(({ plan, own, mark }) => limitsOf({ ...plan, ...own }, mark));
+    if (key) overall.push(...limitsOf(key.limits, { key: key.id }));
+    const named = sources.flatMap(({ plan, own }) => [plan?.models ?? {}, own?.models ?? {}]);
+    this.models = [...new Set(named.flatMap(models => Object.keys(models)))];
     this.#overall = setOf(overall);
     this.#byModel = new Map(
       this.models.map(model => {
-        const ofModel = limitsOf({ ...plan?.models?.[model], ...own?.models?.[model] }, model);
+        const ofModel = sources.flatMap(({ plan, own, mark }) =>
+          limitsOf({ ...plan?.models?.[model], ...own?.models?.[model] }, { ...mark, model }),
+        );
         return [model, setOf([...overall, ...ofModel])];
       }),
     );
@@ -152,7 +177,14 @@ export class AccountLimits {
   }
 }
 
-function limitsOf(amounts: z.output<typeof amountsOfAccount>, model?: string): Limit[] {
+/** Those of the root are marked as its own would be. */
+const inherited = ({ parents }: Pick<PlaceInTree, 'parents'> = { parents: [] }) =>
+  parents.map(({ id, ...limits }, at) => ({
+    ...limits,
+    mark: { inherited: true as const, ...(at < parents.length - 1 && { member: id }) },
+  }));
+
+function limitsOf(amounts: z.output<typeof amountsOfAccount>, mark?: Partial<Limit>): Limit[] {
   return limitNames.flatMap(name => {
     const rule: LimitRule | undefined = amounts[name] ?? undefined;
     if (rule === undefined) return [];
@@ -162,7 +194,7 @@ function limitsOf(amounts: z.output<typeof amountsOfAccount>, model?: string): L
       {
         name,
         max: countedAmount(unit, amountOfRule(rule)),
-        ...(model !== undefined && { model }),
+        ...mark,
         ...(hard && { hard }),
       },
     ];

@@ -5,9 +5,9 @@ import type { Charge } from './limit-units.ts';
 
 /** What an exchange reserves of its account's limits before it goes upstream. */
 export interface ReservationRequest {
-  /** Id of the account. */
+  /** Id of the account; of one in a tree that of the tree's root, so that what its accounts share is counted in one place. */
   readonly account: string;
-  /** The limits to reserve under: those of the account, and of the key that was used. */
+  /** The limits to reserve under: those of the account, of its parents, and of the key that was used. */
   readonly limits: readonly Limit[];
   /**
    * Reserved until settlement: the request, tokens of prompt and estimated completion, and their cost; under hard limits the most that it may

@@ -14,6 +14,8 @@ export interface AccountToCreate {
   readonly limits?: LimitOverrides;
   /** Shown beside the id; at most 100 characters. */
   readonly display_name?: string;
+  /** An account, of the store or the configuration, whose limits hold for it as well. By default none. */
+  readonly parent?: string | null;
 }
 
 /**
@@ -43,8 +45,8 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
   return {
     list: ({ limit = page_records, ...query } = {}) => accounts.list({ ...query, limit }),
     get: id => accounts.find(id),
-    async create({ id, plan = null, limits = {}, display_name = '' }, by) {
-      const account = { id, plan, limits: { ...limits }, display_name };
+    async create({ id, plan = null, limits = {}, display_name = '', parent = null }, by) {
+      const account = { id, plan, limits: { ...limits }, display_name, parent };
       checkNewAccount(context, account);
       return noticed(context, accounts.create(account, operatorNow(clock, by)));
     },

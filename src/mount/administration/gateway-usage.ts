@@ -1,5 +1,5 @@
 import type { ExtensionContext } from '../../records/define-extension.ts';
-import { type LimitState, limitStates } from '../../records/limit-states.ts';
+import { accountsAbove, type LimitState, limitStates } from '../../records/limit-states.ts';
 import { NotThere } from '../../records/record-errors.ts';
 import type { UsageQuery, UsageSum } from '../../records/usage-records.ts';
 
@@ -24,7 +24,8 @@ export function gatewayUsage(context: ExtensionContext): GatewayUsage {
     const account = found ?? context.application?.lastGiven(id);
     if (!account) throw new NotThere(`there is no account '${id}'`);
     const { plan, limits } = account;
-    return { id, plan, limits };
+    const parent = 'parent' in account ? account.parent : context.settings.accounts[id]?.parent;
+    return { id, plan, limits, parents: await accountsAbove(context, parent) };
   };
   return {
     sum: ({ by = [], ...query } = {}) => store.usage.sum({ ...query, by }),

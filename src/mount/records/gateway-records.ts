@@ -37,7 +37,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
   const store = await startRecords(primary ? inWorker(place, primary) : place, clock, log);
   const { ledger, past, ...beside } = await (primary
     ? startWorkerLedger(setup, primary)
-    : startLedger(setup, store)
+    : startLedger(setup, store, configured)
   ).catch(async thrown => {
     await store.close();
     throw thrown;

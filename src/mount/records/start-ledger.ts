@@ -1,4 +1,5 @@
 import type { RecordsSettings } from '../../config/records-options.ts';
+import type { ConfiguredAccounts } from '../../records/configured-accounts.ts';
 import type { RecordsStore } from '../../records/records-store.ts';
 import { warnOfSharedFiles } from '../../records/sqlite/private-file.ts';
 import { RecordsMetrics } from '../../telemetry/records-metrics.ts';
@@ -33,6 +34,7 @@ const workerOptions = { flush_ms: 10, refusals_ms: 250 };
 export async function startLedger(
   { settings, ...surroundings }: Surroundings & { readonly settings: RecordsSettings },
   store: RecordsStore,
+  configured: Pick<ConfiguredAccounts, 'findById' | 'below'>,
 ): Promise<StartedLedger> {
   const { place, queue_path, queue_rows, retention: times } = settings;
   const { clock, log, metrics } = surroundings;
@@ -58,8 +60,28 @@ export async function startLedger(
   };
   ledger.start();
   void retention.start();
-  const past = inMemory ? undefined : pastUsage({ usage, disk, clock });
+  const below = (ids: readonly string[]) => accountsBelow(ids, store, configured);
+  const past = inMemory ? undefined : pastUsage({ below, usage, disk, clock });
   return { ledger, past, close: () => retention.close() };
+}
+
+/** Accounts of the configuration, and those of the store that are below one or the other; one of the configuration has no row. */
+async function accountsBelow(
+  ids: readonly string[],
+  { accounts }: Pick<RecordsStore, 'accounts'>,
+  configured: Pick<ConfiguredAccounts, 'findById' | 'below'>,
+) {
+  const own = ids.flatMap(above => configured.below(above).map(id => ({ id, above })));
+  const stored = await accounts.below([...new Set([...ids, ...own.map(({ id }) => id)])]);
+  return [
+    ...own,
+    ...stored
+      .filter(({ id }) => !configured.findById(id))
+      .flatMap(({ id, above }) => [
+        { id, above },
+        ...own.filter(one => one.id === above).map(one => ({ id, above: one.above })),
+      ]),
+  ];
 }
 
 /** The ledger of a worker, which hands everything over to the primary process. Rows wait here until they have been sent. */

@@ -4,6 +4,7 @@ import { refusal } from '../../gateway/exchange/errors.ts';
 import { type KeyLimits, keyLimitsSchema, limitOverridesSchema } from '../../gateway/limits/plan-limits.ts';
 import type { AccountRecords } from '../../records/account-records.ts';
 import { type AccountRecord, isAccountName } from '../../records/account-records.ts';
+import { idsAbove, max_parents } from '../../records/account-tree.ts';
 import type { ChangeFeed, Changes } from '../../records/change-feed.ts';
 import type { FoundKey, KeyRecords } from '../../records/key-records.ts';
 import { hashKey, isStoredKeyForm } from '../../records/key-secret.ts';
@@ -23,6 +24,14 @@ interface KnownAccount {
   readonly isDisabled: boolean;
 }
 
+type StoredAccount = NonNullable<FoundKey['stored']>;
+
+/** A row, and by their ids those of the accounts of the store that are above its account. */
+interface Placed<T> {
+  readonly row: T;
+  readonly above: ReadonlyMap<string, StoredAccount>;
+}
+
 export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
   readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
   readonly accounts: Pick<AccountRecords, 'lookUp'>;
@@ -40,7 +49,7 @@ function enabled<A extends Account>({ account, isDisabled }: KnownAccount & { re
 }
 
 /** Throws `configuration_error` for invalid limits: ignoring them would admit more than intended. */
-function storedAccount(id: string, { plan, limits }: NonNullable<FoundKey['stored']>): Account {
+function storedAccount(id: string, { plan, limits }: StoredAccount): Account {
   const checked = limitOverridesSchema.safeParse(limits);
   if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
   return { id, plan: plan ?? undefined, limits: checked.data };
@@ -62,8 +71,8 @@ export class StoredKeys implements AccountDirectory {
   readonly #setup: StoredKeysSetup;
   readonly #uses: KeyUses;
   readonly #sync: StoreSync;
-  readonly #keys: CachedLookups<FoundKey, Known>;
-  readonly #accounts: CachedLookups<AccountRecord, KnownAccount>;
+  readonly #keys: CachedLookups<Placed<FoundKey>, Known>;
+  readonly #accounts: CachedLookups<Placed<AccountRecord>, KnownAccount>;
   /** As of the last change that was polled. */
   #disabled: ReadonlySet<string> = new Set();
 
@@ -77,18 +86,22 @@ export class StoredKeys implements AccountDirectory {
     });
     const age_ms = () => this.#sync.age_ms;
     this.#keys = new CachedLookups({
-      lookUp: async digests => inOrder(digests, await keys.lookUp(digests), ({ digest }) => digest),
+      lookUp: async digests => {
+        const found = await keys.lookUp(digests);
+        const above = await this.#above(found.map(({ stored }) => stored?.parent));
+        return inOrder(digests, found, ({ digest }) => digest, above);
+      },
       knownOf: (_, found) => this.#knownOf(found),
       age_ms,
       ttl_ms,
       clock,
     });
     this.#accounts = new CachedLookups({
-      lookUp: async ids => inOrder(ids, await accounts.lookUp(ids), ({ id }) => id),
-      knownOf: (id, found) => ({
-        account: Object.freeze(storedAccount(id, found)),
-        isDisabled: found.disabled_ms !== null,
-      }),
+      lookUp: async ids => {
+        const found = await accounts.lookUp(ids);
+        return inOrder(ids, found, ({ id }) => id, await this.#above(found.map(({ parent }) => parent)));
+      },
+      knownOf: (id, found) => this.#accountOf(id, found.row, found.above),
       age_ms,
       ttl_ms,
       clock,
@@ -135,7 +148,8 @@ export class StoredKeys implements AccountDirectory {
   /** Looks keys up again whose accounts the configuration had, or has now. */
   configuredAnew(accounts: ReadonlySet<string>): void {
     if (accounts.size === 0) return;
-    this.#keys.forget([], ({ account }) => accounts.has(account.id));
+    this.#keys.forget([], isOneOf(accounts));
+    this.#accounts.forget([], isOneOf(accounts));
     // Keys of accounts that have just come were unknown.
     this.#keys.forgetUnknown();
   }
@@ -146,11 +160,57 @@ export class StoredKeys implements AccountDirectory {
     await this.#uses.close();
   }
 
-  #knownOf(found: FoundKey): Known | undefined {
+  /** The rows above accounts, by the ids of their parents, that the configuration has no account for: one more query for each step up. */
+  async #above(parents: readonly (string | null | undefined)[]): Promise<ReadonlyMap<string, StoredAccount>> {
+    const above = new Map<string, StoredAccount>();
+    let next = parents;
+    for (let step = 0; step < max_parents; step++) {
+      const isAsked = (id: string) => !above.has(id) && !this.#setup.configured(id);
+      const asked = [...new Set(next)].filter(id => id != null && isAsked(id)) as string[];
+      if (asked.length === 0) break;
+      const found = await this.#setup.accounts.lookUp(asked);
+      for (const row of found) above.set(row.id, row);
+      next = found.map(({ parent }) => parent);
+    }
+    return above;
+  }
+
+  /**
+   * An account with those above it; it is disabled if one of them is. Throws `configuration_error` where one of them is missing, or there are too
+   * many: admitting it would ignore their limits.
+   */
+  #accountOf(id: string, row: StoredAccount, above: Placed<unknown>['above']): KnownAccount {
+    const { configured } = this.#setup;
+    const rowOf = (name: string) => (name === id ? row : above.get(name));
+    const parentOf = (name: string) =>
+      (name === id ? undefined : configured(name)?.parents?.[0]?.id) ?? rowOf(name)?.parent;
+    let ids: readonly string[];
+    try {
+      ids = idsAbove(id, parentOf);
+    } catch (thrown) {
+      throw unusableAccount((thrown as Error).message, thrown);
+    }
+    const parents = ids.map(name => {
+      const stored = above.get(name);
+      const parent = configured(name) ?? (stored && storedAccount(name, stored));
+      if (!parent)
+        throw unusableAccount(
+          `account '${id}' is below the account '${name}', which is neither configured nor stored`,
+        );
+      return parent;
+    });
+    const account = { ...storedAccount(id, row), ...(parents.length > 0 && { parents }) };
+    const rows = [row, ...ids.flatMap(name => (configured(name) ? [] : (above.get(name) ?? [])))];
+    return { account: Object.freeze(account), isDisabled: rows.some(each => each.disabled_ms !== null) };
+  }
+
+  #knownOf({ row: found, above }: Placed<FoundKey>): Known | undefined {
     const { id, account, expires_ms, revoked_ms, stored } = found;
     if (revoked_ms !== null) return undefined;
     const configured = this.#setup.configured(account);
-    const owner = configured ?? (stored && storedAccount(account, stored));
+    const owner = configured
+      ? { account: configured, isDisabled: false }
+      : stored && this.#accountOf(account, stored, above);
     if (!owner) {
       this.#setup.log.warn(
         { key_id: id, account },
@@ -160,8 +220,8 @@ export class StoredKeys implements AccountDirectory {
     }
     const key_limits = keyLimits(found);
     return {
-      account: Object.freeze({ ...owner, key_id: id, ...(key_limits && { key_limits }) }),
-      isDisabled: !configured && stored?.disabled_ms != null,
+      account: Object.freeze({ ...owner.account, key_id: id, ...(key_limits && { key_limits }) }),
+      isDisabled: owner.isDisabled,
       expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
     };
   }
@@ -181,14 +241,25 @@ export class StoredKeys implements AccountDirectory {
       this.#accounts.forget('all');
       return;
     }
-    const changed = new Set(changes.accounts);
-    this.#keys.forget(changes.digests, ({ account }) => changed.has(account.id));
-    this.#accounts.forget(changes.accounts);
+    const isChanged = isOneOf(new Set(changes.accounts));
+    this.#keys.forget(changes.digests, isChanged);
+    this.#accounts.forget(changes.accounts, isChanged);
   }
 }
 
+/** Whether an account, or one above it, is one of these. */
+const isOneOf =
+  (ids: ReadonlySet<string>) =>
+  ({ account: { id, parents } }: KnownAccount): boolean =>
+    ids.has(id) || parents?.some(parent => ids.has(parent.id)) === true;
+
 /** The records of `names`, in their order. */
-function inOrder<T>(names: readonly string[], found: readonly T[], nameOf: (record: T) => string) {
-  const byName = new Map(found.map(record => [nameOf(record), record]));
+function inOrder<T>(
+  names: readonly string[],
+  found: readonly T[],
+  nameOf: (record: T) => string,
+  above: Placed<T>['above'],
+): readonly (Placed<T> | undefined)[] {
+  const byName = new Map(found.map(row => [nameOf(row), { row, above }]));
   return names.map(name => byName.get(name));
 }

@@ -13,7 +13,7 @@ const retried_at_once = 100;
 
 /** Finds the use of the present day and month before this process counted it. Rejects while the ledger cannot be read. */
 export interface PastUseSource {
-  /** Of an account. */
+  /** Of an account and all that are below it. */
   find(account: string): Promise<PastUse>;
   /** Of a stored key, by its id; without what it used of single models. */
   findKey(key: string): Promise<PastUse>;
@@ -54,8 +54,13 @@ export class PastRestorer {
     if (this.#late.size > 0) this.#retryLate();
     const unknown = this.unknown(account, limits);
     if (unknown.length === 0) return decide();
-    const keys = new Set(unknown.map(({ key }) => key));
-    return Promise.all([...keys].map(key => this.#restore({ account, key }, limits))).then(decide);
+    const owners = new Map(
+      unknown.map(({ key, member }) => {
+        const owner = { account, key, member };
+        return [ownerName(owner), owner];
+      }),
+    );
+    return Promise.all([...owners.values()].map(owner => this.#restore(owner, limits))).then(decide);
   }
 
   /** The limits whose past use has not been looked up. Requests without an account have no rows. */
@@ -64,12 +69,12 @@ export class PastRestorer {
     const lacking = this.#counters.lacking(account, limits);
     return lacking.length === 0
       ? lacking
-      : lacking.filter(({ key }) => !this.#late.has(ownerName({ account, key })));
+      : lacking.filter(({ key, member }) => !this.#late.has(ownerName({ account, key, member })));
   }
 
-  #find({ account, key }: CounterOwner): Promise<PastUse> {
+  #find({ account, key, member = account }: CounterOwner): Promise<PastUse> {
     const { past } = this.#setup;
-    return key === undefined ? past.find(account) : past.findKey(key);
+    return key === undefined ? past.find(member) : past.findKey(key);
   }
 
   /** Never rejects. */

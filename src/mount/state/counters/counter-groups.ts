@@ -2,22 +2,27 @@ import { counterKey, type Limit } from '../../../gateway/limits/limit-table.ts';
 import { type Counter, counterOf, type Now } from './counters.ts';
 
 /** How many groups each reservation checks, to forget those whose counters are at zero: more than it can add. */
-const swept_per_reservation = 3;
+const swept_per_reservation = 5;
 /** One that was found in use is not checked again for so long. */
 const in_use_ms = 1000;
 
 /** Whose use a counter counts: an account's, or that of one of its keys. */
-export interface CounterOwner {
+export interface CounterOwner extends Pick<Limit, 'key' | 'member'> {
+  /** Under which it is counted: the root of a tree. */
   readonly account: string;
-  /** The id of the key. */
-  readonly key?: string | undefined;
 }
 
 /** One name for each account and each key. */
-export const ownerName = ({ account, key }: CounterOwner): string =>
-  key === undefined ? `account ${account}` : `key ${key}`;
+export const ownerName = ({ account, key, member = account }: CounterOwner): string =>
+  key === undefined ? `account ${member}` : `key ${key}`;
 
-/** The counters of an account or a key by `counterKey`: found and forgotten together. */
+/** Whether a limit is that of an account, or of a key. */
+export const isOwn = (limit: Limit, { key, member }: Omit<CounterOwner, 'account'>): boolean =>
+  limit.key === key && limit.member === member;
+
+const counterName = ({ name, model }: Limit): string => counterKey({ name, model });
+
+/** The counters of an account or a key by name and model: found and forgotten together. They stay when the account gets another parent. */
 class CounterGroup {
   readonly name: string;
   readonly counters = new Map<string, Counter>();
@@ -31,7 +36,7 @@ class CounterGroup {
 
   /** The counter of a limit, made at first use. */
   of(limit: Limit): Counter {
-    const name = counterKey(limit);
+    const name = counterName(limit);
     let counter = this.counters.get(name);
     if (!counter) this.counters.set(name, (counter = counterOf(limit)));
     return counter;
@@ -75,7 +80,8 @@ export class CounterGroups {
 
   /** The counter of a limit, if there is one. */
   find(account: string, limit: Limit): Counter | undefined {
-    return this.#groups.get(ownerName({ account, key: limit.key }))?.counters.get(counterKey(limit));
+    const { key, member } = limit;
+    return this.#groups.get(ownerName({ account, key, member }))?.counters.get(counterName(limit));
   }
 
   /** The counters of this very list of limits; undefined unless they have been bound, and all are remembered. */
@@ -88,7 +94,7 @@ export class CounterGroups {
 
   /** Finds or makes the counters of a list of limits, and remembers them for `bound`. */
   bind(account: string, limits: readonly Limit[]): readonly Counter[] {
-    const groups = limits.map(({ key }) => this.of({ account, key }));
+    const groups = limits.map(({ key, member }) => this.of({ account, key, member }));
     const counters = limits.map((limit, at) => groups[at]!.of(limit));
     this.#bound.set(limits, { account, groups: [...new Set(groups)], counters });
     return counters;

@@ -8,7 +8,7 @@ import type {
   ReservationResult,
   StateStore,
 } from '../../../gateway/limits/state-store.ts';
-import { CounterGroups, type CounterOwner } from './counter-groups.ts';
+import { CounterGroups, type CounterOwner, isOwn } from './counter-groups.ts';
 import { type Counter, counterOf, type Moment, type Now, type PastUse, Present } from './counters.ts';
 
 /** How much of a limit is admitted. */
@@ -92,13 +92,13 @@ export class MemoryStateStore implements StateStore {
   }
 
   /**
-   * Raises counters of the present day and month to at least `past`, which is the use of `owner`, an account or, with `key`, a key: those of
+   * Raises counters of the present day and month to at least `past`, which is the use of `owner`: those of
    * its `limits`, which are made, or all that there are.
    */
   raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
     const now = this.#now.read(this.#clock);
     const group = this.#groups.of(owner);
-    const own = limits?.filter(limit => limit.key === owner.key).map(limit => group.of(limit));
+    const own = limits?.filter(limit => isOwn(limit, owner)).map(limit => group.of(limit));
     for (const counter of own ?? group.counters.values()) counter.raise(past, now);
   }
 

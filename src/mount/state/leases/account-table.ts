@@ -11,6 +11,7 @@ import {
   type Verdict,
   type Want,
 } from '../../../records/lease-protocol.ts';
+import { type CounterOwner, isOwn } from '../counters/counter-groups.ts';
 import { type Counter, counterOf, type Moment, type Now, type PastUse } from '../counters/counters.ts';
 
 /** The table's time, and when the present day and month began to count, as `elapsed_ms`. */
@@ -53,7 +54,7 @@ interface Session {
   isExpired: boolean;
 }
 
-/** The limits of one account and its keys, in a table. */
+/** The limits of one account, its keys and all accounts below it, in a table. */
 export class AccountTable {
   readonly #times: LeaseTimes;
   readonly #rows = new Map<string, Row>();
@@ -102,10 +103,10 @@ export class AccountTable {
     return limits.filter(limit => isCalendar(limit) && !this.#rows.has(counterKey(limit)));
   }
 
-  /** Raises what counts in the present day and month, of the account or a key, to at least `past`: of `limits`, whose rows are made, or of all rows. */
-  raise(key: string | undefined, past: PastUse, now: TableNow, limits?: readonly Limit[]): void {
+  /** Raises what counts in the present day and month of `owner` to at least `past`: of `limits`, whose rows are made, or of all rows. */
+  raise(owner: CounterOwner, past: PastUse, now: TableNow, limits?: readonly Limit[]): void {
     const rows = limits?.map(limit => this.#row(limit)) ?? [...this.#rows.values()];
-    for (const { limit, counter } of rows) if (limit.key === key) counter.raise(past, now);
+    for (const { limit, counter } of rows) if (isOwn(limit, owner)) counter.raise(past, now);
   }
 
   /** Ends a holder: its concurrency is free, and its blocks count as used, since what it used of them is unknown. */

@@ -52,9 +52,9 @@ export class LeaseTable implements SharedTable {
     return this.#accounts.get(account)?.lacking(limits) ?? limits.filter(isCalendar);
   }
 
-  /** Raises what counts in the present day and month to at least the past use of an account or a key: under `limits`, or all that are counted. */
-  raise({ account, key }: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
-    this.#accountOf(account).raise(key, past, this.#now(), limits);
+  /** Raises what counts in the present day and month to at least the past use of `owner`: under `limits`, or all that are counted. */
+  raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
+    this.#accountOf(owner.account).raise(owner, past, this.#now(), limits);
   }
 
   /** Ends a holder that is known to be dead, without waiting for its expiry. */

@@ -50,6 +50,49 @@ describe('the accounts of a configuration', () => {
     expect(accountsSchema.safeParse({ demo: { keys: [key] } }).success).toBe(false);
   });
 
+  it('have those above them, the nearest first, and are others when one of those is', () => {
+    const tree = (plan: string) =>
+      accountsSchema.parse({
+        acme: { parent: 'team', keys: [{ value: 'sk-acme-1' }] },
+        team: { plan: 'free', parent: 'org' },
+        org: { plan },
+        beside: { plan: 'free' },
+      });
+    const placed = new ConfiguredAccounts(tree('big'));
+    expect(placed.find('sk-acme-1')?.parents).toEqual([placed.findById('team'), placed.findById('org')]);
+    expect(placed.findById('org')).not.toHaveProperty('parents');
+    expect(placed.below('org').toSorted()).toEqual(['acme', 'team']);
+    expect(placed.below('acme')).toEqual([]);
+    expect([...placed.replace(tree('bigger'))].toSorted()).toEqual(['acme', 'org', 'team']);
+    expect(placed.find('sk-acme-1')?.parents?.[1]).toBe(placed.findById('org'));
+    expect(placed.replace(tree('bigger')).size).toBe(0);
+  });
+
+  it.each<[string, Record<string, object>, string]>([
+    [
+      'that is not there',
+      { acme: { parent: 'orgg' }, org: {} },
+      "there is no account 'orgg'; did you mean 'org'?",
+    ],
+    ['itself', { acme: { parent: 'acme' } }, "the account 'acme' would be above itself: acme → acme"],
+    [
+      'one below it',
+      { a: { parent: 'b' }, b: { parent: 'a' } },
+      "the account 'a' would be above itself: a → b → a",
+    ],
+    [
+      'that is the third above it',
+      { a: { parent: 'b' }, b: { parent: 'c' }, c: { parent: 'd' }, d: {} },
+      "the account 'a' would have more than 2 accounts above it: a → b → c → d",
+    ],
+  ])('cannot have as parent one %s', (_, given, message) => {
+    const { error } = accountsSchema.safeParse(given);
+    expect(error?.issues[0]).toMatchObject({
+      path: [expect.any(String), 'parent'],
+      message: expect.stringContaining(message),
+    });
+  });
+
   it('are replaced at once; those that came, went or changed are named, and all others are the same objects', () => {
     const keys = (...values: string[]) => values.map(value => ({ value }));
     const replaced = new ConfiguredAccounts(

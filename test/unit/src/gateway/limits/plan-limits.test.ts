@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { issuesOf } from '../../../../../src/common/config-error.ts';
-import { limitNames } from '../../../../../src/gateway/limits/limit-table.ts';
+import { counterKey, limitLabel, limitNames } from '../../../../../src/gateway/limits/limit-table.ts';
 import {
   AccountLimits,
   limitOverridesSchema,
@@ -28,6 +28,41 @@ describe('the limits of an account', () => {
       'requests_per_minute 3 of a/large',
       'concurrent_requests 1 of a/large',
     ]);
+  });
+
+  it('are, below others, those of all of them: each counted for its owner, those of the root as its own', () => {
+    const limitsOf = (plan: object) => ({ plan: planSchema.parse(plan), own: undefined });
+    const { all, models, ...limits } = ((of: AccountLimits) => ({ all: of.all, models: of.models, of }))(
+      new AccountLimits(planSchema.parse({ requests_per_minute: 1 }), undefined, undefined, {
+        id: 'acme',
+        parents: [
+          {
+            id: 'team',
+            ...limitsOf({ requests_per_minute: 2, models: { 'a/large': { tokens_per_day: 3 } } }),
+          },
+          { id: 'org', ...limitsOf({ requests_per_minute: 4, usd_per_month: 5 }) },
+        ],
+      }),
+    );
+    const name = 'requests_per_minute';
+    expect(models).toEqual(['a/large']);
+    expect(limits.of.of('a/large').limits).toEqual(all);
+    expect(all).toEqual([
+      { name, max: 1, member: 'acme' },
+      { name, max: 2, member: 'team', inherited: true },
+      { name, max: 4, inherited: true },
+      { name: 'usd_per_month', max: 5_000_000_000, hard: true, inherited: true },
+      { name: 'tokens_per_day', max: 3, model: 'a/large', member: 'team', inherited: true },
+    ]);
+    expect(all.map(limitLabel)).toEqual([
+      name,
+      ...Array(2).fill(`parent.${name}`),
+      'parent.usd_per_month',
+      'parent.tokens_per_day',
+    ]);
+    const own = new AccountLimits(planSchema.parse({ requests_per_minute: 4 }), undefined).all;
+    expect(own.map(counterKey)).toEqual([counterKey(all[2]!)]);
+    expect(new Set(all.map(counterKey)).size).toBe(all.length);
   });
 
   it('are hard where they are on money, unless they say otherwise', () => {

@@ -33,12 +33,13 @@ const rowsOf = (...of: readonly (readonly [ago: number, model: string])[]) =>
       cost_usd: '0.000000001',
     }),
   );
+const below = async () => [];
 const perDay = limit('tokens_per_day', 1000);
 const perMonth = limit('usd_per_month', 1000);
 
 it('is what the ledger has and what waits on disk, by day, month, model and key', async () => {
   const { usage, ledger } = setting.store;
-  const past = pastUsage({ usage, disk, clock: new FakeClock() });
+  const past = pastUsage({ below, usage, disk, clock: new FakeClock() });
   await ledger.insert(rowsOf([0, 'v/one'], [1, 'v/one'], [40, 'v/one']));
   await disk.append(rowsOf([0, 'v/one'], [0, 'v/two'], [2, 'v/one']));
   const [use, ofKey, none] = await Promise.all([
@@ -58,6 +59,25 @@ it('is what the ledger has and what waits on disk, by day, month, model and key'
   expect([use.day, use.month]).toEqual([Date.UTC(2026, 10, 21), Date.UTC(2026, 10)]);
 });
 
+it('is that of an account and of all below it', async () => {
+  const { usage, ledger } = setting.store;
+  const tree = [
+    { id: 'acme', above: 'org' },
+    { id: 'acme', above: 'org' },
+    { id: 'other', above: 'org' },
+    { id: 'other', above: 'acme' },
+  ];
+  const past = pastUsage({
+    below: async ids => tree.filter(({ above }) => ids.includes(above)),
+    ...{ usage, disk, clock: new FakeClock() },
+  });
+  await ledger.insert([...rowsOf([0, 'v/one']), ...rowsOf([1, 'v/two'])]);
+  await disk.append(rowsOf([0, 'v/one']).map(row => ({ ...row, account: 'other' })));
+  const uses = await Promise.all(['org', 'acme', 'other'].map(id => past.find(id)));
+  expect(uses.map(use => use.of(perDay))).toEqual([2 * tokens, 2 * tokens, tokens]);
+  expect(uses.map(use => use.of(perMonth))).toEqual([3, 3, 1]);
+});
+
 it('counts a row once that is moved from the disk to the ledger meanwhile', async () => {
   const { usage, ledger } = setting.store;
   const rows = rowsOf([0, 'v/one']);
@@ -69,7 +89,7 @@ it('counts a row once that is moved from the disk to the ledger meanwhile', asyn
     await move.promise;
     return usage.budgets(owners, day);
   };
-  const found = pastUsage({ usage: { ...usage, budgets }, disk, clock: new FakeClock() }).find('acme');
+  const found = pastUsage({ below, usage: { ...usage, budgets }, disk, clock: new FakeClock() }).find('acme');
   await reading.promise;
   let isMoving = false;
   const moved = disk.undisturbed(async () => {

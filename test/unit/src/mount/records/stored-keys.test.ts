@@ -360,3 +360,66 @@ describe('a stored account', () => {
     await expect(keys.findById('nobody')).rejects.toMatchObject(outage);
   });
 });
+
+describe('an account below others', () => {
+  const limits = {};
+  beforeEach(async () => {
+    configured.set('config-org', { id: 'config-org', plan: 'huge' });
+    await store.accounts.create({ id: 'org', plan: 'big', limits }, operator);
+    await store.accounts.create({ id: 'team', plan: null, limits, parent: 'org' }, operator);
+    await store.accounts.change('acme', { parent: 'team' }, operator);
+  });
+  afterEach(() => void configured.delete('config-org'));
+
+  const settle = (id: string, set: Parameters<RecordsStore['accounts']['change']>[1]) =>
+    store.accounts.change(id, set, operator).then(() => keys.refresh());
+  const above = async (key: string) =>
+    (await keys.find(key))?.parents?.map(({ id, plan }) => `${id} ${plan}`);
+
+  it('has them with it, as they are by the last change, in the store or the configuration', async () => {
+    const { key, record } = await create('acme');
+    expect(await keys.find(key)).toEqual({
+      ...{ id: 'acme', plan: 'free', limits, key_id: record.id },
+      parents: [
+        { id: 'team', plan: undefined, limits },
+        { id: 'org', plan: 'big', limits },
+      ],
+    });
+    expect((await keys.findById('acme'))?.parents).toHaveLength(2);
+    expect(keys.find(key)).not.toBeInstanceOf(Promise);
+    await settle('org', { plan: 'bigger' });
+    expect(await above(key)).toEqual(['team undefined', 'org bigger']);
+    expect((await keys.findById('acme'))?.parents?.[1]).toMatchObject({ plan: 'bigger' });
+    await settle('team', { parent: 'config-org' });
+    expect(await above(key)).toEqual(['team undefined', 'config-org huge']);
+    configured.set('config-org', { id: 'config-org', plan: 'small' });
+    keys.configuredAnew(new Set(['config-org']));
+    expect(await above(key)).toEqual(['team undefined', 'config-org small']);
+    await settle('acme', { parent: null });
+    expect(await above(key)).toBeUndefined();
+  });
+
+  it('is refused while one of them is disabled', async () => {
+    const { key } = await create('acme');
+    await keys.find(key);
+    await store.accounts.disable('org', operator);
+    await keys.refresh();
+    for (const find of [() => keys.find(key), () => keys.findById('acme')])
+      await expect(find()).rejects.toMatchObject({ type: 'permission_error', status: 403 });
+    await store.accounts.enable('org', operator);
+    await keys.refresh();
+    expect(await above(key)).toHaveLength(2);
+  });
+
+  it('is refused while one of them is missing, or there are too many, which the store cannot know', async () => {
+    const { key } = await create('acme');
+    const unusable = { type: 'configuration_error', status: 400 };
+    await settle('team', { parent: 'gone' });
+    await expect(keys.find(key)).rejects.toMatchObject(unusable);
+    configured.set('config-org', { id: 'config-org', plan: 'huge', parents: [{ id: 'top', plan: 'p' }] });
+    await settle('team', { parent: 'config-org' });
+    await expect(keys.find(key)).rejects.toMatchObject(unusable);
+    configured.set('config-org', { id: 'config-org', plan: 'huge' });
+    expect(await above(key)).toHaveLength(2);
+  });
+});
