@@ -36,6 +36,7 @@ export { nanoUsdOf, picoUsd, signedPicoUsd, signedUsdOf, usdOf } from './common/
 export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
 export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-cache.ts';
+export { RepeatingTask } from './common/repeating-task.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
 export { within } from './common/within.ts';
@@ -330,6 +331,15 @@ export {
 } from './records/limit-states.ts';
 export { type LoginAttempt, LoginThrottle } from './records/login-throttle.ts';
 export { isMoneyLimit, withoutMoney } from './records/money-limits.ts';
+export type {
+  ClaimedDelivery,
+  DeliveryResult,
+  NewNotice,
+  NoticeDelivery,
+  NoticeQuery,
+  NoticeRecord,
+  NoticeRecords,
+} from './records/notice-records.ts';
 export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
 export type { PageQuery } from './records/page-query.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery } from './records/postgres-pool.ts';

@@ -14,6 +14,7 @@ export class RepeatingTask {
     this.#work = work;
   }
 
+  /** Whether a run is in progress. */
   get isRunning(): boolean {
     return this.#running !== undefined;
   }

@@ -117,6 +117,7 @@ const sectionTaken = (section: string) =>
 const builtInExtensions: readonly (() => Promise<ExtensionDefinition>)[] = [
   async () => (await import('../../plugins/dashboard/index.ts')).dashboard,
   async () => (await import('../../plugins/responses-websocket/index.ts')).responsesWebSocket,
+  async () => (await import('../../plugins/notices/index.ts')).notices,
 ];
 
 /** What the admin listener has by itself. */

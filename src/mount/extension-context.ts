@@ -1,5 +1,6 @@
 import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
 import type { ExtensionContext, ListedProvider } from '../records/define-extension.ts';
+import type { Log } from '../telemetry/log.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
 import type { Parts } from './assemble.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -21,11 +22,13 @@ export function extensionContexts(
       store: records.store,
       isMemory: service.parts.settings.records.place.isMemory === true,
       refresh: () => records.refresh(),
+      watch: watcher => records.ledger.watch(guarded(watcher, log.child({ extension: name }))),
     },
     configured: records.configured,
     operatorOf,
     server: service.server,
     handler,
+    isWorker: service.isWorker,
     terminal,
     publicUrl: () => service.parts.settings.server.public_url ?? publicUrl?.(),
     isClosing: () => service.isClosing,
@@ -44,6 +47,17 @@ export function extensionContexts(
     },
   });
 }
+
+/** A function of an extension, whose faults are its own. */
+const guarded =
+  <T>(act: (given: T) => void, log: Log) =>
+  (given: T): void => {
+    try {
+      act(given);
+    } catch (err) {
+      log.error({ err, part: 'watch' }, 'an extension failed');
+    }
+  };
 
 function listed({ providers, settings }: Parts): ListedProvider[] {
   const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));

@@ -21,6 +21,8 @@ import { bodyFault, isWebSocket, responseOn, UpgradeExchange } from './upgrade-e
 export class GatewayService {
   readonly running: RunningConfigurations;
   readonly server: ServerStatus;
+  /** True where another process is the primary one of the server. */
+  readonly isWorker: boolean;
   /** Set once they are open: they are opened with this. */
   extensions: Extensions | undefined;
   /** The handler for requests that come over the connection of one that has switched protocols. Set with `extensions`. */
@@ -41,6 +43,7 @@ export class GatewayService {
       conditions: this.conditions,
       providers: this.parts.providers,
     });
+    this.isWorker = others.primary !== undefined;
     this.server = new ServerStatus(status, parts.metrics.registry, others);
   }
 

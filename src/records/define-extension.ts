@@ -12,6 +12,7 @@ import type { Catalog } from '../gateway/catalog/catalog.ts';
 import type { FindAccount, RequestHandler, StagePlan } from '../gateway/exchange/stage-plan.ts';
 import type { Plans } from '../gateway/limits/plan-limits.ts';
 import type { StateStore } from '../gateway/limits/state-store.ts';
+import type { LedgerEntry } from '../gateway/settlement/ledger-entry.ts';
 import type { BreakerState } from '../gateway/upstream/routing/circuit-breaker.ts';
 import type { Upstream } from '../gateway/upstream/routing/upstream.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -125,6 +126,11 @@ export interface ExtensionContext {
     readonly isMemory: boolean;
     /** Lets this instance notice at once what was changed through `store`; others notice it within seconds. */
     refresh(): Promise<unknown>;
+    /**
+     * Shows `watcher` the exchanges that are about to be written to the ledger, in batches beside the requests, until the returned function
+     * is called: those of all processes of the server, in its primary one. A batch that cannot be written is shown again.
+     */
+    watch(watcher: (entries: readonly LedgerEntry[]) => void): () => void;
   };
   /** Accounts and keys of the configuration. */
   readonly configured: Pick<ConfiguredAccounts, 'find' | 'findById'>;
@@ -144,6 +150,8 @@ export interface ExtensionContext {
   readonly server: { all(): Promise<ProcessStatus>; registry(): Promise<Registry> };
   /** The gateway itself, as a client reaches it: a request passes the whole chain and needs a key. */
   readonly handler: RequestHandler;
+  /** True in a worker of a server of several processes: work in the background that is the whole server's is done in its primary one. */
+  readonly isWorker: boolean;
   /** True in a sidecar, where no application is behind the gateway. */
   readonly terminal: boolean;
   /** Address at which clients reach the gateway, if it is known. */

@@ -99,7 +99,7 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
   /** The same for several keys, all or none. */
   revokeAll(ids: readonly string[], operator: Operator): Promise<KeyRecord[]>;
   /** The keys of these ids, in no order; without those that are not there. */
-  named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint'>[]>;
+  named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint' | 'limits'>[]>;
   /** The keys that have these digests, revoked ones included. */
   lookUp(digests: readonly string[]): Promise<FoundKey[]>;
   /** Records when keys were last used, by id; never sets a time back. */

@@ -6,6 +6,7 @@ import type { CustomerLogins } from './customer-logins.ts';
 import type { Database } from './database.ts';
 import type { KeyRecords } from './key-records.ts';
 import type { LedgerRecords } from './ledger-records.ts';
+import type { NoticeRecords } from './notice-records.ts';
 import type { Pruning } from './pruning.ts';
 import type { SessionRecords } from './session-records.ts';
 import type { StoredResponses } from './stored-responses.ts';
@@ -38,6 +39,8 @@ export interface RecordsStore {
   readonly customers: CustomerLogins;
   /** Responses that clients continue; a store may do without. */
   readonly responses?: StoredResponses | undefined;
+  /** Notices and their deliveries; a store may do without. */
+  readonly notices?: NoticeRecords | undefined;
   /** What has changed. */
   readonly changes: ChangeFeed;
   /** Deletion of what is old. */

@@ -43,6 +43,7 @@ describe('without the folder of a plugin the gateway starts and serves', () => {
     ['plugins/dashboard', undefined, []],
     ['plugins/responses-websocket', undefined, []],
     ['plugins/admin-api', 'src/config/built-in-extensions.ts', ['adminApi']],
+    ['plugins/notices', 'src/config/built-in-extensions.ts', ['notices']],
     ['plugins/stores/redis', 'plugins/stores/state-stores.ts', ['redisState']],
     ['plugins/stores/postgres', 'plugins/stores/records-stores.ts', ['postgresRecords']],
     ['plugins/stores/sqlite', 'plugins/stores/records-stores.ts', ['sqliteRecords']],

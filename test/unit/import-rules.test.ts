@@ -24,7 +24,7 @@ const imports = files.flatMap(importsOf);
 const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('plugins/'));
 
 /** Plugins of a kind of their own. */
-const single = ['admin-api', 'dashboard', 'responses-websocket'];
+const single = ['admin-api', 'dashboard', 'notices', 'responses-websocket'];
 
 /** The room of a file: a folder of `src`, or one plugin. */
 function roomOf(file: string): string {

@@ -100,10 +100,11 @@ export const keyRecords = (database: Database): KeyRecords => ({
 
   async named(ids) {
     if (ids.length === 0) return [];
-    return database.run(
-      `SELECT id, name, hint FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
+    const rows = await database.run<{ id: string; name: string; hint: string; limits: string }>(
+      `SELECT id, name, hint, limits FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
       ids,
     );
+    return rows.map(({ limits, ...row }) => ({ ...row, limits: storedLimits(limits) }));
   },
 
   async lookUp(digests) {

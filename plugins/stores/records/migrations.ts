@@ -225,4 +225,35 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX stored_responses_by_end ON sluice.stored_responses (expires_ms)',
     ],
   },
+  {
+    version: 12,
+    name: 'notices',
+    statements: [
+      // The receivers of a notice are decided once, at `routed_ms`. `data` is JSON.
+      `CREATE TABLE sluice.notices (
+        id TEXT PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        subject TEXT NOT NULL,
+        type TEXT NOT NULL,
+        data TEXT NOT NULL,
+        created_ms BIGINT NOT NULL,
+        routed_ms BIGINT
+      )`,
+      'CREATE INDEX notices_by_subject ON sluice.notices (subject, id)',
+      'CREATE INDEX notices_by_time ON sluice.notices (created_ms)',
+      'CREATE INDEX notices_unrouted ON sluice.notices (id) WHERE routed_ms IS NULL',
+      // `due_ms` is the time of the next attempt, or of the end of a claim; NULL once it is sent or given up.
+      `CREATE TABLE sluice.notice_deliveries (
+        notice TEXT NOT NULL,
+        target TEXT NOT NULL,
+        state TEXT NOT NULL,
+        attempts BIGINT NOT NULL,
+        due_ms BIGINT,
+        ended_ms BIGINT,
+        fault TEXT NOT NULL,
+        PRIMARY KEY (notice, target)
+      )`,
+      'CREATE INDEX notice_deliveries_due ON sluice.notice_deliveries (due_ms) WHERE due_ms IS NOT NULL',
+    ],
+  },
 ];

@@ -8,6 +8,7 @@ import { ledgerMonths } from './ledger-months.ts';
 import { ledgerRecords } from './ledger-records.ts';
 import { migrate } from './migrate.ts';
 import type { NewestRows } from './newest-rows.ts';
+import { noticeRecords } from './notice-records.ts';
 import { pruning } from './pruning.ts';
 import { sessionRecords } from './session-records.ts';
 import { storedResponses } from './stored-responses.ts';
@@ -39,6 +40,7 @@ export function sqlRecords(
     sessions: sessionRecords(database),
     customers: customerLogins(database),
     responses: storedResponses(database, max_response_bytes),
+    notices: noticeRecords(database),
     changes: changeFeed(database),
     pruning: pruning(database, months),
     migrate: (epoch_ms, log) => migrate(database, isPostgres, epoch_ms, { log }),

@@ -54,6 +54,7 @@ export class Ledger {
   readonly #lost: LostRows;
   readonly #refusals = new RefusalCounter();
   readonly #refusalsTask = new RepeatingTask(async () => this.#addRefusals());
+  readonly #watchers = new Set<(entries: readonly LedgerEntry[]) => void>();
   #waiting: LedgerEntry[] = [];
   readonly #flush = new RepeatingTask(() => this.#writeWaiting());
   readonly #unwatch: () => void;
@@ -78,6 +79,12 @@ export class Ledger {
   /** Writes the rows that an earlier process has left on disk. */
   start(): void {
     this.#writer.start();
+  }
+
+  /** Shows `watcher` what is about to be written, again if that fails, until the returned function is called. It must not throw. */
+  watch(watcher: (entries: readonly LedgerEntry[]) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   /** Queues a row and returns at once. When the queue is full the row is dropped, and counted. */
@@ -162,6 +169,7 @@ export class Ledger {
     for (let left = this.#waiting.length; left > 0; ) {
       this.#metrics.ledgerQueue(this.#waiting.length, 'memory');
       const batch = this.#waiting.slice(0, Math.min(left, batch_rows));
+      for (const watcher of this.#watchers) watcher(batch);
       if (!(await this.#writer.write(batch))) return flush_ms;
       // `close` has run out of time and logged them.
       if (this.#waiting.length === 0) return undefined;

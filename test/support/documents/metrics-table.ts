@@ -16,6 +16,7 @@ export async function metricsTable(): Promise<string> {
   const { registry, close } = await createGateway({
     log: { level: 'silent' },
     metrics: { account_label: true },
+    notices: { webhooks: { ops: { url: 'http://127.0.0.1:9/', secrets: [`whsec_${'a'.repeat(32)}`] } } },
     providers: { local: { adapter: 'vllm', base_url: 'http://127.0.0.1:9/v1' } },
     models: defaultModels('local'),
   });

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { parts } from '../../../build/parts.ts';
 import { builtInStages } from '../../../plugins/index.ts';
+import { mailSchema, webhookSchema } from '../../../plugins/notices/options.ts';
 import { presets } from '../../../plugins/providers/presets/table.ts';
 import { builtInProviders } from '../../../plugins/providers.ts';
 import { guides } from '../../../src/cli/command-guide.ts';
@@ -39,6 +40,8 @@ const tables: Record<string, () => string> = {
     'portal oidc': portalOidcSchema,
     'stores on_state_store_down': outagePolicySchema,
     'stores retention': retentionSchema,
+    'notices webhooks': webhookSchema,
+    'notices mail': mailSchema,
     chain: chainOptionsSchema,
   }),
   ...optionTables(

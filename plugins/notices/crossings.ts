@@ -1,0 +1,77 @@
+import {
+  counterKey,
+  type LimitStatus,
+  limitLabel,
+  minute_ms,
+  rowOf,
+  unitOf,
+  usdOf,
+  windowOf,
+} from '../../src/plugin.ts';
+
+/** Share of a limit from which on a refusal by it says that it is used up: a hard limit refuses what does not fit. */
+const used_up = 0.9;
+/** Ends of windows are told apart to this, which the clocks of instances agree on. */
+const window_end_ms = 15 * minute_ms;
+
+/** A threshold of one window that has been reached. */
+export interface Crossing {
+  /** The same for the same threshold and window at all instances. */
+  readonly key: string;
+  readonly window_ends_ms: number;
+  readonly threshold: number;
+  readonly status: LimitStatus;
+}
+
+/** The highest threshold that each daily and monthly limit of an account has reached. `refusing` has the labels of those that refuse requests. */
+export function crossingsOf(
+  account: string,
+  statuses: readonly LimitStatus[],
+  {
+    thresholds,
+    refusing,
+    now_ms,
+  }: {
+    readonly thresholds: readonly number[];
+    readonly refusing: ReadonlySet<string>;
+    readonly now_ms: number;
+  },
+): Crossing[] {
+  return statuses.flatMap((status): Crossing[] => {
+    const { limit, remaining, reset_ms } = status;
+    if (windowOf(limit).kind !== 'calendar' || reset_ms <= 0) return [];
+    const share = 1 - remaining / limit.max;
+    const isUsedUp = share >= used_up && refusing.has(limitLabel(limit));
+    const reached = thresholds.filter(threshold => isUsedUp || share * 100 >= threshold);
+    if (reached.length === 0) return [];
+    const threshold = Math.max(...reached);
+    const window_ends_ms = Math.round((now_ms + reset_ms) / window_end_ms) * window_end_ms;
+    const key = ['limit', account, counterKey(limit), window_ends_ms, threshold].join(':');
+    return [{ key, window_ends_ms, threshold, status }];
+  });
+}
+
+/** What a notice says of a threshold. Money is in dollars, as an exact decimal. */
+export function crossingData(
+  account: string,
+  { threshold, status, window_ends_ms }: Crossing,
+): Readonly<Record<string, unknown>> {
+  const { limit, remaining } = status;
+  const { name, model, key, max } = limit;
+  const shown = (amount: number) =>
+    unitOf(limit).noun === 'spending' ? usdOf(BigInt(amount) * 1000n) : amount;
+  const of = [model !== undefined && `model ${model}`, key !== undefined && `key ${key}`].filter(Boolean);
+  return {
+    account,
+    ...(key !== undefined && { key }),
+    ...(model !== undefined && { model }),
+    limit: name,
+    title: [rowOf(limit).title, ...of].join(', '),
+    threshold_percent: threshold,
+    used_percent: Math.floor((1 - remaining / max) * 100),
+    used: shown(max - remaining),
+    max: shown(max),
+    remaining: shown(remaining),
+    resets_at: new Date(window_ends_ms).toISOString(),
+  };
+}
