@@ -393,6 +393,23 @@ describe('an account that is disabled', () => {
 });
 
 describe('the display name of an account', () => {
+  it('is put below another, which is there and not below it, and shows limits that are shared', async () => {
+    await created('above');
+    const page = await created('beneath');
+    expect((await visitor.post(page, { change: 'parent', parent: 'above' })).status).toBe(303);
+    const { text } = await visitor.get(page);
+    expect(text).toContain('<dt>Parent</dt><dd><a href="account?id=above">above</a></dd>');
+    expect(text).toContain('<span class="muted">shared</span>');
+    for (const [at, parent, fault] of [
+      [page, 'nobody', 'There is no account “nobody”.'],
+      ['account?id=above', 'beneath', 'would be above itself'],
+    ] as const)
+      expect((await visitor.post(at, { change: 'parent', parent })).text).toContain(fault);
+    expect((await accountOf('above')).parent).toBeNull();
+    await visitor.post(page, { change: 'parent', parent: '' });
+    expect((await accountOf('beneath')).parent).toBeNull();
+  });
+
   it('is shown beside its id, found by the search, and refused with control characters', async () => {
     const page = await created('named', { display_name: 'Olga’s <Lab>' });
     expect((await visitor.get(page)).text).toContain('<h1>named · Olga’s &lt;Lab&gt;</h1>');

@@ -11,6 +11,7 @@ const account = z
     plan: z.string().nullable(),
     limits: z.record(z.string(), z.unknown()),
     display_name: z.string(),
+    parent: z.string().nullable(),
     created_at: z.iso.datetime(),
     disabled_at: z.iso.datetime().nullable(),
   })
@@ -22,12 +23,13 @@ const timeOf = (at_ms: number | null): string | null =>
 /** An account as `caller` may see it. */
 const viewFor =
   ({ role }: Caller) =>
-  ({ id, plan, limits, display_name, created_ms, disabled_ms }: AccountRecord) => ({
+  ({ id, plan, limits, display_name, parent, created_ms, disabled_ms }: AccountRecord) => ({
     object: 'account' as const,
     id,
     plan,
     limits: seesMoney(role) ? limits : withoutMoney(limits),
     display_name,
+    parent,
     created_at: timeOf(created_ms)!,
     disabled_at: timeOf(disabled_ms),
   });

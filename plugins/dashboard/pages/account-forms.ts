@@ -7,7 +7,7 @@ import {
   planLimitsOf,
   withoutMoney,
 } from '../../../src/plugin.ts';
-import type { AccountView } from '../account-view.ts';
+import { type AccountView, findAccount } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { conflict_fault, editedFields, seenInput } from '../view/edited-fields.ts';
 import { linkOf } from '../view/format.ts';
@@ -29,6 +29,7 @@ export interface Refused {
   /** Of the other forms: what was sent, and what is wrong with the field. */
   readonly plan?: RefusedField;
   readonly display_name?: RefusedField;
+  readonly parent?: RefusedField;
 }
 
 interface RefusedField {
@@ -76,6 +77,28 @@ export function nameForm(
 <button name="change" value="name">Change name</button>
 ${fault && html`<span class="fault" id="display-name-fault">${fault}</span>`}`;
   return postForm(request, linkOf('account', { id }), fields, 'row');
+}
+
+/** The form that puts an account of the store below another. */
+export function parentForm(
+  request: PageRequest,
+  { id, parent, source }: AccountView,
+  refused?: Refused,
+): Part {
+  if (source !== 'store') return '';
+  const { typed = parent ?? '', fault = '' } = refused?.parent ?? {};
+  const fields = html`${seenInput({ parent: parent ?? '' })}<label>Parent <input name="parent" value="${typed}" maxlength="128" placeholder="none" autocomplete="off" spellcheck="false" ${fault && html`aria-invalid="true" aria-describedby="parent-fault"`}></label>
+<button name="change" value="parent">Change parent</button>
+${fault && html`<span class="fault" id="parent-fault">${fault}</span>`}`;
+  return postForm(request, linkOf('account', { id }), fields, 'row');
+}
+
+/** Why the parent that was sent cannot be one; undefined if it is there. */
+export async function noSuchParent(request: PageRequest): Promise<Refused | undefined> {
+  const typed = (request.form.get('parent') ?? '').trim();
+  if (typed === '' || (await findAccount(request.context, typed))) return undefined;
+  const fault = `There is no account “${typed}”.`;
+  return { fault, parent: { typed, fault } };
 }
 
 /** The overrides: in a form for an account of the store, otherwise as a list. */
@@ -141,6 +164,10 @@ interface AccountForm {
 export const accountForms: ReadonlyMap<string, AccountForm> = new Map<string, AccountForm>([
   ['plan', { changeOf: newPlan, notice: ({ plan }) => `The plan is ${plan ?? 'none'} now; ${follows}.` }],
   ['limits', { changeOf: newLimits, notice: () => `The overrides are saved; ${follows}.` }],
+  [
+    'parent',
+    { changeOf: newParent, notice: ({ parent }) => `The parent is ${parent ?? 'none'} now; ${follows}.` },
+  ],
   ['name', { changeOf: newName, notice: () => 'The display name is saved.' }],
 ]);
 
@@ -180,6 +207,14 @@ function newName(request: PageRequest, { display_name: present }: AccountRecord)
   if (conflict !== undefined) return { ...conflicting, ...refused(conflict) };
   if (isDisplayName(display_name)) return { display_name };
   return { fault: displayNameRule, ...refused(displayNameRule) };
+}
+
+function newParent(request: PageRequest, now: AccountRecord): AccountChange | Refused {
+  const { form, conflicts } = editedFields(request.form, { parent: now.parent ?? '' });
+  const typed = form.get('parent')!.trim();
+  const conflict = conflicts.get('parent');
+  if (conflict !== undefined) return { ...conflicting, parent: { typed, fault: conflict } };
+  return { parent: typed || null };
 }
 
 const conflicting = { fault: conflict_fault, status: 409 } as const;

@@ -1,9 +1,9 @@
-import { digestOfKey } from '../../../src/plugin.ts';
+import { type AccountRecord, digestOfKey, RecordRefused } from '../../../src/plugin.ts';
 import { type AccountView, findAccount, storedAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { historyPanel } from '../view/audit-table.ts';
-import { linkOf, muted, timeOf } from '../view/format.ts';
+import { accountLink, linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyTable } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
@@ -13,7 +13,9 @@ import { emptyState } from '../view/table.ts';
 import {
   accountForms,
   nameForm,
+  noSuchParent,
   overridesPanel,
+  parentForm,
   planForm,
   type Refused,
   stateForm,
@@ -60,7 +62,7 @@ async function shown(request: PageRequest, account: AccountView, refused?: Refus
     body: html`${inMemoryNotice(request)}${disabledNotice(account)}
 <div class="columns">
 ${panel('limits', 'Current usage', limitBars(uses, scope))}
-${panel('account', 'Account', html`${facts(account)}${canChange && planForm(request, account, refused)}${canChange && nameForm(request, account, refused)}`)}
+${panel('account', 'Account', html`${facts(account)}${canChange && planForm(request, account, refused)}${canChange && parentForm(request, account, refused)}${canChange && nameForm(request, account, refused)}`)}
 </div>
 ${overridesPanel(request, account, refused)}
 ${spend}
@@ -88,9 +90,10 @@ const sources = {
   application: 'the application, which named it in a request',
 } as const;
 
-function facts({ plan, source, created_ms }: AccountView): Html {
+function facts({ plan, parent, source, created_ms }: AccountView): Html {
   return html`<dl>
 <dt>Plan</dt><dd>${plan ?? muted('none')}</dd>
+<dt>Parent</dt><dd>${parent ? accountLink(parent) : muted('none')}</dd>
 <dt>Source</dt><dd>${sources[source]}</dd>
 ${created_ms !== undefined && html`<dt>Created</dt><dd>${timeOf(created_ms)}</dd>`}
 </dl>`;
@@ -126,16 +129,24 @@ async function change(request: PageRequest): Promise<PageResponse> {
   }
   const form = accountForms.get(name);
   if (!form) throw new PageError(400, 'This is not a form of the dashboard.');
-  let refused: Refused | undefined;
-  const after = await accounts.change(
-    id,
-    now => {
-      const wanted = form.changeOf(request, now);
-      refused = 'fault' in wanted ? wanted : undefined;
-      return 'fault' in wanted ? {} : wanted;
-    },
-    operator,
-  );
+  let refused = name === 'parent' ? await noSuchParent(request) : undefined;
+  if (refused) return shown(request, account, refused);
+  let after: AccountRecord;
+  try {
+    after = await accounts.change(
+      id,
+      now => {
+        const wanted = form.changeOf(request, now);
+        refused = 'fault' in wanted ? wanted : undefined;
+        return 'fault' in wanted ? {} : wanted;
+      },
+      operator,
+    );
+  } catch (thrown) {
+    // Such as a parent that is below it.
+    if (thrown instanceof RecordRefused) return shown(request, account, { fault: thrown.message });
+    throw thrown;
+  }
   if (refused) return shown(request, storedAccount(after), refused);
   return changed(request, page, form.notice(after));
 }

@@ -85,6 +85,7 @@ const columns: readonly Column<
 
 const storedColumns: readonly Column<AccountRecord>[] = [
   ...columns,
+  names('Parent', ({ parent }) => (parent ? accountLink(parent) : muted('none'))),
   { title: 'Overrides', cell: ({ limits }) => Object.keys(limits).length || muted('none') },
   { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
 ];

@@ -2,6 +2,7 @@ import type { LimitOverrides } from '../../common/options.ts';
 import type { AccountChange, AccountQuery, AccountRecord, ChangeOf } from '../../records/account-records.ts';
 import { checkAccountChange, checkIsStored, checkNewAccount } from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
+import { RecordRefused } from '../../records/record-errors.ts';
 import { type ChangedBy, noticed, operatorNow, page_records } from './administrator.ts';
 
 /** An account to be made. */
@@ -48,10 +49,12 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
     async create({ id, plan = null, limits = {}, display_name = '', parent = null }, by) {
       const account = { id, plan, limits: { ...limits }, display_name, parent };
       checkNewAccount(context, account);
+      await checkParent(context, parent);
       return noticed(context, accounts.create(account, operatorNow(clock, by)));
     },
     async change(id, set, by) {
       checkIsStored(context, id);
+      if (typeof set === 'object') await checkParent(context, set.parent);
       const checked = (now: AccountRecord): AccountChange => {
         const change = typeof set === 'function' ? set(now) : set;
         checkAccountChange(context, change);
@@ -68,4 +71,11 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
       return noticed(context, accounts.enable(id, operatorNow(clock, by)));
     },
   };
+}
+
+/** Throws RecordRefused for a parent that is not there: those below it would be refused. */
+async function checkParent(context: ExtensionContext, parent: string | null | undefined): Promise<void> {
+  if (parent == null || context.configured.findById(parent)) return;
+  if (!(await context.records.store.accounts.find(parent)))
+    throw new RecordRefused(`there is no account '${parent}'`);
 }

@@ -60,6 +60,8 @@ describe('accounts in code', () => {
         faultOf(accounts.create({ id: 'b', limits: { requests_per_minute: 0 } })),
         faultOf(accounts.create({ id: 'b', limits: { models: { nobody: {} } } })),
         faultOf(accounts.create({ id: 'b', display_name: ' b' })),
+        faultOf(accounts.create({ id: 'b', parent: 'gone' })),
+        faultOf(accounts.change('kept', { parent: 'kept' })),
         faultOf(accounts.change('kept', () => ({ plan: 'gold' }))),
         faultOf(accounts.change('tester', { plan: 'free' })),
         faultOf(accounts.disable('tester')),
@@ -73,6 +75,8 @@ describe('accounts in code', () => {
       expect.stringMatching(/^RecordRefused: limits: requests_per_minute: /),
       expect.stringMatching(/^RecordRefused: limits: there is no model 'nobody'/),
       expect.stringMatching(/^RecordRefused: a display name has 100 characters/),
+      "RecordRefused: there is no account 'gone'",
+      "RecordRefused: the account 'kept' would be above itself: kept → kept",
       expect.stringMatching(/^RecordRefused: there is no plan 'gold'/),
       expect.stringMatching(/^RecordRefused: account 'tester' is one of the configuration/),
       expect.stringMatching(/^RecordRefused: account 'tester' is one of the configuration/),
@@ -80,6 +84,20 @@ describe('accounts in code', () => {
     ]);
     expect(await accounts.get('b')).toBeUndefined();
     expect((await accounts.get('kept'))!.plan).toBeNull();
+  });
+});
+
+describe('accounts below others', () => {
+  it('have the limits of those above as well, with what all below them have used', async () => {
+    const { accounts, usage } = gateway;
+    const limits = { requests_per_minute: 7 };
+    await accounts.create({ id: 'org', limits });
+    await accounts.create({ id: 'below', plan: 'free', parent: 'org' });
+    const shared = { name: 'requests_per_minute', max: 7, used: 0, remaining: 7, resets_at: null };
+    const ofBelow = await usage.limits('below');
+    expect(ofBelow.filter(({ inherited }) => inherited)).toEqual([{ ...shared, inherited: true }]);
+    expect(ofBelow.length).toBeGreaterThan(1);
+    expect(await usage.limits('org')).toEqual([shared]);
   });
 });
 
