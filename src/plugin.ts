@@ -220,6 +220,7 @@ export {
 export { atMost, max_parts } from './gateway/upstream/reply-bounds.ts';
 export type { Upstream } from './gateway/upstream/routing/upstream.ts';
 export { checkToolArguments, toolArguments } from './gateway/upstream/tool-arguments.ts';
+export { modelBeforeFallback, restrictFallbacks } from './mount/fallback/model-filter.ts';
 export { slots_per_window } from './mount/state/counters/counters.ts';
 export {
   type AccountChange,

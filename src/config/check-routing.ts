@@ -18,11 +18,28 @@ export function* checkRouting(config: unknown): Generator<ConfigIssue> {
     yield* checkProvider(asObject(provider), ['providers', name]);
   const global = asObject(routing);
   yield* checkRetries(global, {}, ['routing']);
-  for (const [at, { upstreams, routing: own }] of objectsIn(models).entries()) {
+  const ids = objectsIn(models).map(({ id }) => id);
+  for (const [at, { id, upstreams, routing: own, fallbacks }] of objectsIn(models).entries()) {
+    yield* checkFallbacks(asObject(fallbacks), id, ids, ['models', at, 'fallbacks']);
     const listed = objectsIn(upstreams);
     yield* checkUpstreams(listed, ['models', at, 'upstreams']);
     yield* checkModel(asObject(own), global, listed.length === 1, ['models', at, 'routing']);
   }
+}
+
+/** A fallback has to be another model of the catalog. */
+function* checkFallbacks(
+  fallbacks: Json,
+  own: unknown,
+  ids: readonly unknown[],
+  path: Path,
+): Generator<ConfigIssue> {
+  for (const [kind, named] of Object.entries(fallbacks))
+    for (const [at, id] of (Array.isArray(named) ? named : []).entries()) {
+      if (id === own) yield { path: [...path, kind, at], message: 'is the model itself' };
+      else if (typeof id === 'string' && !ids.includes(id))
+        yield { path: [...path, kind, at], message: `there is no model '${id}'` };
+    }
 }
 
 function* checkProvider(provider: Json, path: Path): Generator<ConfigIssue> {

@@ -53,6 +53,8 @@ export const upstreamSchema = z.strictObject({
     ),
 });
 
+const fallbackModels = z.array(z.string()).min(1, 'must name at least one model').optional();
+
 /** A model: its public catalog entry, and how it is served. */
 export const modelSchema = z
   .strictObject({
@@ -101,6 +103,18 @@ export const modelSchema = z
     routing: modelRoutingSchema
       .default({})
       .describe('What is different from the section `routing` for this model.'),
+    fallbacks: z
+      .strictObject({
+        context_length: fallbackModels.describe('A prompt that is too long for it.'),
+        content_filter: fallbackModels.describe(
+          'A prompt or an answer that a filter of the provider blocks.',
+        ),
+        unavailable: fallbackModels.describe('No upstream answers: all failed, are paused or full.'),
+      })
+      .optional()
+      .describe(
+        'Models that answer in its place, in order, by why it does not, before anything was sent: `context_length`, `content_filter`, `unavailable`. The reply names the one that answered, which is billed.',
+      ),
     starts_in_reasoning: z
       .union([z.boolean(), z.literal('auto')], 'must be true, false or "auto"')
       .default(false)

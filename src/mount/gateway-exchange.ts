@@ -8,9 +8,12 @@ import type { PreparedExchange } from '../gateway/exchange/runner.ts';
 import { formatOf, type Located, pathOf, type Route, routeFault } from '../gateway/inbound/routes.ts';
 import { identityOf } from '../gateway/outbound/reply-shape.ts';
 import { endServerSpan, settle } from '../gateway/settlement/settle.ts';
+import type { Fallback } from '../gateway/upstream/attempt/attempts.ts';
 import type { Parts } from './assemble.ts';
 import { detach } from './detached-reply.ts';
 import { writeDialectAnswer } from './dialect-answer.ts';
+import { fallbackModels } from './fallback/fallback-models.ts';
+import { withLateModel } from './fallback/late-renderer.ts';
 import { isPassthrough } from './passthrough/passthrough.ts';
 
 /** A request to a gateway, whose reply comes from a provider or from the catalog. */
@@ -20,7 +23,7 @@ export class GatewayExchange implements PreparedExchange {
   readonly response: ServerResponse;
   readonly refusal: GatewayError | undefined;
   readonly parserFault: Error | undefined;
-  readonly format: RequestFormat | undefined;
+  format: RequestFormat | undefined;
   readonly isInner = false;
   readonly #parts: Parts;
   readonly #route: Route | undefined;
@@ -48,10 +51,18 @@ export class GatewayExchange implements PreparedExchange {
     const { format, exchange } = this;
     if (!format) return undefined;
     const { router, settings } = this.#parts;
+    const fallback = exchange.model?.fallbacks && this.#fallback(format);
     const detaching =
       'detach' in format && format.detach?.(identityOf(exchange), why => this.#endDetached(why));
-    if (!detaching) return router.attempts(exchange);
-    return detaching.then(detached => detach(this, router.attempts(exchange), detached, settings.server));
+    if (!detaching) return router.attempts(exchange, fallback);
+    return detaching.then(detached =>
+      detach(this, router.attempts(exchange, fallback), detached, settings.server),
+    );
+  }
+
+  #fallback(format: RequestFormat): Fallback {
+    if ('renderStream' in format) this.format = withLateModel(format, this.exchange);
+    return fallbackModels(this.exchange, format, this.#parts);
   }
 
   #endDetached(why: 'client_gone' | 'time_limit'): void {

@@ -34,6 +34,11 @@ export class RoutingMetrics extends MetricSet {
     help: 'Failures returned to the client without a further attempt: no attempts, budget, upstreams or time were left.',
     labels: ['gen_ai_request_model', 'reason'],
   });
+  readonly fellBack = this.counting({
+    name: 'sluice_fallbacks_total',
+    help: 'Requests that went to another model: the model before, the next one, and why: context_length, content_filter, unavailable.',
+    labels: ['from', 'to', 'kind'],
+  });
   readonly #transitions = this.metrics.counter({
     name: 'sluice_breaker_transitions_total',
     help: "State changes of a provider's circuit breaker, by the new state.",

@@ -4,8 +4,10 @@ import {
   type CacheStore,
   type Catalog,
   defineStage,
+  type Exchange,
   invalidField,
   refusal,
+  restrictFallbacks,
   type StageFactory,
 } from '../../../src/plugin.ts';
 import type { ModelAccessOptions } from './options.ts';
@@ -76,7 +78,7 @@ export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
       const ask = askAllowed(allowed, allowed_ttl_s * 1000, cache);
       return {
         takesTokens: true,
-        onRequest: async ({ account, request }) => admit(request.model, await ask(account)),
+        onRequest: async exchange => admit(exchange, await ask(exchange.account)),
       };
     }
     checkNames(options, catalog);
@@ -86,13 +88,16 @@ export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
       byAccount.get(id) ?? byPlan.get(plan) ?? options.others;
     return {
       takesTokens: true,
-      onRequest: ({ account, request }) => admit(request.model, modelsOf(account)),
+      onRequest: exchange => admit(exchange, modelsOf(exchange.account)),
     };
   },
 });
 
-function admit(model: string, allowed: readonly string[]): void {
-  if (allowed.includes(model) || allowed.includes(every)) return;
+function admit(exchange: Exchange, allowed: readonly string[]): void {
+  if (allowed.includes(every)) return;
+  const { model } = exchange.request;
+  if (exchange.model?.fallbacks) restrictFallbacks(exchange, id => allowed.includes(id));
+  if (allowed.includes(model)) return;
   const named = allowed.slice(0, max_named).join(', ') || 'none';
   throw invalidField('model', `this account may not use '${model.slice(0, 128)}'; it may use: ${named}.`);
 }

@@ -1,4 +1,6 @@
 import {
+  type AccountLimits,
+  type Catalog,
   type Charge,
   defineKey,
   type Exchange,
@@ -6,9 +8,11 @@ import {
   type Hooks,
   type Limit,
   type LimitStatus,
+  type Model,
   type Outcome,
   type Reservation,
   type ReservationResult,
+  restrictFallbacks,
   rootOf,
   type StageSetup,
   type StateStore,
@@ -21,6 +25,7 @@ import type { CheckedOptions } from './options-schema.ts';
 import { addIetfHeaders, addRateHeaders } from './rate-limit-headers.ts';
 import {
   actualUse,
+  dearestOf,
   estimatePromptTokens,
   expectedUse,
   type MostUse,
@@ -55,6 +60,8 @@ interface Held {
   estimated_prompt: number;
   /** Set if a limit on tokens or money is hard. */
   most: MostUse | undefined;
+  /** The model at whose price it is; undefined outside the catalog. */
+  priced_as: Model | undefined;
   /** True once `most` is reserved. */
   hasCeiling: boolean;
 }
@@ -65,6 +72,7 @@ export class LimitEnforcer implements Hooks {
   readonly #metrics: LimitMetrics;
   readonly #options: CheckedOptions;
   readonly #state: StateStore;
+  readonly #catalog: Catalog;
   readonly #plans: AccountPlans;
   readonly #forecast: UsageForecast;
   readonly #unread = new UnreadForecast();
@@ -76,6 +84,7 @@ export class LimitEnforcer implements Hooks {
   constructor(options: CheckedOptions, setup: StageSetup) {
     this.#options = options;
     this.#state = setup.state;
+    this.#catalog = setup.catalog;
     this.#metrics = new LimitMetrics(setup);
     this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
     this.#forecast = new UsageForecast(options.initial_completion_tokens);
@@ -116,9 +125,11 @@ export class LimitEnforcer implements Hooks {
 
   /** Reserves the expected usage under the other limits, or throws 429. */
   onRequest(exchange: Exchange): void | Promise<void> {
-    const { model, request, endpoint } = exchange;
+    const { request, endpoint } = exchange;
     const account = exchange.account?.id ?? no_account;
-    const set = this.#plans.limitsOf(exchange.account).of(model?.id);
+    const sets = this.#plans.limitsOf(exchange.account);
+    const set = sets.of(exchange.model?.id);
+    const model = exchange.model?.fallbacks ? this.#dearest(exchange, exchange.model, sets) : exchange.model;
     const before = exchange.get(this.#held);
     // An account found only with the body has reserved nothing yet.
     const limits = before?.account === account ? set.withRequest : set.limits;
@@ -132,8 +143,18 @@ export class LimitEnforcer implements Hooks {
     held.countsMoney = set.countsMoney;
     held.estimated_prompt = estimated_prompt;
     held.most = counts && set.isHard ? mostUse(estimated_prompt, expected) : undefined;
+    held.priced_as = model;
     const charge = counts ? expectedUse(set, estimated_prompt, expected, held.most) : oneRequest;
     return this.#reserve(exchange, held, limits, charge);
+  }
+
+  /** The dearest that may answer. A model that has limits of its own may not take another's place, since they have not decided. */
+  #dearest(exchange: Exchange, model: Model, { models: limited }: AccountLimits): Model {
+    const isUnlimited = (id: string) => !limited.includes(id);
+    restrictFallbacks(exchange, isUnlimited);
+    const ids = Object.values(model.fallbacks ?? {}).flatMap(ids => ids ?? []);
+    const others = ids.filter(isUnlimited).flatMap(id => this.#catalog.find(id) ?? []);
+    return dearestOf([model, ...others]);
   }
 
   #hold(exchange: Exchange, before?: Held): Held {
@@ -150,6 +171,7 @@ export class LimitEnforcer implements Hooks {
       countsMoney: false,
       estimated_prompt: 0,
       most: undefined,
+      priced_as: undefined,
       hasCeiling: false,
     };
     exchange.set(this.#held, held);
@@ -209,7 +231,7 @@ export class LimitEnforcer implements Hooks {
     held.refused_by = limit;
     this.#addHeaders(exchange, held.statuses, limit);
     this.#metrics.refused(held, { limit, remaining, reset_ms: retry_ms });
-    throw limitRefusal(exchange, refused, held.most, this.#ceilings.has(held.root));
+    throw limitRefusal(exchange, refused, held, this.#ceilings.has(held.root));
   }
 
   #countCeiling(root: string, change: 1 | -1): void {

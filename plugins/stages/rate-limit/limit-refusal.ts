@@ -6,6 +6,7 @@ import {
   type GatewayError,
   type Limit,
   limitLabel,
+  type Model,
   refusal,
   rowOf,
   unitOf,
@@ -31,12 +32,12 @@ const whenEnded = 'Retry when running requests have ended.';
 
 /**
  * The error for a request that a limit refuses: which limit was exceeded, and when to retry. `most` is what the request may use, if a limit
- * is hard; `isHeld` says that running requests of the account have reserved the most that they may use.
+ * is hard, at the price of `priced_as`; `isHeld` says that running requests of the account have reserved the most that they may use.
  */
 export function limitRefusal(
   exchange: Exchange,
   refused: RefusedCharge,
-  most: MostUse | undefined,
+  { most, priced_as }: { readonly most: MostUse | undefined; readonly priced_as: Model | undefined },
   isHeld: boolean,
 ): GatewayError {
   const { limit, remaining, retry_ms } = refused;
@@ -47,7 +48,7 @@ export function limitRefusal(
   if (waits) when = whenEnded;
   const named = `${periodOf(limit)} ${unitOf(limit).noun} limit${ownerOf(limit)}`;
   let message = `${exceeded(limit)}${ownerOf(limit)}. ${when}`;
-  if (isUnfitting) message = unfitting(exchange, refused, most, named, when);
+  if (isUnfitting) message = unfitting(exchange, refused, { most, model: priced_as }, named, when);
   else if (waits)
     message = `Rate limit exceeded: running requests have reserved what is left of the ${named}. ${when}`;
   return refusal('rate_limited', {
@@ -77,9 +78,9 @@ function resetSentence(limit: Limit, retry_ms: number, now_ms: number): string {
 
 /** Message for a request that may use more than what is left of a hard limit: what would be reserved, and how to fit. Without `when` it never fits unchanged. */
 function unfitting(
-  { request, model }: Exchange,
+  { request }: Exchange,
   { limit, charge, remaining }: RefusedCharge,
-  most: MostUse,
+  { most, model }: { readonly most: MostUse; readonly model: Model | undefined },
   named: string,
   when: string | undefined,
 ): string {

@@ -100,6 +100,25 @@ export function mostUse(estimated_prompt: number, { request, model, average }: E
   };
 }
 
+/** The model that costs as much as any of these: each of its prices and bounds is the highest. */
+export function dearestOf(models: readonly [Model, ...Model[]]): Model {
+  const most = (of: (model: Model) => number) => Math.max(...models.map(of));
+  const dearest = (of: (pricing: Model['pricing']) => string | undefined) =>
+    String(models.map(({ pricing }) => of(pricing) ?? '0').toSorted((a, b) => Number(b) - Number(a))[0]);
+  const [first] = models;
+  return {
+    ...first,
+    context_length: most(model => model.context_length),
+    max_completion_tokens: most(model => model.max_completion_tokens),
+    pricing: {
+      prompt: dearest(({ prompt }) => prompt),
+      completion: dearest(({ completion }) => completion),
+      input_cache_write: dearest(({ prompt, input_cache_write = prompt }) => input_cache_write),
+      request: dearest(({ request }) => request),
+    },
+  };
+}
+
 /** The largest `max_tokens` with which an exchange would fit into what is left of a hard limit; not above 0 if none would. */
 export function fittingMaxTokens(
   limit: Limit,

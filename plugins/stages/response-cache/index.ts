@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { chunkOf, defineKey, defineStage, type StageFactory, usageOf } from '../../../src/plugin.ts';
+import {
+  chunkOf,
+  defineKey,
+  defineStage,
+  modelBeforeFallback,
+  type StageFactory,
+  usageOf,
+} from '../../../src/plugin.ts';
 import { CachedReply, replyIn } from './cached-reply.ts';
 import type { ResponseCacheOptions } from './options.ts';
 import { requestKey } from './request-key.ts';
@@ -63,7 +70,9 @@ export const responseCache: StageFactory<ResponseCacheOptions> = defineStage({
       // Only now it is known that the reply was complete, that the client has it, and what was billed.
       onSettled(exchange, { end_reason, usage }) {
         const reply = exchange.get(missed);
-        const text = end_reason === 'completed' && reply?.text(usage);
+        // Of another model that took its place it is not the answer to this request.
+        const isOwn = exchange.get(modelBeforeFallback) === undefined;
+        const text = end_reason === 'completed' && isOwn && reply?.text(usage);
         if (!reply || !text) return;
         stored.labels().inc(Buffer.byteLength(text));
         void cache.set(reply.key, text, ttl_s * 1000);

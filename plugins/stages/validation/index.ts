@@ -52,7 +52,8 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
         checkEffort(request, model);
         checkMaxTokens(request, model, max_tokens_above_cap);
         if (request.operation) checkInputs(request.messages, model);
-        else checkContext(request.messages, model);
+        // Its provider says so, and another model answers.
+        else if (!model.fallbacks?.context_length) checkContext(request.messages, model);
         if (request.n !== undefined && request.n > max_choices) {
           throw invalidField('n', `must be at most ${max_choices}, not ${request.n}`);
         }

@@ -12,6 +12,8 @@ import { jsonOf, messageOfErrorBody, UpstreamError } from '../http/upstream-erro
 export interface Failure {
   readonly error: GatewayError;
   readonly kind: FailureKind;
+  /** The error reply, parsed if it is JSON. */
+  readonly body?: unknown;
   /** The upstream's `Retry-After`. */
   readonly retry_after_s?: number | undefined;
   /** True if only the key was at fault and the provider has another one. */
@@ -85,7 +87,7 @@ export function failureOfErrorReply(
   // Some servers use a status in a way of their own.
   const status = adapter.errorStatus?.(sent, body) ?? sent;
   const message = adapter.errorMessage?.(body);
-  return { ...failureOfStatus(status, headers, text, pass_upstream_429, message), status };
+  return { ...failureOfStatus(status, headers, text, pass_upstream_429, message), body, status };
 }
 
 /** Failure for an upstream's error status. */

@@ -1,4 +1,4 @@
-import type { Chunk, Usage } from '../../exchange/canonical.ts';
+import type { Chunk, Delta, Usage } from '../../exchange/canonical.ts';
 import type { GatewayError } from '../../exchange/errors.ts';
 import type { ChunkSink, StreamHandle } from '../../exchange/stream.ts';
 
@@ -9,6 +9,8 @@ export interface StreamProducer {
   drained(): void;
   /** Called when the sink has stopped the stream. */
   cancel(): void;
+  /** Whether these chunks are not to begin the reply; their attempt has then failed. */
+  refuses?(chunks: readonly Chunk[]): boolean;
 }
 
 /** Callbacks for the progress of one attempt. */
@@ -59,6 +61,7 @@ export class AttemptStream implements StreamHandle {
     if (chunks.length === 0 || this.#over) return;
     if (this.generated) return this.#pass(chunks);
     if (chunks.some(isGenerated)) {
+      if (!this.#released && this.#producer.refuses?.(chunks)) return;
       this.generated = true;
       this.#progress?.firstWord();
     }
@@ -135,8 +138,9 @@ export class AttemptStream implements StreamHandle {
 
 /** Whether a chunk carries generated content or a finish reason; a role or usage alone does not count. */
 function isGenerated({ choices }: Chunk): boolean {
-  return choices.some(
-    ({ delta, finish_reason }) =>
-      finish_reason !== null || delta.content || delta.reasoning || delta.tool_calls?.length || delta.refusal,
-  );
+  return choices.some(({ delta, finish_reason }) => finish_reason !== null || hasContent(delta));
 }
+
+/** Whether a delta is generated content. */
+export const hasContent = ({ content, reasoning, tool_calls, refusal }: Delta): boolean =>
+  Boolean(content || reasoning || tool_calls?.length || refusal);

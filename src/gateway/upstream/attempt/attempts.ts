@@ -1,6 +1,6 @@
 import type { DeniedRetry } from '../../../telemetry/routing-metrics.ts';
 import { markEvent } from '../../../telemetry/tracing.ts';
-import type { Completion } from '../../exchange/canonical.ts';
+import type { Chunk, ChunkChoice, Completion } from '../../exchange/canonical.ts';
 import { GatewayError, refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
@@ -9,11 +9,17 @@ import { AttemptPermit } from '../routing/attempt-permit.ts';
 import type { LoadBalancer } from '../routing/load-balancer.ts';
 import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
 import { Attempt } from './attempt.ts';
-import { causeOf, type Failure, isRetryable } from './attempt-failure.ts';
-import { AttemptStream } from './attempt-stream.ts';
+import { AttemptFailed, causeOf, type Failure, isRetryable } from './attempt-failure.ts';
+import { AttemptStream, hasContent } from './attempt-stream.ts';
 
 /** Chunks without content that may wait for the first with content, while a retry is possible. */
 const max_held = 16;
+
+/** What ended the attempts at a model: a refusal, a filter at the end of its reply, or that none of its upstreams answers. */
+export type FallbackReason = Failure | 'content_filter' | 'unavailable';
+
+/** Finds the model that then takes its place. What it returns makes the exchange that model's, and returns its load balancer. */
+export type Fallback = (why: FallbackReason) => (() => LoadBalancer) | undefined;
 
 /**
  * The attempts of one exchange, one after another, until an upstream answers: after the first word of an answer there is no retry (protocol
@@ -23,8 +29,9 @@ export class Attempts {
   /** A whole reply is read to its end for the bill when its client leaves. */
   readonly outlivesClient = true;
   readonly #exchange: Exchange;
-  readonly #balancer: LoadBalancer;
+  #balancer: LoadBalancer;
   readonly #setup: RouterSetup;
+  readonly #fallback: Fallback | undefined;
   /** Made where there is a choice, something to wait for, or another attempt. */
   #usedSelector: UpstreamSelector | undefined;
   /** The last attempt, unless another one is to follow. */
@@ -34,13 +41,14 @@ export class Attempts {
   /** The error of the exchange if no attempt is answered. */
   #error: GatewayError | undefined;
   #ended = false;
-  /** Requests that were sent again because their connection was stale. */
-  #resends = 0;
+  /** Attempts beside `max_attempts`: on a connection that was stale, and at models that were fallen back from. */
+  #uncounted = 0;
 
-  constructor(exchange: Exchange, balancer: LoadBalancer, setup: RouterSetup) {
+  constructor(exchange: Exchange, balancer: LoadBalancer, setup: RouterSetup, fallback?: Fallback) {
     this.#exchange = exchange;
     this.#balancer = balancer;
     this.#setup = setup;
+    this.#fallback = fallback;
     balancer.budget.deposit();
   }
 
@@ -51,12 +59,21 @@ export class Attempts {
 
   /** Resolves with the whole reply; rejects with a GatewayError. */
   reply(): Promise<Completion> {
-    return this.#untilAnswered(attempt => attempt.reply());
+    const reply = this.#untilAnswered(attempt => attempt.reply());
+    return this.#fallback ? reply.then(came => this.#unlessFiltered(came)) : reply;
+  }
+
+  /** The reply, or that of another model where a filter has ended all of it: the client has had nothing yet. */
+  #unlessFiltered(reply: Completion): Completion | Promise<Completion> {
+    if (!reply.choices.every(({ finish_reason }) => finish_reason === 'content_filter')) return reply;
+    if (!this.#fallBack('content_filter')) return reply;
+    this.#exchange.attempts.at(-1)!.used = reply.usage;
+    return this.reply();
   }
 
   /** The reply as a stream. No request is sent before it is resumed. */
   stream(): ChunkSource {
-    const held = this.#balancer.canRetry ? max_held : 0;
+    const held = this.#balancer.canRetry || this.#fallback ? max_held : 0;
     return { pushInto: sink => new AttemptStream(sink, this, held) };
   }
 
@@ -67,6 +84,16 @@ export class Attempts {
 
   drained(): void {
     this.#current?.drained();
+  }
+
+  /** Fails the attempt whose stream a filter ends before its first word, if another model takes its place. */
+  refuses(chunks: readonly Chunk[]): boolean {
+    const isFiltered = chunks.every(({ choices }) => choices.every(isEmptyOrFiltered));
+    if (!isFiltered || !this.#fallback?.('content_filter')) return false;
+    const body = { code: 'content_filter' };
+    const failed = new AttemptFailed({ kind: 'refused', body, error: refusal('upstream_refused') });
+    this.#current?.fault(failed, false);
+    return true;
   }
 
   /** True if no attempt runs and none will follow. */
@@ -99,7 +126,8 @@ export class Attempts {
     return this.#answerOf(attempt, ask).catch(error => {
       const resent = this.#sendAgain(attempt);
       if (resent) return this.#answer(resent, ask);
-      if (!this.#canRetry(attempt, error)) throw this.#end(error, attempt.failure);
+      if (!this.#canRetry(attempt, error) && !this.#fallBack(fallbackReasonOf(attempt)))
+        throw this.#end(error, attempt.failure);
       return this.#untilAnswered(ask);
     });
   }
@@ -121,7 +149,7 @@ export class Attempts {
     const { failure, upstream, isResent } = stale;
     if (failure?.kind !== 'stale_connection' || isResent || !this.#selector.isWanted) return undefined;
     stale.span?.superseded();
-    this.#resends++;
+    this.#uncounted++;
     markEvent(this.#exchange.span, 'retry', { 'error.type': failure.kind });
     const permit = this.#selector.acquire(upstream);
     return this.#follow(new Attempt(this.#exchange, permit, this.#setup.metrics, 0, true));
@@ -134,6 +162,7 @@ export class Attempts {
       return this.#begin(await permit, clock.elapsed_ms() - asked_ms);
     } catch (thrown) {
       if (!(thrown instanceof NoUpstreamAvailable)) throw thrown;
+      if (this.#fallBack('unavailable')) return this.#next();
       throw this.#end(this.#refusalOf(thrown), this.#failed?.failure);
     }
   }
@@ -173,9 +202,9 @@ export class Attempts {
     return attempt;
   }
 
-  /** Whether as many attempts as are allowed have been made, without those on a stale connection. */
+  /** Whether as many attempts as are allowed have been made. */
   get #isLast(): boolean {
-    return this.#exchange.attempts.length - this.#resends >= this.#balancer.options.max_attempts;
+    return this.#exchange.attempts.length - this.#uncounted >= this.#balancer.options.max_attempts;
   }
 
   /** Whether another attempt may follow this one, which has thrown `error`. */
@@ -198,6 +227,18 @@ export class Attempts {
     this.#current = undefined;
     if (this.#isLast) return this.#denied('attempts');
     return failure && this.#balancer.budget.isSpent ? this.#denied('budget') : true;
+  }
+
+  /** Begins anew with the model that takes the place of the exchange's, if there is one. */
+  #fallBack(why: FallbackReason | undefined): boolean {
+    const enter = why && this.#selector.isWanted && this.#fallback?.(why);
+    if (!enter) return false;
+    this.#current?.span?.superseded();
+    this.#current = this.#failed = this.#error = this.#usedSelector = undefined;
+    this.#uncounted = this.#exchange.attempts.length;
+    this.#balancer = enter();
+    this.#balancer.budget.deposit();
+    return true;
   }
 
   #denied(reason: DeniedRetry): false {
@@ -255,6 +296,13 @@ export class Attempts {
     else outages.write(outage, log, 'warn', facts, 'attempt failed, retrying');
   }
 }
+
+/** Undefined where another model would not help: something was generated. */
+const fallbackReasonOf = ({ failure, generated }: Attempt): FallbackReason | undefined =>
+  generated ? undefined : failure && isRetryable(failure) ? 'unavailable' : failure;
+
+const isEmptyOrFiltered = ({ delta, finish_reason }: ChunkChoice): boolean =>
+  (finish_reason === null || finish_reason === 'content_filter') && !hasContent(delta);
 
 /** The later of two errors, unless it only says that one of several upstreams is misconfigured. */
 function errorOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {

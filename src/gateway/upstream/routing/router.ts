@@ -3,7 +3,7 @@ import type { RoutingConfig } from '../../../common/options.ts';
 import type { Model } from '../../catalog/catalog.ts';
 import { refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import { Attempts } from '../attempt/attempts.ts';
+import { Attempts, type Fallback } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import type { RetryBudget } from './retry-budget.ts';
@@ -45,12 +45,16 @@ export class Router {
     return isSame ? budget : undefined;
   }
 
-  /** The attempts of `exchange`, at the providers of its model. */
-  attempts(exchange: Exchange): Attempts {
-    const balancer = this.#balancers.get(exchange.model?.id ?? '');
-    if (!balancer)
-      throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
-    return new Attempts(exchange, balancer, this.#setup);
+  /** The load balancer of a model. Throws a GatewayError if none of its providers is there. */
+  balancerOf(id = ''): LoadBalancer {
+    const balancer = this.#balancers.get(id);
+    if (balancer) return balancer;
+    throw refusal('provider_misconfigured', { cause: new Error('no provider for this model') });
+  }
+
+  /** The attempts of `exchange`, at the providers of its model, or of those that take its place. */
+  attempts(exchange: Exchange, fallback?: Fallback): Attempts {
+    return new Attempts(exchange, this.balancerOf(exchange.model?.id), this.#setup, fallback);
   }
 }
 

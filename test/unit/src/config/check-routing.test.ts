@@ -44,6 +44,14 @@ describe('an invalid routing option', () => {
       'upstreams[1].weight: must be above 0; leave an upstream out',
     ],
     [
+      withModel({ fallbacks: { context_length: ['x/none'] } }),
+      "models[0].fallbacks.context_length[0]: there is no model 'x/none'",
+    ],
+    [
+      withModel({ fallbacks: { unavailable: [sampleConfig().models[0]!.id] } }),
+      'models[0].fallbacks.unavailable[0]: is the model itself',
+    ],
+    [
       served([local, { ...local, priority: 2 }]),
       'models[0].upstreams[1]: a at local is listed twice; use weight',
     ],

@@ -1,11 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import {
+  dearestOf,
   estimatePromptTokens,
   expectedUse,
   fittingMaxTokens,
   mostUse,
 } from '../../../../../plugins/stages/rate-limit/request-charge.ts';
 import { UsageAverage } from '../../../../../plugins/stages/rate-limit/usage-forecast.ts';
+import { usdOf } from '../../../../../src/common/money.ts';
+import type { Model } from '../../../../../src/gateway/catalog/catalog.ts';
 import type { ChatRequest } from '../../../../../src/gateway/exchange/canonical.ts';
 import { estimatePrompt } from '../../../../../src/gateway/settlement/usage-meter.ts';
 import { sampleModel, sampleRequest } from '../../../sample-exchange.ts';
@@ -44,6 +48,36 @@ describe('estimatePromptTokens', () => {
     for (const request of requests)
       expect(estimatePromptTokens(sampleRequest(request))).toBeGreaterThan(base + 200);
   });
+});
+
+it('prices a request as the dearest of the models that may answer it, in every part', () => {
+  const price = fc.nat({ max: 1_000_000_000 }).map(units => usdOf(BigInt(units)));
+  const priced = fc.record({
+    pricing: fc.record(
+      { prompt: price, completion: price, input_cache_write: price, request: price },
+      { requiredKeys: ['prompt', 'completion'] },
+    ),
+    max_completion_tokens: fc.integer({ min: 1, max: 9000 }),
+    context_length: fc.integer({ min: 1, max: 9000 }),
+  });
+  const money = { countsTokens: true, countsMoney: true };
+  const average = new UsageAverage(500);
+  fc.assert(
+    fc.property(fc.array(priced, { minLength: 1, maxLength: 4 }), fc.nat({ max: 9000 }), (list, prompt) => {
+      const models = list.map(changes => sampleModel(changes)) as [Model, ...Model[]];
+      const request = asking('x');
+      const use = (model: Model) => {
+        const expected = { request, model, average };
+        return expectedUse(money, prompt, expected, mostUse(prompt, expected));
+      };
+      const dearest = use(dearestOf(models));
+      for (const { nano_usd, ceiling } of models.map(use)) {
+        expect(dearest.nano_usd).toBeGreaterThanOrEqual(nano_usd);
+        expect(dearest.ceiling!.nano_usd).toBeGreaterThanOrEqual(ceiling!.nano_usd);
+        expect(dearest.ceiling!.tokens).toBeGreaterThanOrEqual(ceiling!.tokens);
+      }
+    }),
+  );
 });
 
 describe('the expected use of an exchange', () => {
