@@ -130,6 +130,7 @@ export { addressOf, lastOf, requestIdOf } from './gateway/inbound/start-exchange
 export {
   amountsOf,
   counterKey,
+  isCalendar,
   type Limit,
   type LimitName,
   type LimitWindow,
@@ -137,6 +138,7 @@ export {
   limitNames,
   limitTable,
   limitWindows,
+  periodsOf,
   rowOf,
   unitOf,
   windowOf,

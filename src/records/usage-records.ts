@@ -100,14 +100,14 @@ export interface RefusalSum {
   readonly requests: number;
 }
 
-/** Use of one model by an account or a key, on the present day or earlier in its month; `model` is `*` for all together. Costs are rounded up by the day. */
+/** Use of one model by an account or a key from some time on; `model` is `*` for all together. Costs are rounded up by the day. */
 export interface BudgetSum extends Charge {
   /** The id of the account or of the key. */
   readonly owner: string;
   /** Id of the model; empty for none. */
   readonly model: string;
-  /** 1 for the present day, 0 for earlier ones of its month. */
-  readonly is_today: 0 | 1;
+  /** The place of the time since which it was used, of those that were asked for; what was used since the next one is not in it. */
+  readonly since: number;
 }
 
 /** What the requests of a key add up to; those that were refused count, as failed, and cost nothing. */
@@ -123,10 +123,13 @@ export const all_models = '*';
 export interface UsageRecords {
   /** Requests that were refused before an upstream was asked, the most frequent first. */
   refusals(query: RefusalQuery): Promise<RefusalSum[]>;
-  /** What `accounts` have used of `day` and, until then, of its month. Failed requests are left out. */
-  budgets(accounts: readonly string[], day: string): Promise<BudgetSum[]>;
+  /**
+   * What accounts have used since each of some times, the earliest first, with the whole hour that a time is in. Failed requests are left
+   * out.
+   */
+  budgets(accounts: readonly string[], since_ms: readonly number[]): Promise<BudgetSum[]>;
   /** The same of keys of the store, of all models together. */
-  budgetsOfKeys(keys: readonly string[], day: string): Promise<BudgetSum[]>;
+  budgetsOfKeys(keys: readonly string[], since_ms: readonly number[]): Promise<BudgetSum[]>;
   /** What these keys of the store have been used for since `from_day`; without those that were not used. */
   ofKeys(ids: readonly string[], from_day: string): Promise<Map<string, KeyUse>>;
   /** What a key of the store has been used for on each day since `from_day`, without those on which it was not used. */

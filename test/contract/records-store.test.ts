@@ -677,7 +677,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.usage.sum({ account: 'sampled', by: [] })).toMatchObject([
       { requests: 40, failed_requests: 40, prompt_tokens: 0, cost_usd: '0' },
     ]);
-    expect(await store.usage.budgets(['sampled'], '2026-11-20')).toMatchObject([
+    expect(await store.usage.budgets(['sampled'], [Date.parse('2026-11-20')])).toMatchObject([
       { requests: 0, tokens: 0 },
       { requests: 0, tokens: 0 },
     ]);
@@ -760,24 +760,26 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.usage.ofKeys([], '2026-11-20')).toEqual(new Map());
   });
 
-  it('returns what accounts have used of a day and of its month', async () => {
+  it('returns what accounts have used since some times', async () => {
     const of = (account: string, more: Partial<LedgerRow>) => row({ account, cost_usd: '0.000001', ...more });
     await store.ledger.insert([
       of('budget', {}),
       of('budget', { model: 'v/two', cost_usd: '0.0000000011' }),
       of('budget', { model: null, started_ms: Date.parse('2026-11-01T00:00:00Z') }),
       of('budget', { started_ms: Date.parse('2026-10-31T23:59:59.999Z') }),
-      of('budget', { started_ms: Date.parse('2026-11-21T00:00:00Z') }),
       of('budget-2', { started_ms: now_ms - day_ms }),
       of('budget-3', {}),
     ]);
-    const told = await store.usage.budgets(['budget', 'budget-2', 'nobody'], '2026-11-20');
+    const told = await store.usage.budgets(
+      ['budget', 'budget-2', 'nobody'],
+      [Date.parse('2026-11-01'), Date.parse('2026-11-20')],
+    );
     const byModel = Map.groupBy(told, ({ owner, model }) => `${owner} ${model}`);
     const total = (sums: typeof told, unit: 'tokens' | 'nano_usd') =>
       sums.reduce((sum, { [unit]: used }) => sum + used, 0);
     const tokensOfDay = (sums: typeof told) =>
       total(
-        sums.filter(({ is_today }) => is_today),
+        sums.filter(({ since }) => since === 1),
         'tokens',
       );
     const lines = [...byModel].map(
@@ -795,7 +797,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     );
   });
 
-  it('returns what keys have used of a day and of its month', async () => {
+  it('returns what keys have used since some times', async () => {
     const of = (key_id: string, more: Partial<LedgerRow> = {}) =>
       row({ account: 'keyed', key_id, cost_usd: '0.0000000011', ...more });
     await store.ledger.insert([
@@ -805,11 +807,15 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       of('key_budget', { started_ms: Date.parse('2026-10-31T23:59:59.999Z') }),
       of('key_other'),
     ]);
-    const told = await store.usage.budgetsOfKeys(['key_budget', 'key_none'], '2026-11-20');
+    const told = await store.usage.budgetsOfKeys(
+      ['key_budget', 'key_none'],
+      [0, Date.parse('2026-11-01'), Date.parse('2026-11-20')],
+    );
     const owner = 'key_budget';
-    expect(told.toSorted((one, other) => other.is_today - one.is_today)).toEqual([
-      { owner, model: '*', is_today: 1, requests: 1, tokens: 30, nano_usd: 3 },
-      { owner, model: '*', is_today: 0, requests: 1, tokens: 15, nano_usd: 2 },
+    expect(told.toSorted((one, other) => other.since - one.since)).toEqual([
+      { owner, model: '*', since: 2, requests: 1, tokens: 30, nano_usd: 3 },
+      { owner, model: '*', since: 1, requests: 1, tokens: 15, nano_usd: 2 },
+      { owner, model: '*', since: 0, requests: 3, tokens: 60, nano_usd: 5 },
     ]);
   });
 

@@ -598,7 +598,8 @@ describe('retention', () => {
           refusals: [{ ...refused, end_reason: 'refused', started_ms: now_ms - ago * day_ms, requests: 5 }],
         })),
       );
-      const budgets = await store.usage.budgets(['acme'], '2026-11-20');
+      const since = [0, Date.parse('2026-11-01'), Date.parse('2026-11-20')];
+      const budgets = await store.usage.budgets(['acme'], since);
       const october = await store.usage.sum({ by: ['day'], from_day: '2026-10-01' });
       await retention({ sums_ms: 32 * day_ms }).run();
       expect(await months()).toEqual(['2026-10', '2026-11']);
@@ -607,7 +608,7 @@ describe('retention', () => {
         requests: 51,
       });
       expect(await store.usage.sum({ by: ['day'] })).toEqual(october);
-      expect(await store.usage.budgets(['acme'], '2026-11-20')).toEqual(budgets);
+      expect(await store.usage.budgets(['acme'], since)).toEqual(budgets);
       expect(await store.usage.refusals({ limit: 9 })).toMatchObject([{ day: '2026-11-20', requests: 5 }]);
       expect(await store.ledger.list({ limit: 500 })).toHaveLength(120);
       expect(await pruned('sums')).toBeGreaterThan(100);

@@ -1,7 +1,7 @@
 import type { Connection } from '../../../src/plugin.ts';
 import { ledgerTables } from './ledger-tables.ts';
 import { attemptKeys, durationColumns, firstTokenColumns, trafficKeys } from './traffic-sums.ts';
-import { hourlySumKeys, providerSumKeys } from './usage-slices.ts';
+import { hourlySumKeys, providerSumKeys, totalSumKeys } from './usage-slices.ts';
 
 /** One step of the schema, in the SQL that SQLite and Postgres have in common. Never changed once released; a change is a further step. */
 export interface Migration {
@@ -254,6 +254,20 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (notice, target)
       )`,
       'CREATE INDEX notice_deliveries_due ON sluice.notice_deliveries (due_ms) WHERE due_ms IS NOT NULL',
+    ],
+  },
+  {
+    version: 14,
+    name: 'sums that are never deleted, for limits that never reset',
+    statements: [
+      // Of an account, without `key_id`, by its models and all together; of a key all together.
+      clustered(`CREATE TABLE sluice.total_sums (
+        account TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        model TEXT NOT NULL,
+        ${counts(['requests', 'failed_requests', 'tokens', 'cost_pico_usd'])},
+        PRIMARY KEY (${totalSumKeys})
+      )`),
     ],
   },
 ];

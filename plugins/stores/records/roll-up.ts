@@ -1,4 +1,5 @@
 import {
+  all_models,
   type Connection,
   dayOf,
   errorClasses,
@@ -39,6 +40,7 @@ export async function rollUp(
   }
   for (const [table, ofTable] of sums) await ofTable.write(connection, `sluice.${table}`);
   await useOfKeys(exchanges, zeros).write(connection, 'sluice.key_sums');
+  await totalsOf(exchanges).write(connection, 'sluice.total_sums');
   await trafficOf(exchanges).write(connection, 'sluice.traffic_sums');
   await attemptsOf(attempts).write(connection, 'sluice.attempt_sums');
 }
@@ -52,16 +54,30 @@ function zeroErrors(exchanges: readonly AlikeExchanges[]): Record<string, 0> {
 const errorsOf = ({ end_class, usage }: AlikeExchanges, zeros: Counts): Counts =>
   isErrorClass(end_class) ? { ...zeros, [end_class]: usage.failed_requests } : zeros;
 
+const useOf = ({ usage }: AlikeExchanges) => {
+  const { requests, failed_requests, cost_pico_usd } = usage;
+  return { requests, failed_requests, tokens: usage.prompt_tokens + usage.completion_tokens, cost_pico_usd };
+};
+
 /** Sums of the stored keys; keys of the configuration have no id. */
 function useOfKeys(exchanges: readonly AlikeExchanges[], zeros: Counts): KeptSums {
   const sums = new KeptSums();
   for (const alike of exchanges) {
-    const { key_id, started_ms, usage } = alike;
+    const { key_id, started_ms } = alike;
     if (key_id === null) continue;
-    const { requests, failed_requests, cost_pico_usd } = usage;
-    const tokens = usage.prompt_tokens + usage.completion_tokens;
-    const counts = { requests, failed_requests, tokens, cost_pico_usd, ...errorsOf(alike, zeros) };
-    sums.add({ key_id, day: dayOf(started_ms) }, counts);
+    sums.add({ key_id, day: dayOf(started_ms) }, { ...useOf(alike), ...errorsOf(alike, zeros) });
+  }
+  return sums;
+}
+
+/** Sums of accounts and stored keys at all times. */
+function totalsOf(exchanges: readonly AlikeExchanges[]): KeptSums {
+  const sums = new KeptSums();
+  for (const alike of exchanges) {
+    const { account, model, key_id } = alike;
+    const use = useOf(alike);
+    for (const name of [model, all_models]) sums.add({ account, key_id: '', model: name }, use);
+    if (key_id !== null) sums.add({ account, key_id, model: all_models }, use);
   }
   return sums;
 }

@@ -1,6 +1,4 @@
 import {
-  all_models,
-  type BudgetSum,
   type Database,
   errorClasses,
   type KeyUse,
@@ -10,6 +8,7 @@ import {
   type UsageRecords,
   type UsageSum,
 } from '../../../src/plugin.ts';
+import { budgetSums } from './budget-sums.ts';
 import { usageColumnNames } from './exchange-counts.ts';
 import { Condition } from './statements.ts';
 import { columnsOf, slicesFor } from './usage-slices.ts';
@@ -76,23 +75,7 @@ export const usageRecords = (database: Database): UsageRecords => ({
     );
   },
 
-  budgets(accounts, day) {
-    return database.run<BudgetSum>(
-      `SELECT account AS owner, model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today, SUM(requests - failed_requests) AS requests,
-      SUM(prompt_tokens + completion_tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
-      FROM sluice.daily_sums WHERE account IN ${rowMarks(1, accounts.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
-      [day, ...accounts, `${day.slice(0, 8)}01`, day],
-    );
-  },
-
-  budgetsOfKeys(keys, day) {
-    return database.run<BudgetSum>(
-      `SELECT key_id AS owner, '${all_models}' AS model, CASE WHEN day = ? THEN 1 ELSE 0 END AS is_today,
-      SUM(requests - failed_requests) AS requests, SUM(tokens) AS tokens, SUM((cost_pico_usd + 999) / 1000) AS nano_usd
-      FROM sluice.key_sums WHERE key_id IN ${rowMarks(1, keys.length)} AND day BETWEEN ? AND ? GROUP BY 1, 2, 3`,
-      [day, ...keys, `${day.slice(0, 8)}01`, day],
-    );
-  },
+  ...budgetSums(database),
 
   async ofKeys(ids, from_day) {
     if (ids.length === 0) return new Map();

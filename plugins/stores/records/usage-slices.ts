@@ -30,6 +30,7 @@ const all_accounts = '';
 /** The columns by which they are added up; all are text, and empty where there is none. */
 export const hourlySumKeys = 'hour, account, model, provider, key_id';
 export const providerSumKeys = 'day, model, provider';
+export const totalSumKeys = 'key_id, account, model';
 
 /** The keys of the rows to which exchanges are added, by table. Throws a RangeError for a time without a day. */
 export function slicesOf({ started_ms, account, model, provider, key_id }: AlikeExchanges) {

@@ -5,17 +5,18 @@ const slidingWindows = Object.entries<LimitWindow>(limitWindows).flatMap(([name,
 );
 
 /**
- * The part that all scripts begin with: the time, and the counters of the table of limits by the name of their window (`kind`).
+ * The part that all scripts begin with: the time, and the counters of rows, of which `key` is the key and `kind` the name of the window.
  *
  * - A sliding window is a hash of amounts by slot, a 60th of the window, with their `sum` and the first and last slot (`from`, `to`). The
  *   current slot and the 60 before it count.
- * - `day` and `month` are a hash of the UTC `period` and the amount `used` in it.
+ * - `calendar` is a hash of the times at which a period begins and ends (`from`, `to`) and the amount `used` in it. Scripts know no calendar:
+ *   the row has the times of the period (`from`, `to`) in which the present is, which is for the caller to see to.
  *
  * `ARGV[1]` is the time in milliseconds since 1970, or 0 for that of the server. All numbers are integers below 2^53, which Lua keeps
  * exactly; they must not be joined into strings, which keep 14 digits of them.
  */
 export const countersLua = `
-local day_ms, spare_ms = 86400000, 60000
+local spare_ms = 60000
 -- The duration of a slot of each sliding window.
 local sliding = { ${slidingWindows.join(', ')} }
 local slots = ${slots_per_window}
@@ -26,34 +27,10 @@ if now == 0 then
 end
 
 local function slot_of(kind, ms) return math.floor(ms / sliding[kind]) end
-local function day_of(ms) return math.floor(ms / day_ms) end
-
--- Months are counted from the year 0. In the formula years begin with March, so that the leap day is their last.
-local function first_day_of(month)
-  local year, of_year = math.floor((month - 2) / 12), (month - 2) % 12
-  local leap_days = math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
-  return 365 * year + leap_days + math.floor((153 * of_year + 2) / 5) - 719468
-end
-local function month_of(ms)
-  local day = day_of(ms)
-  -- By the mean length of a month, which is at most one month off.
-  local month = math.floor((day + 719528) / 30.436875)
-  if first_day_of(month) > day then return month - 1 end
-  if first_day_of(month + 1) <= day then return month + 1 end
-  return month
-end
-
-local function period_of(kind, ms)
-  if kind == 'day' then return day_of(ms) end
-  return month_of(ms)
-end
-local function end_of(kind, period)
-  if kind == 'day' then return (period + 1) * day_ms end
-  return first_day_of(period + 1) * day_ms
-end
 
 -- Also removes the slots that have left the window.
-local function window(kind, key)
+local function window(row)
+  local kind, key = row.kind, row.key
   local stored = redis.call('HMGET', key, 'sum', 'from', 'to')
   local sum, from, to = tonumber(stored[1]), tonumber(stored[2]), tonumber(stored[3])
   local first = slot_of(kind, now) - slots
@@ -75,26 +52,25 @@ local function window(kind, key)
   return { used = sum, from = from, to = to }
 end
 
--- Goes on counting in the next period where the clock was set back over its beginning, or another server's clock is slower. A period further
--- ahead was written under a wrong clock.
-local function calendar(kind, key)
-  local period = period_of(kind, now)
-  local stored = redis.call('HMGET', key, 'period', 'used')
-  local known = tonumber(stored[1])
-  if known == period + 1 then period = known end
-  local fresh = known ~= period
-  return { used = fresh and 0 or tonumber(stored[2]), fresh = fresh, period = period, ends = end_of(kind, period) }
+-- Goes on counting in the next period where the clock was set back over its beginning, or another server's clock is slower, and in one that
+-- a process with another edition of the time zones has begun. A period further ahead was written under a wrong clock.
+local function calendar(row)
+  local stored = redis.call('HMGET', row.key, 'from', 'to', 'used')
+  local from, to = tonumber(stored[1]), tonumber(stored[2])
+  if from and now < to and from <= row.to then return { used = tonumber(stored[3]), from = from, to = to } end
+  return { used = 0, from = row.from, to = row.to, fresh = true }
 end
 
-local function look(kind, key)
-  if sliding[kind] then return window(kind, key) end
-  return calendar(kind, key)
+local function look(row)
+  if sliding[row.kind] then return window(row) end
+  return calendar(row)
 end
 
 -- Milliseconds until that amount no longer counts.
-local function wait_ms(kind, key, counter, amount)
-  if not sliding[kind] then return counter.ends - now end
-  local stored, amounts = redis.call('HGETALL', key), {}
+local function wait_ms(row, amount)
+  local kind, counter = row.kind, row.counter
+  if not sliding[kind] then return counter.to - now end
+  local stored, amounts = redis.call('HGETALL', row.key), {}
   for at = 1, #stored, 2 do amounts[stored[at]] = stored[at + 1] end
   for slot = counter.from, counter.to do
     amount = amount - (amounts[tostring(slot)] or 0)
@@ -104,13 +80,15 @@ local function wait_ms(kind, key, counter, amount)
 end
 
 -- Milliseconds until nothing counts, or the period ends.
-local function reset_ms(kind, counter)
-  if not sliding[kind] then return counter.ends - now end
+local function reset_ms(row)
+  local kind, counter = row.kind, row.counter
+  if not sliding[kind] then return counter.to - now end
   return counter.used > 0 and (counter.to + slots + 1) * sliding[kind] - now or 0
 end
 
 -- Adds an amount to a slot. A negative one is taken from it, down to 0.
-local function add_to_window(kind, key, counter, amount, slot)
+local function add_to_window(row, amount, slot)
+  local kind, key, counter = row.kind, row.key, row.counter
   local left = redis.call('HINCRBY', key, slot, amount)
   if left <= 0 then
     redis.call('HDEL', key, slot)
@@ -130,24 +108,21 @@ end
 
 local function add_to_calendar(key, counter, amount)
   counter.used = math.max(0, counter.used + amount)
-  redis.call('HSET', key, 'period', counter.period, 'used', counter.used)
-  if counter.fresh then redis.call('PEXPIRE', key, counter.ends - now + spare_ms) end
+  redis.call('HSET', key, 'from', counter.from, 'to', counter.to, 'used', counter.used)
+  if counter.fresh then redis.call('PEXPIRE', key, counter.to - now + spare_ms) end
   counter.fresh = false
 end
 
--- Adds an amount at a moment, now or past, if that is still in the window.
-local function add(kind, key, counter, amount, moment)
-  if sliding[kind] then
-    local slot = slot_of(kind, moment)
-    if slot >= slot_of(kind, now) - slots then add_to_window(kind, key, counter, amount, slot) end
-  elseif period_of(kind, moment) == period_of(kind, now) or period_of(kind, moment) == counter.period then
-    add_to_calendar(key, counter, amount)
-  end
+-- Whether what was used at a moment counts now.
+local function counts(row, moment)
+  if sliding[row.kind] then return slot_of(row.kind, moment) >= slot_of(row.kind, now) - slots end
+  return moment >= row.from and moment < row.counter.to
 end
 
--- Whether what was used at a moment counts now.
-local function counts(kind, moment)
-  if sliding[kind] then return slot_of(kind, moment) >= slot_of(kind, now) - slots end
-  return period_of(kind, moment) == period_of(kind, now)
+-- Adds an amount at a moment, now or past, if that is still in the window.
+local function add(row, amount, moment)
+  if not counts(row, moment) then return end
+  if sliding[row.kind] then return add_to_window(row, amount, slot_of(row.kind, moment)) end
+  add_to_calendar(row.key, row.counter, amount)
 end
 `;

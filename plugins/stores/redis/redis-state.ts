@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import {
+  CannotServe,
   counterKey,
   isAskedForReturns,
+  isCalendar,
   type LeaseAnswer,
   type LeaseMessage,
   type LeaseTimes,
+  periodsOf,
   type RemoteServer,
   type RemoteState,
   rowOf,
@@ -22,6 +25,9 @@ export interface RedisStateOptions extends ConnectionOptions {
   readonly now_ms?: () => number;
 }
 
+/** The second has the period in which the server's time was a moment before, and the third the next one, if that ended meanwhile. */
+const most_tries = 3;
+
 /**
  * Counters and leases in Redis or Valkey: a message of a holder is one script. All keys of an account are in one slot of a cluster, all of
  * them expire, and the time is that of the server.
@@ -30,6 +36,8 @@ export class RedisState implements RemoteState {
   readonly #options: RedisStateOptions;
   readonly #redis: RedisServers;
   readonly #servers = new WeakMap<RedisServer, RemoteServer>();
+  /** By how much its clock is ahead of this process's, when that was seen last. */
+  #ahead_ms = 0;
   /** Names this process among the instances that share the server. */
   readonly #instance = randomUUID();
 
@@ -47,18 +55,35 @@ export class RedisState implements RemoteState {
   }
 
   async exchange(holder: string, message: LeaseMessage): Promise<LeaseAnswer> {
-    const { account, session, seq, as_of, rows, wants } = message;
+    const { account, rows } = message;
+    const names = ['leases', ...rows.map(({ limit }) => counterKey(limit))].map(name =>
+      this.#keyOf(account, name),
+    );
+    const server = this.#serverOf(account);
+    for (let tries = 0; tries < most_tries; tries++) {
+      const reply = (await server.run(exchangeScript, names, this.#argumentsOf(holder, message))) as Reply;
+      const [, at_ms, is_counted] = reply;
+      if (is_counted >= 0) return answerOf(message, reply);
+      this.#ahead_ms = at_ms - Date.now();
+    }
+    throw new CannotServe('the time of the server is in another period at each try');
+  }
+
+  #argumentsOf(holder: string, { session, seq, as_of, rows, wants }: LeaseMessage): (string | number)[] {
     const { lease_ms, patience_ms, remembered_ms } = this.#options.times;
-    const keys = ['leases', ...rows.map(({ limit }) => counterKey(limit))];
     const { generation = '', at_ms = -1 } = as_of ?? {};
+    const now_ms = this.#options.now_ms?.() ?? Date.now() + this.#ahead_ms;
     const args = [this.#now(), holder, session, seq, generation, at_ms, lease_ms, patience_ms, remembered_ms];
     args.push(isAskedForReturns(this.#options.times) ? 1 : 0, rows.length);
-    for (const { limit, used, back, block, refunds } of rows)
-      args.push(rowOf(limit).window, limit.max, used, back, block, refunds.length, ...refunds.flat());
+    for (const { limit, used, back, block, refunds } of rows) {
+      if (isCalendar(limit)) {
+        const { start_ms, end_ms } = periodsOf(limit).around(now_ms);
+        args.push('calendar', start_ms, end_ms);
+      } else args.push(rowOf(limit).window);
+      args.push(limit.max, used, back, block, refunds.length, ...refunds.flat());
+    }
     for (const { force, amounts } of wants) args.push(force ? 1 : 0, ...amounts.map(amount => amount ?? ''));
-    const names = keys.map(name => this.#keyOf(account, name));
-    const reply = await this.#serverOf(account).run(exchangeScript, names, args);
-    return answerOf(message, reply as Reply);
+    return args;
   }
 
   async close(): Promise<void> {

@@ -5,10 +5,10 @@ import { script } from './lua-script.ts';
  * Counts a message of a holder of leases, once, and answers it: what `AccountTable.exchange` does in memory, by the same names.
  *
  * `KEYS`: the account's leases; the counter of each row. `ARGV`: the time, holder, session and number of the message; generation and time of
- * its `as_of`, -1 without one; `lease_ms`, `patience_ms`, `remembered_ms`; 1 if holders are asked for returns; the number of rows. For each row its kind, max, `used`, `back`,
- * `block`, and its refunds with their number before them. For each want 1 to force it, and an amount for each row, '' for null.
+ * its `as_of`, -1 without one; `lease_ms`, `patience_ms`, `remembered_ms`; 1 if holders are asked for returns; the number of rows. For each row its kind, of the
+ * calendar the beginning and the end of its period, max, `used`, `back`, `block`, and its refunds with their number before them. For each want 1 to force it, and an amount for each row, '' for null.
  *
- * Returns the generation, the time, and 1 if the message is counted; then 1 if the holder had expired; for each row what is granted, used, the
+ * Returns the generation, the time, and 1 if the message is counted, -1 if it is not since the present is in another period; then 1 if the holder had expired; for each row what is granted, used, the
  * time until its reset, what is free, and 1 if it is asked back; for each want the row that refuses it from 0, or -1, the wait, 1 if others
  * hold what is missing, and the rows that are exceeded with their number before them.
  *
@@ -22,18 +22,22 @@ local leases, holder, number, seq = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumbe
 local generation, as_of_ms = ARGV[5], tonumber(ARGV[6])
 local lease_ms, patience_ms, remembered_ms = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local asks_for_returns, row_count = ARGV[10] == '1', tonumber(ARGV[11])
-local never_ms, longest_month_ms, running_retry_ms = 2 ^ 53, 31 * day_ms, 1000
+local never_ms, running_retry_ms = 2 ^ 53, 1000
 local argument = 11
 local function read()
   argument = argument + 1
   return tonumber(ARGV[argument])
 end
 
-local rows, by_name, has_refunds = {}, {}, false
+local rows, by_name, has_refunds, is_other_period = {}, {}, false, false
 for at = 1, row_count do
   local key, kind = KEYS[at + 1], ARGV[argument + 1]
   argument = argument + 1
   local row = { name = string.sub(key, #leases - 5), key = key, kind = kind, is_running = kind == 'running' }
+  if kind == 'calendar' then
+    row.from, row.to = read(), read()
+    if now < row.from or now >= row.to then is_other_period = true end
+  end
   row.max, row.reported, row.back, row.asked, row.refunds = read(), read(), read(), read(), {}
   for refund = 1, read() do
     has_refunds = true
@@ -41,6 +45,7 @@ for at = 1, row_count do
   end
   rows[at], by_name[row.name] = row, row
 end
+if is_other_period then return { '', now, -1 } end
 
 local stored = redis.call('HMGET', leases, '', holder)
 local shared = stored[1] and cmsgpack.unpack(stored[1])
@@ -60,9 +65,10 @@ if is_again then return session.answer end
 
 local must_look = now >= shared.next_ms
 for _, row in ipairs(rows) do
-  row.of_all = shared.rows[row.name] or { blocks = 0, scarce_ms = 0, running = 0, kind = row.kind }
+  row.of_all = shared.rows[row.name] or { blocks = 0, scarce_ms = 0, running = 0 }
   shared.rows[row.name] = row.of_all
-  row.counter = row.is_running and {} or look(row.kind, row.key)
+  row.counter = row.is_running and {} or look(row)
+  row.of_all.to_ms = row.to and row.counter.to
   must_look = must_look or row.of_all.is_left
 end
 local function used_of(row) return row.is_running and row.of_all.running or row.counter.used end
@@ -70,7 +76,7 @@ local function change(row, amount, moment)
   if row.is_running then
     row.of_all.running = math.max(0, row.of_all.running + amount)
   elseif amount ~= 0 then
-    add(row.kind, row.key, row.counter, amount, moment)
+    add(row, amount, moment)
   end
 end
 
@@ -83,7 +89,7 @@ local function end_shares(dead)
       row.of_all.blocks = row.of_all.blocks - share.block
       if row.is_running then
         change(row, -share.running, now)
-      elseif share.block > 0 and counts(row.kind, dead.ended_ms) then
+      elseif share.block > 0 and counts(row, dead.ended_ms) then
         change(row, share.block, now)
         share.charged, share.charged_ms = share.charged + share.block, now
       end
@@ -205,7 +211,7 @@ local function decide(verdicts)
     if amount and used_of(row) + row.of_all.blocks + amount > row.max then
       table.insert(over, at - 1)
       local excess, wait = used_of(row) + amount - row.max, 0
-      if excess > 0 then wait = row.is_running and running_retry_ms or math.max(1, wait_ms(row.kind, row.key, row.counter, excess)) end
+      if excess > 0 then wait = row.is_running and running_retry_ms or math.max(1, wait_ms(row, excess)) end
       if wait > 0 and not force then is_full = is_full or not is_returning(row) end
       if wait > retry_ms then refused_by, retry_ms = at - 1, wait end
     end
@@ -238,7 +244,7 @@ for _, row in ipairs(rows) do
   local most = is_scarce and 0 or math.floor(free / 2 / shared.live)
   local granted = math.max(0, math.min((is_expired and 0 or row.asked) - share.block, most))
   share.block, of_all.blocks = share.block + granted, of_all.blocks + granted
-  local reset = row.is_running and 0 or reset_ms(row.kind, row.counter)
+  local reset = row.is_running and 0 or reset_ms(row)
   local asked_back = is_scarce and 1 or 0
   for _, one in ipairs({ granted, used, reset, free - granted, asked_back }) do table.insert(answer, one) end
   -- When what it does not use will have been returned: never until it is asked, or told that there is little left.
@@ -256,7 +262,7 @@ store(holder, session)
 store('', shared)
 local kept_ms = remembered_ms
 for _, of_all in pairs(shared.rows) do
-  if of_all.blocks > 0 and of_all.kind ~= 'running' and not sliding[of_all.kind] then kept_ms = math.max(kept_ms, longest_month_ms) end
+  if of_all.blocks > 0 and of_all.to_ms then kept_ms = math.max(kept_ms, of_all.to_ms - now) end
 end
 redis.call('PEXPIRE', leases, kept_ms)
 return answer

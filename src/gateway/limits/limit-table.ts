@@ -1,3 +1,4 @@
+import { type CalendarPeriods, calendarPeriods } from '../../common/calendar-periods.ts';
 import { type Charge, type LimitUnit, type LimitUnitName, limitUnits } from './limit-units.ts';
 
 /** In what time amounts count under a limit: `kind` says which of three ways. `ietf_s`, in seconds, is what `RateLimit-Policy` shows. */
@@ -105,8 +106,8 @@ export type LimitName = keyof typeof limitTable;
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 
 /**
- * One limit of an account, or of one of its keys. What is counted under it is found by `name`, `model`, `key` and `member` alone, so that
- * another `max` does not reset what was used.
+ * One limit of an account, or of one of its keys. What is counted under it is found by `counterKey`, so that another `max` does
+ * not reset what was used.
  */
 export interface Limit {
   /** Which of the limits. */
@@ -119,6 +120,10 @@ export interface Limit {
   readonly member?: string | undefined;
   /** Set if it is a limit of a parent of the account that counts under it. */
   readonly inherited?: true | undefined;
+  /** Where its days, weeks or months begin; without one, in UTC. */
+  readonly time_zone?: string | undefined;
+  /** Its weeks' first day from 1 for Monday, or its months'; without one, the first. */
+  readonly start_day?: number | undefined;
   /** Maximum in the limit's unit: always an integer. */
   readonly max: number;
   /** Reserves the most that a request may use, in place of an estimate. */
@@ -134,12 +139,22 @@ export const unitOf = (limit: Pick<Limit, 'name'>): LimitUnit => limitUnits[rowO
 /** The window in which a limit counts. */
 export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindows[rowOf(limit).window];
 
-/** Whether the limit is on UTC days or months, whose use is restored from the ledger after a restart. */
+/** Whether the limit is on periods of the calendar, whose use is restored from the ledger after a restart. */
 export const isCalendar = (limit: Limit): boolean => windowOf(limit).kind === 'calendar';
 
+/** Names the periods in which a limit counts that is on the calendar. */
+export const periodKey = ({ name, time_zone = 'UTC', start_day = 1 }: Limit): string =>
+  `${limitTable[name].window}@${time_zone}@${start_day}`;
+
+/** The periods in which a limit counts that is on the calendar. */
+export const periodsOf = ({ name, time_zone, start_day }: Limit): CalendarPeriods =>
+  calendarPeriods(limitTable[name].window as CalendarWindowName, time_zone, start_day);
+
 /** Name of the limit's counter within an account. */
-export function counterKey({ name, model, key, member }: Omit<Limit, 'max'>): string {
-  const ofModel = model === undefined ? name : `${name}:${model}`;
+export function counterKey({ name, model, key, member, time_zone, start_day }: Omit<Limit, 'max'>): string {
+  const isOfUtc = time_zone === undefined && start_day === undefined;
+  const named = isOfUtc ? name : `${name}@${time_zone ?? 'UTC'}@${start_day ?? 1}`;
+  const ofModel = model === undefined ? named : `${named}:${model}`;
   if (key !== undefined) return `key:${key}:${ofModel}`;
   return member === undefined ? ofModel : `account:${encodeURIComponent(member.toWellFormed())}:${ofModel}`;
 }

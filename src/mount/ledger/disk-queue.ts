@@ -1,6 +1,4 @@
 import { existsSync, statSync } from 'node:fs';
-import { monthStart } from '../../common/calendar-day.ts';
-import { day_ms } from '../../common/durations.ts';
 import { timeOfUuid } from '../../common/ids.ts';
 import type { LedgerEntry } from '../../gateway/settlement/ledger-entry.ts';
 import { type Connection, rowMarks } from '../../records/database.ts';
@@ -96,22 +94,24 @@ export class DiskQueue {
     if (this.rows === 0) this.oldest_ms = Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * The sums of `budgets` over the rows of accounts, or of `budgetsOfKeys` over those of keys, that wait here: the month of `day` until
-   * then, the cost of each row rounded up.
-   */
-  async budgets(by: 'account' | 'key_id', owners: readonly string[], day: string): Promise<BudgetSum[]> {
+  /** The sums of `budgets` over the rows of accounts, or of `budgetsOfKeys` over those of keys, that wait here, the cost of each row rounded up. */
+  async budgets(
+    by: 'account' | 'key_id',
+    owners: readonly string[],
+    since_ms: readonly number[],
+  ): Promise<BudgetSum[]> {
     const database = await this.#database();
-    const start_ms = Date.parse(day);
+    const [first_ms, ...later] = since_ms;
+    const cases = later.map(() => `WHEN ${of('started_ms')} < ? THEN`).map((test, at) => `${test} ${at}`);
     const byModel = await database.run<BudgetSum>(
       `SELECT ${of(by)} AS owner, COALESCE(${of('model')}, '') AS model,
-      CASE WHEN ${of('started_ms')} >= ? THEN 1 ELSE 0 END AS is_today,
+      CASE ${cases.join(' ')} WHEN true THEN ${later.length} END AS since,
       SUM(CASE WHEN ${of('error_type')} IS NULL AND ${of('status')} < 400 THEN 1 ELSE 0 END) AS requests,
       SUM(${of('prompt_tokens')} + ${of('completion_tokens')}) AS tokens,
       SUM(CAST(ROUND(${of('cost_usd')} * 1e9 + 0.4999) AS INTEGER)) AS nano_usd
-      FROM waiting WHERE ${of(by)} IN ${rowMarks(1, owners.length)} AND ${of('started_ms')} BETWEEN ? AND ?
+      FROM waiting WHERE ${of(by)} IN ${rowMarks(1, owners.length)} AND ${of('started_ms')} >= ?
       GROUP BY 1, 2, 3`,
-      [start_ms, ...owners, monthStart(start_ms, 0), start_ms + day_ms - 1],
+      [...later, ...owners, first_ms!],
     );
     return byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
   }

@@ -55,8 +55,8 @@ export async function startLedger(
   const { pruning } = store;
   const retention = new Retention({ pruning, times, rows_per_step, ...surroundings });
   const usage: Pick<RecordsStore['usage'], 'budgets' | 'budgetsOfKeys'> = {
-    budgets: (ids, day) => metrics.timed('past_usage', () => store.usage.budgets(ids, day)),
-    budgetsOfKeys: (ids, day) => metrics.timed('past_usage', () => store.usage.budgetsOfKeys(ids, day)),
+    budgets: (ids, since) => metrics.timed('past_usage', () => store.usage.budgets(ids, since)),
+    budgetsOfKeys: (keys, since) => metrics.timed('past_usage', () => store.usage.budgetsOfKeys(keys, since)),
   };
   ledger.start();
   void retention.start();

@@ -11,12 +11,13 @@ const patience_ms = 2000;
 const retry_ms = 1000;
 const retried_at_once = 100;
 
-/** Finds the use of the present day and month before this process counted it. Rejects while the ledger cannot be read. */
+/** Finds the use of present periods before this process counted it. */
 export interface PastUseSource {
-  /** Of an account and all that are below it. */
-  find(account: string): Promise<PastUse>;
-  /** Of a stored key, by its id; without what it used of single models. */
-  findKey(key: string): Promise<PastUse>;
+  /**
+   * In the periods of `limits`: of an account and all that are below it, or of a stored key, without what this used of single models.
+   * Rejects while the ledger cannot be read.
+   */
+  find(owner: CounterOwner, limits: readonly Limit[]): Promise<PastUse>;
 }
 
 export interface PastSetup {
@@ -28,11 +29,13 @@ export interface PastSetup {
 /** Counters that can begin with past use. */
 interface RestorableCounters {
   lacking(account: string, limits: readonly Limit[]): readonly Limit[];
+  /** The limits under which `owner` is counted. */
+  counted(owner: CounterOwner): readonly Limit[];
   raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void;
 }
 
 /**
- * Lets counters begin with the ledger's use of the present day and month. The first request of an account, or of a key with limits, waits
+ * Lets counters begin with the ledger's use of the present periods. The first request of an account, or of a key with limits, waits
  * for the ledger, two seconds at most; without its answer it counts from zero until the answer comes. The ledger includes other instances'
  * use, as far as it was written before that first request.
  */
@@ -72,18 +75,13 @@ export class PastRestorer {
       : lacking.filter(({ key, member }) => !this.#late.has(ownerName({ account, key, member })));
   }
 
-  #find({ account, key, member = account }: CounterOwner): Promise<PastUse> {
-    const { past } = this.#setup;
-    return key === undefined ? past.find(member) : past.findKey(key);
-  }
-
   /** Never rejects. */
   async #restore(owner: CounterOwner, limits: readonly Limit[]): Promise<void> {
-    const { clock } = this.#setup;
+    const { clock, past } = this.#setup;
     try {
       const wait_ms = clock.elapsed_ms() - this.#failed_ms < retry_ms ? 0 : patience_ms;
       const late = () => new Error(`no answer within ${wait_ms} ms`);
-      this.#counters.raise(owner, await within(this.#find(owner), wait_ms, late), limits);
+      this.#counters.raise(owner, await within(past.find(owner, limits), wait_ms, late), limits);
     } catch (fault) {
       this.#failed(owner, fault);
     }
@@ -104,12 +102,12 @@ export class PastRestorer {
 
   /** Looks some of the late ones up again; nothing waits for it. */
   #retryLate(): void {
-    const { clock } = this.#setup;
+    const { clock, past } = this.#setup;
     const now_ms = clock.elapsed_ms();
     if (now_ms - this.#retried_ms < retry_ms) return;
     this.#retried_ms = now_ms;
     for (const [name, owner] of [...this.#late].slice(0, retried_at_once))
-      this.#find(owner).then(
+      past.find(owner, this.#counters.counted(owner)).then(
         use => {
           this.#counters.raise(owner, use);
           this.#late.delete(name);

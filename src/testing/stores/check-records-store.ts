@@ -156,8 +156,8 @@ const checkLedger: Check = async ({ ledger, usage }, expect) => {
   expect.same('ledger', 'sums are not exact', added, { requests, prompt_tokens, cost_usd });
   const paid = { paid_requests: 1, paid_usd: '9000.1', margin_usd: '-0.099999999999' };
   expect.same('ledger', 'what is paid is summed otherwise', paid, { paid_requests, paid_usd, margin_usd });
-  const budgets = await usage.budgets(['acme'], '2026-11-20');
-  const all = budgets.find(({ model, is_today }) => model === '*' && is_today === 1);
+  const budgets = await usage.budgets(['acme'], [Date.parse('2026-11-01'), Date.parse('2026-11-20')]);
+  const all = budgets.find(({ model, since }) => model === '*' && since === 1);
   expect.same('ledger', 'the use of a day is another', [2, 30], [all?.requests, all?.tokens]);
 };
 

@@ -20,7 +20,7 @@ export const ownerName = ({ account, key, member = account }: CounterOwner): str
 export const isOwn = (limit: Limit, { key, member }: Omit<CounterOwner, 'account'>): boolean =>
   limit.key === key && limit.member === member;
 
-const counterName = ({ name, model }: Limit): string => counterKey({ name, model });
+const counterName = ({ key, member, ...limit }: Limit): string => counterKey(limit);
 
 /** The counters of an account or a key by name and model: found and forgotten together. They stay when the account gets another parent. */
 class CounterGroup {
@@ -35,10 +35,10 @@ class CounterGroup {
   }
 
   /** The counter of a limit, made at first use. */
-  of(limit: Limit): Counter {
+  of(limit: Limit, now: Now): Counter {
     const name = counterName(limit);
     let counter = this.counters.get(name);
-    if (!counter) this.counters.set(name, (counter = counterOf(limit)));
+    if (!counter) this.counters.set(name, (counter = counterOf(limit, now)));
     return counter;
   }
 
@@ -93,9 +93,9 @@ export class CounterGroups {
   }
 
   /** Finds or makes the counters of a list of limits, and remembers them for `bound`. */
-  bind(account: string, limits: readonly Limit[]): readonly Counter[] {
+  bind(account: string, limits: readonly Limit[], now: Now): readonly Counter[] {
     const groups = limits.map(({ key, member }) => this.of({ account, key, member }));
-    const counters = limits.map((limit, at) => groups[at]!.of(limit));
+    const counters = limits.map((limit, at) => groups[at]!.of(limit, now));
     this.#bound.set(limits, { account, groups: [...new Set(groups)], counters });
     return counters;
   }

@@ -1,41 +1,75 @@
 import type { Clock } from '../../../common/clock.ts';
 import {
-  type CalendarWindowName,
+  isCalendar,
   type Limit,
   limitTable,
   limitWindows,
+  periodKey,
 } from '../../../gateway/limits/limit-table.ts';
-import { Calendar, type CalendarDay } from './calendar.ts';
+import { CountedPeriod } from './counted-period.ts';
 
 /** When something was added to counters. */
-export type Moment = Pick<Now, 'elapsed_ms' | 'day' | 'month'>;
+export type Moment = Pick<Now, 'elapsed_ms'>;
 
 /** Current time: one reading of the clock for all counters of a reservation. */
-export interface Now extends CalendarDay {
+export interface Now {
   /** Never runs backwards; sliding windows follow it. */
   readonly elapsed_ms: number;
   /** Since 1970. */
   readonly epoch_ms: number;
+  /** The period of a limit on one, the same object at all times. */
+  periodOf(limit: Limit): CountedPeriod;
 }
 
 /** The time when it was read last. */
-export class Present extends Calendar implements Now {
+export class Present implements Now {
   elapsed_ms = 0;
   epoch_ms = 0;
+  readonly #periods = new Map<string, CountedPeriod>();
+  /** Until when, and from when on, none of them is another. */
+  #from_ms = Number.NEGATIVE_INFINITY;
+  #until_ms = Number.POSITIVE_INFINITY;
+  /** The latest time of day that was read, and when: a clock that was set back had begun the periods of that time. */
+  #latest_ms = Number.NEGATIVE_INFINITY;
+  #latest_elapsed_ms = 0;
 
   read(clock: Clock): this {
     this.epoch_ms = clock.epoch_ms();
     this.elapsed_ms = clock.elapsed_ms();
-    if (this.isSetBack || this.epoch_ms < this.day || this.epoch_ms >= this.day_ends_ms)
-      this.pass(this.epoch_ms, this.elapsed_ms);
+    if (this.epoch_ms > this.#latest_ms) {
+      this.#latest_ms = this.epoch_ms;
+      this.#latest_elapsed_ms = this.elapsed_ms;
+    }
+    if (this.epoch_ms < this.#from_ms || this.epoch_ms >= this.#until_ms) this.#pass();
     return this;
+  }
+
+  periodOf(limit: Limit): CountedPeriod {
+    const key = periodKey(limit);
+    let period = this.#periods.get(key);
+    if (!period) {
+      this.#periods.set(key, (period = new CountedPeriod(limit)));
+      period.pass(this.#latest_ms, this.#latest_elapsed_ms);
+      this.#pass();
+    }
+    return period;
+  }
+
+  #pass(): void {
+    this.#from_ms = Number.NEGATIVE_INFINITY;
+    this.#until_ms = Number.POSITIVE_INFINITY;
+    for (const period of this.#periods.values()) {
+      period.pass(this.epoch_ms, this.elapsed_ms);
+      this.#from_ms = Math.max(this.#from_ms, period.start_ms);
+      this.#until_ms = Math.min(this.#until_ms, period.end_ms);
+    }
   }
 }
 
-/** An account's or a key's use of a day and of a month, by the ledger: of those that these are, as in `CalendarDay`. */
-export interface PastUse extends Readonly<Record<CalendarWindowName, number>> {
-  /** Use of the limit's unit in that day or month, of the limit's model or of all. */
-  of(limit: Limit): number;
+/** An account's or a key's use by the ledger. */
+export interface PastUse {
+  /** Use of the limit's unit, of the limit's model or of all, in the period that begins then; undefined if that is another than was asked for. */
+  of(limit: Limit, start_ms: number): number | undefined;
 }
 
 /** The wait that is suggested where the end of what counts is unknown. */
@@ -44,6 +78,8 @@ const unknown_ms = 1000;
 /** What counts under one limit of an account: until settlement, unless a subclass says otherwise. */
 export class Counter {
   readonly limit: Limit;
+  /** Of a limit on a period. */
+  readonly period: CountedPeriod | undefined = undefined;
   /** What counted when `used` was asked last, with what was added and given back since. */
   amount = 0;
 
@@ -60,7 +96,7 @@ export class Counter {
     this.amount += amount;
   }
 
-  /** Raises what counts in the present day or month to at least `past`. */
+  /** Raises what counts in the present period to at least `past`. */
   raise(_past: PastUse, _now: Now): void {}
 
   /** Gives back part of what was added at `added`, as far as it still counts. */
@@ -79,32 +115,31 @@ export class Counter {
   }
 }
 
-/** Counts for a UTC day or month. */
-class CalendarCounter extends Counter {
-  readonly #window: CalendarWindowName;
-  #period = Number.NEGATIVE_INFINITY;
+/** Counts for a period of the calendar. */
+class PeriodCounter extends Counter {
+  override readonly period: CountedPeriod;
+  #start_ms = Number.NEGATIVE_INFINITY;
 
-  constructor(limit: Limit, window: CalendarWindowName) {
+  constructor(limit: Limit, period: CountedPeriod) {
     super(limit);
-    this.#window = window;
+    this.period = period;
   }
 
-  override used(now: Now): number {
-    if (this.#period !== now[this.#window]) {
-      this.#period = now[this.#window];
+  override used(_now: Now): number {
+    if (this.#start_ms !== this.period.start_ms) {
+      this.#start_ms = this.period.start_ms;
       this.amount = 0;
     }
     return this.amount;
   }
 
   override raise(past: PastUse, now: Now): void {
-    if (past[this.#window] !== now[this.#window]) return;
-    const more = past.of(this.limit) - this.used(now);
+    const more = (past.of(this.limit, this.period.start_ms) ?? 0) - this.used(now);
     if (more > 0) this.add(more, now);
   }
 
   override giveBack(amount: number, added: Moment): void {
-    if (added[this.#window] === this.#period) this.amount -= Math.min(amount, this.amount);
+    if (added.elapsed_ms >= this.period.began_ms) this.amount -= Math.min(amount, this.amount);
   }
 
   override wait_ms(excess: number, now: Now): number {
@@ -112,8 +147,7 @@ class CalendarCounter extends Counter {
   }
 
   override reset_ms(now: Now): number {
-    if (this.amount === 0) return 0;
-    return (this.#window === 'day' ? now.day_ends_ms : now.month_ends_ms) - now.epoch_ms;
+    return this.amount === 0 ? 0 : this.period.end_ms - now.epoch_ms;
   }
 }
 
@@ -181,10 +215,8 @@ class SlidingCounter extends Counter {
 }
 
 /** The counter of a limit. */
-export function counterOf(limit: Limit): Counter {
-  const { window } = limitTable[limit.name];
-  const row = limitWindows[window];
-  if (row.kind === 'running') return new Counter(limit);
-  if (row.kind === 'sliding') return new SlidingCounter(limit, row.duration_ms);
-  return new CalendarCounter(limit, window as CalendarWindowName);
+export function counterOf(limit: Limit, now: Now): Counter {
+  if (isCalendar(limit)) return new PeriodCounter(limit, now.periodOf(limit));
+  const window = limitWindows[limitTable[limit.name].window];
+  return window.kind === 'sliding' ? new SlidingCounter(limit, window.duration_ms) : new Counter(limit);
 }

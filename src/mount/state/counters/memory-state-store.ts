@@ -18,7 +18,7 @@ const none: readonly Limit[] = [];
 
 /**
  * The state of one process, lost on exit. Answers without a promise. An account takes memory while one of its counters is above zero: for a
- * minute, or the rest of the day or month where it has such limits; then it is forgotten, a few accounts at every reservation. So does a
+ * minute, or the rest of the day or another period where it has such limits; then it is forgotten, a few accounts at every reservation. So does a
  * key with limits, apart from its account: an account may have many.
  */
 export class MemoryStateStore implements StateStore {
@@ -40,7 +40,7 @@ export class MemoryStateStore implements StateStore {
     const { account, limits, charge, force } = request;
     const now = this.#now.read(this.#clock);
     this.#groups.forgetIdle(now);
-    const counters = this.#groups.bound(account, limits) ?? this.#groups.bind(account, limits);
+    const counters = this.#groups.bound(account, limits) ?? this.#groups.bind(account, limits, now);
     const amounts = amountsOf(limits, charge, 1);
     let over = none;
     let refused_by: Limit | undefined;
@@ -75,7 +75,7 @@ export class MemoryStateStore implements StateStore {
   /** The use of `limits` by `account`; reserves nothing, and does not make the account or its key known. */
   statuses(account: string, limits: readonly Limit[], maxOf?: MaxOf): readonly LimitStatus[] {
     const now = this.#now.read(this.#clock);
-    const counters = limits.map(limit => this.#groups.find(account, limit) ?? counterOf(limit));
+    const counters = limits.map(limit => this.#groups.find(account, limit) ?? counterOf(limit, now));
     for (const counter of counters) counter.used(now);
     return statusesOf(limits, counters, now, maxOf);
   }
@@ -85,20 +85,25 @@ export class MemoryStateStore implements StateStore {
     return this.statuses(account, limits);
   }
 
-  /** Those of the limits on days and months that have no counter yet. */
+  /** Those of the limits on the calendar that have no counter yet. */
   lacking(account: string, limits: readonly Limit[]): readonly Limit[] {
     if (this.#groups.bound(account, limits)) return none;
     return limits.filter(limit => isCalendar(limit) && !this.#groups.find(account, limit));
   }
 
+  /** The limits under which `owner` is counted. */
+  counted(owner: CounterOwner): readonly Limit[] {
+    return [...this.#groups.of(owner).counters.values()].map(({ limit }) => limit);
+  }
+
   /**
-   * Raises counters of the present day and month to at least `past`, which is the use of `owner`: those of
+   * Raises counters of the present periods to at least `past`, which is the use of `owner`: those of
    * its `limits`, which are made, or all that there are.
    */
   raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
     const now = this.#now.read(this.#clock);
     const group = this.#groups.of(owner);
-    const own = limits?.filter(limit => isOwn(limit, owner)).map(limit => group.of(limit));
+    const own = limits?.filter(limit => isOwn(limit, owner)).map(limit => group.of(limit, now));
     for (const counter of own ?? group.counters.values()) counter.raise(past, now);
   }
 
@@ -114,7 +119,7 @@ export class MemoryStateStore implements StateStore {
   ): void {
     const now = this.#now.read(this.#clock);
     // Those at zero may have been forgotten meanwhile.
-    const counters = this.#groups.bound(account, limits) ?? this.#groups.bind(account, limits);
+    const counters = this.#groups.bound(account, limits) ?? this.#groups.bind(account, limits, now);
     const all = amountsOf(limits, used, 0);
     for (let at = 0; at < all.length; at++) {
       const more = all[at]! - amounts[at]!;
@@ -130,8 +135,6 @@ export class MemoryStateStore implements StateStore {
 class MemoryReservation implements Reservation, Moment {
   readonly over: readonly Limit[];
   readonly elapsed_ms: number;
-  readonly day: number;
-  readonly month: number;
   readonly #store: MemoryStateStore;
   readonly #amounts: readonly number[];
   #request: ReservationRequest | undefined;
@@ -141,15 +144,13 @@ class MemoryReservation implements Reservation, Moment {
     request: ReservationRequest,
     amounts: readonly number[],
     over: readonly Limit[],
-    { elapsed_ms, day, month }: Now,
+    { elapsed_ms }: Now,
   ) {
     this.#store = store;
     this.#request = request;
     this.#amounts = amounts;
     this.over = over;
     this.elapsed_ms = elapsed_ms;
-    this.day = day;
-    this.month = month;
   }
 
   settle(used: Charge): void {

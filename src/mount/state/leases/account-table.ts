@@ -1,4 +1,4 @@
-import { counterKey, isCalendar, type Limit, rowOf, windowOf } from '../../../gateway/limits/limit-table.ts';
+import { counterKey, isCalendar, type Limit, windowOf } from '../../../gateway/limits/limit-table.ts';
 import {
   isAskedForReturns,
   isShort,
@@ -13,12 +13,6 @@ import {
 } from '../../../records/lease-protocol.ts';
 import { type CounterOwner, isOwn } from '../counters/counter-groups.ts';
 import { type Counter, counterOf, type Moment, type Now, type PastUse } from '../counters/counters.ts';
-
-/** The table's time, and when the present day and month began to count, as `elapsed_ms`. */
-export interface TableNow extends Now {
-  readonly day_began_ms: number;
-  readonly month_began_ms: number;
-}
 
 /** One limit. `used` and the blocks together are at most its `max`. */
 interface Row {
@@ -66,13 +60,13 @@ export class AccountTable {
   }
 
   /** Counts a message once, and answers it as often as it comes; undefined if whether it was counted is unknown. */
-  exchange(holder: string, message: LeaseMessage, now: TableNow, as_of: TableTime): LeaseAnswer | undefined {
+  exchange(holder: string, message: LeaseMessage, now: Now, as_of: TableTime): LeaseAnswer | undefined {
     this.#expire(now);
     const session = this.#sessionOf(holder, message, now);
     if (!session || message.seq > session.seq + 1) return undefined;
     if (message.seq <= session.seq) return session.answer;
     const { account, session: number, seq, rows: reports, wants } = message;
-    const rows = reports.map(({ limit }) => this.#row(limit));
+    const rows = reports.map(({ limit }) => this.#row(limit, now));
     for (const [at, row] of rows.entries()) take(row, shareOf(session, row), reports[at]!, now);
     const verdicts = wants.map(want => this.#decide(want, rows, session, now));
     const { isExpired: is_expired } = session;
@@ -98,25 +92,30 @@ export class AccountTable {
     return [...this.#sessions].flatMap(([name, session]) => (name !== holder && has(session) ? [name] : []));
   }
 
-  /** Those of the limits on days and months that have no row yet. */
+  /** Those of the limits on the calendar that have no row yet. */
   lacking(limits: readonly Limit[]): readonly Limit[] {
     return limits.filter(limit => isCalendar(limit) && !this.#rows.has(counterKey(limit)));
   }
 
-  /** Raises what counts in the present day and month of `owner` to at least `past`: of `limits`, whose rows are made, or of all rows. */
-  raise(owner: CounterOwner, past: PastUse, now: TableNow, limits?: readonly Limit[]): void {
-    const rows = limits?.map(limit => this.#row(limit)) ?? [...this.#rows.values()];
+  /** The limits of `owner` that have rows. */
+  counted(owner: CounterOwner): readonly Limit[] {
+    return [...this.#rows.values()].map(({ limit }) => limit).filter(limit => isOwn(limit, owner));
+  }
+
+  /** Raises what counts in the present periods of `owner` to at least `past`: of `limits`, whose rows are made, or of all rows. */
+  raise(owner: CounterOwner, past: PastUse, now: Now, limits?: readonly Limit[]): void {
+    const rows = limits?.map(limit => this.#row(limit, now)) ?? [...this.#rows.values()];
     for (const { limit, counter } of rows) if (isOwn(limit, owner)) counter.raise(past, now);
   }
 
   /** Ends a holder: its concurrency is free, and its blocks count as used, since what it used of them is unknown. */
-  end(holder: string, now: TableNow): void {
+  end(holder: string, now: Now): void {
     const session = this.#sessions.get(holder);
     if (session) this.#end(session, now.elapsed_ms, now);
   }
 
   /** Drops rows without use, and holders that are forgotten, once in `lease_ms`; returns true if none remain. */
-  forgetIdle(now: TableNow): boolean {
+  forgetIdle(now: Now): boolean {
     if (now.elapsed_ms - this.#swept_ms < this.#times.lease_ms) return false;
     this.#swept_ms = now.elapsed_ms;
     this.#expire(now);
@@ -131,7 +130,7 @@ export class AccountTable {
   }
 
   /** The session that a message belongs to; begins it with its first message. */
-  #sessionOf(holder: string, { session: number, seq }: LeaseMessage, now: TableNow): Session | undefined {
+  #sessionOf(holder: string, { session: number, seq }: LeaseMessage, now: Now): Session | undefined {
     const known = this.#sessions.get(holder);
     if (known?.number === number) return known;
     if (seq !== 1 || (known && number < known.number)) return undefined;
@@ -142,19 +141,19 @@ export class AccountTable {
     return session;
   }
 
-  #row(limit: Limit): Row {
+  #row(limit: Limit, now: Now): Row {
     const key = counterKey(limit);
     let row = this.#rows.get(key);
     if (!row) {
       const isRunning = windowOf(limit).kind === 'running';
-      row = { limit, isRunning, counter: counterOf(limit), blocks: 0, scarce_until_ms: 0 };
+      row = { limit, isRunning, counter: counterOf(limit, now), blocks: 0, scarce_until_ms: 0 };
       this.#rows.set(key, row);
     }
     row.limit = limit;
     return row;
   }
 
-  #expire(now: TableNow): void {
+  #expire(now: Now): void {
     for (const session of this.#sessions.values()) {
       const ends_ms = session.heard_ms + this.#times.lease_ms;
       if (!session.isExpired && ends_ms <= now.elapsed_ms) this.#end(session, ends_ms, now);
@@ -162,12 +161,12 @@ export class AccountTable {
   }
 
   /** `ended_ms` is when the holder can last have used its blocks. */
-  #end(session: Session, ended_ms: number, now: TableNow): void {
+  #end(session: Session, ended_ms: number, now: Now): void {
     session.isExpired = true;
     for (const [row, share] of session.shares) {
       row.blocks -= share.block;
       if (row.isRunning) giveBack(row, share.running, now, now);
-      else if (share.block > 0 && counts(row.limit, ended_ms, now)) {
+      else if (share.block > 0 && counts(row, ended_ms, now)) {
         add(row, share.block, now);
         share.charged += share.block;
         share.charged_ms = now.elapsed_ms;
@@ -177,7 +176,7 @@ export class AccountTable {
   }
 
   /** Reserves all amounts or none. */
-  #decide({ amounts, force }: Want, rows: readonly Row[], session: Session, now: TableNow): Verdict {
+  #decide({ amounts, force }: Want, rows: readonly Row[], session: Session, now: Now): Verdict {
     const over: number[] = [];
     let [refused_by, retry_ms, isFull] = [-1, 0, false];
     for (const [at, row] of rows.entries()) {
@@ -208,7 +207,7 @@ export class AccountTable {
   }
 
   /** Also fills the holder's block: of what is free, no more than its part of one half, rounded down, so that blocks end where limits do. */
-  #answerOf(row: Row, share: Share, block: number, now: TableNow): RowAnswer {
+  #answerOf(row: Row, share: Share, block: number, now: Now): RowAnswer {
     const used = row.counter.used(now);
     const is_scarce = now.elapsed_ms < row.scarce_until_ms;
     const free = Math.max(0, row.limit.max - used - row.blocks);
@@ -224,7 +223,7 @@ export class AccountTable {
   }
 
   /** Whether other holders may return some of a row that is full; from now on they are waited for. */
-  #isReturning(row: Row, session: Session, now: TableNow): boolean {
+  #isReturning(row: Row, session: Session, now: Now): boolean {
     if (!isAskedForReturns(this.#times)) return false;
     let isReturning = false;
     for (const other of this.#sessions.values()) {
@@ -254,13 +253,11 @@ function giveBack({ counter }: Row, amount: number, added: Moment, now: Now): vo
   counter.giveBack(amount, added);
 }
 
-function resetOf({ limit, counter }: Row, now: TableNow): number {
-  if (!isCalendar(limit)) return counter.reset_ms(now);
-  return (rowOf(limit).window === 'day' ? now.day_ends_ms : now.month_ends_ms) - now.epoch_ms;
-}
+const resetOf = ({ counter }: Row, now: Now): number =>
+  counter.period ? counter.period.end_ms - now.epoch_ms : counter.reset_ms(now);
 
 /** Counts what a holder reports of a row. */
-function take(row: Row, share: Share, { used, back, refunds }: RowReport, now: TableNow): void {
+function take(row: Row, share: Share, { used, back, refunds }: RowReport, now: Now): void {
   let fromBlock = back;
   if (row.isRunning) {
     const begun = Math.max(used, -share.running);
@@ -274,25 +271,18 @@ function take(row: Row, share: Share, { used, back, refunds }: RowReport, now: T
     add(row, used - charged, now);
     const refunded = Math.min(back, share.charged);
     share.charged -= refunded;
-    giveBack(row, refunded, atMoment(share.charged_ms, now), now);
+    giveBack(row, refunded, { elapsed_ms: share.charged_ms }, now);
     fromBlock += used - charged - refunded;
   }
   fromBlock = Math.min(fromBlock, share.block);
   share.block -= fromBlock;
   row.blocks -= fromBlock;
-  for (const [at_ms, amount] of refunds) giveBack(row, amount, atMoment(at_ms, now), now);
+  for (const [elapsed_ms, amount] of refunds) giveBack(row, amount, { elapsed_ms }, now);
 }
 
-/** A past moment as counters know it: in the present day and month, or in none. */
-const atMoment = (at_ms: number, now: TableNow): Moment => ({
-  elapsed_ms: at_ms,
-  day: at_ms >= now.day_began_ms ? now.day : Number.NaN,
-  month: at_ms >= now.month_began_ms ? now.month : Number.NaN,
-});
-
 /** Whether what was used at a moment counts now. */
-function counts(limit: Limit, at_ms: number, now: TableNow): boolean {
+function counts({ limit, counter }: Row, at_ms: number, now: Now): boolean {
+  if (counter.period) return at_ms >= counter.period.began_ms;
   const window = windowOf(limit);
-  if (window.kind === 'sliding') return now.elapsed_ms - at_ms < window.duration_ms;
-  return at_ms >= (rowOf(limit).window === 'day' ? now.day_began_ms : now.month_began_ms);
+  return window.kind !== 'sliding' || now.elapsed_ms - at_ms < window.duration_ms;
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../../../common/clock.ts';
 import { isCalendar, type Limit } from '../../../gateway/limits/limit-table.ts';
 import type { LeaseAnswer, LeaseMessage, LeaseTimes, SharedTable } from '../../../records/lease-protocol.ts';
 import type { CounterOwner } from '../counters/counter-groups.ts';
-import { type PastUse, Present } from '../counters/counters.ts';
-import { AccountTable, type TableNow } from './account-table.ts';
+import { type Now, type PastUse, Present } from '../counters/counters.ts';
+import { AccountTable } from './account-table.ts';
 
 /** How many accounts each message checks, to forget those without use and holders: more than it can add. */
 const swept_per_message = 2;
@@ -47,12 +47,17 @@ export class LeaseTable implements SharedTable {
     return asked;
   }
 
-  /** Those of the limits on days and months that nothing counts under yet. */
+  /** Those of the limits on the calendar that nothing counts under yet. */
   lacking(account: string, limits: readonly Limit[]): readonly Limit[] {
     return this.#accounts.get(account)?.lacking(limits) ?? limits.filter(isCalendar);
   }
 
-  /** Raises what counts in the present day and month to at least the past use of `owner`: under `limits`, or all that are counted. */
+  /** The limits under which `owner` is counted. */
+  counted(owner: CounterOwner): readonly Limit[] {
+    return this.#accountOf(owner.account).counted(owner);
+  }
+
+  /** Raises what counts in the present periods to at least the past use of `owner`: under `limits`, or all that are counted. */
   raise(owner: CounterOwner, past: PastUse, limits?: readonly Limit[]): void {
     this.#accountOf(owner.account).raise(owner, past, this.#now(), limits);
   }
@@ -63,7 +68,7 @@ export class LeaseTable implements SharedTable {
     for (const account of this.#accounts.values()) account.end(holder, now);
   }
 
-  #answer(holder: string, message: LeaseMessage, now: TableNow): LeaseAnswer {
+  #answer(holder: string, message: LeaseMessage, now: Now): LeaseAnswer {
     const { account, session, seq, as_of } = message;
     const at = { generation: this.#generation, at_ms: now.elapsed_ms };
     const lost = { account, session, seq, as_of: at };
@@ -83,7 +88,7 @@ export class LeaseTable implements SharedTable {
     return account;
   }
 
-  #forgetIdle(now: TableNow): void {
+  #forgetIdle(now: Now): void {
     for (let checked = 0; checked < swept_per_message; checked++) {
       const { done, value } = this.#sweep.next();
       if (done) {
@@ -94,7 +99,7 @@ export class LeaseTable implements SharedTable {
     }
   }
 
-  #now(): TableNow {
+  #now(): Now {
     return this.#present.read(this.#clock);
   }
 }

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { type Limit, periodsOf } from '../../../../../src/gateway/limits/limit-table.ts';
 import { DiskQueue } from '../../../../../src/mount/ledger/disk-queue.ts';
 import { pastUsage } from '../../../../../src/mount/ledger/past-usage.ts';
+import type { PastUse } from '../../../../../src/mount/state/counters/counters.ts';
 import type { UsageRecords } from '../../../../../src/records/usage-records.ts';
 import { FakeClock, noon_ms } from '../../../../support/fake-clock.ts';
 import { limit } from '../../../../support/state-store-contract.ts';
@@ -36,6 +38,9 @@ const rowsOf = (...of: readonly (readonly [ago: number, model: string])[]) =>
 const below = async () => [];
 const perDay = limit('tokens_per_day', 1000);
 const perMonth = limit('usd_per_month', 1000);
+const limits = [perDay, perMonth];
+const startOf = (limit: Limit) => periodsOf(limit).around(noon_ms).start_ms;
+const usedOf = ({ of }: PastUse, asked: readonly Limit[]) => asked.map(limit => of(limit, startOf(limit)));
 
 it('is what the ledger has and what waits on disk, by day, month, model and key', async () => {
   const { usage, ledger } = setting.store;
@@ -43,20 +48,15 @@ it('is what the ledger has and what waits on disk, by day, month, model and key'
   await ledger.insert(rowsOf([0, 'v/one'], [1, 'v/one'], [40, 'v/one']));
   await disk.append(rowsOf([0, 'v/one'], [0, 'v/two'], [2, 'v/one']));
   const [use, ofKey, none] = await Promise.all([
-    past.find('acme'),
-    past.findKey('key_1'),
-    past.find('nobody'),
+    past.find({ account: 'acme' }, limits),
+    past.find({ account: 'acme', key: 'key_1' }, limits),
+    past.find({ account: 'nobody' }, limits),
   ]);
   const ofModel = { ...perDay, model: 'v/one' };
-  expect([perDay, ofModel, perMonth, limit('concurrent_requests', 1)].map(use.of)).toEqual([
-    3 * tokens,
-    2 * tokens,
-    5,
-    0,
-  ]);
-  expect([perDay, perMonth].map(ofKey.of)).toEqual([3 * tokens, 5]);
-  expect([perDay, perMonth].map(none.of)).toEqual([0, 0]);
-  expect([use.day, use.month]).toEqual([Date.UTC(2026, 10, 21), Date.UTC(2026, 10)]);
+  expect(usedOf(use, [perDay, ofModel, perMonth])).toEqual([3 * tokens, 2 * tokens, 5]);
+  expect(usedOf(ofKey, limits)).toEqual([3 * tokens, 5]);
+  expect(usedOf(none, limits)).toEqual([0, 0]);
+  expect(use.of(perDay, startOf(perDay) - day_ms)).toBeUndefined();
 });
 
 it('is that of an account and of all below it', async () => {
@@ -73,9 +73,14 @@ it('is that of an account and of all below it', async () => {
   });
   await ledger.insert([...rowsOf([0, 'v/one']), ...rowsOf([1, 'v/two'])]);
   await disk.append(rowsOf([0, 'v/one']).map(row => ({ ...row, account: 'other' })));
-  const uses = await Promise.all(['org', 'acme', 'other'].map(id => past.find(id)));
-  expect(uses.map(use => use.of(perDay))).toEqual([2 * tokens, 2 * tokens, tokens]);
-  expect(uses.map(use => use.of(perMonth))).toEqual([3, 3, 1]);
+  const uses = await Promise.all(
+    ['org', 'acme', 'other'].map(id => past.find({ account: 'org', member: id }, limits)),
+  );
+  expect(uses.map(use => usedOf(use, limits))).toEqual([
+    [2 * tokens, 3],
+    [2 * tokens, 3],
+    [tokens, 1],
+  ]);
 });
 
 it('counts a row once that is moved from the disk to the ledger meanwhile', async () => {
@@ -84,12 +89,15 @@ it('counts a row once that is moved from the disk to the ledger meanwhile', asyn
   await disk.append(rows);
   const reading = Promise.withResolvers<void>();
   const move = Promise.withResolvers<void>();
-  const budgets: UsageRecords['budgets'] = async (owners, day) => {
+  const budgets: UsageRecords['budgets'] = async (owners, since) => {
     reading.resolve();
     await move.promise;
-    return usage.budgets(owners, day);
+    return usage.budgets(owners, since);
   };
-  const found = pastUsage({ below, usage: { ...usage, budgets }, disk, clock: new FakeClock() }).find('acme');
+  const found = pastUsage({ below, usage: { ...usage, budgets }, disk, clock: new FakeClock() }).find(
+    { account: 'acme' },
+    [perDay],
+  );
   await reading.promise;
   let isMoving = false;
   const moved = disk.undisturbed(async () => {
@@ -100,6 +108,6 @@ it('counts a row once that is moved from the disk to the ledger meanwhile', asyn
   await disk.first(1);
   expect(isMoving).toBe(false);
   move.resolve();
-  expect((await found).of(perDay)).toBe(tokens);
+  expect(usedOf(await found, [perDay])).toEqual([tokens]);
   await moved;
 });

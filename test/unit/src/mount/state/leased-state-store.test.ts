@@ -3,7 +3,6 @@ import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Clock, systemClock } from '../../../../../src/common/clock.ts';
 import type { ReservationResult, StateStore } from '../../../../../src/gateway/limits/state-store.ts';
-import { calendarDayOf } from '../../../../../src/mount/state/counters/calendar.ts';
 import { LeasedStateStore, unlimited } from '../../../../../src/mount/state/leased-state-store.ts';
 import { LeaseHolder } from '../../../../../src/mount/state/leases/lease-holder.ts';
 import { LeaseTable } from '../../../../../src/mount/state/leases/lease-table.ts';
@@ -223,9 +222,9 @@ describe('the state store of workers', () => {
     const find = async () => {
       asked++;
       await answer.promise;
-      return { ...calendarDayOf(new FakeClock().epoch_ms()), of: () => 90 };
+      return { of: () => 90 };
     };
-    const { worker } = server({ clock: new FakeClock(), past: { find, findKey: find } });
+    const { worker } = server({ clock: new FakeClock(), past: { find } });
     const [dead, other] = [worker(), worker()];
     const lost = reserve(dead.store, daily).catch(() => 'lost');
     await until(() => asked === 1);

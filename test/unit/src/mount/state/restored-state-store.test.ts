@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Limit } from '../../../../../src/gateway/limits/limit-table.ts';
+import { type Limit, periodsOf } from '../../../../../src/gateway/limits/limit-table.ts';
 import type { ReservationResult } from '../../../../../src/gateway/limits/state-store.ts';
-import { calendarDayOf } from '../../../../../src/mount/state/counters/calendar.ts';
 import type { PastUse } from '../../../../../src/mount/state/counters/counters.ts';
 import { MemoryStateStore } from '../../../../../src/mount/state/counters/memory-state-store.ts';
 import { RestoredStateStore } from '../../../../../src/mount/state/restored-state-store.ts';
@@ -13,17 +12,20 @@ const month = limit('usd_per_month', 1000);
 const ofModel: Limit = { ...limit('tokens_per_day', 50), model: 'v/one' };
 const limits = [day, month, ofModel, limit('requests_per_minute', 1000)];
 
-const nothing: Pick<PastUse, 'of'> = { of: () => 0 };
-const pastAt = (clock: FakeClock, use: Pick<PastUse, 'of'>): PastUse => ({
-  ...calendarDayOf(clock.epoch_ms()),
-  ...use,
-});
+type Use = (limit: Limit) => number;
+const nothing: Use = () => 0;
+/** Of the present periods. */
+const pastAt = (clock: FakeClock, use: Use): PastUse => {
+  const now_ms = clock.epoch_ms();
+  return {
+    of: (limit, start_ms) => (start_ms === periodsOf(limit).around(now_ms).start_ms ? use(limit) : undefined),
+  };
+};
 
 describeStateStore('restored', clock => {
   const own = new MemoryStateStore(clock);
   const find = async () => pastAt(clock, nothing);
-  const past = { find, findKey: find };
-  return { store: new RestoredStateStore(own, { past, clock, log: { warn() {} } }) };
+  return { store: new RestoredStateStore(own, { past: { find }, clock, log: { warn() {} } }) };
 });
 
 function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
@@ -33,11 +35,7 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
   const warnings: string[] = [];
   const store = new RestoredStateStore(own, {
     past: {
-      find: account => {
-        asked.push(account);
-        return find(account, clock);
-      },
-      findKey: key => {
+      find: ({ account, key = account }) => {
         asked.push(key);
         return find(key, clock);
       },
@@ -56,9 +54,7 @@ function open(find: (account: string, clock: FakeClock) => Promise<PastUse>) {
   return { clock, own, store, asked, warnings, take, remaining };
 }
 
-const used: Pick<PastUse, 'of'> = {
-  of: ({ name, model }) => (name === 'usd_per_month' ? 700 : model === undefined ? 90 : 20),
-};
+const used: Use = ({ name, model }) => (name === 'usd_per_month' ? 700 : model === undefined ? 90 : 20);
 
 describe('counters restored from the ledger', () => {
   it('include earlier usage, queried once, by the first request alone', async () => {
@@ -74,7 +70,7 @@ describe('counters restored from the ledger', () => {
 
   it('include the earlier usage of a key under its own limits, beside those of the account', async () => {
     const { take, asked, store } = open(async (name, clock) =>
-      pastAt(clock, name === 'key_a' ? { of: () => 40 } : used),
+      pastAt(clock, name === 'key_a' ? () => 40 : used),
     );
     const ofKey: Limit = { ...day, max: 50, key: 'key_a' };
     expect(await take(5, 'a', [day, ofKey])).toMatchObject({ admitted: true });
@@ -108,8 +104,9 @@ describe('counters restored from the ledger', () => {
 
   it('include nothing of another day, and in the month only what belongs to it', async () => {
     const { take, remaining } = open(async (_, clock) => {
-      const today = pastAt(clock, used);
-      return { ...today, day: today.day - 1 };
+      const { of } = pastAt(clock, used);
+      const isOver = (limit: Limit) => limit.name === 'tokens_per_day';
+      return { of: (limit, start_ms) => (isOver(limit) ? undefined : of(limit, start_ms)) };
     });
     await take(1);
     expect(await remaining()).toEqual([99, 299, 49]);

@@ -86,8 +86,8 @@ describe('the memory state store', () => {
   });
 
   it('survives a clock that is set back and forth over midnight', () => {
-    let epoch_ms = Date.UTC(2026, 10, 21, 23, 59, 59);
-    const store = new MemoryStateStore({ epoch_ms: () => epoch_ms, elapsed_ms: () => 0 });
+    let [epoch_ms, elapsed_ms] = [Date.UTC(2026, 10, 21, 23, 59, 59), 0];
+    const store = new MemoryStateStore({ epoch_ms: () => epoch_ms, elapsed_ms: () => ++elapsed_ms });
     const limits = [limit('tokens_per_day', 100)];
     const reserve = () => store.reserve({ account: 'a', limits, charge: charge(60) });
     const first = reserve();

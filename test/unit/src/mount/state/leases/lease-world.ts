@@ -1,4 +1,10 @@
-import { counterKey, type Limit, rowOf } from '../../../../../../src/gateway/limits/limit-table.ts';
+import {
+  counterKey,
+  isCalendar,
+  type Limit,
+  periodKey,
+  rowOf,
+} from '../../../../../../src/gateway/limits/limit-table.ts';
 import { Present } from '../../../../../../src/mount/state/counters/counters.ts';
 import type { HeldReservation } from '../../../../../../src/mount/state/leases/held-account.ts';
 import { LeaseHolder } from '../../../../../../src/mount/state/leases/lease-holder.ts';
@@ -54,11 +60,16 @@ const inMemory: NewTable = (clock, generation, times) => {
   };
 };
 
-/** The observer's time, and the day and month of the table's calendar. */
+/** Limits of all periods that worlds may have. */
+export const calendarLimits: readonly Limit[] = [
+  { name: 'tokens_per_day', max: 1 },
+  { name: 'usd_per_month', max: 1 },
+];
+
+/** The observer's time, and the beginnings of the periods of the table's calendar. */
 interface Moment {
   readonly at_ms: number;
-  readonly day: number;
-  readonly month: number;
+  readonly starts: Readonly<Record<string, number>>;
 }
 
 interface Request {
@@ -98,7 +109,6 @@ type Packet = { readonly process: Process } & (
 
 const isRunning = ({ isAlive, heard_ms, restated_ms }: Process, since_ms: number, now_ms: number) =>
   isAlive && now_ms - heard_ms < times.lease_ms && since_ms > restated_ms;
-const isCalendar = (limit: Limit) => !['minute', 'running'].includes(rowOf(limit).window);
 
 /** A table, processes, and a network in which everything may go wrong; and an observer of all that is admitted, who throws when it is too much. */
 export class LeaseWorld {
@@ -317,7 +327,7 @@ export class LeaseWorld {
           ? age_ms >= 0 && age_ms < minute_ms
           : window === 'running'
             ? !one.used && isRunning(one.process, one.at_ms, this.now_ms)
-            : one[window] === moment[window];
+            : one.starts[periodKey(limit)] === moment.starts[periodKey(limit)];
       if (counts) sum += Math.min(one.amounts[at]!, one.used?.[at] ?? one.amounts[at]!);
     }
     return sum;
@@ -332,8 +342,9 @@ export class LeaseWorld {
   }
 
   #moment(): Moment {
-    const { day, month } = this.#present.read(this.#clock);
-    return { at_ms: this.now_ms, day, month };
+    const present = this.#present.read(this.#clock);
+    const starts = calendarLimits.map(limit => [periodKey(limit), present.periodOf(limit).start_ms]);
+    return { at_ms: this.now_ms, starts: Object.fromEntries(starts) };
   }
 
   /** Lets the table see the same calendar. */
@@ -388,10 +399,9 @@ export class LeaseWorld {
   #check(limit: Limit, moment: Moment): void {
     const isIn = ({ at_ms }: Moment) => at_ms >= moment.at_ms && at_ms < moment.at_ms + minute_ms;
     for (const end of isCalendar(limit) ? [moment] : this.admitted.filter(isIn)) {
-      const { window } = rowOf(limit);
       const losses = this.#losses.filter(lost =>
-        window === 'day' || window === 'month'
-          ? lost[window] === end[window]
+        isCalendar(limit)
+          ? lost.starts[periodKey(limit)] === end.starts[periodKey(limit)]
           : lost.at_ms > end.at_ms - minute_ms,
       );
       const used = this.used(limit, end);
