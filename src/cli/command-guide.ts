@@ -19,6 +19,9 @@ init: the server cannot be asked or has no such model, or the file exists alread
 import litellm: the file cannot be read or has no model that can be served, a file exists already, or the configuration has to be corrected
   sluice import litellm config.yaml --output sluice.yaml
   sluice import litellm config.yaml --models gpt-4o,gpt-4o-mini --output sluice.yaml --report left-out.txt
+import portkey: the file cannot be read or has no model that can be served, a file exists already, or the configuration has to be corrected
+  sluice import portkey assistant.json --output sluice.yaml
+  sluice import portkey balanced.json --models gpt-4o,gpt-4o-mini --output sluice.yaml
 check: the configuration has mistakes or cannot be read
   sluice check --config sluice.yaml
   sluice check --config sluice.yaml --format json

@@ -17,6 +17,18 @@ export const importCommand = (voice: Voice): Command =>
           ]);
           await writeImport(importLiteLlm(file, options.models ?? []), `LiteLLM's ${file}`, options, voice);
         }),
+    )
+    .addCommand(
+      common(new Command('portkey'))
+        .description('write a configuration from a config of Portkey, and list what has no counterpart')
+        .argument('<FILE>', 'the config; clients ask for its model by the name of the file')
+        .action(async (file: string, options: ImportOptions) => {
+          const [{ importPortkey }, { writeImport }] = await Promise.all([
+            import('./import/portkey/import-portkey.ts'),
+            import('./import/write-import.ts'),
+          ]);
+          await writeImport(importPortkey(file, options.models ?? []), `Portkey's ${file}`, options, voice);
+        }),
     );
 
 const common = (command: Command): Command =>

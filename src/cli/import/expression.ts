@@ -12,6 +12,13 @@ export function expressionOf(text: string): Expression {
   return text.replaceAll('${', () => '$${');
 }
 
+/** Whether it can be the address of an API, whatever its variables have. */
+export function isAddress(expression: Expression): boolean {
+  if (isVariableAlone(expression)) return true;
+  const sample = expression.replaceAll(/\$\{\w+\}/g, 'x');
+  return /^https?:\/\/[^/]/.test(sample) && URL.canParse(sample);
+}
+
 /** Whether it is a variable and nothing else. */
 export const isVariableAlone = (expression: Expression): boolean => /^\$\{\w+\}$/.test(expression);
 

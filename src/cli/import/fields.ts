@@ -28,19 +28,21 @@ export class Fields {
     return Object.hasOwn(this.#value, name) ? (this.#value[name] ?? undefined) : undefined;
   }
 
-  /** A text that may be a variable, as it is written in a configuration. */
+  /** A text that may be a variable, as it is written in a configuration: a key, an address, or a part of one. */
   text(name: string): Expression | undefined {
     const value = this.value(name);
-    if (typeof value === 'string' && value !== '') return expressionOf(value);
+    if (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)) return expressionOf(value.trim());
     if (typeof value === 'number') return expressionOf(String(value));
-    return value === undefined || value === '' ? undefined : this.#refuse(name, 'must be a text');
+    return value === undefined || value === ''
+      ? undefined
+      : this.#refuse(name, 'must be a text of printable ASCII');
   }
 
   /** A number, also one that is written as a text. */
   number(name: string): number | undefined {
     const value = this.value(name);
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-    if (typeof number === 'number' && Number.isFinite(number) && number >= 0) return number;
+    if (typeof number === 'number' && number >= 0 && number <= largest) return number;
     return value === undefined
       ? undefined
       : this.#refuse(name, 'must be a number here, not a variable or text');
@@ -94,5 +96,7 @@ export class Fields {
   }
 }
 
+/** The largest number that is believed. */
+const largest = 1e12;
 /** What a timer takes, in seconds. */
 const max_seconds = 2_000_000;

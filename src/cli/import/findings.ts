@@ -8,6 +8,7 @@ export type Path = readonly PropertyKey[];
 export class Findings {
   readonly #lost: ConfigIssue[] = [];
   readonly #unsure: ConfigIssue[] = [];
+  readonly #known = new Set<string>();
   readonly #lineOf: (path: Path) => number | undefined;
 
   constructor(lineOf: (path: Path) => number | undefined = () => undefined) {
@@ -16,12 +17,12 @@ export class Findings {
 
   /** Notes that what stands at `path` has no counterpart, and why. */
   lost(path: Path, message: string): void {
-    this.#lost.push({ path, message, line: this.#lineOf(path) });
+    this.#note(this.#lost, path, message);
   }
 
   /** Notes that what stands at `path` came over but has to be looked at, and why. */
   check(path: Path, message: string): void {
-    this.#unsure.push({ path, message, line: this.#lineOf(path) });
+    this.#note(this.#unsure, path, message);
   }
 
   /** All of them as lines of text, each with its place and reason. */
@@ -31,6 +32,14 @@ export class Findings {
       sectionOf('Came over, and has to be looked at', this.#unsure),
     ];
     return parts.filter(part => part !== '').join('\n\n') || 'Everything came over.';
+  }
+
+  /** Once, however often it is found. */
+  #note(issues: ConfigIssue[], path: Path, message: string): void {
+    const key = JSON.stringify([path.map(String), message]);
+    if (this.#known.has(key)) return;
+    this.#known.add(key);
+    issues.push({ path, message, line: this.#lineOf(path) });
   }
 }
 

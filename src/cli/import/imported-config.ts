@@ -3,6 +3,7 @@ import { Document, isCollection, type Pair, visit, type YAMLMap } from 'yaml';
 import { defaultStages } from '../../../plugins/index.ts';
 import { isPrintable } from '../../common/printable.ts';
 import { loadConfig } from '../../config/load.ts';
+import { builtInAdapters } from '../../config/load-adapters.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 import { type CatalogEntry, uncertain } from './catalog-entry.ts';
 import { type Expression, variablesIn } from './expression.ts';
@@ -33,7 +34,8 @@ const in_one_line = ['pricing', 'reasoning_effort', 'breaker', 'operations', 'ke
 /** A configuration that grows while another gateway's is read. */
 export class ImportedConfig {
   readonly routing: Record<string, unknown> = {};
-  readonly aliases: Record<string, string> = {};
+  /** Models by the names that clients use. */
+  readonly aliases = new Map<string, string>();
   readonly passthrough = new Set<string>();
   readonly accounts: Record<string, unknown> = {};
   readonly stores: Record<string, unknown> = {};
@@ -49,7 +51,10 @@ export class ImportedConfig {
 
   /** Names a provider with these settings: one that is there already, or a new one called `name` or with a number behind it. */
   provider(name: string, settings: ImportedProvider): string {
-    const given = JSON.parse(JSON.stringify(settings)) as ImportedProvider;
+    const isUsual = settings.base_url === builtInAdapters.get(settings.adapter)?.base_url;
+    const given: ImportedProvider = JSON.parse(
+      JSON.stringify(isUsual ? { ...settings, base_url: undefined } : settings),
+    );
     for (const [known, other] of this.#providers) if (isDeepStrictEqual(other, given)) return known;
     const free = freeName(name, known => this.#providers.has(known));
     this.#providers.set(free, given);
@@ -66,7 +71,7 @@ export class ImportedConfig {
     const plain = name.replace(/\s+/g, '-');
     const wanted = /^[^/]+\/.+$/.test(plain) ? plain : `${vendor}/${plain}`;
     const id = freeName(wanted, known => this.#models.has(known));
-    if (id !== name) this.aliases[name] = id;
+    if (id !== name) this.aliases.set(name, id);
     return id;
   }
 
@@ -77,7 +82,8 @@ export class ImportedConfig {
 
   /** The configuration as an object. */
   get value(): GatewayConfig {
-    const { routing, aliases, accounts, stores } = this;
+    const { routing, accounts, stores } = this;
+    const aliases = Object.fromEntries([...this.aliases].filter(([name]) => canBeAlias(name)));
     const hasAliases = Object.keys(aliases).length > 0;
     const parts = {
       providers: Object.fromEntries(this.#providers),
@@ -154,6 +160,6 @@ function sampleFor(name: string, text: string): string {
   return `checked-without-it-${name}`;
 }
 
-/** Whether a name can be an alias of a configuration. */
+/** Whether a name can be an alias of a configuration; one that cannot is left out. */
 export const canBeAlias = (name: string): boolean =>
-  name.length <= 256 && isPrintable(name) && !/[*]|\$\{/.test(name);
+  name.length <= 256 && isPrintable(name) && name !== '__proto__' && !/\*|\$\{/.test(name);

@@ -48,6 +48,8 @@ const kinds: Readonly<Record<string, ProviderKind>> = {
   lm_studio: usual('lm-studio'),
   llamafile: usual('llama-cpp'),
   huggingface: compatible('https://router.huggingface.co/v1', 'HUGGINGFACE_API_KEY'),
+  cohere: compatible('https://api.cohere.ai/compatibility/v1', 'COHERE_API_KEY'),
+  cohere_chat: compatible('https://api.cohere.ai/compatibility/v1', 'COHERE_API_KEY'),
   perplexity: compatible('https://api.perplexity.ai', 'PERPLEXITYAI_API_KEY'),
   deepinfra: compatible('https://api.deepinfra.com/v1/openai', 'DEEPINFRA_API_KEY'),
   nvidia_nim: compatible('https://integrate.api.nvidia.com/v1', 'NVIDIA_NIM_API_KEY'),
@@ -63,7 +65,7 @@ const kinds: Readonly<Record<string, ProviderKind>> = {
   custom_openai: compatible(),
 };
 
-/** Names of Portkey that LiteLLM does not have, as it has them. */
+/** Further names, of Portkey above all, as LiteLLM has them. */
 const otherNames: Readonly<Record<string, string>> = {
   vertex_ai_beta: 'vertex_ai',
   bedrock_converse: 'bedrock',
@@ -85,3 +87,6 @@ export function providerKind(name: string): ProviderKind | undefined {
   const known = Object.hasOwn(otherNames, name) ? otherNames[name]! : name;
   return Object.hasOwn(kinds, known) ? kinds[known] : undefined;
 }
+
+/** All names that `providerKind` knows. */
+export const providerNames: readonly string[] = [...Object.keys(kinds), ...Object.keys(otherNames)];

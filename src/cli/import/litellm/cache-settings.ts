@@ -58,11 +58,22 @@ function setRedis(fields: Fields, prefix: '' | 'redis_', config: ImportedConfig,
   const url = fields.text(`${prefix}url`) ?? fields.text('redis_url');
   const scheme = fields.boolean(`${prefix}ssl`) === true ? 'rediss' : 'redis';
   const user = `${part(fields.text(`${prefix}username`) ?? '')}:${part(password ?? '')}@`;
-  if (url === undefined && host === undefined) config.stores.state = '${REDIS_URL}';
-  else config.stores.state = url ?? `${scheme}://${user === ':@' ? '' : user}${host}:${port ?? '6379'}`;
+  const address = `${scheme}://${user === ':@' ? '' : user}${host}:${port ?? '6379'}`;
+  const state = url ?? (host === undefined ? '${REDIS_URL}' : address);
+  if (!isRedis(state)) return findings.lost(fields.path, 'has no address of one Redis: set stores.state');
+  config.stores.state = state;
   findings.check(
     fields.path,
     'stores.state needs the package @redis/client beside sluice, and a password in it percent-encoded',
+  );
+}
+
+/** Whether it can be the address of a Redis, whatever its variables have. */
+function isRedis(address: Expression): boolean {
+  const sample = address.replace(/:\$\{\w+\}$/, ':6379').replaceAll(/\$\{\w+\}/g, 'x');
+  return (
+    isVariableAlone(address) ||
+    (/^rediss?:\/\/(?:[^@/\s]*@)?[\w.-]+(?::\d{1,5})?(?:\/\d{1,3})?$/.test(sample) && URL.canParse(sample))
   );
 }
 

@@ -4,6 +4,7 @@ import { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 import type { Imported } from '../imported.ts';
 import { canBeAlias, ImportedConfig } from '../imported-config.ts';
+import { attempts, mergedUpstreams, withFallbacks } from '../upstream-list.ts';
 import { readWritten } from '../written-file.ts';
 import { type Deployment, deploymentsIn } from './deployment.ts';
 import { factsOf, infoRules, modeOf, pathsOf } from './model-facts.ts';
@@ -27,11 +28,7 @@ export function importLiteLlm(file: string, names: readonly string[]): Imported 
   const root = new Fields(value, [], findings);
   const config = new ImportedConfig();
   const settings = settingsIn(root, config, findings);
-  const wanted = new Set([
-    ...names,
-    ...Object.values(settings.aliases),
-    ...Object.entries(settings.fallbacks).flat(2),
-  ]);
+  const wanted = new Set([...names, ...settings.aliases.values(), ...[...settings.fallbacks].flat(2)]);
   const deployments = deploymentsIn(root, [...wanted], findings);
   const groups = groupsOf(deployments, { settings, config, findings });
   if (groups.size === 0)
@@ -100,17 +97,6 @@ function upstreamOf(
   return { provider, model, priority: params.count('order'), ...(weight && { weight }) };
 }
 
-/** Each provider and model once, with the weights of all. */
-function mergedUpstreams(all: readonly ImportedUpstream[]): ImportedUpstream[] {
-  const merged = new Map<string, ImportedUpstream>();
-  for (const upstream of all) {
-    const key = JSON.stringify([upstream.provider, upstream.model]);
-    const known = merged.get(key);
-    merged.set(key, known ? { ...known, weight: (known.weight ?? 1) + (upstream.weight ?? 1) } : upstream);
-  }
-  return [...merged.values()];
-}
-
 function addModel(
   { name, first, upstreams }: Group,
   groups: ReadonlyMap<string, Group>,
@@ -143,30 +129,11 @@ function addModel(
   return id;
 }
 
-const attempts = (count: number): number => Math.min(10, Math.max(1, count));
-
 /** The other models that are asked when one fails, in order, with those that they name themselves. */
 function fallbacksOf(name: string, { fallbacks }: Settings, seen = new Set([name])): string[] {
-  const next = (fallbacks[name] ?? fallbacks['*'] ?? []).filter(other => !seen.has(other));
+  const next = (fallbacks.get(name) ?? fallbacks.get('*') ?? []).filter(other => !seen.has(other));
   for (const other of next) seen.add(other);
   return next.flatMap(other => [other, ...fallbacksOf(other, { fallbacks } as Settings, seen)]);
-}
-
-/** The upstreams of a model, and behind them those of others, each once. */
-function withFallbacks(
-  own: readonly ImportedUpstream[],
-  others: readonly (readonly ImportedUpstream[])[],
-): ImportedUpstream[] {
-  const all = [...own];
-  for (const group of others) {
-    const last = Math.max(...all.map(({ priority = 1 }) => priority));
-    const isNew = ({ provider, model }: ImportedUpstream) =>
-      !all.some(known => known.provider === provider && known.model === model);
-    all.push(
-      ...group.filter(isNew).map(upstream => ({ ...upstream, priority: last + (upstream.priority ?? 1) })),
-    );
-  }
-  return all;
 }
 
 function addAliases(
@@ -174,20 +141,18 @@ function addAliases(
   ids: ReadonlyMap<string, string>,
   { config, findings }: Omit<Import, 'settings'>,
 ): void {
-  for (const [name, model] of Object.entries(settings.aliases)) {
+  for (const [name, model] of settings.aliases) {
     const id = ids.get(model);
     if (id === undefined)
       findings.lost(['router_settings', 'model_group_alias', name], `there is no model ${model}`);
-    else config.aliases[name] = id;
+    else config.aliases.set(name, id);
   }
-  for (const name of Object.keys(config.aliases))
-    if (!canBeAlias(name)) {
+  for (const [name, id] of config.aliases)
+    if (!canBeAlias(name))
       findings.lost(
         ['model_list'],
-        `a name of more than 256 characters, or with a star or \${ in it, cannot be an alias: clients ask for ${config.aliases[name]}`,
+        `a name of more than 256 characters, or with a star or \${ in it, cannot be an alias: clients ask for ${id}`,
       );
-      delete config.aliases[name];
-    }
 }
 
 function addRouting({ num_retries }: Settings, config: ImportedConfig): void {

@@ -1,5 +1,5 @@
 import { droppableParameters } from '../../../gateway/upstream/attempt/fit-request.ts';
-import { type Expression, isVariableAlone } from '../expression.ts';
+import { type Expression, isAddress } from '../expression.ts';
 import type { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 import type { ImportedProvider } from '../imported-config.ts';
@@ -9,7 +9,7 @@ import type { Deployment } from './deployment.ts';
 export function providerSettings(deployment: Deployment, findings: Findings): ImportedProvider | undefined {
   const { kind, params, vendor } = deployment;
   const base_url = addressOf(deployment, findings);
-  if (base_url === undefined) {
+  if (base_url === undefined || !isAddress(base_url)) {
     findings.lost([...params.path, 'api_base'], `is needed: where the API of ${vendor} is`);
     return undefined;
   }
@@ -19,15 +19,9 @@ export function providerSettings(deployment: Deployment, findings: Findings): Im
       [...params.path, 'model'],
       'is asked with an API key, and by the chat completions of Bedrock, which do not have all its models: sluice doctor --generate shows it',
     );
-  const isUsual =
-    base_url === kind.base_url &&
-    adapter !== 'openai' &&
-    adapter !== 'anthropic' &&
-    adapter !== 'openrouter' &&
-    adapter !== 'llama-cpp';
   return {
     adapter,
-    base_url: isUsual ? undefined : base_url,
+    base_url,
     api_key: keyOf(deployment, base_url),
     headers: headersOf(params, findings),
     drop_parameters: droppedBy(params, findings),
@@ -56,7 +50,7 @@ function addressOf({ kind, params, vendor }: Deployment, findings: Findings): Ex
   if (kind.adapter === 'vertex') return vertexAddress(params);
   if (written === undefined) return vendor === 'azure' ? azureAddress('${AZURE_API_BASE}') : kind.base_url;
   const address = written.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
-  if (!isVariableAlone(written) && !/^https?:\/\/[^/]/.test(address)) {
+  if (!isAddress(address)) {
     findings.lost([...params.path, 'api_base'], 'must be an http:// or https:// address');
     return undefined;
   }

@@ -10,9 +10,9 @@ import { generalReasons, libraryReasons, sectionReasons } from './setting-reason
 /** What the settings say of models and providers. */
 export interface Settings {
   /** Other models that are asked when one fails, by its name; `*`: of all models. */
-  readonly fallbacks: Record<string, readonly string[]>;
+  readonly fallbacks: Map<string, readonly string[]>;
   /** Models by other names. */
-  readonly aliases: Record<string, string>;
+  readonly aliases: Map<string, string>;
   /** What all providers have. */
   readonly provider: { -readonly [Name in keyof ImportedProvider]?: ImportedProvider[Name] };
   /** How often a request is tried again. */
@@ -28,7 +28,7 @@ interface Reading {
 
 /** Reads all sections beside `model_list`; what has a place of its own goes into `config`. */
 export function settingsIn(root: Fields, config: ImportedConfig, findings: Findings): Settings {
-  const settings: Settings = { fallbacks: {}, aliases: {}, provider: {} };
+  const settings: Settings = { fallbacks: new Map(), aliases: new Map(), provider: {} };
   const reading = { settings, config, findings };
   const [library, router, general] = ['litellm_settings', 'router_settings', 'general_settings'].map(name =>
     root.fields(name),
@@ -48,12 +48,13 @@ export function settingsIn(root: Fields, config: ImportedConfig, findings: Findi
   return settings;
 }
 
-function rulesOf(section: Fields, { settings, findings }: Reading): Readonly<Record<string, FieldRule>> {
+function rulesOf(section: Fields, reading: Reading): Readonly<Record<string, FieldRule>> {
+  const { settings, findings } = reading;
   const { provider } = settings;
   return {
-    fallbacks: (value, path) => Object.assign(settings.fallbacks, fallbacksIn(value, path, findings)),
-    default_fallbacks: value => void (settings.fallbacks['*'] = textsIn(value)),
-    model_group_alias: (value, path) => Object.assign(settings.aliases, aliasesIn(value, path, findings)),
+    fallbacks: (value, path) => readFallbacks(value, path, reading),
+    default_fallbacks: value => void settings.fallbacks.set('*', textsIn(value)),
+    model_group_alias: (value, path) => readAliases(value, path, reading),
     num_retries: () => void (settings.num_retries = section.number('num_retries') ?? settings.num_retries),
     request_timeout: () =>
       void (provider.idle_timeout_ms = section.seconds_ms('request_timeout') ?? provider.idle_timeout_ms),
@@ -83,24 +84,21 @@ function setBreaker(provider: Settings['provider'], own: Readonly<Record<string,
   if (provider.breaker?.failure_ratio !== 1) provider.breaker = { ...provider.breaker, ...own };
 }
 
-function fallbacksIn(value: unknown, path: Path, findings: Findings): Record<string, readonly string[]> {
-  const found: Record<string, readonly string[]> = {};
+function readFallbacks(value: unknown, path: Path, { settings, findings }: Reading): void {
   for (const [at, entry] of (Array.isArray(value) ? value : [value]).entries())
     for (const [model, others] of Object.entries(isObject(entry) ? entry : { '': entry })) {
-      if (Array.isArray(others) && others.every(other => typeof other === 'string')) found[model] = others;
+      if (Array.isArray(others) && others.every(other => typeof other === 'string'))
+        settings.fallbacks.set(model, others);
       else findings.lost([...path, at], 'must be MODEL: [MODEL, …]');
     }
-  return found;
 }
 
-function aliasesIn(value: unknown, path: Path, findings: Findings): Record<string, string> {
-  const found: Record<string, string> = {};
+function readAliases(value: unknown, path: Path, { settings, findings }: Reading): void {
   for (const [name, given] of Object.entries(isObject(value) ? value : {})) {
     const model = isObject(given) ? given.model : given;
-    if (typeof model === 'string') found[name] = model;
+    if (typeof model === 'string') settings.aliases.set(name, model);
     else findings.lost([...path, name], 'must be the name of a model');
   }
-  return found;
 }
 
 function generalRules(general: Fields, { config, findings }: Reading): Readonly<Record<string, FieldRule>> {

@@ -170,3 +170,34 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
     lost: ['general_settings.debug', 'files_settings'],
   },
 };
+
+/**
+ * The configs of Portkey, by the name of the file: in our words after r-huijts/LibreChat, PORTKEY_MODERN_CONFIG.md (conditions), and two
+ * public ones of load balancing with a cache, and of a chain from a server of one's own to Anthropic; read 2026-11-27.
+ */
+export const portkeySamples: Readonly<Record<string, ImportedSample>> = {
+  'by-plan': {
+    models: 'gpt-4.1',
+    adapters: { openrouter: 'openrouter', 'azure-openai': 'azure' },
+    served: {
+      'openrouter/gemini-image': 'openrouter google/gemini-2.5-flash-image 1 1',
+      'azure/gpt-4o': 'azure-openai gpt-4o 1 1',
+      'azure/gpt-4o-mini': 'azure-openai gpt-4o-mini 1 1',
+      'azure/gpt-4.1': 'azure-openai gpt-4.1 1 1',
+    },
+    lost: ['strategy.conditions[2]'],
+  },
+  'cheapest-first': {
+    adapters: { ollama: 'ollama', groq: 'groq', google: 'gemini', openai: 'openai', anthropic: 'anthropic' },
+    served: {
+      'ollama/cheapest-first':
+        'ollama gpt-oss:20b 1 1, groq llama-3.3-70b-versatile 2 0.7, google gemini-2.5-flash 2 0.3, openai gpt-4o-mini 3 1, anthropic claude-haiku-4-5 4 1',
+    },
+    lost: ['strategy.on_status_codes', 'after_request_hooks'],
+  },
+  'support-chat': {
+    adapters: { cohere: 'openai', openai: 'openai' },
+    served: { 'openai/support-chat': 'cohere command-r 1 0.5, openai gpt-4o-mini 1 0.5' },
+    lost: ['targets[1].override_params.temperature', 'retry.on_status_codes'],
+  },
+};

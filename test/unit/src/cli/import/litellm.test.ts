@@ -1,65 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
-import type { GatewayConfig } from '../../../../../src/config/schema.ts';
 import { hashKey } from '../../../../../src/records/key-secret.ts';
 import { runHere } from '../../../../support/command-here.ts';
 import { liteLlmSamples } from './imported-samples.ts';
+import { directory, expectImported, importedText, servedBy } from './importing.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'sluice-import-'));
 afterAll(() => rmSync(directory, { recursive: true }));
-
-/** Values of the variables of all samples. */
-const environment = {
-  ...Object.fromEntries(
-    'OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY MISTRAL_API_KEY OPENROUTER_API_KEY TOGETHER_API_KEY GROQ_API_KEY AZURE_API_KEY AZURE_OPENAI_API_KEY AWS_BEARER_TOKEN_BEDROCK LITELLM_MASTER_KEY REDIS_PASSWORD OPENAI_ORG_ID'
-      .split(' ')
-      .map(name => [name, `sk-${name.toLowerCase()}`]),
-  ),
-  AWS_REGION: 'eu-central-1',
-  AZURE_OPENAI_API_BASE: 'https://resource.openai.azure.com',
-  LMSTUDIO_URL: 'http://127.0.0.1:1234/v1',
-  REDIS_HOST: 'redis.example.com',
-  REDIS_PORT: '6379',
-};
-
-/** Imports a file, checks what was written as an operator would, and returns both parts. */
-async function imported(file: string, ...options: readonly string[]) {
-  const output = join(directory, 'sluice.yaml');
-  const told = await runHere(['import', 'litellm', file, '--output', output, '--force', ...options]);
-  expect(told).toMatchObject({ code: 0, stdout: '' });
-  const checked = await runHere(['check', '--config', output], environment);
-  expect(checked).toMatchObject({ code: 0, stderr: '' });
-  const text = readFileSync(output, 'utf8');
-  return { config: parse(text) as GatewayConfig, text, report: told.stderr };
-}
-
-/** The same for a text. */
-function importedText(text: string, ...options: readonly string[]) {
-  const file = join(directory, 'config.yaml');
-  writeFileSync(file, text);
-  return imported(file, ...options);
-}
-
-/** Models with their upstreams: `id: provider/model@priority*weight`. */
-const servedBy = ({ models }: GatewayConfig) =>
-  Object.fromEntries(
-    models.map(({ id, upstreams }) => [
-      id,
-      upstreams
-        .map(({ provider, model, priority = 1, weight = 1 }) => `${provider} ${model} ${priority} ${weight}`)
-        .join(', '),
-    ]),
-  );
-
-/** The places of a section of the report. */
-const placesIn = (report: string, section: 'Without' | 'Came') =>
-  (report.split('\n\n').find(part => part.startsWith(section)) ?? '')
-    .split('\n')
-    .slice(1)
-    .map(line => line.trim().replace(/ \(line.*|: .*/, ''));
 
 const samples = 'test/fixtures/import/litellm';
 
@@ -67,12 +14,7 @@ describe('sluice import litellm', () => {
   it.each(Object.entries(liteLlmSamples))(
     'brings over what has a counterpart, and lists the rest: %s',
     async (name, expected) => {
-      const options = expected.models === undefined ? [] : ['--models', expected.models];
-      const { config, report } = await imported(join(samples, `${name}.yaml`), ...options);
-      const adapters = Object.entries(config.providers).map(([provider, { adapter }]) => [provider, adapter]);
-      expect(Object.fromEntries(adapters)).toEqual(expected.adapters);
-      expect(servedBy(config)).toEqual(expected.served);
-      expect(placesIn(report, 'Without')).toEqual(expected.lost);
+      await expectImported('litellm', join(samples, `${name}.yaml`), expected);
     },
   );
 
