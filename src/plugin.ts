@@ -370,6 +370,15 @@ export {
 } from './records/remote-state.ts';
 export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
 export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
+export {
+  fixedUsd,
+  isMonth,
+  type Statement,
+  type StatementColumn,
+  type StatementLine,
+  statementColumns,
+  statementOf,
+} from './records/statement.ts';
 export type { StoredResponse, StoredResponses } from './records/stored-responses.ts';
 export {
   type AttemptSum,

@@ -1,6 +1,7 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { dayOf } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
+import { fixedUsd, isMonth, statementColumns, statementOf } from '../records/statement.ts';
 import { hasPaid, no_model, usageColumns } from '../records/usage-columns.ts';
 import { type UsageGroup, usageGroups } from '../records/usage-records.ts';
 import { type CommandContext, dayIn, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
@@ -12,6 +13,7 @@ interface UsageOptions extends FormatOptions {
   readonly from?: string;
   readonly to?: string;
   readonly by: readonly string[];
+  readonly month?: string;
 }
 
 /** `sluice usage`. */
@@ -27,6 +29,12 @@ export const usageCommand = (voice: Voice): Command =>
     )
     .option('--to <DAY>', 'the last day; today if not given', text => dayIn('--to', text))
     .option('--by <GROUP...>', `${usageGroups.join(', ')}; several as --by day --by model`, ['model'])
+    .addOption(
+      new Option('--month <MONTH>', 'the statement of a month in UTC, by account, model and key, as CSV')
+        .argParser(monthOf)
+        .implies({ format: 'csv' })
+        .conflicts(['model', 'from', 'to', 'by']),
+    )
     .addHelpText(
       'after',
       `
@@ -34,14 +42,14 @@ An exchange belongs to the hour and day in which it began, and to the provider t
 hour and key are kept for 92 days, as those of one account by provider. They begin with schema version 6 of the store.
 Errors are failures of providers and of the gateway, refusals (401, 403, 429) and errors of clients; those of before
 schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time; paid and margin are those of the requests whose upstreams have
-paid_prices. A table ends with the total.`,
+paid_prices. A table ends with the total. A statement has the same decimals in all its costs; what was used by keys
+more than 92 days ago, and by keys that are not in the store, is in lines without a key.`,
     )
     .action(inStore(showUsage, voice));
 
-async function showUsage(
-  { store, operator, print, remark }: CommandContext,
-  options: UsageOptions,
-): Promise<void> {
+async function showUsage(context: CommandContext, options: UsageOptions): Promise<void> {
+  if (options.month !== undefined) return showStatement(context, options.month, options);
+  const { store, operator, print, remark } = context;
   const by = options.by.flatMap(text => text.split(',')).map(groupOf);
   const today = dayOf(operator.at_ms);
   const { account, model, from: from_day = `${today.slice(0, 8)}01`, to: to_day = today } = options;
@@ -57,6 +65,23 @@ async function showUsage(
     );
   else if (total.estimated_requests > 0)
     remark('estimated: requests whose upstream sent no usage, or not to the end');
+}
+
+async function showStatement(
+  { store, print, remark }: CommandContext,
+  month: string,
+  { account, format }: UsageOptions,
+): Promise<void> {
+  const statement = await statementOf(store, month, account);
+  const { lines, total, decimals, from_day, to_day } = statement;
+  print(shownRows(lines, statementColumns(statement), { format }));
+  const whose = account === undefined ? '' : ` of account ${account}`;
+  remark(`${fixedUsd(total.cost_usd, decimals)} USD${whose} from ${from_day} to ${to_day}`);
+}
+
+function monthOf(text: string): string {
+  if (isMonth(text)) return text;
+  throw new UsageMistake(`--month must be a month such as 2026-10, not '${text}'`);
 }
 
 function groupOf(text: string): UsageGroup {

@@ -26,6 +26,9 @@ export function monthStart(epoch_ms: number, later: number): number {
   return at.setUTCMonth(at.getUTCMonth() + later, 1);
 }
 
+/** The last day of a month such as `2026-11`. */
+export const lastDayOf = (month: string): string => dayOf(monthStart(timeOf(`${month}-01`), 1) - day_ms);
+
 /** Days, or months, both inclusive; open where it is undefined. */
 export type Range = readonly [from: string | undefined, to: string | undefined];
 

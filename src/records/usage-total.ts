@@ -20,6 +20,13 @@ export function totalOf(sums: readonly UsageSum[]): Totals {
   return { ...(counts as Record<(typeof counted)[number], number>), cost_usd: usd('cost_usd'), ...paid };
 }
 
+/** What is left of `whole` without `part`, of requests and of what they have cost. */
+export function without(whole: Totals, part: Totals): Totals {
+  const counts = Object.fromEntries(counted.map(name => [name, whole[name] - part[name]]));
+  const cost_usd = signedUsdOf(signedPicoUsd(whole.cost_usd) - signedPicoUsd(part.cost_usd));
+  return { ...(counts as Record<(typeof counted)[number], number>), cost_usd };
+}
+
 const counted = [
   'requests',
   'failed_requests',

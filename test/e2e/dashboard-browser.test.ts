@@ -859,7 +859,9 @@ describe('a sign-in', () => {
 /** Pages of the portal with a document of their own, with what they show. */
 const documents = portalPages
   .map(({ name }) => name)
-  .filter(name => !['find', 'usage-csv', 'playground-run', 'playground-record'].includes(name))
+  .filter(
+    name => !['find', 'usage-csv', 'statement-csv', 'playground-run', 'playground-record'].includes(name),
+  )
   .map(name => (['issued', 'key', 'rotate', 'revoke'].includes(name) ? `${name}?id=KEY` : name))
   .map(name => (name === 'request' ? `request?id=${request_id}` : name));
 /** Parts that the pages of both have are seen in those of the dashboard. */
@@ -885,6 +887,7 @@ describe('every page', () => {
   it.each([
     '.?by=model',
     'usage?account=nobody',
+    'statement?account=acme',
     'account?id=newcomer',
     'audit?target=newcomer&from=2026-01-01&action=account',
     'key?id=KEY',

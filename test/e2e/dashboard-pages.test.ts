@@ -407,6 +407,18 @@ describe('usage', () => {
     expect(page).toContain(`<dt>Prompt tokens</dt><dd><strong>${prompt}</strong>`);
   });
 
+  it('is exported by month as the command prints it, and shown with the same costs to print', async () => {
+    const csv = lines(await textOf('statement-csv?account=acme&month=2025-10'));
+    expect(csv).toEqual(lines(await command('--month', '2025-10', '--account', 'acme')));
+    const page = (await textOf('statement?account=acme&month=2025-10')).replaceAll('\u202f', '');
+    expect(csv.length).toBeGreaterThan(2);
+    for (const line of csv.slice(1)) expect(page).toContain(` class="number">${line.split(',').at(-1)}</td>`);
+    expect(lines(await command('--month', '2025-10')).length).toBeGreaterThan(csv.length);
+    for (const query of ['account=acme&month=2025-13', 'month=x&account=acme'])
+      expect((await visitor.get(`statement?${query}`)).status).toBe(422);
+    expect((await visitor.get('statement?account=nobody-at-all')).status).toBe(404);
+  });
+
   it.each([
     ['from=yesterday', 'is no day'],
     ['from=2026-02-31', 'is no day'],
@@ -550,6 +562,8 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     get: all(200),
   },
+  statement: { visits: ['statement?account=tester'], get: all(200) },
+  'statement-csv': { visits: ['statement-csv?account=tester'], get: all(200) },
   'usage-csv': { visits: ['usage-csv', 'usage-csv?by=day&by=account'], get: all(200) },
   models: { visits: ['models'], get: all(200) },
   playground: { visits: ['playground'], get: all(200) },

@@ -10,6 +10,7 @@ import { requestPage } from './request.ts';
 import { requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
 import { rotatePage } from './rotate.ts';
+import { statementExportPage, statementPage } from './statement.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
 
@@ -25,6 +26,8 @@ export const sharedPages: readonly Page[] = [
   requestPage,
   usagePage,
   usageExportPage,
+  statementPage,
+  statementExportPage,
   modelsPage,
   playgroundPage,
   playgroundRunPage,

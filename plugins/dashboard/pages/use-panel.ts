@@ -56,7 +56,8 @@ ${figure('Tokens in 30 days', numberOf(total.prompt_tokens + total.completion_to
 </dl>
 ${sums.length === 0 ? emptyState('No requests in the last 30 days.', 'They appear here seconds after they end.') : html`<div class="columns">${chart(scope.sees.money ? 'cost' : 'tokens')}${chart('requests')}</div>`}
 <p class="pager"><a class="button" href="${linkOf('requests', key ? { key } : whose)}">${key ? 'Requests with this key' : 'All requests'}</a>
-<a class="button" href="${linkOf('usage', { ...whose, time: '30d' })}">${key ? 'Usage of this key' : 'Usage'}</a></p>`,
+<a class="button" href="${linkOf('usage', { ...whose, time: '30d' })}">${key ? 'Usage of this key' : 'Usage'}</a>
+${!key && html`<a class="button" href="${linkOf('statement', whose)}">Statement</a>`}</p>`,
   );
 }
 

@@ -55,6 +55,8 @@ describe('a mistyped command', () => {
       'keys create tester --account tester',
       /^sluice keys create: too many arguments.* Expected 0 [\s\S]*--name/,
     ],
+    ['usage --month 2026-13', /^--month must be a month such as 2026-10, not '2026-13'$/],
+    ['usage --month 2026-10 --by day', /option '--month <MONTH>' cannot be used with option '--by/],
     ['keys revoke', /^sluice keys revoke: missing required argument 'ID'[\s\S]*sluice keys list/],
     ['keys revoke key_000', /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
     ['keys rotate key_000', /^there is no key 'key_000'; ids are in: sluice keys list --all$/],
