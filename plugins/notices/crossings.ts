@@ -18,14 +18,19 @@ const window_end_ms = 15 * minute_ms;
 export interface Crossing {
   /** The same for the same threshold and window at all instances. */
   readonly key: string;
+  /** The account that has the limit, and is above the one that was used, or is that. */
+  readonly account: string;
   readonly window_ends_ms: number;
   readonly threshold: number;
   readonly status: LimitStatus;
 }
 
-/** The highest threshold that each daily and monthly limit of an account has reached. `refusing` has the labels of those that refuse requests. */
+/**
+ * The highest threshold that each daily and monthly limit of an account, and of those above it, has reached. All are counted under `root`.
+ * `refusing` has the labels of those that refuse requests.
+ */
 export function crossingsOf(
-  account: string,
+  root: string,
   statuses: readonly LimitStatus[],
   {
     thresholds,
@@ -46,16 +51,18 @@ export function crossingsOf(
     if (reached.length === 0) return [];
     const threshold = Math.max(...reached);
     const window_ends_ms = Math.round((now_ms + reset_ms) / window_end_ms) * window_end_ms;
-    const key = ['limit', account, counterKey(limit), window_ends_ms, threshold].join(':');
-    return [{ key, window_ends_ms, threshold, status }];
+    const key = ['limit', root, counterKey(limit), window_ends_ms, threshold].join(':');
+    return [{ key, account: limit.member ?? root, window_ends_ms, threshold, status }];
   });
 }
 
 /** What a notice says of a threshold. Money is in dollars, as an exact decimal. */
-export function crossingData(
-  account: string,
-  { threshold, status, window_ends_ms }: Crossing,
-): Readonly<Record<string, unknown>> {
+export function crossingData({
+  account,
+  threshold,
+  status,
+  window_ends_ms,
+}: Crossing): Readonly<Record<string, unknown>> {
   const { limit, remaining } = status;
   const { name, model, key, max } = limit;
   const shown = (amount: number) =>

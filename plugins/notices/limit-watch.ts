@@ -1,10 +1,12 @@
 import {
+  accountsAbove,
   type ExtensionContext,
   type Limit,
   limitsOf,
   type NewNotice,
   type NoLimits,
   type NoticeRecords,
+  rootOf,
   timeOrderedUuid,
 } from '../../src/plugin.ts';
 import { type ActiveAccount, ActiveAccounts } from './active-accounts.ts';
@@ -42,20 +44,28 @@ export class LimitWatch {
 
   /** Looks at the accounts that were used since the last look. Returns how many notices it has added. */
   async look(thresholds: readonly number[]): Promise<number> {
-    const now_ms = this.#context.clock.epoch_ms();
+    const { clock, state } = this.#context;
+    if (state.outage) return 0;
+    const now_ms = clock.epoch_ms();
     this.#forget(now_ms);
     const reached = new Set<string>();
+    const taken = this.active.take(accounts_at_once);
     let added = 0;
-    for (const [account, active] of await this.#limitsOf(this.active.take(accounts_at_once))) {
-      const statuses = await this.#context.state.statuses(account, active.limits);
-      for (const crossing of crossingsOf(account, statuses, { ...active, thresholds, now_ms })) {
-        if (this.#told.has(crossing.key)) continue;
-        if (this.#reached.has(crossing.key)) added += await this.#tell(account, crossing);
-        else {
-          reached.add(crossing.key);
-          this.#lookAgain(account, active);
+    try {
+      for (const { id, root, limits, active } of await this.#limited(taken)) {
+        const statuses = await state.statuses(root, limits);
+        for (const crossing of crossingsOf(root, statuses, { ...active, thresholds, now_ms })) {
+          if (this.#told.has(crossing.key)) continue;
+          if (this.#reached.has(crossing.key)) added += await this.#tell(crossing);
+          else {
+            reached.add(crossing.key);
+            this.#lookAgain(id, active);
+          }
         }
       }
+    } catch (thrown) {
+      for (const [id, active] of taken) this.#lookAgain(id, active);
+      throw thrown;
     }
     this.#reached = reached;
     return added;
@@ -67,14 +77,14 @@ export class LimitWatch {
     for (const label of refusing) this.active.add(account, undefined, label);
   }
 
-  async #tell(account: string, crossing: Crossing): Promise<number> {
+  async #tell(crossing: Crossing): Promise<number> {
     const created_ms = this.#context.clock.epoch_ms();
     const notice: NewNotice = {
       id: timeOrderedUuid(created_ms),
       key: crossing.key,
-      subject: `account:${account}`,
+      subject: `account:${crossing.account}`,
       type: 'limit.threshold_reached',
-      data: crossingData(account, crossing),
+      data: crossingData(crossing),
       created_ms,
     };
     const added = await this.#notices.add(notice);
@@ -87,32 +97,43 @@ export class LimitWatch {
       if (ends_ms < now_ms || this.#told.size > max_told) this.#told.delete(key);
   }
 
-  /** The accounts with their limits, and those of their keys; without those that have none. */
-  async #limitsOf(active: ReadonlyMap<string, ActiveAccount>) {
+  /** The accounts that have limits, with those of their keys and of the accounts above them. */
+  async #limited(active: ReadonlyMap<string, ActiveAccount>): Promise<LimitedAccount[]> {
     const { settings, configured, application, records } = this.#context;
-    const ids = [...active.keys()];
-    const elsewhere = ids.filter(id => !configured.findById(id));
+    const elsewhere = [...active.keys()].filter(id => !configured.findById(id));
     const keyIds = [...active.values()].flatMap(({ keys }) => [...keys]);
     const [stored, keys] = await Promise.all([
       elsewhere.length === 0 ? [] : records.store.accounts.lookUp(elsewhere),
       keyIds.length === 0 ? [] : records.store.keys.named(keyIds),
     ]);
     const accounts = new Map(stored.map(account => [account.id, account]));
-    const keysOf = new Map(keys.map(key => [key.id, key]));
-    return new Map(
-      [...active].flatMap(([id, used]) => {
-        const account = configured.findById(id) ?? accounts.get(id) ?? application?.lastGiven(id) ?? {};
-        const own = listed(limitsOf(settings, account));
-        const ofKeys = [...used.keys].flatMap(key =>
-          listed(limitsOf(settings, { key_id: key, key_limits: keysOf.get(key)?.limits })).filter(
-            limit => limit.key === key,
-          ),
-        );
-        const limits = [...own, ...ofKeys];
-        return limits.length === 0 ? [] : [[id, { ...used, limits }] as const];
-      }),
-    );
+    const limitsOfKeys = new Map(keys.map(key => [key.id, key.limits]));
+    const above = new Map<string, ReturnType<typeof accountsAbove>>();
+    const found: LimitedAccount[] = [];
+    for (const [id, used] of active) {
+      const { parent } = accounts.get(id) ?? {};
+      if (parent != null && !above.has(parent)) above.set(parent, accountsAbove(this.#context, parent));
+      const parents = parent == null ? undefined : await above.get(parent);
+      const account = configured.findById(id) ?? accounts.get(id) ?? application?.lastGiven(id) ?? { id };
+      const whole = { ...account, ...(parents && { parents }) };
+      const ofKeys = [...used.keys].flatMap(key_id =>
+        listed(limitsOf(settings, { ...whole, key_id, key_limits: limitsOfKeys.get(key_id) })).filter(
+          ({ key }) => key === key_id,
+        ),
+      );
+      const limits = [...listed(limitsOf(settings, whole)), ...ofKeys];
+      if (limits.length > 0) found.push({ id, root: rootOf(whole), limits, active: used });
+    }
+    return found;
   }
+}
+
+/** An account in use, with all limits under which its requests count, in the bucket of `root`. */
+interface LimitedAccount {
+  readonly id: string;
+  readonly root: string;
+  readonly limits: readonly Limit[];
+  readonly active: ActiveAccount;
 }
 
 const listed = (limits: readonly Limit[] | NoLimits): readonly Limit[] =>

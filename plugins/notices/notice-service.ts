@@ -1,8 +1,11 @@
+import { hostname } from 'node:os';
 import { type ExtensionContext, isOutage, type NoticeRecords, RepeatingTask } from '../../src/plugin.ts';
 import { LimitWatch } from './limit-watch.ts';
 import { NoticeMetrics } from './notice-metrics.ts';
 import type { NoticesOptions } from './options.ts';
 import { NoticeSender } from './sender.ts';
+import { StateNotices } from './state-notices.ts';
+import { StateWatch } from './state-watch.ts';
 import { Targets } from './targets.ts';
 
 /** Notices of one gateway, while its configuration names a receiver. */
@@ -45,6 +48,8 @@ class Running {
   readonly #targets: Targets;
   readonly #sender: NoticeSender;
   readonly #limits: LimitWatch;
+  readonly #stateNotices: StateNotices;
+  readonly #states: StateWatch;
   readonly #unwatch: () => void;
   readonly #looks = new RepeatingTask(() => this.#look());
 
@@ -53,30 +58,39 @@ class Running {
     const metrics = new NoticeMetrics(context.metrics);
     this.#context = context;
     this.#options = options;
-    this.#targets = new Targets({ clock, options });
-    this.#sender = new NoticeSender({ notices, targets: this.#targets, clock, log, metrics, options });
+    const targets = new Targets({ clock, options });
+    const sender = new NoticeSender({ notices, targets, clock, log, metrics, options });
+    this.#targets = targets;
+    this.#sender = sender;
     this.#limits = new LimitWatch(context, notices);
+    this.#stateNotices = new StateNotices({
+      notices,
+      targetsOf: notice => targets.of(notice),
+      attempt: delivery => sender.attempt(delivery),
+      instance: hostname(),
+    });
+    this.#states = new StateWatch(context, this.#stateNotices, () => sender.isStoreOut);
     this.#unwatch = context.records.watch(entries => this.#limits.active.note(entries));
-    this.#sender.wake();
+    sender.wake();
     this.#looks.runIn(options().poll_ms);
   }
 
   async close(): Promise<void> {
     this.#unwatch();
-    await Promise.all([this.#looks.close(), this.#sender.close()]);
+    await Promise.all([this.#sender.close(), this.#looks.close()]);
     await this.#targets.close();
   }
 
   async #look(): Promise<number> {
-    const { thresholds, poll_ms } = this.#options();
+    const options = this.#options();
+    const { clock, log } = this.#context;
     try {
-      if ((await this.#limits.look(thresholds)) > 0) this.#sender.wake();
+      await this.#states.look(options);
+      if (await this.#stateNotices.flush(clock.epoch_ms())) this.#sender.wake();
+      if ((await this.#limits.look(options.thresholds)) > 0) this.#sender.wake();
     } catch (err) {
-      this.#context.log[isOutage(err) ? 'debug' : 'error'](
-        { err },
-        'failed to look at the limits of accounts',
-      );
+      log[isOutage(err) ? 'debug' : 'error']({ err }, 'failed to look at what is to be told');
     }
-    return poll_ms;
+    return options.poll_ms;
   }
 }

@@ -2,6 +2,8 @@ import {
   type ClaimedDelivery,
   type Clock,
   type DeliveryResult,
+  day_ms,
+  hour_ms,
   isOutage,
   type Log,
   type NoticeRecords,
@@ -19,6 +21,9 @@ const at_once = 16;
 const routed_at_once = 100;
 /** How much longer than the longest attempt a claim lasts: the time for its result to be written. */
 const claim_margin_ms = 30_000;
+
+/** How long notices are kept: longer than the windows of limits, in each of which they are told once. */
+const kept_ms = 100 * day_ms;
 
 export interface SenderSetup {
   readonly notices: NoticeRecords;
@@ -38,10 +43,17 @@ export class NoticeSender {
   readonly #setup: SenderSetup;
   readonly #ending = new AbortController();
   readonly #task: RepeatingTask;
+  #isStoreOut = false;
+  #pruned_ms = Number.NEGATIVE_INFINITY;
 
   constructor(setup: SenderSetup) {
     this.#setup = setup;
     this.#task = new RepeatingTask(() => this.#run());
+  }
+
+  /** Whether the records store was out when the outbox was looked into last. */
+  get isStoreOut(): boolean {
+    return this.#isStoreOut;
   }
 
   /** Looks into the outbox now. */
@@ -56,17 +68,27 @@ export class NoticeSender {
   }
 
   async #run(): Promise<number> {
-    const { notices, clock, log, metrics, options } = this.#setup;
+    const { notices, log, metrics, options } = this.#setup;
     try {
       await this.#route();
       while (!this.#ending.signal.aborted && (await this.#deliver()) === at_once);
       metrics.waiting(await notices.waiting());
-      await notices.prune(clock.epoch_ms() - kept_ms, routed_at_once);
+      this.#isStoreOut = false;
+      await this.#prune();
     } catch (err) {
+      this.#isStoreOut = isOutage(err);
       // The gateway says itself that the store is out.
-      log[isOutage(err) ? 'debug' : 'error']({ err }, 'failed to read the notices that are to be sent');
+      log[this.#isStoreOut ? 'debug' : 'error']({ err }, 'failed to read the notices that are to be sent');
     }
     return options().poll_ms;
+  }
+
+  async #prune(): Promise<void> {
+    const { notices, clock } = this.#setup;
+    const now_ms = clock.epoch_ms();
+    if (now_ms < this.#pruned_ms + hour_ms) return;
+    while ((await notices.prune(now_ms - kept_ms, routed_at_once)) === routed_at_once);
+    this.#pruned_ms = now_ms;
   }
 
   /** Decides who gets the new notices. */
@@ -84,13 +106,14 @@ export class NoticeSender {
     const claimed = await notices.claim(now_ms, until_ms, at_once);
     await Promise.all(
       claimed.map(async delivery =>
-        notices.settle(delivery.notice.id, delivery, await this.#attempt(delivery)),
+        notices.settle(delivery.notice.id, delivery, await this.attempt(delivery)),
       ),
     );
     return claimed.length;
   }
 
-  async #attempt({ notice, target, attempts }: ClaimedDelivery): Promise<DeliveryResult> {
+  /** Tries to deliver a notice. */
+  async attempt({ notice, target, attempts }: ClaimedDelivery): Promise<DeliveryResult> {
     const { targets, clock, log, metrics, options, random = Math.random } = this.#setup;
     const { id, type } = notice;
     try {
@@ -114,6 +137,3 @@ export class NoticeSender {
     return { state: 'sent', at_ms: clock.epoch_ms(), fault: '' };
   }
 }
-
-/** How long notices are kept: longer than any window that begins anew. */
-const kept_ms = 100 * 86_400_000;
