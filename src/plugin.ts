@@ -346,6 +346,14 @@ export type {
 export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
 export type { PageQuery } from './records/page-query.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery } from './records/postgres-pool.ts';
+export {
+  type ControlOptions,
+  checkControl,
+  type NewControl,
+  type ProviderControl,
+  type ProviderControls,
+  type ProviderSwitch,
+} from './records/provider-controls.ts';
 export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';
 export { BodyTooLarge, receivedBody } from './records/received-body.ts';
 export {

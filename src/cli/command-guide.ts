@@ -69,6 +69,16 @@ accounts enable: the records store is down, or there is no such account
   sluice accounts enable acme --config sluice.yaml
 accounts list: the records store is down
   sluice accounts list --plan free --format json --config sluice.yaml
+providers list: the records store is down
+  sluice providers list --config sluice.yaml
+providers pause: the records store is down, or there is no such provider
+  sluice providers pause openai --for 2h --reason 'their incident 4711' --config sluice.yaml
+providers drain: the records store is down, or there is no such provider
+  sluice providers drain gpu-7 --reason 'new cards' --config sluice.yaml
+providers weight: the records store is down, or there is no such provider
+  sluice providers weight gpu-7 0.2 --until 2099-01-31T18:00Z --config sluice.yaml
+providers resume: the records store is down, or there is no such provider
+  sluice providers resume gpu-7 --config sluice.yaml
 usage: the records store is down
   sluice usage --by day --by model --from 2026-11-01 --config sluice.yaml
 ledger import: the records store is down, or a row of the log cannot be imported

@@ -18,6 +18,22 @@ export function overlapOf(text: string): number {
   throw new UsageMistake(`--overlap: '${text}' is no time; use 0, 30m, 1h, 7d or 2w`);
 }
 
+/** The end of something that lasts `--for` from now or is over at `--until`; null with neither. Throws a UsageMistake. */
+export function endOf({
+  for: lasts,
+  until,
+}: {
+  readonly for?: string;
+  readonly until?: string;
+}): number | null {
+  if (lasts !== undefined && until !== undefined) throw new UsageMistake('give --for or --until, not both');
+  if (until !== undefined) return expiryOf('--until', until);
+  if (lasts === undefined) return null;
+  const lasts_ms = durationOf(lasts);
+  if (!lasts_ms) throw new UsageMistake(`--for: '${lasts}' is no time; use 30m, 2h or 7d`);
+  return Date.now() + lasts_ms;
+}
+
 /** Parses `12h`, `30d` or `8w` from now, a day such as `2027-01-31` (its beginning, in UTC), or an ISO time, into milliseconds since 1970. */
 export function expiryOf(where: string, text: string): number {
   const now_ms = Date.now();

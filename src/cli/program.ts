@@ -13,6 +13,7 @@ import { importCommand } from './import-command.ts';
 import { initCommand } from './init-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
+import { providersCommand } from './providers-command.ts';
 import { reloadCommand } from './reload-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
@@ -68,6 +69,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(simulateCommand(announceServer, endBySignal))
     .addCommand(keysCommand(voice))
     .addCommand(accountsCommand(voice))
+    .addCommand(providersCommand(voice))
     .addCommand(reloadCommand(voice))
     .addCommand(usageCommand(voice))
     .addCommand(ledgerCommand(voice))

@@ -29,7 +29,8 @@ const schema = z.object({
  */
 export async function loadCommandSettings(file: string, environment: Environment = process.env) {
   const written = readConfig(file);
-  const { stores: storesWritten = {}, plans = {}, accounts = {}, models = [] } = asObject(written.value);
+  const all = asObject(written.value);
+  const { stores: storesWritten = {}, plans = {}, accounts = {}, models = [] } = all;
   const part = expandPart(written, environment, { stores: storesWritten, plans, accounts, models });
   const data = part.check(schema);
   const place = { directory: written.directory, load_ms: default_load_ms };
@@ -45,6 +46,7 @@ export async function loadCommandSettings(file: string, environment: Environment
     /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
     configured: Object.entries(data.accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
     models: data.models.map(({ id }) => id),
+    providers: Object.keys(asObject(all.providers)),
   };
 }
 

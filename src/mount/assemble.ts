@@ -102,6 +102,7 @@ export async function assemble(
     metrics: new RecordsMetrics(metrics.registry),
     ...others,
   });
+  metrics.routing.stateOf = provider => records.controls.stateOf(provider);
   const ownsState = options.state === undefined;
   let state: StateStore | undefined;
   try {
@@ -168,6 +169,7 @@ export function configuredParts(
     const setup = { models, aliases: settings.listedAliases, get };
     const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
     const router = new Router(settings, providers, { clock, metrics, outages }, before?.router);
+    router.control(records.controls.current);
     const stages = stagesOf(settings, lasting, { catalog, application }, before);
     return {
       ...lasting,
@@ -183,6 +185,7 @@ export function configuredParts(
         background,
         buffered: lasting.buffered,
         router,
+        controls: records.controls,
       }),
       newCounter: settings.newCounter,
       reports: { metrics, ledger: records.ledger, log_sample: settings.log.sample },

@@ -3,6 +3,7 @@ import type { ExtensionContext, ListedProvider } from '../records/define-extensi
 import type { Log } from '../telemetry/log.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
 import type { Parts } from './assemble.ts';
+import { providerSwitch } from './controls/provider-switch.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { GatewayService } from './gateway-service.ts';
 
@@ -13,6 +14,7 @@ export function extensionContexts(
   handler: RequestHandler,
 ): (name: string) => ExtensionContext {
   const { clock, log, metrics, state, records, terminal } = service.parts;
+  const controls = providerSwitch(records, () => service.parts.providers.map(({ name }) => name));
   return name => ({
     clock,
     log: log.child({ extension: name }),
@@ -25,6 +27,7 @@ export function extensionContexts(
       watch: watcher => records.ledger.watch(guarded(watcher, log.child({ extension: name }))),
     },
     configured: records.configured,
+    controls,
     operatorOf,
     server: service.server,
     handler,
@@ -59,12 +62,13 @@ const guarded =
     }
   };
 
-function listed({ providers, settings }: Parts): ListedProvider[] {
+function listed({ providers, settings, records }: Parts): ListedProvider[] {
   const adapters = new Map(settings.providers.map(({ name, definition }) => [name, definition.name]));
   return providers.map(({ name, address, config }) => ({
     name,
     address,
     config,
+    control: records.controls.current.get(name)?.record,
     adapter: adapters.get(name)!,
   }));
 }

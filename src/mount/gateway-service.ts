@@ -36,6 +36,7 @@ export class GatewayService {
   constructor(parts: Parts, others: OtherProcesses) {
     this.#lasting = parts;
     this.running = new RunningConfigurations(parts);
+    parts.records.controls.onChange = () => this.running.control();
     this.#unwatchEventLoop = watchEventLoop(parts.metrics.registry);
     const status = () => ({
       in_flight: this.running.inFlight,

@@ -41,6 +41,11 @@ export class RunningConfigurations {
     return [...this.#running].flatMap(({ exchanges }) => exchanges.runs());
   }
 
+  /** Lets all of them follow the controls of operators as they are now. */
+  control(): void {
+    for (const { parts } of this.#running) parts.router.control(parts.records.controls.current);
+  }
+
   /** Lets exchanges begin under `parts` from now on. */
   replace(parts: Parts): void {
     const before = this.#current;

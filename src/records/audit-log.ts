@@ -14,6 +14,7 @@ export const auditActions = [
   'customer.accept',
   'customer.password',
   'customer.remove',
+  'provider.change',
   'sign-in.accept',
   'sign-in.refuse',
   'sign-in.end',
@@ -31,7 +32,7 @@ export interface AuditEntry {
   readonly address: string;
   /** What was done. */
   readonly action: (typeof auditActions)[number];
-  /** The id of the account or key, for customers their account; of a sign-in `dashboard` or `portal`. */
+  /** The id of the account or key, for customers their account, the name of a provider; of a sign-in `dashboard` or `portal`. */
   readonly target: string;
   /** What was set, as JSON, and under `before` what was there until then; never a key. */
   readonly detail: string;

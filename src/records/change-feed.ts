@@ -1,3 +1,5 @@
+import type { ProviderControl } from './provider-controls.ts';
+
 /** What has changed since a number was read. */
 export interface Changes {
   /** The number to ask with next time. */
@@ -6,9 +8,11 @@ export interface Changes {
   readonly of: 'all' | { readonly digests: readonly string[]; readonly accounts: readonly string[] };
   /** All accounts that are disabled; left out if none can have been disabled or enabled. */
   readonly disabled?: readonly string[];
+  /** All controls of providers; left out if none can have been set or cleared. */
+  readonly controls?: readonly ProviderControl[];
 }
 
-/** How instances notice changes by others: every change of a key or account has the next number of one counter. */
+/** How instances notice changes by others: every change of a key, account or control has the next number of one counter. */
 export interface ChangeFeed {
   /** The changes after number `since`; without it only the present number. */
   since(since: number | undefined): Promise<Changes>;

@@ -19,6 +19,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 import type { AccountsConfig, ConfiguredAccounts } from './configured-accounts.ts';
 import type { OperatorRole } from './operator-role.ts';
+import type { ProviderControl, ProviderSwitch } from './provider-controls.ts';
 import type { RecordsStore } from './records-store.ts';
 import type { AdminSignIn, PortalSettings } from './sign-in-schema.ts';
 
@@ -72,6 +73,8 @@ export interface ListedProvider {
   readonly address: { readonly host: string; readonly port: number };
   /** Its settings. */
   readonly config: ProviderConfig;
+  /** What operators have set of it; undefined for nothing. */
+  readonly control: ProviderControl | undefined;
 }
 
 /** What of the configuration extensions see. */
@@ -138,6 +141,8 @@ export interface ExtensionContext {
   readonly catalog: Catalog;
   /** The providers. */
   readonly providers: readonly ListedProvider[];
+  /** Takes providers out of service and back. */
+  readonly controls: ProviderSwitch;
   /** The upstreams of a model, in the order of the configuration. */
   upstreamsOf(model: string): readonly Upstream[];
   /** Use of the limits of accounts. */

@@ -7,6 +7,7 @@ import type { Database } from './database.ts';
 import type { KeyRecords } from './key-records.ts';
 import type { LedgerRecords } from './ledger-records.ts';
 import type { NoticeRecords } from './notice-records.ts';
+import type { ProviderControls } from './provider-controls.ts';
 import type { Pruning } from './pruning.ts';
 import type { SessionRecords } from './session-records.ts';
 import type { StoredResponses } from './stored-responses.ts';
@@ -41,6 +42,8 @@ export interface RecordsStore {
   readonly responses?: StoredResponses | undefined;
   /** Notices and their deliveries; a store may do without. */
   readonly notices?: NoticeRecords | undefined;
+  /** What operators have set of providers; a store may do without, and its operators with it. */
+  readonly controls?: ProviderControls | undefined;
   /** What has changed. */
   readonly changes: ChangeFeed;
   /** Deletion of what is old. */

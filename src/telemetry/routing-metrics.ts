@@ -4,6 +4,7 @@ import { MetricSet } from './metric-factory.ts';
 const queueBuckets_s = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 const states = ['closed', 'open', 'half_open'] as const;
+const controlStates = ['active', 'paused', 'draining'] as const;
 
 /** The gauge of circuit breakers. */
 export const breakerStateName = 'sluice_breaker_state';
@@ -90,6 +91,15 @@ export class RoutingMetrics extends MetricSet {
     labels: ['sluice_provider', 'state'],
   });
 
+  readonly #control = this.metrics.gauge({
+    name: 'sluice_provider_control',
+    help: '1 for what operators let a provider do: active, paused or draining.',
+    aggregator: 'max',
+    labels: ['sluice_provider', 'state'],
+  });
+  /** What operators let a provider do; the gateway sets it. */
+  stateOf: (provider: string) => (typeof controlStates)[number] = () => 'active';
+
   readonly #certificate = this.metrics.gauge({
     name: 'sluice_upstream_certificate_expiry_timestamp_seconds',
     help: "Unix time at which a provider's TLS certificate expires: the first of those last seen on a connection.",
@@ -114,6 +124,9 @@ export class RoutingMetrics extends MetricSet {
     const ends = [
       ...this.#gauges.map(({ metric, read }) => metric.read(() => read(provider), name)),
       this.#certificate.collect(() => certificateOf(provider)),
+      ...controlStates.map(state =>
+        this.#control.read(() => Number(this.stateOf(name) === state), name, state),
+      ),
       ...states.map(state => this.#breaker.read(() => Number(breaker.state === state), name, state)),
     ];
     return () => {

@@ -109,6 +109,65 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     await expect(store.accounts.change('nobody', { plan: 'paid' }, alice)).rejects.toThrow(NotThere);
   });
 
+  it('keeps one control of each provider, tells all of them with every change, and who has made it', async () => {
+    const controls = store.controls!;
+    const { change } = await store.changes.since(undefined);
+    const paused = {
+      provider: 'vllm',
+      state: 'paused',
+      weight: null,
+      until_ms: null,
+      reason: 'billing',
+    } as const;
+    const drained = { ...paused, state: 'draining', until_ms: now_ms + 5, reason: '' } as const;
+    const weighed = { ...paused, provider: 'other', state: 'active', weight: 0.5, reason: '' } as const;
+    expect(await controls.set(paused, alice)).toEqual({ ...paused, ...alice });
+    await controls.set(drained, alice);
+    await controls.set(weighed, alice);
+    const all = [
+      { ...weighed, ...alice },
+      { ...drained, ...alice },
+    ];
+    expect(await controls.list()).toEqual(all);
+    const told = await store.changes.since(change);
+    expect(told).toMatchObject({ change: change + 3, controls: all });
+    expect(await store.changes.since(told.change)).not.toHaveProperty('controls');
+    expect(await store.changes.since(undefined)).toMatchObject({ controls: all });
+    const later = { ...alice, at_ms: now_ms + 5 };
+    expect(await controls.clear('vllm', later)).toBe(false);
+    expect(await controls.clear('other', later)).toBe(true);
+    await controls.set(paused, later);
+    expect(await controls.list()).toEqual([{ ...paused, ...later }]);
+    await controls.clear('vllm', later);
+    const entries = await store.audit.list({ actions: ['provider.change'], limit: 9 });
+    expect(entries.map(({ target, detail }) => [target, JSON.parse(detail)]).reverse()).toEqual([
+      ['vllm', { state: 'paused', reason: 'billing' }],
+      ['vllm', { state: 'draining', until_ms: now_ms + 5, before: { state: 'paused', reason: 'billing' } }],
+      ['other', { state: 'active', weight: 0.5 }],
+      ['other', { state: 'active', before: { state: 'active', weight: 0.5 } }],
+      ['vllm', { state: 'paused', reason: 'billing' }],
+      ['vllm', { state: 'active', before: { state: 'paused', reason: 'billing' } }],
+    ]);
+  });
+
+  it('refuses controls that cannot be', async () => {
+    const { set } = store.controls!;
+    const paused = { provider: 'p', state: 'paused', weight: null, until_ms: null, reason: '' } as const;
+    for (const wrong of [
+      { state: 'closed' as never },
+      { weight: 1 },
+      { state: 'active' as const },
+      { state: 'active' as const, weight: -1 },
+      { state: 'active' as const, weight: Number.NaN },
+      { until_ms: now_ms },
+      { until_ms: Number.NaN },
+      { reason: 'x'.repeat(201) },
+      { reason: 'a\nb' },
+    ])
+      await expect(set({ ...paused, ...wrong }, alice)).rejects.toThrow(RecordRefused);
+    expect(await store.controls!.list()).toEqual([]);
+  });
+
   it('keeps sessions with their last use until they end, and sign-ins in the audit log', async () => {
     const digest = sha256('a session');
     const session = { digest, actor: 'olga', role: 'admin', account: '', proof: 'x', started_ms: now_ms };
@@ -549,6 +608,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       change: change + 3,
       of: { digests: [sha256(key)], accounts: ['acme'] },
       disabled: [],
+      controls: [],
     });
     await store.accounts.disable('acme', alice);
     expect(await store.changes.since(change + 3)).toMatchObject({ disabled: ['acme'] });

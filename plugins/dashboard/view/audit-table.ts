@@ -52,6 +52,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'customer.accept': 'accepted an invitation to the portal of',
   'customer.password': 'changed the own password at the portal of',
   'customer.remove': 'removed a sign-in at the portal of',
+  'provider.change': 'changed the service of the provider',
   'sign-in.accept': 'signed in',
   'sign-in.refuse': 'was refused to sign in',
   'sign-in.end': 'signed out',

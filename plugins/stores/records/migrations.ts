@@ -226,6 +226,21 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
+    version: 11,
+    name: 'controls of providers',
+    statements: [
+      `CREATE TABLE sluice.provider_controls (
+        provider TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        weight TEXT,
+        until_ms BIGINT,
+        reason TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        at_ms BIGINT NOT NULL
+      )`,
+    ],
+  },
+  {
     version: 12,
     name: 'notices',
     statements: [

@@ -9,6 +9,7 @@ import { ledgerRecords } from './ledger-records.ts';
 import { migrate } from './migrate.ts';
 import type { NewestRows } from './newest-rows.ts';
 import { noticeRecords } from './notice-records.ts';
+import { providerControls } from './provider-controls.ts';
 import { pruning } from './pruning.ts';
 import { sessionRecords } from './session-records.ts';
 import { storedResponses } from './stored-responses.ts';
@@ -41,6 +42,7 @@ export function sqlRecords(
     customers: customerLogins(database),
     responses: storedResponses(database, max_response_bytes),
     notices: noticeRecords(database),
+    controls: providerControls(database),
     changes: changeFeed(database),
     pruning: pruning(database, months),
     migrate: (epoch_ms, log) => migrate(database, isPostgres, epoch_ms, { log }),

@@ -137,6 +137,13 @@ export const errorCatalogue = {
     message: 'The upstream provider stopped answering.',
     when: "The upstream's health check failed before anything of its reply had arrived, and no other upstream answered either.",
   },
+  out_of_service: {
+    status: 503,
+    type: 'server_error',
+    message: 'Out of service at the moment. Retry later.',
+    headers: { 'retry-after': '30' },
+    when: 'Operators have paused or are draining every provider of the model, or that of the path.',
+  },
   server_error: {
     status: 502,
     type: 'server_error',

@@ -11,6 +11,7 @@ import { bytesOf, receivedBytes } from '../../gateway/inbound/upload.ts';
 import type { Provider } from '../../gateway/upstream/http/provider.ts';
 import { AttemptPermit } from '../../gateway/upstream/routing/attempt-permit.ts';
 import type { Router } from '../../gateway/upstream/routing/router.ts';
+import type { AppliedControls } from '../controls/applied-controls.ts';
 import { readAgain, restoreBody } from '../replay-body.ts';
 import { NamedCall } from './named-call.ts';
 import { PassthroughMeter } from './passthrough-meter.ts';
@@ -42,6 +43,7 @@ interface PassthroughSettings {
 interface PassthroughParts extends TransferParts {
   readonly buffered: BufferedBytes;
   readonly router: Pick<Router, 'upstreamsOf'>;
+  readonly controls: Pick<AppliedControls, 'current' | 'stateOf'>;
 }
 
 export const isPassthrough = (route: Route): route is PassthroughRoute => route.name === 'passthrough';
@@ -120,6 +122,9 @@ export class Passthrough {
     if (query === undefined) throw refusal('unknown_url');
     if (Number(request.headers['content-length']) > rule.max_body_bytes) throw tooLarge(rule.max_body_bytes);
     if (rule.provider === undefined) return this.#sendNamed({ exchange, rule, request, response, query });
+    const { controls } = this.#parts;
+    if (controls.current.size > 0 && controls.stateOf(rule.provider) !== 'active')
+      throw refusal('out_of_service');
     const to = this.#upstreams.get(rule.provider)!;
     const meter = PassthroughMeter.of(exchange, to.models, this.#parts.metrics, url);
     await this.#transfers.send({ exchange, rule, request, response, query, to, meter });
@@ -140,7 +145,10 @@ export class Passthrough {
       const model = this.#modelOf(named.model);
       exchange.model = model;
       const now_ms = exchange.clock.elapsed_ms();
-      const usable = router.upstreamsOf(model.id).filter(one => one.usable_in_ms(now_ms) === 0);
+      const upstreams = router.upstreamsOf(model.id);
+      const open = upstreams.filter(({ control }) => !control || control.state === 'active');
+      if (open.length === 0) throw refusal('out_of_service');
+      const usable = open.filter(one => one.usable_in_ms(now_ms) === 0);
       if (usable.length === 0)
         throw refusal('provider_unreachable', { cause: new Error('no upstream of the model is usable') });
       for (const [at, upstream] of usable.entries()) {

@@ -7,6 +7,7 @@ import type { RecordsPlace } from '../../records/define-records-store.ts';
 import { hashKey } from '../../records/key-secret.ts';
 import type { RecordsStore } from '../../records/records-store.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
+import { AppliedControls } from '../controls/applied-controls.ts';
 import type { Channel } from '../workers/channel.ts';
 import type { Workers } from '../workers/workers.ts';
 import { channelDatabase } from './channel-database.ts';
@@ -15,6 +16,8 @@ import { startLedger, startWorkerLedger } from './start-ledger.ts';
 import { startRecords } from './start-records.ts';
 import { StoredKeys } from './stored-keys.ts';
 
+/** How long the first changes are waited for: a store that is down at the start does not prevent it. */
+const first_changes_ms = 3000;
 /** How long closing the keys may take, and closing the store. */
 const close_ms = 5000;
 
@@ -42,14 +45,19 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     await store.close();
     throw thrown;
   });
-  const keys = storedKeys(setup, store);
+  const controls = new AppliedControls(clock, primary ? undefined : log);
+  const keys = storedKeys(setup, store, controls);
   const accounts: AccountDirectory = {
     find: (key, digest = hashKey(key)) => configured.find(key, digest) ?? keys.find(key, digest),
     findById: id => configured.findById(id) ?? keys.findById(id),
     // One of the configuration cannot be disabled.
     isDisabled: id => keys.isDisabled(id) && configured.findById(id) === undefined,
   };
-  keys.start();
+  await endedWithin(keys.start(), first_changes_ms);
+  if (!controls.areKnown && store.controls && !primary)
+    log.warn(
+      'controls of providers are not known yet: providers are as configured until the records store answers',
+    );
   primary?.handle('records.changed', () => void keys.refresh());
   workers?.serve(channel => {
     if (store.database && !place.isShared) serveDatabase(channel, store.database);
@@ -65,6 +73,8 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     accounts,
     configured,
     ledger,
+    /** What operators have set of providers. */
+    controls,
     /** Use of accounts before this process started; undefined where records are in memory, and in a worker. */
     past,
     /** Set while the store does not answer. */
@@ -81,6 +91,7 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     },
     /** Writes what has not been written, and ends everything, in 15 seconds at most. Rejects when rows of the ledger are only in the log. */
     close: async () => {
+      controls.close();
       const others = Promise.all([keys.close(), beside.close()]);
       const [lost] = await Promise.all([ledger.close(), endedWithin(others, close_ms)]);
       await endedWithin(store.close(), close_ms);
@@ -105,7 +116,11 @@ function inWorker(place: RecordsPlace, primary: Channel): RecordsPlace {
   };
 }
 
-function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecordsSetup, store: RecordsStore) {
+function storedKeys(
+  { settings, configured, clock, log, metrics }: GatewayRecordsSetup,
+  store: RecordsStore,
+  controls: AppliedControls,
+) {
   const { keys, accounts, changes } = store;
   return new StoredKeys({
     keys: {
@@ -116,6 +131,7 @@ function storedKeys({ settings, configured, clock, log, metrics }: GatewayRecord
       lookUp: ids => metrics.timed('account_lookup', () => accounts.lookUp(ids)),
     },
     changes: { since: since => metrics.timed('changes', () => changes.since(since)) },
+    onControls: records => controls.apply(records),
     configured: id => configured.findById(id),
     key_cache_ttl_ms: settings.key_cache_ttl_ms,
     clock,

@@ -5,11 +5,12 @@ import type { ChangeFeed, Changes } from '../../records/change-feed.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Interval of polling for changes. */
-const sync_ms = 2000;
+const sync_ms = 500;
 
 type OnChange = (changes: Changes['of'], disabled: Changes['disabled']) => void;
+type OnControls = (controls: NonNullable<Changes['controls']>) => void;
 
-/** Polls the store for changes of keys and accounts. */
+/** Polls the store for changes of keys, accounts and controls. */
 export class StoreSync {
   /** Set while the store is unavailable. */
   outage: Outage | undefined;
@@ -17,6 +18,7 @@ export class StoreSync {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #onChange: OnChange;
+  readonly #onControls: OnControls | undefined;
   #change: number | undefined;
   #isStopped = false;
   /** Time at which the last answered poll was sent. */
@@ -26,11 +28,18 @@ export class StoreSync {
     return sync_ms;
   });
 
-  constructor(feed: Pick<ChangeFeed, 'since'>, clock: Clock, log: Log, onChange: OnChange) {
+  constructor(
+    feed: Pick<ChangeFeed, 'since'>,
+    clock: Clock,
+    log: Log,
+    onChange: OnChange,
+    onControls?: OnControls,
+  ) {
     this.#feed = feed;
     this.#clock = clock;
     this.#log = log;
     this.#onChange = onChange;
+    this.#onControls = onControls;
   }
 
   /** Age of the last complete state. */
@@ -38,8 +47,9 @@ export class StoreSync {
     return this.#clock.elapsed_ms() - this.#synced_ms;
   }
 
-  start(): void {
-    void this.#task.run();
+  /** Begins polling. Resolves at the end of the first poll. */
+  start(): Promise<void> {
+    return this.#task.run();
   }
 
   /** Ends polling. A poll in flight may outlive the store; what it meets then is no outage. */
@@ -52,11 +62,12 @@ export class StoreSync {
   async refresh(): Promise<void> {
     const asked_ms = this.#clock.elapsed_ms();
     try {
-      const { change, of, disabled } = await this.#feed.since(this.#change);
+      const { change, of, disabled, controls } = await this.#feed.since(this.#change);
       // Keys looked up before the first poll may have changed since.
       const changes = this.#change === undefined ? 'all' : of;
       if (changes === 'all' || changes.digests.length + changes.accounts.length > 0)
         this.#onChange(changes, disabled);
+      if (controls) this.#onControls?.(controls);
       this.#change = change;
       this.#synced_ms = asked_ms;
       if (this.outage) this.#log.info('the records store answers again');

@@ -36,6 +36,8 @@ export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
   readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
   readonly accounts: Pick<AccountRecords, 'lookUp'>;
   readonly changes: Pick<ChangeFeed, 'since'>;
+  /** Told all controls of providers when they may have changed. */
+  readonly onControls?: (controls: NonNullable<Changes['controls']>) => void;
   /** The configured account with this id, which takes precedence over one of the store. */
   readonly configured: (id: string) => Account | undefined;
   /** Time for which known keys and accounts continue to work while the store is unavailable. */
@@ -63,7 +65,7 @@ function keyLimits({ id, limits }: FoundKey): KeyLimits | undefined {
 }
 
 /**
- * The keys and accounts of the records store. What was looked up is cached until the change feed, polled every two seconds, names it:
+ * The keys and accounts of the records store. What was looked up is cached until the change feed, polled twice a second, names it:
  * revoked keys and changed plans reach every instance within that and one answer of the store. While the store is down, keys and accounts
  * that are known go on working for `key_cache_ttl_ms`, and others are refused with `server_error`, never as unknown.
  */
@@ -80,10 +82,11 @@ export class StoredKeys implements AccountDirectory {
     const { keys, accounts, changes, clock, log, key_cache_ttl_ms: ttl_ms } = setup;
     this.#setup = setup;
     this.#uses = new KeyUses(keys, log);
-    this.#sync = new StoreSync(changes, clock, log, (changed, disabled) => {
+    const onChange = (changed: Changes['of'], disabled: Changes['disabled']) => {
       this.#forget(changed);
       if (disabled) this.#disabled = new Set(disabled);
-    });
+    };
+    this.#sync = new StoreSync(changes, clock, log, onChange, setup.onControls);
     const age_ms = () => this.#sync.age_ms;
     this.#keys = new CachedLookups({
       lookUp: async digests => {
@@ -135,9 +138,9 @@ export class StoredKeys implements AccountDirectory {
     return this.#sync.outage;
   }
 
-  /** Starts polling for changes. */
-  start(): void {
-    this.#sync.start();
+  /** Starts polling for changes. Resolves at the end of the first poll. */
+  start(): Promise<void> {
+    return this.#sync.start();
   }
 
   /** Applies changes of the store now instead of at the next poll. */

@@ -254,6 +254,7 @@ export class Attempts {
     }
     if (why === 'left') return refusal('server_error');
     this.#exchange.end.causedBy('refused');
+    if (why === 'closed') return refusal('out_of_service');
     if (why === 'full') {
       this.#setup.metrics.routing.overflowed(model);
       return refusal('server_error', {
@@ -285,14 +286,8 @@ export class Attempts {
     // The line of the exchange has all attempts.
     const outage = `retry ${from} ${kind} ${attempts.at(-1)?.status}`;
     const { outages } = this.#setup;
-    if (kind === 'misconfigured')
-      outages.write(
-        outage,
-        log,
-        'error',
-        facts,
-        'provider misconfigured: address, key or model name not accepted, retrying elsewhere',
-      );
+    const own = 'provider misconfigured: address, key or model name not accepted, retrying elsewhere';
+    if (kind === 'misconfigured') outages.write(outage, log, 'error', facts, own);
     else outages.write(outage, log, 'warn', facts, 'attempt failed, retrying');
   }
 }

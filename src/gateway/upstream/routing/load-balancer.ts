@@ -1,13 +1,14 @@
 import type { Clock } from '../../../common/clock.ts';
 import type { RoutingConfig } from '../../../common/options.ts';
+import type { ChatRequest } from '../../exchange/canonical.ts';
 import { betterOfTwo, type Candidate, chooseOfTwo, chooseSticky, uniform } from './draw-upstream.ts';
 import { RetryBudget } from './retry-budget.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamControl } from './upstream.ts';
 import { WeightedGroup } from './weighted-group.ts';
 
 /** An exchange's query for its next upstream. */
 export interface UpstreamQuery {
-  readonly stream: boolean;
+  readonly request: Pick<ChatRequest, 'stream' | 'messages'>;
   readonly now_ms: number;
   /** Failed attempts of this exchange by upstream; `Infinity` for one that cannot serve the request. */
   readonly failed: ReadonlyMap<Upstream, number>;
@@ -19,7 +20,7 @@ export interface UpstreamQuery {
 export type Selection =
   | { readonly when: 'now' | 'queued'; readonly upstream: Upstream }
   | { readonly when: 'later'; readonly upstream: Upstream; readonly wait_ms: number }
-  | { readonly when: 'never'; readonly why: 'full' | 'unusable'; readonly usable_in_ms: number };
+  | { readonly when: 'never'; readonly why: 'full' | 'unusable' | 'closed'; readonly usable_in_ms: number };
 
 /** Separates the draw for a recovering upstream's share from the draw that ranks it. */
 const share_salt = 0x5bd1e995;
@@ -36,7 +37,11 @@ export class LoadBalancer {
   readonly isSticky: boolean;
   /** All upstreams, first priority first. */
   readonly upstreams: readonly Upstream[];
-  readonly #groups: readonly WeightedGroup[];
+  /** Those that take new requests. */
+  #open: readonly Upstream[];
+  #groups: readonly WeightedGroup[];
+  /** Those and the draining ones, for conversations; undefined if none is draining. */
+  #keeping: readonly WeightedGroup[] | undefined;
   readonly #random: () => number;
 
   constructor(
@@ -50,15 +55,24 @@ export class LoadBalancer {
     this.budget = budget;
     this.canRetry = options.max_attempts > 1 && (upstreams.length > 1 || options.retries_per_upstream > 0);
     this.isSticky = options.sticky === 'conversation' && upstreams.length > 1;
-    const byPriority = Map.groupBy(upstreams, ({ priority }) => priority);
-    this.#groups = [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => new WeightedGroup(group));
+    this.#groups = groupsOf(upstreams);
     this.upstreams = this.#groups.flatMap(group => group.upstreams);
+    this.#open = this.upstreams;
     this.#random = random;
+  }
+
+  /** Follows the controls of operators, in place of those before. */
+  control(controls: ReadonlyMap<string, UpstreamControl>): void {
+    for (const upstream of this.upstreams) upstream.control = controls.get(upstream.provider.name);
+    this.#open = this.upstreams.filter(({ control }) => (control?.state ?? 'active') === 'active');
+    this.#groups = groupsOf(this.#open);
+    const kept = this.upstreams.filter(({ control }) => control?.state !== 'paused');
+    this.#keeping = this.isSticky && kept.length > this.#open.length ? groupsOf(kept) : undefined;
   }
 
   /** The upstream of a model that has but one, if it can be tried now. */
   onlyFree(now_ms: number): Upstream | undefined {
-    const [only] = this.upstreams;
+    const [only] = this.#open;
     if (!only || this.upstreams.length > 1) return undefined;
     return only.provider.bulkhead.hasPermit && only.usable_in_ms(now_ms) === 0 ? only : undefined;
   }
@@ -66,13 +80,23 @@ export class LoadBalancer {
   /** Selects the next upstream. One that has failed in this exchange is selected again only after all others. */
   next(query: UpstreamQuery): Selection {
     const isFirst = query.failed.size === 0;
-    return this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
+    const kept = this.#keeping && this.#kept(query, this.#keeping);
+    return kept ?? this.#fresh(query) ?? (isFirst ? this.#lastResort(query) : this.#again(query));
+  }
+
+  /** The draining upstream where the conversation is. */
+  #kept(query: UpstreamQuery, groups: readonly WeightedGroup[]): Selection | undefined {
+    const found = this.#fresh(query, groups);
+    const isContinued = query.request.messages.some(({ role }) => role === 'assistant');
+    const isThere =
+      found?.when === 'now' && found.upstream.control?.keeps?.(query.affinity_key!, isContinued);
+    return isThere ? found : undefined;
   }
 
   /** Selects one that has not failed, of the first priority that has a usable one. */
-  #fresh(query: UpstreamQuery): Selection | undefined {
+  #fresh(query: UpstreamQuery, groups = this.#groups): Selection | undefined {
     let recovering: readonly Upstream[] | undefined;
-    for (const group of this.#groups) {
+    for (const group of groups) {
       const drawn = this.#drawnOf(group, query);
       if (drawn) return { when: 'now', upstream: drawn };
       const usable = group.upstreams.filter(
@@ -126,7 +150,9 @@ export class LoadBalancer {
 
   /** If none is usable: the one that will be usable first, or none. */
   #lastResort({ now_ms }: UpstreamQuery): Selection {
-    const { upstream, usable_in_ms } = soonest(this.upstreams, now_ms);
+    if (this.#open.length === 0)
+      return { when: 'never', why: 'closed', usable_in_ms: Number.POSITIVE_INFINITY };
+    const { upstream, usable_in_ms } = soonest(this.#open, now_ms);
     // A usable upstream has no free permit here, or it would have been selected.
     if (usable_in_ms === 0 || !upstream) return { when: 'never', why: 'full', usable_in_ms };
     if (this.options.when_all_unavailable === 'refuse')
@@ -147,15 +173,20 @@ export class LoadBalancer {
   }
 }
 
+function groupsOf(upstreams: readonly Upstream[]): WeightedGroup[] {
+  const byPriority = Map.groupBy(upstreams, ({ priority }) => priority);
+  return [...byPriority].sort(([a], [b]) => a - b).map(([, group]) => new WeightedGroup(group));
+}
+
 const candidateOf = (
   upstream: Upstream,
-  { stream, now_ms }: UpstreamQuery,
+  { request, now_ms }: UpstreamQuery,
 ): Candidate & { upstream: Upstream } => ({
   upstream,
-  weight: upstream.weight,
+  weight: upstream.control?.weight ?? upstream.weight,
   seed: upstream.seed,
   in_flight: upstream.provider.bulkhead.in_flight,
-  latency_ms: upstream.latency_ms(stream, now_ms),
+  latency_ms: upstream.latency_ms(request.stream, now_ms),
 });
 
 /** The upstream with a free permit that is usable first, and the milliseconds until any is usable, with a permit or without. */

@@ -7,7 +7,7 @@ import { Attempts, type Fallback } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { Upstream } from './upstream.ts';
+import { Upstream, type UpstreamControl } from './upstream.ts';
 import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
 
 /** The load balancer of every model; it goes on with what `before` knows of upstreams that stay. */
@@ -35,6 +35,11 @@ export class Router {
   /** The upstreams of a model, first priority first; none for an unknown one. */
   upstreamsOf(id: string): readonly Upstream[] {
     return this.#balancers.get(id)?.upstreams ?? [];
+  }
+
+  /** Follows the controls of operators, in place of those before. */
+  control(controls: ReadonlyMap<string, UpstreamControl>): void {
+    for (const balancer of this.#balancers.values()) balancer.control(controls);
   }
 
   /** The retry budget of a model, if it has these options. */

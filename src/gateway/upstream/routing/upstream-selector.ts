@@ -22,10 +22,10 @@ export interface RouterSetup {
 }
 
 /**
- * Thrown if no upstream can be tried: all permits are taken, none is usable, it would take too long, or the reply is not wanted any longer.
+ * Thrown if no upstream can be tried: all permits are taken, none is usable or takes requests, it would take too long, or the reply is not wanted any longer.
  */
 export class NoUpstreamAvailable extends Error {
-  readonly why: 'full' | 'unusable' | 'time' | 'left';
+  readonly why: 'full' | 'unusable' | 'closed' | 'time' | 'left';
   /** Milliseconds until one is usable; `Infinity` if unknown. */
   readonly usable_in_ms: number;
 
@@ -101,7 +101,7 @@ export class UpstreamSelector {
 
   #select(failed: ReadonlyMap<Upstream, number> = this.#failed): Selection {
     return this.#balancer.next({
-      stream: this.#exchange.request.stream,
+      request: this.#exchange.request,
       now_ms: this.#exchange.clock.elapsed_ms(),
       failed,
       affinity_key: this.#affinity_key,

@@ -18,6 +18,16 @@ const misconfigured_pause_ms = 30_000;
 /** Added to the latency of a failed attempt: what the failure costs its client beyond the time that it took. */
 const failure_penalty_ms = 1000;
 
+/** What operators have set of a provider while the gateway serves. */
+export interface UpstreamControl {
+  /** `paused`: no attempt begins there. `draining`: none of a new request. */
+  readonly state: 'active' | 'paused' | 'draining';
+  /** In place of the weights of the configuration; above 0. */
+  readonly weight?: number | undefined;
+  /** Whether a draining provider goes on with a conversation, by its affinity key; `isContinued` if this is not its first request. */
+  keeps?(conversation: number, isContinued: boolean): boolean;
+}
+
 /** The time for which an upstream is left alone, and whether its options are why. */
 interface Pause {
   until_ms: number;
@@ -32,10 +42,12 @@ export class Upstream {
   readonly target: Target;
   /** Lower numbers are tried first. */
   readonly priority: number;
-  /** Its share among equals. */
+  /** Its share among equals, unless operators have set another. */
   readonly weight: number;
   /** What the provider is paid, if that is known. */
   readonly paid_prices?: Model['pricing'] | undefined;
+  /** What operators have set; undefined for nothing. */
+  control: UpstreamControl | undefined;
   /** For rendezvous hashing: the same in every process. */
   readonly seed: number;
   readonly #streams: Latency;
@@ -61,10 +73,10 @@ export class Upstream {
     this.#pause = isKept ? before.#pause : { until_ms: Number.NEGATIVE_INFINITY, is_misconfigured: false };
   }
 
-  /** Milliseconds until it is usable; `Infinity` while its health check fails. Permits are not considered. */
+  /** Milliseconds until it is usable; `Infinity` while its health check fails or it is paused. Permits are not considered. */
   usable_in_ms(now_ms: number): number {
     const { breaker, healthy } = this.provider;
-    if (!healthy) return Number.POSITIVE_INFINITY;
+    if (!healthy || this.control?.state === 'paused') return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#pause.until_ms - now_ms, breaker.retry_in_ms);
   }
 

@@ -9,7 +9,7 @@ export class WeightedGroup {
   constructor(upstreams: readonly Upstream[]) {
     this.upstreams = upstreams;
     let sum = 0;
-    this.#sums = Float64Array.from(upstreams, ({ weight }) => (sum += weight));
+    this.#sums = Float64Array.from(upstreams, ({ control, weight }) => (sum += control?.weight ?? weight));
   }
 
   /** The upstream at a share of all weights, from 0 to less than 1. */

@@ -42,7 +42,7 @@ export function routeOver(given: readonly Given[], options: object = {}, random 
   const route = new LoadBalancer(upstreams, routingSchema.parse(options), clock, random);
   const ask = (more: Partial<UpstreamQuery> = {}) =>
     route.next({
-      stream: true,
+      request: { stream: true, messages: [] },
       now_ms: clock.elapsed_ms(),
       failed: new Map(),
       affinity_key: undefined,
