@@ -32,6 +32,8 @@ export interface EntryDraft {
   /** The adapters of the upstreams, that of the first one first. */
   readonly adapters: readonly string[];
   readonly routing?: Readonly<Record<string, unknown>> | undefined;
+  /** Models that answer in its place, by why. */
+  readonly fallbacks?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** A model of the catalog, and which of its fields are guessed. */
@@ -57,7 +59,15 @@ const generous_completion = 131_072;
 const required_completion = 8192;
 
 /** The catalog's entry of a model: what is not known is guessed so that no request is refused for it. */
-export function catalogEntry({ id, name, facts, upstreams, adapters, routing }: EntryDraft): CatalogEntry {
+export function catalogEntry({
+  id,
+  name,
+  facts,
+  upstreams,
+  adapters,
+  routing,
+  fallbacks,
+}: EntryDraft): CatalogEntry {
   const { pricing, operations } = facts;
   const family = familyOf(upstreams[0]!.model);
   const reasoning = facts.reasoning ?? family !== undefined;
@@ -95,6 +105,7 @@ export function catalogEntry({ id, name, facts, upstreams, adapters, routing }: 
     ...(family?.startsInReasoning && adapters.every(isRaw) && { starts_in_reasoning: 'auto' }),
     upstreams: upstreams.map(upstream => upstreamValue(upstream, upstreams)),
     ...(routing && Object.keys(routing).length > 0 && { routing }),
+    ...(fallbacks && Object.keys(fallbacks).length > 0 && { fallbacks }),
   };
   const guessed = Object.entries(guesses).flatMap(([field, isGuessed]) => (isGuessed ? [field] : []));
   return { id, value, guessed };

@@ -14,8 +14,7 @@ export function expressionOf(text: string): Expression {
 
 /** Whether it can be the address of an API, whatever its variables have. */
 export function isAddress(expression: Expression): boolean {
-  if (isVariableAlone(expression)) return true;
-  const sample = expression.replaceAll(/\$\{\w+\}/g, 'x');
+  const sample = expression.replace(/^\$\{\w+\}/, 'https://x').replaceAll(/\$\{\w+\}/g, 'x');
   return /^https?:\/\/[^/]/.test(sample) && URL.canParse(sample);
 }
 

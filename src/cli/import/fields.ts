@@ -31,11 +31,10 @@ export class Fields {
   /** A text that may be a variable, as it is written in a configuration: a key, an address, or a part of one. */
   text(name: string): Expression | undefined {
     const value = this.value(name);
-    if (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)) return expressionOf(value.trim());
-    if (typeof value === 'number') return expressionOf(String(value));
-    return value === undefined || value === ''
-      ? undefined
-      : this.#refuse(name, 'must be a text of printable ASCII');
+    const text = typeof value === 'number' ? String(value) : value;
+    if (text === undefined || (typeof text === 'string' && text.trim() === '')) return undefined;
+    if (typeof text === 'string' && /^[\x20-\x7e]+$/.test(text)) return expressionOf(text.trim());
+    return this.#refuse(name, 'must be a text of printable ASCII');
   }
 
   /** A number, also one that is written as a text. */

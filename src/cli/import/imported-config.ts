@@ -42,6 +42,7 @@ export class ImportedConfig {
   /** Options of the stages that are not as the default chain has them, by the name of the stage. */
   readonly stages: Record<string, Record<string, unknown>> = {};
   readonly #providers = new Map<string, ImportedProvider>();
+  readonly #ids = new Set<string>();
   readonly #models = new Map<string, CatalogEntry>();
 
   /** The ids of the models. */
@@ -70,12 +71,13 @@ export class ImportedConfig {
   idFor(name: string, vendor: string): string {
     const plain = name.replace(/\s+/g, '-');
     const wanted = /^[^/]+\/.+$/.test(plain) ? plain : `${vendor}/${plain}`;
-    const id = freeName(wanted, known => this.#models.has(known));
+    const id = freeName(wanted, known => this.#ids.has(known));
+    this.#ids.add(id);
     if (id !== name) this.aliases.set(name, id);
     return id;
   }
 
-  /** Adds a model, whose id is free. */
+  /** Adds a model, whose id `idFor` has given. */
   add(entry: CatalogEntry): void {
     this.#models.set(entry.id, entry);
   }

@@ -4,7 +4,6 @@ type Reasons = Readonly<Record<string, FieldRule>>;
 
 const callbacks =
   'metrics are at /metrics of the admin listener, traces go where the OTEL_* variables say, and a stage of your own sees every exchange';
-const refusals = 'fallbacks cover failures of the provider, not requests that it refuses';
 const logged = 'the log has no prompts and answers here, and log.level says how much it has';
 const always = null;
 
@@ -49,8 +48,6 @@ export const libraryReasons: Reasons = {
   turn_off_message_logging: always,
   redact_messages_in_exceptions: always,
   redact_user_api_key_info: logged,
-  context_window_fallbacks: refusals,
-  content_policy_fallbacks: refusals,
   success_callback: callbacks,
   failure_callback: callbacks,
   callbacks,

@@ -7,10 +7,13 @@ import type { ImportedConfig, ImportedProvider } from '../imported-config.ts';
 import { followCache, followRedis } from './cache-settings.ts';
 import { generalReasons, libraryReasons, sectionReasons } from './setting-reasons.ts';
 
+/** Why another model answers, as a configuration has it. */
+export type FallbackReason = 'unavailable' | 'context_length' | 'content_filter';
+
 /** What the settings say of models and providers. */
 export interface Settings {
-  /** Other models that are asked when one fails, by its name; `*`: of all models. */
-  readonly fallbacks: Map<string, readonly string[]>;
+  /** Other models that answer in the place of one, by why and by its name; `*`: of all models. */
+  readonly fallbacks: Readonly<Record<FallbackReason, Map<string, readonly string[]>>>;
   /** Models by other names. */
   readonly aliases: Map<string, string>;
   /** What all providers have. */
@@ -28,7 +31,11 @@ interface Reading {
 
 /** Reads all sections beside `model_list`; what has a place of its own goes into `config`. */
 export function settingsIn(root: Fields, config: ImportedConfig, findings: Findings): Settings {
-  const settings: Settings = { fallbacks: new Map(), aliases: new Map(), provider: {} };
+  const settings: Settings = {
+    fallbacks: { unavailable: new Map(), context_length: new Map(), content_filter: new Map() },
+    aliases: new Map(),
+    provider: {},
+  };
   const reading = { settings, config, findings };
   const [library, router, general] = ['litellm_settings', 'router_settings', 'general_settings'].map(name =>
     root.fields(name),
@@ -52,8 +59,10 @@ function rulesOf(section: Fields, reading: Reading): Readonly<Record<string, Fie
   const { settings, findings } = reading;
   const { provider } = settings;
   return {
-    fallbacks: (value, path) => readFallbacks(value, path, reading),
-    default_fallbacks: value => void settings.fallbacks.set('*', textsIn(value)),
+    fallbacks: (value, path) => readFallbacks('unavailable', value, path, reading),
+    context_window_fallbacks: (value, path) => readFallbacks('context_length', value, path, reading),
+    content_policy_fallbacks: (value, path) => readFallbacks('content_filter', value, path, reading),
+    default_fallbacks: value => void settings.fallbacks.unavailable.set('*', textsIn(value)),
     model_group_alias: (value, path) => readAliases(value, path, reading),
     num_retries: () => void (settings.num_retries = section.number('num_retries') ?? settings.num_retries),
     request_timeout: () =>
@@ -84,11 +93,16 @@ function setBreaker(provider: Settings['provider'], own: Readonly<Record<string,
   if (provider.breaker?.failure_ratio !== 1) provider.breaker = { ...provider.breaker, ...own };
 }
 
-function readFallbacks(value: unknown, path: Path, { settings, findings }: Reading): void {
+function readFallbacks(
+  reason: FallbackReason,
+  value: unknown,
+  path: Path,
+  { settings, findings }: Reading,
+): void {
   for (const [at, entry] of (Array.isArray(value) ? value : [value]).entries())
     for (const [model, others] of Object.entries(isObject(entry) ? entry : { '': entry })) {
       if (Array.isArray(others) && others.every(other => typeof other === 'string'))
-        settings.fallbacks.set(model, others);
+        settings.fallbacks[reason].set(model, others);
       else findings.lost([...path, at], 'must be MODEL: [MODEL, …]');
     }
 }

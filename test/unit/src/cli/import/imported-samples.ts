@@ -4,7 +4,7 @@ export interface ImportedSample {
   readonly models?: string;
   /** Adapters by provider. */
   readonly adapters: Readonly<Record<string, string>>;
-  /** By model, the upstreams: provider, model, priority and weight. */
+  /** By model, the upstreams with provider, model, priority and weight, and the models that answer in its place, by why. */
   readonly served: Readonly<Record<string, string>>;
   /** The places of what has no counterpart, one for each name and reason. */
   readonly lost: readonly string[];
@@ -55,12 +55,12 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
     served: {
       'openai/default': 'openai deepseek/deepseek-v4-flash 1 1',
       'gemini/smart':
-        'gemini gemini-3-flash-preview 1 60, openai google/gemini-3-flash-preview 1 30, openai openai/gpt-5.4-mini 2 1',
+        'gemini gemini-3-flash-preview 1 60, openai google/gemini-3-flash-preview 1 30 | unavailable: openai/fast-or openai/cheap | context_length: openai/fast-or openai/cheap | content_filter: openai/fast-or openai/cheap',
       'openai/fast-or': 'openai google/gemini-3-flash-preview 1 1',
       'openai/cheap': 'openai openai/gpt-5.4-mini 1 1',
       'openrouter/free-gpt-oss': 'openrouter openai/gpt-oss-120b:free 1 1',
       'openai/local-heavy':
-        'openai-2 qwen2.5-coder-7b-instruct 1 1, gemini gemini-3-flash-preview 2 60, openai google/gemini-3-flash-preview 2 30, openai openai/gpt-5.4-mini 3 1',
+        'openai-2 qwen2.5-coder-7b-instruct 1 1 | unavailable: gemini/smart openai/fast-or openai/cheap | context_length: gemini/smart openai/fast-or openai/cheap | content_filter: gemini/smart openai/fast-or openai/cheap',
       'openai/local-embed': 'openai-2 text-embedding-nomic-embed-text-v1.5@q4_k_m 1 1',
     },
     lost: [
@@ -95,11 +95,11 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
     served: {
       'together/llama-4-maverick': 'together-ai meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8 1 1',
       'groq/llama-4-maverick':
-        'groq meta-llama/llama-4-maverick-17b-128e-instruct 1 1, openrouter meta-llama/llama-4-maverick 2 1, together-ai meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8 3 1',
+        'groq meta-llama/llama-4-maverick-17b-128e-instruct 1 1 | unavailable: openrouter/llama-4-maverick together/llama-4-maverick | context_length: openrouter/llama-4-maverick together/llama-4-maverick | content_filter: openrouter/llama-4-maverick together/llama-4-maverick',
       'openrouter/llama-4-maverick': 'openrouter meta-llama/llama-4-maverick 1 1',
       'openai/gpt-4o': 'openai gpt-4o 1 1',
       'openrouter/default':
-        'openrouter meta-llama/llama-4-maverick 1 1, groq meta-llama/llama-4-maverick-17b-128e-instruct 2 1, together-ai meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8 3 1',
+        'openrouter meta-llama/llama-4-maverick 1 1 | unavailable: groq/llama-4-maverick openrouter/llama-4-maverick together/llama-4-maverick | context_length: groq/llama-4-maverick openrouter/llama-4-maverick together/llama-4-maverick | content_filter: groq/llama-4-maverick openrouter/llama-4-maverick together/llama-4-maverick',
     },
     lost: ['litellm_settings.callbacks', 'router_settings.retry_after', 'general_settings.custom_auth'],
   },
@@ -121,6 +121,7 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
       'openai/fake-openai-endpoint-3': 'openai-3 my-fake-model 1 1000, openai-3 my-fake-model-2 1 1000',
       'openai/bad-model': 'openai-4 bad-model 1 1',
       'openai/gpt-4o-mini': 'openai gpt-4o-mini 1 1',
+      'openai/gpt-3.5-turbo': 'openai gpt-3.5-turbo 1 1 | context_length: openai/gpt-3.5-turbo-large',
       'anthropic/claude-sonnet-5': 'anthropic claude-sonnet-5 1 1',
       'text-completion-openai/gpt-instruct': 'openai gpt-3.5-turbo-instruct 1 1',
     },
@@ -131,7 +132,6 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
       'model_list[4].model_info.base_model',
       'model_list[5].litellm_params.model',
       'model_list[9].litellm_params.mock_timeout',
-      'litellm_settings.context_window_fallbacks',
       'litellm_settings.default_team_settings',
       'finetune_settings',
       'router_settings.routing_strategy',

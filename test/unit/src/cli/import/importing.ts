@@ -42,15 +42,16 @@ export function importedText(text: string, ...options: readonly string[]) {
   return imported('litellm', file, ...options);
 }
 
-/** Models with their upstreams: `id: provider/model@priority*weight`. */
+/** Models with their upstreams and fallbacks, as in `ImportedSample`. */
 export const servedBy = ({ models }: GatewayConfig) =>
   Object.fromEntries(
-    models.map(({ id, upstreams }) => [
-      id,
-      upstreams
-        .map(({ provider, model, priority = 1, weight = 1 }) => `${provider} ${model} ${priority} ${weight}`)
-        .join(', '),
-    ]),
+    models.map(({ id, upstreams, fallbacks = {} }) => {
+      const served = upstreams.map(
+        ({ provider, model, priority = 1, weight = 1 }) => `${provider} ${model} ${priority} ${weight}`,
+      );
+      const others = Object.entries(fallbacks).map(([reason, ids]) => ` | ${reason}: ${ids?.join(' ')}`);
+      return [id, served.join(', ') + others.join('')];
+    }),
   );
 
 /** The places of a section of the report. */

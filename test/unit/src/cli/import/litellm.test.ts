@@ -28,7 +28,9 @@ model_list:
     litellm_params: { model: hosted_vllm/org/big, api_base: "http://gpu2:8000/v1", order: 2 }
   - model_name: small
     litellm_params: { model: hosted_vllm/org/small, api_base: "http://gpu2:8000/v1" }
-router_settings: { num_retries: 3, allowed_fails: 1, cooldown_time: 15, timeout: 90, model_group_alias: { gpt-4: big }, fallbacks: [{ big: [small] }] }
+  - model_name: huge
+    litellm_params: { model: hosted_vllm/org/huge, api_base: "http://gpu2:8000/v1" }
+router_settings: { num_retries: 3, allowed_fails: 1, cooldown_time: 15, timeout: 90, model_group_alias: { gpt-4: big }, fallbacks: [{ big: [small] }], context_window_fallbacks: [{ big: [huge, big] }] }
 general_settings: { master_key: sk-1234 }
 `);
     expect(config.providers).toMatchObject({
@@ -46,10 +48,9 @@ general_settings: { master_key: sk-1234 }
       max_completion_tokens: 4000,
       pricing: { prompt: '0.00000015', completion: '0.0000006' },
       architecture: { modality: 'text+image->text' },
-      routing: { max_attempts: 5 },
     });
     expect(servedBy(config)['hosted-vllm/big']).toBe(
-      'hosted-vllm org/big 1 1, hosted-vllm-2 org/big 2 1, hosted-vllm-2 org/small 3 1',
+      'hosted-vllm org/big 1 1, hosted-vllm-2 org/big 2 1 | unavailable: hosted-vllm/small | context_length: hosted-vllm/huge | content_filter: hosted-vllm/small',
     );
     expect(config).toMatchObject({
       routing: { max_attempts: 4, retries_per_upstream: 3 },
