@@ -230,6 +230,7 @@ export {
   type AccountRecord,
   type AccountRecords,
   type ChangeOf,
+  type CheckOf,
   isAccountName,
   isDisplayName,
   max_display_name,
@@ -245,10 +246,19 @@ export {
 } from './records/account-rules.ts';
 export { idsAbove, max_parents } from './records/account-tree.ts';
 export {
+  type AdminKeyQuery,
+  type AdminKeyRecord,
+  type AdminKeyRecords,
+  isAdminKeyName,
+  type MadeAdminKey,
+  type NewAdminKey,
+} from './records/admin-key-records.ts';
+export {
   type AuditEntry,
   type AuditLog,
   type AuditQuery,
   actionsNamed,
+  auditActions,
   auditGroups,
   type Operator,
 } from './records/audit-log.ts';
@@ -293,6 +303,12 @@ export {
 } from './records/define-state-store.ts';
 export { type DialectGateway, dialectGateway } from './records/dialect-gateway.ts';
 export {
+  type CarriedOut,
+  type IdempotentRequest,
+  type IdempotentRequests,
+  idempotency_ms,
+} from './records/idempotent-requests.ts';
+export {
   type FoundKey,
   type KeyChange,
   type KeyOptions,
@@ -303,7 +319,7 @@ export {
   type NewKey,
   rotatedExpiry,
 } from './records/key-records.ts';
-export { hashKey, isStoredKeyForm, newSecret } from './records/key-secret.ts';
+export { hashKey, isAdminKeyForm, isStoredKeyForm, newAdminSecret, newSecret } from './records/key-secret.ts';
 export {
   isAskedForReturns,
   type LeaseAnswer,
@@ -333,7 +349,7 @@ export {
   planLimitsOf,
 } from './records/limit-states.ts';
 export { type LoginAttempt, LoginThrottle } from './records/login-throttle.ts';
-export { isMoneyLimit, withoutMoney } from './records/money-limits.ts';
+export { isMoneyLimit, keepingMoney, moneyLimitIn, withoutMoney } from './records/money-limits.ts';
 export type {
   ClaimedDelivery,
   DeliveryResult,
@@ -358,6 +374,7 @@ export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';
 export { BodyTooLarge, receivedBody } from './records/received-body.ts';
 export {
   AlreadyThere,
+  ConfiguredRecord,
   databaseCode,
   isOutage,
   KeyEnded,
@@ -365,6 +382,7 @@ export {
   NameTaken,
   NotThere,
   RecordRefused,
+  RequestRepeated,
   StoreUnavailable,
   TooManyKeys,
 } from './records/record-errors.ts';

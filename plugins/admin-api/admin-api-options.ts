@@ -62,7 +62,9 @@ export const adminApiOptions = z.strictObject({
     .array(keySchema)
     .default([])
     .refine(keys => new Set(namesOf(keys)).size === keys.length, 'must have another name for each key')
-    .describe('Keys of the Admin API: `{ name, role, value }`, or better `{ name, role, sha256 }`.'),
+    .describe(
+      'Keys of the Admin API beside those that `sluice admin-keys` makes: `{ name, role, value }`, or better `{ name, role, sha256 }`.',
+    ),
 });
 
 export type AdminApiOptions = z.output<typeof adminApiOptions>;

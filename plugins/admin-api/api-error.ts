@@ -1,5 +1,6 @@
 import {
   AlreadyThere,
+  ConfiguredRecord,
   GatewayError,
   isOutage,
   KeyEnded,
@@ -22,9 +23,14 @@ export const apiErrors = {
   invalid_request: [400, 'invalid_request_error', 'Invalid request.'],
   unsupported_media_type: [415, 'invalid_request_error', 'The body must be application/json.'],
   body_too_large: [413, 'invalid_request_error', 'The request body is too large.'],
-  body_timeout: [408, 'invalid_request_error', 'The request body did not arrive in time.'],
   conflict: [409, 'invalid_request_error', 'The record is not as this request needs it.'],
   precondition_failed: [412, 'invalid_request_error', 'The record was changed meanwhile: read it again.'],
+  idempotency_key_reused: [
+    422,
+    'invalid_request_error',
+    'This Idempotency-Key was used for another request.',
+  ],
+  answer_lost: [409, 'invalid_request_error', 'This request was carried out, but its answer is not kept.'],
   store_rejected: [422, 'invalid_request_error', 'The records store rejected this change.'],
   store_unavailable: [503, 'server_error', 'The records store does not answer. Retry the request.'],
   server_error: [500, 'server_error', 'Server-side error. The log says why.'],
@@ -50,7 +56,11 @@ export function apiErrorOf(thrown: unknown, log: Log): GatewayError {
   if (thrown instanceof NotThere) return apiError('not_found', { message: sentence(thrown) });
   if ([AlreadyThere, KeyEnded, NameTaken, TooManyKeys].some(known => thrown instanceof known))
     return apiError('conflict', { message: sentence(thrown as Error) });
-  if (thrown instanceof RecordRefused) return apiError('store_rejected');
+  if (thrown instanceof ConfiguredRecord) return apiError('conflict', { message: sentence(thrown) });
+  if (thrown instanceof RecordRefused)
+    return thrown.field === undefined
+      ? apiError('store_rejected')
+      : apiError('invalid_request', { message: sentence(thrown), param: thrown.field });
   if (isOutage(thrown)) {
     log.warn({ err: thrown }, 'records store unavailable to the Admin API');
     return apiError('store_unavailable', { headers: { 'retry-after': '1' } });

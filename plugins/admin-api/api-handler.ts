@@ -3,6 +3,7 @@ import {
   addressOf,
   discardBody,
   type ExtensionContext,
+  type IdempotentRequest,
   openAiErrorBody,
   requestIdOf,
 } from '../../src/plugin.ts';
@@ -10,9 +11,10 @@ import type { AdminApiOptions } from './admin-api-options.ts';
 import { apiError, apiErrorOf } from './api-error.ts';
 import { Authentication } from './authentication.ts';
 import { matchOf } from './entity-tag.ts';
+import { Idempotency } from './idempotency.ts';
 import { isAllowed } from './permissions.ts';
 import { parsed, readJson } from './read-request.ts';
-import type { Call, Reply, Route } from './route.ts';
+import type { Reply, Route } from './route.ts';
 import { RouteTable } from './route-table.ts';
 import { routes } from './routes/index.ts';
 
@@ -29,10 +31,12 @@ const headers = {
 export class ApiHandler {
   readonly #context: ExtensionContext;
   readonly #authentication: Authentication;
+  readonly #idempotency: Idempotency;
   readonly #table = new RouteTable(routes);
 
   constructor(context: ExtensionContext, { keys }: AdminApiOptions) {
     this.#context = context;
+    this.#idempotency = new Idempotency(context);
     this.#authentication = new Authentication(context, keys);
   }
 
@@ -45,8 +49,13 @@ export class ApiHandler {
     response.once('finish', () => discardBody(request, linger));
     try {
       const { route, reply } = await this.#replyTo(request);
-      const tag = reply.etag === undefined ? {} : { etag: reply.etag };
-      response.writeHead(route.status, { ...headers, ...tag, 'x-request-id': id });
+      const { etag, isReplay } = reply;
+      response.writeHead(route.status, {
+        ...headers,
+        ...(etag !== undefined && { etag }),
+        ...(isReplay && { 'idempotent-replayed': 'true' }),
+        'x-request-id': id,
+      });
       response.end(JSON.stringify(reply.body));
     } catch (thrown) {
       // The client has left.
@@ -62,16 +71,24 @@ export class ApiHandler {
     const [path = '', query = ''] = (request.url ?? '').slice('/v1'.length).split('?');
     const { route, params } = this.#table.find(request.method ?? '', path);
     if (!isAllowed(caller.role, route.permission)) throw apiError('permission_denied');
-    const call: Call = {
+    const asked = {
       params: parsed(route.params, params),
       query: parsed(route.query, fieldsOf(query)),
       body: route.body && parsed(route.body, await readJson(request)),
-      caller,
-      context: this.#context,
-      operator: { actor: `api:${caller.name}`, address, at_ms: this.#context.clock.epoch_ms() },
-      checkMatch: matchOf(request, route),
     };
-    return { route, reply: await route.handler(call as Call<never, never, never>) };
+    const checkMatch = matchOf(request, route);
+    const act = (once?: IdempotentRequest) => {
+      const at_ms = this.#context.clock.epoch_ms();
+      const operator = { actor: `api:${caller.name}`, address, at_ms, once };
+      return route.handler({ ...asked, caller, context: this.#context, operator, checkMatch } as never);
+    };
+    const content = [route.method, path, asked.query, asked.body];
+    const reply = await (route.once
+      ? this.#idempotency.answer({ incoming: request, caller, content }, act)
+      : act());
+    // This instance follows at once.
+    if (route.method !== 'GET') await this.#context.records.refresh();
+    return { route, reply };
   }
 
   #refuse(response: ServerResponse, thrown: unknown, id: string): void {

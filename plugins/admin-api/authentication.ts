@@ -1,15 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import QuickLRU from 'quick-lru';
-import { type ExtensionContext, hashKey, LoginThrottle } from '../../src/plugin.ts';
+import { type ExtensionContext, hashKey, isAdminKeyForm, LoginThrottle } from '../../src/plugin.ts';
 import { type ConfiguredAdminKey, digestOfAdminKey } from './admin-api-options.ts';
 import { apiError } from './api-error.ts';
 import type { Caller } from './route.ts';
 
-const max_key_characters = 512;
+/** A use is written at most this often. */
+const max_unwritten_ms = 60_000;
 
 /** A key as it is found by its digest. */
 interface FoundKey extends Caller {
   readonly expires_ms: number | null;
+  /** Of a key of the configuration it is not kept. */
+  readonly last_used_ms?: number | null;
+}
+
+/** A caller, with the text of the key. */
+export interface Authenticated extends Caller {
+  readonly secret: string;
 }
 
 /** Knows who asks by the key in `Authorization`. What is wrong with a key is never said, and guesses are slowed down by their address. */
@@ -31,33 +39,51 @@ export class Authentication {
       keys.map(key => {
         const { name, role, expires } = key;
         const expires_ms = expires === undefined ? null : Date.parse(expires);
-        return [digestOfAdminKey(key), { name, role, expires_ms }];
+        return [digestOfAdminKey(key), { id: `configured ${name}`, name, role, expires_ms }];
       }),
     );
   }
 
   /** Who has sent a request from `address`. Throws 401, and 429 after too many wrong keys. */
-  async callerOf({ headers }: IncomingMessage, address: string): Promise<Caller> {
-    const [, key] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
-    if (key === undefined) throw apiError('missing_api_key', challenge);
-    const digest = hashKey(key);
+  async callerOf({ headers }: IncomingMessage, address: string): Promise<Authenticated> {
+    const [, secret] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
+    if (secret === undefined) throw apiError('missing_api_key', challenge);
+    const digest = hashKey(secret);
     const attempt = { name: '', address, browser: this.#accepted.has(digest) ? digest : undefined };
     const wait_ms = this.#throttle.wait_ms(attempt);
     if (wait_ms > 0) throw this.#refused('too_many_attempts', address, retryAfter(wait_ms));
     // Counted in advance; otherwise parallel attempts would bypass the limit.
     this.#throttle.failed(attempt);
-    const found = key.length <= max_key_characters ? await this.#find(digest) : undefined;
+    const found = await this.#find(secret, digest).catch(thrown => {
+      this.#throttle.undone(attempt);
+      throw thrown;
+    });
     if (!found) throw this.#refused('invalid_api_key', address, challenge);
     this.#throttle.succeeded(attempt);
     this.#accepted.set(digest, true);
-    return found;
+    await this.#used(found);
+    const { id, name, role } = found;
+    return { id, name, role, secret };
   }
 
-  async #find(digest: string): Promise<Caller | undefined> {
-    const found = this.#configured.get(digest);
-    if (!found) return undefined;
-    const { name, role, expires_ms } = found;
-    return expires_ms === null || expires_ms > this.#context.clock.epoch_ms() ? { name, role } : undefined;
+  async #find(secret: string, digest: string): Promise<FoundKey | undefined> {
+    const found = this.#configured.get(digest) ?? (await this.#stored(secret, digest));
+    const now_ms = this.#context.clock.epoch_ms();
+    return found && (found.expires_ms === null || found.expires_ms > now_ms) ? found : undefined;
+  }
+
+  async #stored(secret: string, digest: string): Promise<FoundKey | undefined> {
+    if (!isAdminKeyForm(secret)) return undefined;
+    const found = await this.#context.records.store.adminKeys?.lookUp(digest);
+    return found?.revoked_ms === null ? found : undefined;
+  }
+
+  async #used({ id, last_used_ms }: FoundKey): Promise<void> {
+    const now_ms = this.#context.clock.epoch_ms();
+    if (last_used_ms === undefined || now_ms - (last_used_ms ?? 0) < max_unwritten_ms) return;
+    await this.#context.records.store.adminKeys?.used(id, now_ms).catch(err => {
+      this.#context.log.warn({ err }, 'failed to record the use of an admin key');
+    });
   }
 
   #refused(

@@ -4,6 +4,8 @@ import type { Permission } from './permissions.ts';
 
 /** Who asks. */
 export interface Caller {
+  /** Id of the key, or of one of the configuration its name. */
+  readonly id: string;
   /** Name of the key. */
   readonly name: string;
   readonly role: OperatorRole;
@@ -27,6 +29,8 @@ export interface Reply<Body> {
   readonly body: Body;
   /** Version of a single resource, by `etagOf`. */
   readonly etag?: string | undefined;
+  /** Whether it was given to the same request before. */
+  readonly isReplay?: boolean;
 }
 
 interface RouteParts<
@@ -51,6 +55,8 @@ interface RouteParts<
   readonly reply: R;
   /** 200 by default. */
   readonly status?: 200 | 201 | 202;
+  /** Whether an `Idempotency-Key` is taken: for what makes something, by a method of the store that is given `operator`. */
+  readonly once?: boolean;
   /** Whether `If-Match` is taken, which the handler checks by `checkMatch`. */
   readonly if_match?: boolean;
   handler(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply<z.input<R>>>;
@@ -78,6 +84,7 @@ export function defineRoute<
     body: undefined,
     status: 200,
     if_match: false,
+    once: false,
     ...parts,
   } as unknown as Route;
 }

@@ -121,7 +121,11 @@ const columns = (now_ms: number): readonly Column<KeyRecord>[] => [
   { title: 'state', value: key => stateOf(key, now_ms) },
 ];
 
-function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): string {
+/** State of a key in a word. */
+export function stateOf(
+  { revoked_ms, expires_ms }: Pick<KeyRecord, 'revoked_ms' | 'expires_ms'>,
+  now_ms: number,
+): string {
   if (revoked_ms !== null) return 'revoked';
   return expires_ms !== null && expires_ms <= now_ms ? 'expired' : 'active';
 }
@@ -181,7 +185,8 @@ async function rotate(
   );
 }
 
-const endOf = ({ expires_ms }: KeyRecord): string =>
+/** When a key ends, in words. */
+export const endOf = ({ expires_ms }: Pick<KeyRecord, 'expires_ms'>): string =>
   expires_ms === null ? 'does not expire' : `expires ${shownTime(expires_ms)} UTC`;
 
 function idOf(id: string, command: string): string {

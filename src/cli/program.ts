@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../common/version.ts';
 import { simulateCommand } from '../simulator/command.ts';
 import { accountsCommand } from './accounts-command.ts';
+import { adminKeysCommand } from './admin-keys-command.ts';
 import { auditCommand } from './audit-command.ts';
 import { UsageMistake, type Voice } from './command.ts';
 import { addGuide } from './command-guide.ts';
@@ -70,6 +71,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(keysCommand(voice))
     .addCommand(accountsCommand(voice))
     .addCommand(providersCommand(voice))
+    .addCommand(adminKeysCommand(voice))
     .addCommand(reloadCommand(voice))
     .addCommand(usageCommand(voice))
     .addCommand(ledgerCommand(voice))

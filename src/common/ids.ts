@@ -55,12 +55,12 @@ export function timeOfUuid(id: string): number {
 /** Without letters that are easily confused. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** `key_` and 18 characters: short enough to be typed, unlikely enough to be made twice. */
-export function keyId(epoch_ms: number): string {
+/** `key_`, or another kind, and 18 characters: short enough to be typed, unlikely enough to be made twice. */
+export function keyId(epoch_ms: number, kind = 'key'): string {
   let time = '';
   for (let rest = Math.floor(epoch_ms), at = 0; at < 10; at++) {
     time = alphabet[rest % 32]! + time;
     rest = Math.floor(rest / 32);
   }
-  return `key_${time}${[...randomBytes(8)].map(byte => alphabet[byte % 32]).join('')}`;
+  return `${kind}_${time}${[...randomBytes(8)].map(byte => alphabet[byte % 32]).join('')}`;
 }

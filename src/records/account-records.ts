@@ -53,6 +53,9 @@ export const sameName = (names: readonly string[], id: string): string | undefin
 /** What is set of a record: fields, or what a function makes of the record as it is in the transaction; it may throw, and nothing is set. */
 export type ChangeOf<R, C> = C | ((now: R) => C);
 
+/** Is told the record as it is in the transaction of a change; it may throw, and nothing is changed. */
+export type CheckOf<R> = (now: R) => void;
+
 /** The accounts of a records store, by id. */
 export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery> {
   /** The accounts that have these ids, in no order. */
@@ -67,7 +70,7 @@ export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery
   /** Sets what is given, or what `set` makes of the account as it is in this transaction, and leaves the rest. Throws NotThere, and RecordRefused as `create` does. */
   change(id: string, set: ChangeOf<AccountRecord, AccountChange>, operator: Operator): Promise<AccountRecord>;
   /** Has all requests of an account refused; one that is disabled already stays as it is. Throws NotThere. */
-  disable(id: string, operator: Operator): Promise<AccountRecord>;
+  disable(id: string, operator: Operator, check?: CheckOf<AccountRecord>): Promise<AccountRecord>;
   /** Admits the requests of an account again. Throws NotThere. */
-  enable(id: string, operator: Operator): Promise<AccountRecord>;
+  enable(id: string, operator: Operator, check?: CheckOf<AccountRecord>): Promise<AccountRecord>;
 }

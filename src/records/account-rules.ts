@@ -1,7 +1,6 @@
 import { issuesOf, shownIssue } from '../common/config-error.ts';
 import { noSuchName } from '../common/suggestion.ts';
-import type { Catalog } from '../gateway/catalog/catalog.ts';
-import { keyLimitsSchema, limitOverridesSchema, type Plans } from '../gateway/limits/plan-limits.ts';
+import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type AccountChange,
   isAccountName,
@@ -10,16 +9,15 @@ import {
   type NewAccount,
   sameName,
 } from './account-records.ts';
-import type { AccountsConfig } from './configured-accounts.ts';
-import { type KeyChange, max_key_name } from './key-records.ts';
-import { AlreadyThere, RecordRefused } from './record-errors.ts';
+import { isKeyName, type KeyChange, max_key_name } from './key-records.ts';
+import { AlreadyThere, ConfiguredRecord, RecordRefused } from './record-errors.ts';
 
 /** What of a gateway decides which accounts can be kept. */
 export interface AccountRules {
   /** What the configuration says of plans and accounts. */
-  readonly settings: { readonly plans: Plans; readonly accounts: AccountsConfig };
+  readonly settings: { readonly plans: object; readonly accounts: object };
   /** The models. */
-  readonly catalog: Pick<Catalog, 'models' | 'find'>;
+  readonly catalog: { readonly models: readonly { readonly id: string }[] };
 }
 
 /** Throws RecordRefused for values with which an account could not be served, and AlreadyThere for the name of one in the configuration. */
@@ -28,6 +26,7 @@ export function checkNewAccount(rules: AccountRules, account: NewAccount): void 
   if (!isAccountName(id))
     throw new RecordRefused(
       `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
+      'id',
     );
   const configured = sameName(Object.keys(rules.settings.accounts), id);
   if (configured !== undefined) throw new AlreadyThere(configured);
@@ -40,30 +39,36 @@ export function checkAccountChange(
   { plan, limits, display_name = '' }: AccountChange,
 ): void {
   const plans = Object.keys(settings.plans);
-  if (plan != null && !plans.includes(plan)) throw new RecordRefused(noSuchName('plan', plan, plans));
+  if (plan != null && !plans.includes(plan)) throw new RecordRefused(noSuchName('plan', plan, plans), 'plan');
   if (!isDisplayName(display_name))
     throw new RecordRefused(
       `a display name has ${max_display_name} characters at most, none of them control characters, and no space around it`,
+      'display_name',
     );
   if (limits === undefined) return;
   const models = catalog.models.map(model => model.id);
   const unknown = Object.keys(checkedLimits(limitOverridesSchema, limits).models ?? {}).find(
     model => !models.includes(model),
   );
-  if (unknown !== undefined) throw new RecordRefused(`limits: ${noSuchName('model', unknown, models)}`);
+  if (unknown !== undefined)
+    throw new RecordRefused(`limits: ${noSuchName('model', unknown, models)}`, 'limits');
 }
 
-/** Throws RecordRefused for an account of the configuration: it is changed there. */
+/** Throws ConfiguredRecord for an account of the configuration: it is changed there. */
 export function checkIsStored({ settings }: AccountRules, id: string): void {
   if (Object.hasOwn(settings.accounts, id))
-    throw new RecordRefused(`account '${id}' is one of the configuration: it is changed there`);
+    throw new ConfiguredRecord(`account '${id}' is one of the configuration: it is changed there`);
 }
 
 /** Throws RecordRefused for values that a key cannot have. */
 export function checkKey({ name = '', limits = {}, expires_ms = null }: KeyChange, now_ms: number): void {
-  if (name.length > max_key_name)
-    throw new RecordRefused(`a key's name has ${max_key_name} characters at most`);
-  if (expires_ms !== null && !(expires_ms > now_ms)) throw new RecordRefused('expires_ms has passed already');
+  if (!isKeyName(name))
+    throw new RecordRefused(
+      `a key's name has ${max_key_name} characters at most, none of them control characters`,
+      'name',
+    );
+  if (expires_ms !== null && !(expires_ms > now_ms))
+    throw new RecordRefused('its end has passed already', 'expires_ms');
   checkedLimits(keyLimitsSchema, limits);
 }
 
@@ -74,5 +79,5 @@ function checkedLimits<S extends typeof limitOverridesSchema | typeof keyLimitsS
   const checked = schema.safeParse(limits);
   if (checked.success) return checked.data as { readonly models?: Readonly<Record<string, unknown>> };
   const [issue] = issuesOf(checked.error, schema, limits);
-  throw new RecordRefused(`limits: ${shownIssue(issue!)}`);
+  throw new RecordRefused(`limits: ${shownIssue(issue!)}`, 'limits');
 }

@@ -1,3 +1,4 @@
+import type { IdempotentRequest } from './idempotent-requests.ts';
 import type { PagedRecords, PageQuery } from './page-query.ts';
 
 /** What is recorded: changes, and sign-ins. */
@@ -10,6 +11,8 @@ export const auditActions = [
   'key.change',
   'key.rotate',
   'key.revoke',
+  'admin-key.create',
+  'admin-key.revoke',
   'customer.invite',
   'customer.accept',
   'customer.password',
@@ -26,7 +29,7 @@ export interface AuditEntry {
   readonly id: string;
   /** Unix milliseconds. */
   readonly at_ms: number;
-  /** `cli:alice`, or the name of a dashboard user. */
+  /** `cli:alice`, `api:deploy` by a key of the Admin API, or the name of a dashboard user. */
   readonly actor: string;
   /** The network address of the actor's browser; empty for the command line. */
   readonly address: string;
@@ -38,7 +41,7 @@ export interface AuditEntry {
   readonly detail: string;
 }
 
-/** Actions by the part of their name before the point: `account`, `key`, `customer`, `sign-in`. */
+/** Actions by the part of their name before the point: `account`, `key`, `admin-key`, `customer`, `sign-in`. */
 export const auditGroups: ReadonlyMap<string, readonly AuditEntry['action'][]> = Map.groupBy(
   auditActions,
   action => action.split('.')[0]!,
@@ -51,7 +54,10 @@ export function actionsNamed(name: string): readonly AuditEntry['action'][] | un
 }
 
 /** Who changes something, and when. */
-export type Operator = Pick<AuditEntry, 'actor' | 'at_ms'> & Partial<Pick<AuditEntry, 'address'>>;
+export interface Operator extends Pick<AuditEntry, 'actor' | 'at_ms'>, Partial<Pick<AuditEntry, 'address'>> {
+  /** The request by which the change is made once: a second one is refused with RequestRepeated, at every instance. */
+  readonly once?: IdempotentRequest | undefined;
+}
 
 /** Which entries are listed. */
 export interface AuditQuery extends PageQuery {

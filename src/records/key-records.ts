@@ -1,4 +1,4 @@
-import type { AccountRecord, ChangeOf } from './account-records.ts';
+import type { AccountRecord, ChangeOf, CheckOf } from './account-records.ts';
 import type { Operator } from './audit-log.ts';
 import type { PagedRecords, PageQuery } from './page-query.ts';
 
@@ -26,6 +26,10 @@ export interface KeyRecord {
 
 /** Characters of a key's name. */
 export const max_key_name = 200;
+
+/** Whether a key may have this name: at most 200 characters, none of them a control character. */
+export const isKeyName = (text: string): boolean =>
+  text.length <= max_key_name && text.isWellFormed() && !/\p{Cc}/u.test(text);
 
 /** `search` is a part of the id, name, account or hint. */
 export interface KeyQuery extends PageQuery {
@@ -68,6 +72,12 @@ export interface KeyOptions {
   readonly max_usable?: number | undefined;
 }
 
+/** How a key is replaced. */
+export interface RotateOptions extends KeyOptions {
+  /** Told the key that is replaced. */
+  readonly check?: CheckOf<KeyRecord> | undefined;
+}
+
 /** A key that was made; `key` is its text, which is stored nowhere. */
 export interface MadeKey {
   readonly key: string;
@@ -87,7 +97,7 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
     id: string,
     overlap_ms: number,
     operator: Operator,
-    options?: KeyOptions,
+    options?: RotateOptions,
   ): Promise<MadeKey & { readonly old: KeyRecord }>;
   /**
    * Sets what is given of a usable key, or what `change` makes of it, and leaves the rest; writes nothing if it is so already. Throws NotThere
@@ -95,7 +105,7 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
    */
   change(id: string, change: ChangeOf<KeyRecord, KeyChange>, operator: Operator): Promise<KeyRecord>;
   /** Revokes a key; one that is revoked already stays as it is. Throws NotThere. */
-  revoke(id: string, operator: Operator): Promise<KeyRecord>;
+  revoke(id: string, operator: Operator, check?: CheckOf<KeyRecord>): Promise<KeyRecord>;
   /** The same for several keys, all or none. */
   revokeAll(ids: readonly string[], operator: Operator): Promise<KeyRecord[]>;
   /** The keys of these ids, in no order; without those that are not there. */

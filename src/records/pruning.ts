@@ -20,6 +20,8 @@ export interface Pruning {
   batches(before_ms: number, limit: number): Promise<Pruned>;
   /** Stored responses that had expired by then; for a store that has them. */
   responses?(before_ms: number, limit: number): Promise<Pruned>;
+  /** Requests with an idempotency key that came before; for a store that has them. */
+  requests?(before_ms: number, limit: number): Promise<Pruned>;
   /** Creates what the ledger needs for the months to come, where it is divided by month. */
   prepare?(now_ms: number): Promise<void>;
 }

@@ -15,7 +15,17 @@ export const databaseCode = (thrown: unknown): string | number | undefined =>
 export class RecordRefused extends Error {
   /** Tells it from other errors, also of another copy of the package. */
   override readonly name = 'RecordRefused';
+  /** The field at fault, such as `plan`, if it is known. */
+  readonly field: string | undefined;
+
+  constructor(message: string, field?: string) {
+    super(message);
+    this.field = field;
+  }
 }
+
+/** The record is one of the configuration, where alone it can be changed. */
+export class ConfiguredRecord extends RecordRefused {}
 
 /** There is no record of this name. */
 export class NotThere extends Error {
@@ -65,8 +75,14 @@ export class TooManyKeys extends Error {
   override readonly name = 'TooManyKeys';
 }
 
-/** The name is that of another customer. */
+/** The name is that of another customer or admin key. */
 export class NameTaken extends Error {
   /** Tells it from other errors, also of another copy of the package. */
   override readonly name = 'NameTaken';
+}
+
+/** A request with the same idempotency key was carried out already, perhaps at another instance. */
+export class RequestRepeated extends Error {
+  /** Tells it from other errors, also of another copy of the package. */
+  override readonly name = 'RequestRepeated';
 }

@@ -1,9 +1,11 @@
 import type { Log } from '../telemetry/log.ts';
 import type { AccountRecords } from './account-records.ts';
+import type { AdminKeyRecords } from './admin-key-records.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import type { CustomerLogins } from './customer-logins.ts';
 import type { Database } from './database.ts';
+import type { IdempotentRequests } from './idempotent-requests.ts';
 import type { KeyRecords } from './key-records.ts';
 import type { LedgerRecords } from './ledger-records.ts';
 import type { NoticeRecords } from './notice-records.ts';
@@ -44,6 +46,10 @@ export interface RecordsStore {
   readonly notices?: NoticeRecords | undefined;
   /** What operators have set of providers; a store may do without, and its operators with it. */
   readonly controls?: ProviderControls | undefined;
+  /** Keys of the Admin API; without them it has those of the configuration alone. */
+  readonly adminKeys?: AdminKeyRecords | undefined;
+  /** Requests that are carried out once; without them the Admin API refuses an idempotency key. */
+  readonly requests?: IdempotentRequests | undefined;
   /** What has changed. */
   readonly changes: ChangeFeed;
   /** Deletion of what is old. */

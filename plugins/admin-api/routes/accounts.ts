@@ -1,44 +1,88 @@
 import { z } from 'zod';
-import { type AccountRecord, withoutMoney } from '../../../src/plugin.ts';
+import {
+  type AccountRecord,
+  checkAccountChange,
+  checkIsStored,
+  checkNewAccount,
+  type ExtensionContext,
+  limitOverridesSchema,
+  max_display_name,
+  NotThere,
+} from '../../../src/plugin.ts';
+import { etagOf } from '../entity-tag.ts';
+import { shownLimits, time, timeOf, timeOrNull } from '../fields.ts';
 import { listOf, pageFields, pageOf } from '../page-of.ts';
-import { seesMoney } from '../permissions.ts';
-import { type Caller, defineRoute } from '../route.ts';
+import { type Caller, defineRoute, type Reply } from '../route.ts';
+import { limitsBy, limitsFor } from '../visible-limits.ts';
 
 const account = z
   .object({
     object: z.literal('account'),
     id: z.string(),
+    source: z
+      .enum(['store', 'configuration'])
+      .describe('Where it is kept; one of the configuration is changed there.'),
     plan: z.string().nullable(),
-    limits: z.record(z.string(), z.unknown()),
+    limits: shownLimits,
     display_name: z.string(),
-    parent: z.string().nullable(),
-    created_at: z.iso.datetime(),
-    disabled_at: z.iso.datetime().nullable(),
+    parent: z.string().nullable().describe('The account whose limits hold for it as well.'),
+    created_at: time.nullable().describe('`null` for one of the configuration.'),
+    disabled_at: time.nullable(),
   })
   .meta({ id: 'Account' });
 
-const timeOf = (at_ms: number | null): string | null =>
-  at_ms === null ? null : new Date(at_ms).toISOString();
+const params = z.strictObject({ account: z.string().describe('Its id.') });
 
-/** An account as `caller` may see it. */
-const viewFor =
-  ({ role }: Caller) =>
-  ({ id, plan, limits, display_name, parent, created_ms, disabled_ms }: AccountRecord) => ({
-    object: 'account' as const,
+const fields = {
+  plan: z.string().max(200).nullable().describe('A plan of the configuration; `null` for none.'),
+  limits: limitOverridesSchema.describe(
+    'Limits in place of those of the plan, all of them; `null` lifts one. Amounts of money that the caller does not see stay.',
+  ),
+  display_name: z.string().max(max_display_name).describe('Shown beside the id; empty for none.'),
+  parent: z
+    .string()
+    .max(200)
+    .nullable()
+    .describe('The account whose limits hold for it as well; `null` for none.'),
+};
+
+type View = z.input<typeof account>;
+
+/** An account of the store as `caller` may see it. */
+function viewFor(caller: Caller, record: AccountRecord): View {
+  const { id, plan, limits, display_name, parent, created_ms, disabled_ms } = record;
+  return {
+    object: 'account',
     id,
+    source: 'store',
     plan,
-    limits: seesMoney(role) ? limits : withoutMoney(limits),
+    limits: limitsFor(caller, limits),
     display_name,
     parent,
-    created_at: timeOf(created_ms)!,
-    disabled_at: timeOf(disabled_ms),
-  });
+    created_at: timeOf(created_ms),
+    disabled_at: timeOrNull(disabled_ms),
+  };
+}
+
+const replyFor = (caller: Caller, record: AccountRecord): Reply<View> => ({
+  body: viewFor(caller, record),
+  etag: etagOf(record),
+});
+
+/** An account of the configuration. */
+function configuredFor(caller: Caller, { settings }: ExtensionContext, id: string): View | undefined {
+  if (!Object.hasOwn(settings.accounts, id)) return undefined;
+  const { plan = null, limits = {}, parent = null } = settings.accounts[id]!;
+  const view = { object: 'account', source: 'configuration', id, plan, parent } as const;
+  const none = { display_name: '', created_at: null, disabled_at: null };
+  return { ...view, limits: limitsFor(caller, limits), ...none };
+}
 
 const listAccounts = defineRoute({
   method: 'GET',
   path: '/accounts',
   name: 'listAccounts',
-  summary: 'List accounts of the records store, by id',
+  summary: 'List the accounts of the records store, by id',
   permission: 'read',
   query: z.strictObject({
     ...pageFields,
@@ -48,9 +92,105 @@ const listAccounts = defineRoute({
   reply: listOf(account),
   async handler({ query: { search, plan, ...page }, caller, context }) {
     const { accounts } = context.records.store;
-    return { body: await pageOf(page, edges => accounts.list({ search, plan, ...edges }), viewFor(caller)) };
+    const read = (edges: { readonly limit: number }) => accounts.list({ search, plan, ...edges });
+    return { body: await pageOf(page, read, record => viewFor(caller, record)) };
   },
 });
 
+const getAccount = defineRoute({
+  method: 'GET',
+  path: '/accounts/{account}',
+  name: 'getAccount',
+  summary: 'Read an account, of the records store or of the configuration',
+  permission: 'read',
+  params,
+  reply: account,
+  async handler({ params: { account: id }, caller, context }) {
+    const configured = configuredFor(caller, context, id);
+    if (configured) return { body: configured, etag: etagOf(context.settings.accounts[id]!) };
+    const found = await context.records.store.accounts.find(id);
+    if (!found) throw new NotThere(`there is no account '${id}'`);
+    return replyFor(caller, found);
+  },
+});
+
+const createAccount = defineRoute({
+  method: 'POST',
+  path: '/accounts',
+  name: 'createAccount',
+  summary: 'Create an account',
+  permission: 'change',
+  once: true,
+  body: z.strictObject({
+    id: z
+      .string()
+      .max(128)
+      .describe('Letters, digits and `_ . @ : + -`, at most 128; no other account may have it in any case.'),
+    plan: fields.plan.default(null),
+    limits: fields.limits.default({}),
+    display_name: fields.display_name.default(''),
+    parent: fields.parent.default(null),
+  }),
+  reply: account,
+  status: 201,
+  async handler({ body, caller, context, operator }) {
+    const wanted = { ...body, limits: limitsBy(caller, body.limits) };
+    checkNewAccount(context, wanted);
+    return replyFor(caller, await context.records.store.accounts.create(wanted, operator));
+  },
+});
+
+const changeAccount = defineRoute({
+  method: 'PATCH',
+  path: '/accounts/{account}',
+  name: 'changeAccount',
+  summary: 'Change what is given of an account, and leave the rest',
+  permission: 'change',
+  if_match: true,
+  params,
+  body: z.strictObject({
+    plan: fields.plan.exactOptional(),
+    limits: fields.limits.exactOptional(),
+    display_name: fields.display_name.exactOptional(),
+    parent: fields.parent.exactOptional(),
+  }),
+  reply: account,
+  async handler({ params: { account: id }, body, caller, context, operator, checkMatch }) {
+    checkIsStored(context, id);
+    const { limits, ...set } = body;
+    const changeOf = (now: AccountRecord) => {
+      checkMatch(etagOf(now));
+      const change = limits ? { ...set, limits: limitsBy(caller, limits, now.limits) } : set;
+      checkAccountChange(context, change);
+      return change;
+    };
+    return replyFor(caller, await context.records.store.accounts.change(id, changeOf, operator));
+  },
+});
+
+const switching = (what: 'disable' | 'enable', summary: string) =>
+  defineRoute({
+    method: 'POST',
+    path: `/accounts/{account}/${what}`,
+    name: `${what}Account`,
+    summary,
+    permission: 'change',
+    if_match: true,
+    params,
+    reply: account,
+    async handler({ params: { account: id }, caller, context, operator, checkMatch }) {
+      checkIsStored(context, id);
+      const { accounts } = context.records.store;
+      return replyFor(caller, await accounts[what](id, operator, now => checkMatch(etagOf(now))));
+    },
+  });
+
 /** Accounts. */
-export const accountRoutes = [listAccounts];
+export const accountRoutes = [
+  listAccounts,
+  getAccount,
+  createAccount,
+  changeAccount,
+  switching('disable', 'Refuse all requests of an account'),
+  switching('enable', 'Admit the requests of an account again'),
+];

@@ -74,6 +74,7 @@ ${pager}
 const groupTitles: Readonly<Record<string, string>> = {
   account: 'Accounts',
   key: 'Keys',
+  'admin-key': 'Admin keys',
   customer: 'Customers',
   'sign-in': 'Sign-ins',
 };

@@ -48,6 +48,8 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'key.change': 'changed the key',
   'key.rotate': 'rotated the key',
   'key.revoke': 'revoked the key',
+  'admin-key.create': 'made the admin key',
+  'admin-key.revoke': 'revoked the admin key',
   'customer.invite': 'invited a customer to the portal of',
   'customer.accept': 'accepted an invitation to the portal of',
   'customer.password': 'changed the own password at the portal of',

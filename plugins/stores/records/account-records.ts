@@ -6,6 +6,7 @@ import {
   AlreadyThere,
   type AuditEntry,
   type ChangeOf,
+  type CheckOf,
   type Connection,
   type Database,
   idsAbove,
@@ -85,15 +86,21 @@ export const accountRecords = (database: Database): AccountRecords => ({
 
   change: (id, set, operator) => changed(database, id, set, 'account.change', operator),
 
-  disable: (id, operator) =>
-    changed(database, id, { disabled_ms: operator.at_ms }, 'account.disable', operator),
+  disable: (id, operator, check) =>
+    changed(database, id, checked({ disabled_ms: operator.at_ms }, check), 'account.disable', operator),
 
-  enable: (id, operator) => changed(database, id, { disabled_ms: null }, 'account.enable', operator),
+  enable: (id, operator, check) =>
+    changed(database, id, checked({ disabled_ms: null }, check), 'account.enable', operator),
 });
 
 function accountOf({ limits, ...row }: StoredAccount): AccountRecord {
   return { ...row, limits: storedLimits(limits) };
 }
+
+const checked = (set: Settings, check?: CheckOf<AccountRecord>) => (now: AccountRecord) => {
+  check?.(now);
+  return set;
+};
 
 type Settings = AccountChange & Partial<Pick<AccountRecord, 'disabled_ms'>>;
 

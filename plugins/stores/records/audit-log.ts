@@ -8,15 +8,17 @@ import {
   type Operator,
   timeOrderedUuid,
 } from '../../../src/plugin.ts';
+import { carryOutOnce } from './idempotent-requests.ts';
 import { pagedRecords } from './paged-records.ts';
 import { Condition } from './statements.ts';
 
 /** Records something in the log, in the transaction that does it; `recordChange` is for keys and accounts. */
 export async function recordEntry(
   connection: Connection,
-  { actor, at_ms, address = '' }: Operator,
+  { actor, at_ms, address = '', once }: Operator,
   { action, target, detail }: { action: AuditEntry['action']; target: string; detail: object },
 ): Promise<void> {
+  if (once) await carryOutOnce(connection, once, target, at_ms);
   const id = timeOrderedUuid(at_ms);
   const entry = { id, at_ms, actor, address, action, target, detail: JSON.stringify(detail) };
   await connection.insert('sluice.audit_log', [entry]);

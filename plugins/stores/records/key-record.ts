@@ -15,9 +15,9 @@ export const keyRecordOf = ({ limits, ...row }: StoredKey): KeyRecord => ({
   limits: storedLimits(limits),
 });
 
-/** Reads a key in a transaction. Throws NotThere. */
+/** Reads a key in a transaction, and keeps others from changing it: an update that changes nothing does so in every database. Throws NotThere. */
 export async function keyIn(connection: Connection, id: string): Promise<KeyRecord> {
-  const sql = `SELECT ${keyColumns} FROM sluice.api_keys WHERE id = ?`;
+  const sql = `UPDATE sluice.api_keys SET id = id WHERE id = ? RETURNING ${keyColumns}`;
   const [known] = await connection.run<StoredKey>(sql, [id]);
   if (!known) throw new NotThere(`there is no key '${id}'`);
   return keyRecordOf(known);

@@ -1,4 +1,5 @@
 import {
+  type CheckOf,
   type Connection,
   type Database,
   type FoundKey,
@@ -49,10 +50,11 @@ export const keyRecords = (database: Database): KeyRecords => ({
       return insertKey(connection, made, { ...named, limits, nonce, max_usable, change });
     }),
 
-  rotate: (id, overlap_ms, operator, { nonce, max_usable } = {}) =>
+  rotate: (id, overlap_ms, operator, { nonce, max_usable, check } = {}) =>
     database.transaction(async connection => {
       const { at_ms } = operator;
       const old = await keyIn(connection, id);
+      check?.(old);
       const { account, name, limits } = old;
       const set = { account, name, expires_ms: rotatedExpiry(old, at_ms) };
       const made = newKey(operator);
@@ -72,8 +74,6 @@ export const keyRecords = (database: Database): KeyRecords => ({
 
   change: (id, change, operator) =>
     database.transaction(async connection => {
-      // An update that changes nothing keeps others from changing the row, in every database.
-      await connection.run('UPDATE sluice.api_keys SET id = id WHERE id = ?', [id]);
       const before = await keyIn(connection, id);
       const { revoked_ms, expires_ms: ended_ms, account, hint } = before;
       if (revoked_ms !== null || (ended_ms !== null && ended_ms <= operator.at_ms)) throw new KeyEnded(id);
@@ -89,7 +89,8 @@ export const keyRecords = (database: Database): KeyRecords => ({
       return after;
     }),
 
-  revoke: (id, operator) => database.transaction(connection => revokeIn(connection, id, operator)),
+  revoke: (id, operator, check) =>
+    database.transaction(connection => revokeIn(connection, id, operator, check)),
 
   revokeAll: (ids, operator) =>
     database.transaction(async connection => {
@@ -139,8 +140,14 @@ export const keyRecords = (database: Database): KeyRecords => ({
   },
 });
 
-async function revokeIn(connection: Connection, id: string, operator: Operator): Promise<KeyRecord> {
+async function revokeIn(
+  connection: Connection,
+  id: string,
+  operator: Operator,
+  check?: CheckOf<KeyRecord>,
+): Promise<KeyRecord> {
   const known = await keyIn(connection, id);
+  check?.(known);
   if (known.revoked_ms !== null) return known;
   const { account, name } = known;
   const change = await recordChange(connection, operator, 'key.revoke', id, { account, name });

@@ -272,6 +272,35 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
+    version: 13,
+    name: 'admin keys, idempotent requests',
+    statements: [
+      // `folded` is the name in lower case.
+      `CREATE TABLE sluice.admin_keys (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        folded TEXT NOT NULL,
+        role TEXT NOT NULL,
+        digest TEXT NOT NULL UNIQUE,
+        hint TEXT NOT NULL,
+        search TEXT NOT NULL,
+        created_ms BIGINT NOT NULL,
+        expires_ms BIGINT,
+        revoked_ms BIGINT,
+        last_used_ms BIGINT
+      )`,
+      // `answer` is encrypted with the key of who has sent the request.
+      `CREATE TABLE sluice.idempotent_requests (
+        id TEXT PRIMARY KEY,
+        fingerprint TEXT NOT NULL,
+        target TEXT NOT NULL,
+        answer TEXT,
+        created_ms BIGINT NOT NULL
+      )`,
+      'CREATE INDEX idempotent_requests_by_time ON sluice.idempotent_requests (created_ms)',
+    ],
+  },
+  {
     version: 14,
     name: 'sums that are never deleted, for limits that never reset',
     statements: [

@@ -27,6 +27,7 @@ const keysOf = {
   traffic_sums: trafficKeys,
   attempt_sums: attemptKeys,
   stored_responses: 'id',
+  idempotent_requests: 'id',
 } as const;
 
 /**
@@ -106,6 +107,9 @@ export function pruning(database: Database, months?: LedgerMonths): Pruning {
 
     responses: (before_ms, limit) =>
       prune('stored_responses', new Condition().and('expires_ms <= ?', before_ms), 'expires_ms', limit),
+
+    requests: (before_ms, limit) =>
+      prune('idempotent_requests', new Condition().and('created_ms <= ?', before_ms), 'created_ms', limit),
 
     ...(months && { prepare: (now_ms: number) => months.prepare(now_ms) }),
   };

@@ -1,8 +1,10 @@
 import type { Database, RecordsStore } from '../../../src/plugin.ts';
 import { accountRecords } from './account-records.ts';
+import { adminKeys } from './admin-keys.ts';
 import { auditLog } from './audit-log.ts';
 import { changeFeed } from './change-feed.ts';
 import { customerLogins } from './customer-logins.ts';
+import { idempotentRequests } from './idempotent-requests.ts';
 import { keyRecords } from './key-records.ts';
 import { ledgerMonths } from './ledger-months.ts';
 import { ledgerRecords } from './ledger-records.ts';
@@ -40,6 +42,8 @@ export function sqlRecords(
     audit: auditLog(database),
     sessions: sessionRecords(database),
     customers: customerLogins(database),
+    adminKeys: adminKeys(database),
+    requests: idempotentRequests(database),
     responses: storedResponses(database, max_response_bytes),
     notices: noticeRecords(database),
     controls: providerControls(database),

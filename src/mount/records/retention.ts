@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../common/clock.ts';
 import { day_ms, hour_ms } from '../../common/durations.ts';
+import { idempotency_ms } from '../../records/idempotent-requests.ts';
 import type { Pruned } from '../../records/pruning.ts';
 import { hours_ms, type Pruning } from '../../records/pruning.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -89,8 +90,9 @@ export class Retention {
         });
       await this.#repeat(pruning.batches, now_ms - batches_ms, () => {});
       await this.#repeat(pruning.traffic, now_ms, () => {});
-      const { responses = noneLeft } = pruning;
+      const { responses = noneLeft, requests = noneLeft } = pruning;
       await this.#repeat(responses, now_ms, () => {});
+      await this.#repeat(requests, now_ms - idempotency_ms, () => {});
       await this.#repeat(pruning.hours, now_ms - Math.min(hours_ms, times.sums_ms), () => {});
       const elapsed_ms = Math.round(performance.now() - began_ms);
       if (pruned.rows + pruned.sums > 0) log.info({ ...pruned, elapsed_ms }, 'pruned the records store');

@@ -133,8 +133,8 @@ describe('keys in code', () => {
       ]),
     ).toEqual([
       "NotThere: there is no account 'nobody'",
-      'RecordRefused: expires_ms has passed already',
-      "RecordRefused: a key's name has 200 characters at most",
+      'RecordRefused: its end has passed already',
+      "RecordRefused: a key's name has 200 characters at most, none of them control characters",
       expect.stringMatching(/^RecordRefused: limits: /),
       expect.stringMatching(/^NotThere: /),
     ]);
