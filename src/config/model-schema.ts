@@ -45,6 +45,19 @@ export const upstreamSchema = z.strictObject({
     .positive('must be above 0; leave an upstream out that is to get nothing')
     .default(1)
     .describe('Share within the same priority.'),
+  limits: z
+    .strictObject({
+      requests_per_minute: z.int().positive().optional().describe('Requests in any 60 s.'),
+      tokens_per_minute: z
+        .int()
+        .positive()
+        .optional()
+        .describe('Tokens of prompts and completions in any 60 s.'),
+    })
+    .optional()
+    .describe(
+      'What the contract with the provider allows: `requests_per_minute`, `tokens_per_minute`. At a limit the upstream is left out; if all are, the answer is 429. Counted in the state store, for all models that have it.',
+    ),
   paid_prices: z
     .strictObject(prices)
     .optional()
@@ -98,7 +111,7 @@ export const modelSchema = z
       .array(upstreamSchema)
       .min(1, 'must name at least one upstream')
       .describe(
-        'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority), `paid_prices` (what it costs).',
+        'Who serves it: `provider`, the `model` name there, `priority` (the lowest is asked first), `weight` (share within a priority), `limits`, `paid_prices` (what it costs).',
       ),
     routing: modelRoutingSchema
       .default({})

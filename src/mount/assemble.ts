@@ -6,7 +6,7 @@ import { holdsLimits } from '../config/checks/check-access.ts';
 import type { Settings } from '../config/load.ts';
 import { stateSchema } from '../config/state-options.ts';
 import type { CacheStore } from '../gateway/cache/cache-store.ts';
-import { Catalog } from '../gateway/catalog/catalog.ts';
+import { Catalog, type Model } from '../gateway/catalog/catalog.ts';
 import { Chain } from '../gateway/exchange/chain.ts';
 import type { Key } from '../gateway/exchange/exchange-view.ts';
 import type { Stage } from '../gateway/exchange/stage.ts';
@@ -38,6 +38,7 @@ import { type GatewayRecords, startGatewayRecords } from './records/gateway-reco
 import type { OtherProcesses } from './server-status.ts';
 import { openStateStore } from './state/open-state-store.ts';
 import { openSharedState, openWorkerState } from './state/shared-leases.ts';
+import { upstreamQuota } from './upstream-quota.ts';
 
 /** The parts of a gateway that live as long as it does, whatever its configuration becomes. */
 export interface LastingParts {
@@ -168,7 +169,8 @@ export function configuredParts(
       key === (dialectGateway as Key<unknown>) ? (gatewayOfDialects(settings, lasting) as T) : undefined;
     const setup = { models, aliases: settings.listedAliases, get };
     const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
-    const router = new Router(settings, providers, { clock, metrics, outages }, before?.router);
+    const quotaOf = (upstream: Model['upstreams'][number]) => upstreamQuota(lasting.state, upstream);
+    const router = new Router(settings, providers, { clock, metrics, outages, quotaOf }, before?.router);
     router.control(records.controls.current);
     const stages = stagesOf(settings, lasting, { catalog, application }, before);
     return {

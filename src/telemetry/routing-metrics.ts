@@ -68,7 +68,7 @@ export class RoutingMetrics extends MetricSet {
   });
   readonly #overflows = this.metrics.counter({
     name: 'sluice_overload_refusals_total',
-    help: 'Requests refused because every upstream of the model was at its max_concurrent.',
+    help: 'Requests refused because every upstream of the model was at its max_concurrent or its limits.',
     labels: ['gen_ai_request_model'],
   });
   readonly #gauges = [

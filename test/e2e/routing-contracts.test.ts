@@ -15,6 +15,7 @@ import { sidecarConfig } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const [large, mini, other] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.5-mini', 'aion-labs/aion-3.0'];
+const limited = 'aion-labs/aion-3.0-mini';
 const prices = (prompt: string, completion: string) => ({ prompt, completion });
 
 /** Keys of an account with $0.01 a month, and of one with a limit on one model. */
@@ -27,7 +28,7 @@ let sidecar: SidecarHere;
 beforeAll(async () => {
   [first, second] = await Promise.all([startScriptedUpstream(), startScriptedUpstream()]);
   const config = sidecarConfig(first.url);
-  const [one, two, three, ...rest] = defaultModels('upstream').map(model => ({ ...model }));
+  const [one, two, three, four, ...rest] = defaultModels('upstream').map(model => ({ ...model }));
   sidecar = await serveHere({
     ...config,
     log: { level: 'info' },
@@ -51,14 +52,21 @@ beforeAll(async () => {
         max_completion_tokens: 100,
         upstreams: [{ provider: 'second', model: 'two', paid_prices: prices('0.000003', '0.000004') }],
       },
-      { ...three, tool_calls: false },
+      three!,
+      {
+        ...four,
+        upstreams: [
+          { provider: 'upstream', model: 'four', limits: { requests_per_minute: 2 } },
+          { provider: 'second', model: 'four', priority: 2, limits: { tokens_per_minute: 30 } },
+        ],
+      },
       ...rest,
     ],
     stages: [
       'error-envelope',
       'auth',
       'validation',
-      { 'model-access': { accounts: { tester: [large, mini] }, others: ['*'] } },
+      { 'model-access': { accounts: { tester: [large, mini, limited] }, others: ['*'] } },
       'rate-limit',
     ],
   } as unknown as GatewayConfig);
@@ -184,6 +192,25 @@ describe('a model with fallbacks', () => {
     const reply = await post();
     expect([reply.status, first.requests.length, second.requests.length]).toEqual([400, 2, 1]);
     expect(await lineOf(reply)).toMatchObject({ end_reason: 'refused' });
+  });
+});
+
+describe('an upstream with limits', () => {
+  it('is left out at its limit, and none is asked above', async () => {
+    first.reply(whole(200, answer));
+    second.reply(whole(200, answer));
+    const statuses: number[] = [];
+    for (let at = 0; at < 5; at++) statuses.push((await post({ model: limited, max_tokens: 5 })).status);
+    // The third goes on to the second, whose 30 tokens are used after two.
+    expect([statuses, first.requests.length, second.requests.length]).toEqual([
+      [200, 200, 200, 200, 429],
+      2,
+      2,
+    ]);
+    const refused = await post({ model: limited });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error' } });
+    expect(await lineOf(refused)).toMatchObject({ end_reason: 'refused', attempts: [] });
   });
 });
 

@@ -156,7 +156,7 @@ export class Passthrough {
         readAgain(request, body);
         const to = this.#upstreams.get(upstream.provider.name)!;
         const meter = new PassthroughMeter(exchange, to.models, metrics, request.url ?? '/');
-        const permit = AttemptPermit.acquire(upstream, false, exchange.clock.elapsed_ms());
+        const permit = AttemptPermit.acquire(upstream, undefined, exchange.clock.elapsed_ms());
         const mayFollow = at + 1 < usable.length;
         const how = await this.#transfers.send({
           ...call,

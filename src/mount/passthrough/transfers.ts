@@ -84,7 +84,10 @@ export class Transfers {
     const { exchange, rule, request, response, meter, permit } = transfer;
     const { provider, proxy } = transfer.to;
     const key = provider.keys.next();
-    const attempt = exchange.beginAttempt({ provider: provider.name });
+    const attempt = exchange.beginAttempt({
+      provider: provider.name,
+      paid_prices: permit?.upstream.paid_prices,
+    });
     const { client } = this.#parts.metrics;
     const call = new PassthroughTelemetry(exchange, provider, rule.path, client, attempt);
     let failure: Failure | undefined;

@@ -80,6 +80,19 @@ export class Attempt implements AttemptProgress, CallOwner, StreamReaderOwner {
     return this.#record !== undefined;
   }
 
+  /** Closes its span and its part of a quota without usage, because another attempt follows. */
+  superseded(): void {
+    this.span?.superseded();
+    this.#permit.used?.(this.sent && this.failure?.kind !== 'stale_connection' ? 1 : 0, 0);
+  }
+
+  /** The same with the exchange's usage, which is known. */
+  settled(): void {
+    this.span?.settled();
+    const { prompt_tokens, completion_tokens } = this.#exchange.usage;
+    this.#permit.used?.(this.sent ? 1 : 0, prompt_tokens + completion_tokens);
+  }
+
   /** Resolves with the whole reply; rejects with a GatewayError. */
   reply(): Promise<Completion> {
     return new Promise((resolve, reject) => {

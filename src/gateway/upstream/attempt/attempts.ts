@@ -110,7 +110,8 @@ export class Attempts {
 
   /** Closes the last attempt after the exchange has ended and its usage is known. */
   settled(): void {
-    this.#current?.span?.settled();
+    const { span, upstream } = this.#current ?? {};
+    if (span || upstream?.quota) this.#current?.settled();
   }
 
   #untilAnswered<T>(ask: (attempt: Attempt) => Promise<T>): Promise<T> {
@@ -136,7 +137,7 @@ export class Attempts {
     const { clock, request } = this.#exchange;
     const now_ms = clock.elapsed_ms();
     const only = this.#usedSelector ? undefined : this.#balancer.onlyFree(now_ms);
-    if (only) return this.#begin(AttemptPermit.acquire(only, request.stream, now_ms), 0);
+    if (only) return this.#begin(AttemptPermit.acquire(only, request, now_ms), 0);
     const permit = this.#selector.next();
     return permit instanceof Promise ? this.#whenFree(permit) : this.#begin(permit, 0);
   }
@@ -148,7 +149,7 @@ export class Attempts {
   #sendAgain(stale: Attempt): Attempt | undefined {
     const { failure, upstream, isResent } = stale;
     if (failure?.kind !== 'stale_connection' || isResent || !this.#selector.isWanted) return undefined;
-    stale.span?.superseded();
+    stale.superseded();
     this.#uncounted++;
     markEvent(this.#exchange.span, 'retry', { 'error.type': failure.kind });
     const permit = this.#selector.acquire(upstream);
@@ -221,8 +222,8 @@ export class Attempts {
       // A declined key is paused, so an upstream gets one attempt with each of its keys at most.
       if (!failure.another_key) this.#selector.failed(upstream);
       this.#failed = attempt;
-      attempt.span?.superseded();
     }
+    attempt.superseded();
     this.#error = errorOf(this.#error, error);
     this.#current = undefined;
     if (this.#isLast) return this.#denied('attempts');
@@ -233,7 +234,7 @@ export class Attempts {
   #fallBack(why: FallbackReason | undefined): boolean {
     const enter = why && this.#selector.isWanted && this.#fallback?.(why);
     if (!enter) return false;
-    this.#current?.span?.superseded();
+    this.#current?.superseded();
     this.#current = this.#failed = this.#error = this.#usedSelector = undefined;
     this.#uncounted = this.#exchange.attempts.length;
     this.#balancer = enter();
@@ -255,8 +256,14 @@ export class Attempts {
     if (why === 'left') return refusal('server_error');
     this.#exchange.end.causedBy('refused');
     if (why === 'closed') return refusal('out_of_service');
+    if (why === 'full' || why === 'limited') this.#setup.metrics.routing.overflowed(model);
+    const seconds = Number.isFinite(usable_in_ms) ? Math.max(1, Math.ceil(usable_in_ms / 1000)) : 1;
+    const headers = { 'retry-after': String(seconds) };
+    if (why === 'limited') {
+      const message = `Every provider of this model is at its rate limit. Retry in ${seconds} seconds.`;
+      return refusal('rate_limited', { message, headers });
+    }
     if (why === 'full') {
-      this.#setup.metrics.routing.overflowed(model);
       return refusal('server_error', {
         cause: new Error('every upstream of the model is at its max_concurrent'),
       });
@@ -264,8 +271,7 @@ export class Attempts {
     const cause = new Error(
       'no upstream of the model is usable: circuit breakers, Retry-After or health checks',
     );
-    const seconds = Number.isFinite(usable_in_ms) ? Math.max(1, Math.ceil(usable_in_ms / 1000)) : 1;
-    return refusal('provider_unreachable', { cause, headers: { 'retry-after': String(seconds) } });
+    return refusal('provider_unreachable', { cause, headers });
   }
 
   #end(error: unknown, failure?: Failure): unknown {

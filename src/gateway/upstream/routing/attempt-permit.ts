@@ -1,11 +1,14 @@
+import type { ChatRequest } from '../../exchange/canonical.ts';
 import { type Failure, isProvidersFault } from '../attempt/attempt-failure.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamQuota } from './upstream.ts';
 
 /** An attempt's concurrency permit, and its one report to the circuit breaker and the latency average. */
 export class AttemptPermit {
   readonly upstream: Upstream;
   readonly #stream: boolean;
   readonly #begun_ms: number;
+  /** Counts what the attempt has used of its upstream's quota. */
+  readonly used: ReturnType<UpstreamQuota['take']> | undefined;
   readonly #term: number;
   #answered = false;
   /** True once the success was reported to the breaker. */
@@ -13,15 +16,16 @@ export class AttemptPermit {
   #ended = false;
 
   /** Acquires a permit of the upstream's provider. */
-  static acquire(upstream: Upstream, stream: boolean, now_ms: number): AttemptPermit {
+  static acquire(upstream: Upstream, request: ChatRequest | undefined, now_ms: number): AttemptPermit {
     upstream.provider.bulkhead.acquire();
-    return new AttemptPermit(upstream, stream, now_ms);
+    return new AttemptPermit(upstream, request, now_ms);
   }
 
   /** Wraps a permit that is held already, such as one that was waited for. */
-  constructor(upstream: Upstream, stream: boolean, now_ms: number) {
+  constructor(upstream: Upstream, request: ChatRequest | undefined, now_ms: number) {
     this.upstream = upstream;
-    this.#stream = stream;
+    this.used = upstream.quota?.take(request);
+    this.#stream = request?.stream === true;
     this.#begun_ms = now_ms;
     this.#term = upstream.provider.breaker.begin();
   }

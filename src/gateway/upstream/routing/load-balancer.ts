@@ -20,7 +20,11 @@ export interface UpstreamQuery {
 export type Selection =
   | { readonly when: 'now' | 'queued'; readonly upstream: Upstream }
   | { readonly when: 'later'; readonly upstream: Upstream; readonly wait_ms: number }
-  | { readonly when: 'never'; readonly why: 'full' | 'unusable' | 'closed'; readonly usable_in_ms: number };
+  | {
+      readonly when: 'never';
+      readonly why: 'full' | 'limited' | 'unusable' | 'closed';
+      readonly usable_in_ms: number;
+    };
 
 /** Separates the draw for a recovering upstream's share from the draw that ranks it. */
 const share_salt = 0x5bd1e995;
@@ -148,11 +152,14 @@ export class LoadBalancer {
     return chosen.upstream;
   }
 
-  /** If none is usable: the one that will be usable first, or none. */
+  /** If none is usable: the one that will be usable first, or none. None is asked above its quota. */
   #lastResort({ now_ms }: UpstreamQuery): Selection {
-    if (this.#open.length === 0)
-      return { when: 'never', why: 'closed', usable_in_ms: Number.POSITIVE_INFINITY };
-    const { upstream, usable_in_ms } = soonest(this.#open, now_ms);
+    const open = this.#open;
+    if (open.length === 0) return { when: 'never', why: 'closed', usable_in_ms: Number.POSITIVE_INFINITY };
+    const within = open.filter(({ quota }) => !quota || quota.free_in_ms() === 0);
+    if (within.length === 0)
+      return { when: 'never', why: 'limited', usable_in_ms: soonest(open, now_ms).usable_in_ms };
+    const { upstream, usable_in_ms } = soonest(within, now_ms);
     // A usable upstream has no free permit here, or it would have been selected.
     if (usable_in_ms === 0 || !upstream) return { when: 'never', why: 'full', usable_in_ms };
     if (this.options.when_all_unavailable === 'refuse')

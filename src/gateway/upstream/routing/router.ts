@@ -7,8 +7,14 @@ import { Attempts, type Fallback } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { Upstream, type UpstreamControl } from './upstream.ts';
+import { Upstream, type UpstreamControl, type UpstreamQuota } from './upstream.ts';
 import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
+
+interface RouterParts {
+  readonly clock: Clock;
+  /** The quota of an upstream that has limits. */
+  readonly quotaOf?: (upstream: Model['upstreams'][number]) => UpstreamQuota | undefined;
+}
 
 /** The load balancer of every model; it goes on with what `before` knows of upstreams that stay. */
 export class Router {
@@ -18,13 +24,13 @@ export class Router {
   constructor(
     { models, routing, server }: { models: readonly Model[]; routing: RoutingConfig; server: WaitLimits },
     providers: readonly Provider[],
-    { clock, metrics, outages }: Pick<RouterSetup, 'metrics' | 'outages'> & { clock: Clock },
+    { clock, metrics, outages, quotaOf }: Pick<RouterSetup, 'metrics' | 'outages'> & RouterParts,
     before?: Router,
   ) {
     this.#setup = { metrics, outages, limits: server };
     const byName = new Map(providers.map(provider => [provider.name, provider]));
     for (const model of models) {
-      const upstreams = upstreamsOf(model, byName, before?.upstreamsOf(model.id) ?? []);
+      const upstreams = upstreamsOf(model, byName, before?.upstreamsOf(model.id) ?? [], quotaOf);
       if (upstreams.length === 0) continue;
       const options = { ...routing, ...defined(model.routing) };
       const budget = before ? before.#budgetOf(model.id, options) : undefined;
@@ -67,6 +73,7 @@ function upstreamsOf(
   model: Model,
   providers: ReadonlyMap<string, Provider>,
   before: readonly Upstream[],
+  quotaOf: RouterParts['quotaOf'],
 ): Upstream[] {
   return model.upstreams.flatMap(configured => {
     const provider = providers.get(configured.provider);
@@ -81,7 +88,7 @@ function upstreamsOf(
     const known = before.find(
       one => one.target.model === target.model && one.provider.isSameServer(provider),
     );
-    return [new Upstream(provider, target, configured, known)];
+    return [new Upstream(provider, target, { ...configured, quota: quotaOf?.(configured) }, known)];
   });
 }
 

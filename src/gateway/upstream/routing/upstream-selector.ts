@@ -22,10 +22,11 @@ export interface RouterSetup {
 }
 
 /**
- * Thrown if no upstream can be tried: all permits are taken, none is usable or takes requests, it would take too long, or the reply is not wanted any longer.
+ * Thrown if no upstream can be tried: all permits are taken, all are at their limits, none is usable or takes requests, it would take too
+ * long, or the reply is not wanted any longer.
  */
 export class NoUpstreamAvailable extends Error {
-  readonly why: 'full' | 'unusable' | 'closed' | 'time' | 'left';
+  readonly why: 'full' | 'limited' | 'unusable' | 'closed' | 'time' | 'left';
   /** Milliseconds until one is usable; `Infinity` if unknown. */
   readonly usable_in_ms: number;
 
@@ -110,7 +111,7 @@ export class UpstreamSelector {
 
   /** Acquires a permit of `upstream`, even above its limit. */
   acquire(upstream: Upstream): AttemptPermit {
-    return AttemptPermit.acquire(upstream, this.#exchange.request.stream, this.#exchange.clock.elapsed_ms());
+    return AttemptPermit.acquire(upstream, this.#exchange.request, this.#exchange.clock.elapsed_ms());
   }
 
   async #wait(first: Selection): Promise<AttemptPermit> {
@@ -170,7 +171,7 @@ export class UpstreamSelector {
     this.#setup.metrics.routing.queued(name, how, now_ms - begun_ms);
     if (how === 'entered') {
       if (this.isWanted && upstream.usable_in_ms(now_ms) === 0)
-        return new AttemptPermit(upstream, request.stream, now_ms);
+        return new AttemptPermit(upstream, request, now_ms);
       bulkhead.release();
     }
     if (!this.isWanted) throw new NoUpstreamAvailable('left', never);

@@ -1,4 +1,5 @@
 import type { Model } from '../../catalog/catalog.ts';
+import type { ChatRequest } from '../../exchange/canonical.ts';
 import type { Target } from '../adapter.ts';
 import type { Failure } from '../attempt/attempt-failure.ts';
 import type { Provider } from '../http/provider.ts';
@@ -34,6 +35,14 @@ interface Pause {
   is_misconfigured: boolean;
 }
 
+/** How much an upstream may be asked. */
+export interface UpstreamQuota {
+  /** Milliseconds until a request is within it; 0: now. */
+  free_in_ms(): number;
+  /** Counts a request that is sent now. What it returns counts, once, what the request has used. */
+  take(request: ChatRequest | undefined): (requests: 0 | 1, tokens: number) => void;
+}
+
 /** One upstream of a model: a provider, the model's name there, and its recent latency and pauses. */
 export class Upstream {
   /** Name of the provider; empty for none. */
@@ -48,6 +57,8 @@ export class Upstream {
   readonly paid_prices?: Model['pricing'] | undefined;
   /** What operators have set; undefined for nothing. */
   control: UpstreamControl | undefined;
+  /** How much it may be asked; undefined without limits. */
+  readonly quota?: UpstreamQuota | undefined;
   /** For rendezvous hashing: the same in every process. */
   readonly seed: number;
   readonly #streams: Latency;
@@ -58,7 +69,7 @@ export class Upstream {
   constructor(
     provider: Provider,
     target: Target,
-    { priority, weight, paid_prices }: Pick<Upstream, 'priority' | 'weight' | 'paid_prices'>,
+    { priority, weight, paid_prices, quota }: Pick<Upstream, 'priority' | 'weight' | 'paid_prices' | 'quota'>,
     before?: Upstream,
   ) {
     this.provider = provider;
@@ -66,6 +77,7 @@ export class Upstream {
     this.priority = priority;
     this.weight = weight;
     this.paid_prices = paid_prices;
+    this.quota = quota;
     this.seed = bitsOf(`${provider.name}\n${target.model}`);
     this.#streams = before ? before.#streams : new Latency();
     this.#replies = before ? before.#replies : new Latency();
@@ -77,7 +89,8 @@ export class Upstream {
   usable_in_ms(now_ms: number): number {
     const { breaker, healthy } = this.provider;
     if (!healthy || this.control?.state === 'paused') return Number.POSITIVE_INFINITY;
-    return Math.max(0, this.#pause.until_ms - now_ms, breaker.retry_in_ms);
+    const paused_ms = Math.max(0, this.#pause.until_ms - now_ms, breaker.retry_in_ms);
+    return this.quota ? Math.max(paused_ms, this.quota.free_in_ms()) : paused_ms;
   }
 
   /** Recent latency of streams or of whole replies, in milliseconds; `undefined` if unknown. */

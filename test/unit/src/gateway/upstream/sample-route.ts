@@ -21,6 +21,8 @@ export async function closeRoutes(): Promise<void> {
 export interface Given {
   readonly priority?: number;
   readonly weight?: number;
+  /** Milliseconds until its quota is free again. */
+  readonly free_in_ms?: number;
   /** Fields of its provider. */
   readonly provider?: object;
 }
@@ -28,7 +30,7 @@ export interface Given {
 /** A route over upstreams named a, b, c, p3, p4 …, on a clock that the test moves. */
 export function routeOver(given: readonly Given[], options: object = {}, random = () => 0) {
   const clock = new FakeClock();
-  const upstreams = given.map(({ priority = 1, weight = 1, provider: fields }, at) => {
+  const upstreams = given.map(({ priority = 1, weight = 1, free_in_ms, provider: fields }, at) => {
     const config = providerBaseSchema.parse({ base_url: 'http://127.0.0.1:9/v1', ...fields });
     const surroundings = {
       clock,
@@ -37,7 +39,10 @@ export function routeOver(given: readonly Given[], options: object = {}, random 
     };
     const provider = new Provider('abc'[at] ?? `p${at}`, vllm, config, {}, surroundings);
     providers.push(provider);
-    return new Upstream(provider, { model: 'm', effortMap: {}, extraParameters: [] }, { priority, weight });
+    const quota =
+      free_in_ms === undefined ? undefined : { free_in_ms: () => free_in_ms, take: () => () => {} };
+    const target = { model: 'm', effortMap: {}, extraParameters: [] };
+    return new Upstream(provider, target, { priority, weight, quota });
   });
   const route = new LoadBalancer(upstreams, routingSchema.parse(options), clock, random);
   const ask = (more: Partial<UpstreamQuery> = {}) =>

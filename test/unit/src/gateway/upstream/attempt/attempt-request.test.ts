@@ -35,7 +35,7 @@ function setting(provider: object = {}, request: object = {}) {
   const exchange = sampleExchange({ request, start: { clock } });
   /** Makes an attempt; resolves with its failure. */
   const send = async (): Promise<Failure | undefined> => {
-    const permit = AttemptPermit.acquire(a, false, clock.elapsed_ms());
+    const permit = AttemptPermit.acquire(a, exchange.request, clock.elapsed_ms());
     const attempt = new Attempt(exchange, permit, new Metrics(new Registry()));
     await attempt.reply().catch(() => {});
     return attempt.failure;

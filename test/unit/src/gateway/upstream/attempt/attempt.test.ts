@@ -38,7 +38,7 @@ function setting(provider: object = {}) {
   const { a, clock } = routeOver([{ provider: { base_url: server.url, ...provider } }]);
   const exchange = sampleExchange({ request: {}, start: { clock } });
   const registry = new Registry();
-  const permit = AttemptPermit.acquire(a, false, clock.elapsed_ms());
+  const permit = AttemptPermit.acquire(a, exchange.request, clock.elapsed_ms());
   const attempt = new Attempt(exchange, permit, new Metrics(registry));
   const errors = async (kind: string) => {
     const { values } = await registry.getSingleMetric('sluice_upstream_errors_total')!.get();

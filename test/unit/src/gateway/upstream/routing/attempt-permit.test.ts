@@ -7,6 +7,7 @@ import { AttemptPermit } from '../../../../../../src/gateway/upstream/routing/at
 import { Upstream } from '../../../../../../src/gateway/upstream/routing/upstream.ts';
 import { createLog } from '../../../../../../src/telemetry/log.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
+import { sampleRequest } from '../../../../sample-exchange.ts';
 
 const providers: Provider[] = [];
 afterEach(async () => {
@@ -21,7 +22,8 @@ function upstreamWith(breaker: object = {}) {
   providers.push(provider);
   const target = { model: 'm', effortMap: {}, extraParameters: [] };
   const upstream = new Upstream(provider, target, { priority: 1, weight: 1 });
-  const acquire = (stream = true) => AttemptPermit.acquire(upstream, stream, clock.elapsed_ms());
+  const acquire = (stream = true) =>
+    AttemptPermit.acquire(upstream, sampleRequest({ stream }), clock.elapsed_ms());
   const latency_ms = (stream = true) => upstream.latency_ms(stream, clock.elapsed_ms());
   return { clock, provider, upstream, acquire, latency_ms, breaker: provider.breaker };
 }

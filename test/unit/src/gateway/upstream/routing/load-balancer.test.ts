@@ -53,6 +53,22 @@ describe('the next upstream', () => {
   });
 });
 
+describe('an upstream at its limit', () => {
+  it('is left out, also where the others are paused, and is asked in no case', () => {
+    const { a, b, ask, clock } = routeOver([{ free_in_ms: 500 }, { priority: 2, free_in_ms: 0 }]);
+    expect(ask()).toEqual(now(b));
+    pause(b, 30, clock);
+    expect(ask()).toEqual(now(b));
+    expect(ask({ failed: failures(1, b) })).toMatchObject({ when: 'never', why: 'unusable' });
+    expect(a.usable_in_ms(clock.elapsed_ms())).toBe(500);
+  });
+
+  it('is no reason to ask any if all are', () => {
+    const { ask } = routeOver([{ free_in_ms: 700 }, { priority: 2, free_in_ms: 500 }]);
+    expect(ask()).toEqual({ when: 'never', why: 'limited', usable_in_ms: 500 });
+  });
+});
+
 describe('the next of many upstreams', () => {
   const routeOverMany = (count: number, first: Given = {}) => {
     let state = 1;
