@@ -33,7 +33,7 @@ export type { StateStore } from './gateway/limits/state-store.ts';
 export type { ChangedBy } from './mount/administration/administrator.ts';
 export type { AccountToCreate, GatewayAccounts } from './mount/administration/gateway-accounts.ts';
 export type { GatewayKeys, KeyRotation, KeyToCreate } from './mount/administration/gateway-keys.ts';
-export type { GatewayProvider, GatewayProviders } from './mount/administration/gateway-providers.ts';
+export type { ControlledBy, GatewayProviders } from './mount/administration/gateway-providers.ts';
 export type { GatewayUsage } from './mount/administration/gateway-usage.ts';
 export type {
   AccountAnswer,
@@ -45,10 +45,9 @@ export { type ChainHandler, createChain } from './mount/chain/create-chain.ts';
 export type { Gateway } from './mount/gateway.ts';
 export type { GatewayOptions } from './mount/gateway-options.ts';
 export { createGateway } from './mount/lazy-gateway.ts';
-export type { Reloaded } from './mount/reload.ts';
 export { MemoryStateStore } from './mount/state/counters/memory-state-store.ts';
 export { openStateStore } from './mount/state/open-state-store.ts';
-export type { OperatorOf } from './records/define-extension.ts';
+export type { OperatorOf, Reloaded } from './records/define-extension.ts';
 export type { PostgresPool } from './records/postgres-pool.ts';
 export type { Log } from './telemetry/log.ts';
 export type { Logger } from './telemetry/logger.ts';

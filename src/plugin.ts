@@ -2,7 +2,7 @@
 
 export { dayOf, hourOf, isDay, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
 export type { Clock } from './common/clock.ts';
-export { issuesOf } from './common/config-error.ts';
+export { issuesOf, mistakesIn } from './common/config-error.ts';
 export { day_ms, hour_ms, minute_ms } from './common/durations.ts';
 export {
   classOfReason,
@@ -287,6 +287,7 @@ export {
   type OperatorOf,
   type ProcessStatus,
   type ProviderStatus,
+  type Reloaded,
   type UpgradeRequest,
 } from './records/define-extension.ts';
 export {
@@ -348,6 +349,7 @@ export {
   type NoLimits,
   planLimitsOf,
 } from './records/limit-states.ts';
+export { limitedAccount, limitedKey } from './records/limited-accounts.ts';
 export { type LoginAttempt, LoginThrottle } from './records/login-throttle.ts';
 export { isMoneyLimit, keepingMoney, moneyLimitIn, withoutMoney } from './records/money-limits.ts';
 export type {
@@ -370,6 +372,7 @@ export {
   type ProviderControls,
   type ProviderSwitch,
 } from './records/provider-controls.ts';
+export { type ProviderState, providerStates } from './records/provider-states.ts';
 export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';
 export { BodyTooLarge, receivedBody } from './records/received-body.ts';
 export {

@@ -33,6 +33,12 @@ export const apiErrors = {
   answer_lost: [409, 'invalid_request_error', 'This request was carried out, but its answer is not kept.'],
   store_rejected: [422, 'invalid_request_error', 'The records store rejected this change.'],
   store_unavailable: [503, 'server_error', 'The records store does not answer. Retry the request.'],
+  state_unavailable: [
+    503,
+    'server_error',
+    'The use of limits cannot be read at the moment. Retry the request.',
+  ],
+  configuration_refused: [422, 'invalid_request_error', 'The configuration cannot be used.'],
   server_error: [500, 'server_error', 'Server-side error. The log says why.'],
 } as const satisfies Record<string, readonly [status: number, type: string, message: string]>;
 

@@ -1,4 +1,4 @@
-import { dayOf, type ExtensionContext, rowOf } from '../../src/plugin.ts';
+import { dayOf, type ExtensionContext, providerStates, rowOf } from '../../src/plugin.ts';
 import { type NearLimit, nearLimits } from './account-view.ts';
 import { groupsOf } from './traffic-groups.ts';
 import { rangeAt, ranges, type TrafficQuestion } from './traffic-range.ts';
@@ -6,7 +6,7 @@ import { failureTable } from './view/failure-table.ts';
 import { accountLink, dollars } from './view/format.ts';
 import { type Html, html } from './view/html.ts';
 import { limitBar } from './view/limit-bars.ts';
-import { providerTable, shownProviders } from './view/provider-table.ts';
+import { providerTable } from './view/provider-table.ts';
 import { emptyState } from './view/table.ts';
 import { groupTable, trafficCharts } from './view/traffic.ts';
 
@@ -57,7 +57,7 @@ async function readParts(
     traffic.points(range, by),
     traffic.failures(range),
     traffic.attempts(range),
-    shownProviders(context),
+    providerStates(context),
     nearLimits(context),
     withMoney ? costToday(context) : undefined,
   ]);

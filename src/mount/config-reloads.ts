@@ -3,17 +3,11 @@ import { mistakesIn } from '../common/config-error.ts';
 import { statesOf, watchFiles } from '../common/watch-files.ts';
 import { type ConfigSource, loadConfig, type Settings } from '../config/load.ts';
 import { type ConfigText, expectRereadable } from '../config/read-config.ts';
+import type { Reloaded } from '../records/define-extension.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type ConfiguredParts, configuredParts, type LastingParts } from './assemble.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import {
-  changedSections,
-  type FixedValues,
-  type GatewayProcess,
-  kindOf,
-  type Reloaded,
-  withFixed,
-} from './reload.ts';
+import { changedSections, type FixedValues, type GatewayProcess, kindOf, withFixed } from './reload.ts';
 import type { RunningConfigurations } from './running-configuration.ts';
 
 interface Setup {

@@ -1,4 +1,3 @@
-import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
 import type { ExtensionContext, ListedProvider } from '../records/define-extension.ts';
 import type { Log } from '../telemetry/log.ts';
 import { pluginMetrics } from '../telemetry/metric-factory.ts';
@@ -11,7 +10,7 @@ import type { GatewayService } from './gateway-service.ts';
 export function extensionContexts(
   service: GatewayService,
   { operatorOf, publicUrl }: GatewayOptions,
-  handler: RequestHandler,
+  { handler, reload }: Pick<ExtensionContext, 'handler' | 'reload'>,
 ): (name: string) => ExtensionContext {
   const { clock, log, metrics, state, records, terminal } = service.parts;
   const controls = providerSwitch(records, () => service.parts.providers.map(({ name }) => name));
@@ -30,6 +29,7 @@ export function extensionContexts(
     controls,
     operatorOf,
     server: service.server,
+    reload,
     handler,
     isWorker: service.isWorker,
     terminal,

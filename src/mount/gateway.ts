@@ -5,7 +5,7 @@ import type { Json } from '../common/json-object.ts';
 import { type ConfigSource, loadConfig, type Settings } from '../config/load.ts';
 import type { ConfigText } from '../config/read-config.ts';
 import type { ErrorHandler, RequestHandler } from '../gateway/exchange/stage-plan.ts';
-import type { ExtensionContext } from '../records/define-extension.ts';
+import type { ExtensionContext, Reloaded } from '../records/define-extension.ts';
 import type { Log } from '../telemetry/log.ts';
 import { warnOfLostSpans } from '../telemetry/tracing.ts';
 import { type GatewayAccounts, gatewayAccounts } from './administration/gateway-accounts.ts';
@@ -18,7 +18,7 @@ import { extensionContexts } from './extension-context.ts';
 import { Extensions } from './extensions.ts';
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts';
 import { GatewayService } from './gateway-service.ts';
-import { type GatewayProcess, type Reloaded, withFixed } from './reload.ts';
+import { type GatewayProcess, withFixed } from './reload.ts';
 import type { ServerStatus } from './server-status.ts';
 
 /**
@@ -128,7 +128,8 @@ export async function openGateway(
   const service = new GatewayService(parts, others);
   const optionsOf = (section?: string): unknown =>
     section === undefined ? {} : (service.parts.settings as unknown as Json)[section];
-  const contextOf = extensionContexts(service, options, own.marked(service.handle));
+  const reload = () => reloads.reload();
+  const contextOf = extensionContexts(service, options, { handler: own.marked(service.handle), reload });
   const extensions = await Extensions.open(settings.extensions, contextOf, optionsOf).catch(async thrown => {
     await service.close(0);
     throw thrown;

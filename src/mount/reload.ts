@@ -3,16 +3,6 @@ import { asObject, type Json } from '../common/json-object.ts';
 import type { Settings } from '../config/load.ts';
 import type { OtherProcesses } from './server-status.ts';
 
-/** What `gateway.reload` has done. */
-export interface Reloaded {
-  /** Sections of the configuration that are not as they were, such as `models`, in alphabetical order. */
-  readonly changed: readonly string[];
-  /** Options that have changed and keep their former value until a restart, such as `server.port`. */
-  readonly needsRestart: readonly string[];
-  /** Warnings about valid options that have no effect, as at the start. */
-  readonly warnings: readonly string[];
-}
-
 type Option = readonly [section: string, option: string];
 
 /**

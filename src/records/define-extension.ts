@@ -77,6 +77,16 @@ export interface ListedProvider {
   readonly control: ProviderControl | undefined;
 }
 
+/** The result of a reload. */
+export interface Reloaded {
+  /** Sections of the configuration that are not as they were, such as `models`, in alphabetical order. */
+  readonly changed: readonly string[];
+  /** Options that have changed and keep their former value until a restart, such as `server.port`. */
+  readonly needsRestart: readonly string[];
+  /** Warnings about valid options that have no effect, as at the start. */
+  readonly warnings: readonly string[];
+}
+
 /** What of the configuration extensions see. */
 export interface ExtensionSettings {
   /** Sign-in of operators. */
@@ -153,6 +163,11 @@ export interface ExtensionContext {
   readonly operatorOf: OperatorOf | undefined;
   /** All processes of the server. */
   readonly server: { all(): Promise<ProcessStatus>; registry(): Promise<Registry> };
+  /**
+   * Serves the configuration as its source has it now, from the next request on, in all processes of the server. Rejects with a ConfigError
+   * that lists every mistake if it cannot be used; the one before it serves on then.
+   */
+  reload(): Promise<Reloaded>;
   /** The gateway itself, as a client reaches it: a request passes the whole chain and needs a key. */
   readonly handler: RequestHandler;
   /** True in a worker of a server of several processes: work in the background that is the whole server's is done in its primary one. */

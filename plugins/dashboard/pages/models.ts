@@ -1,16 +1,16 @@
-import { catalogEntry, type ExtensionContext, type Model, type Upstream } from '../../../src/plugin.ts';
+import {
+  catalogEntry,
+  type ExtensionContext,
+  type Model,
+  providerStates,
+  type Upstream,
+} from '../../../src/plugin.ts';
 import { modelsInScope, servesChat } from '../models-in-scope.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { Scope } from '../scope.ts';
 import { durationOf, linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import {
-  providerState,
-  providerTable,
-  type State,
-  shownProviders,
-  stateMark,
-} from '../view/provider-table.ts';
+import { providerState, providerTable, type State, stateMark } from '../view/provider-table.ts';
 import { pageResponse, panel } from '../view/shell.ts';
 import { emptyState, names, numbers, tableOf } from '../view/table.ts';
 
@@ -34,7 +34,7 @@ ${models.length === 0 ? noModels(scope) : models.map((model, at) => modelPanel(r
 const providers = async (context: ExtensionContext): Promise<Html> =>
   context.providers.length === 0
     ? emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`)
-    : providerTable(context, await shownProviders(context));
+    : providerTable(context, await providerStates(context));
 
 /** Says that there is none, also where one is asked for. */
 export const noModels = ({ account }: Scope): Html =>

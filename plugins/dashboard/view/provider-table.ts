@@ -1,4 +1,4 @@
-import type { AttemptSum, ExtensionContext, ListedProvider, ProviderStatus } from '../../../src/plugin.ts';
+import type { AttemptSum, ExtensionContext, ProviderState, ProviderStatus } from '../../../src/plugin.ts';
 import { durationWithin } from '../traffic-groups.ts';
 import { durationOf, linkOf, muted, numberOf, percentOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
@@ -8,18 +8,6 @@ import { type Column, names, numbers, tableOf } from './table.ts';
 export interface State {
   readonly label: string;
   readonly tone: 'good' | 'warn' | 'bad';
-}
-
-/** A provider as all processes of the server together see it. */
-type ShownProvider = Pick<ListedProvider, 'address' | 'config' | 'adapter'> & ProviderStatus;
-
-/** Every provider as all processes of the server together see it. */
-export async function shownProviders({ providers, server }: ExtensionContext): Promise<ShownProvider[]> {
-  const seen = new Map((await server.all()).providers.map(provider => [provider.name, provider]));
-  return providers.flatMap(({ name, address, config, adapter }) => {
-    const status = seen.get(name);
-    return status ? [{ ...status, address, config, adapter }] : [];
-  });
 }
 
 /** A provider's state: its health check first, then its circuit breaker, then its concurrency limit. */
@@ -46,17 +34,17 @@ interface AttemptsInRange {
 /** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
 export function providerTable(
   { catalog }: ExtensionContext,
-  providers: readonly ShownProvider[],
+  providers: readonly ProviderState[],
   attempts?: AttemptsInRange,
 ): Html {
   const serves = (name: string): number =>
     catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
-  const details: readonly Column<ShownProvider>[] = [
+  const details: readonly Column<ProviderState>[] = [
     numbers('Models', ({ name }) => numberOf(serves(name))),
     { title: 'Adapter', cell: ({ adapter }) => adapter },
     names('Address', ({ address }) => `${address.host}:${address.port}`),
   ];
-  return tableOf<ShownProvider>(
+  return tableOf<ProviderState>(
     'Providers and their states',
     [
       names('Provider', ({ name }) => name),
@@ -72,12 +60,12 @@ export function providerTable(
   );
 }
 
-function healthOf({ config, healthy }: ShownProvider): Html | string {
+function healthOf({ config, healthy }: ProviderState): Html | string {
   if (config.health_check === undefined) return muted('none');
   return healthy ? 'good' : 'fails';
 }
 
-function inFlightOf({ bulkhead, config }: ShownProvider): string {
+function inFlightOf({ bulkhead, config }: ProviderState): string {
   const { max_concurrent } = config;
   return `${numberOf(bulkhead.in_flight)}${max_concurrent === undefined ? '' : ` of ${numberOf(max_concurrent)}`}`;
 }
@@ -93,26 +81,26 @@ const resent_kind = 'stale_connection';
 const attemptsIn = (sums: readonly AttemptSum[]): number =>
   sums.reduce((total, { attempts }) => total + attempts, 0);
 
-function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<ShownProvider>[] {
+function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<ProviderState>[] {
   const byProvider = Map.groupBy(sums, ({ provider }) => provider);
-  const of = ({ name }: ShownProvider) => byProvider.get(name) ?? [];
-  const failed = (provider: ShownProvider) =>
+  const of = ({ name }: ProviderState) => byProvider.get(name) ?? [];
+  const failed = (provider: ProviderState) =>
     of(provider).filter(({ outcome, kind }) => outcome === 'failed' && kind !== clients_kind);
-  const success = (provider: ShownProvider) => {
+  const success = (provider: ProviderState) => {
     const completed = attemptsIn(of(provider).filter(({ outcome }) => outcome === 'completed'));
     const all = completed + attemptsIn(failed(provider).filter(({ kind }) => kind !== resent_kind));
     if (all === 0) return muted('no attempt');
     return html`<span class="nowrap">${percentOf(completed / all)} ${muted(`of ${numberOf(all)}`)}</span>`;
   };
-  const clients = (provider: ShownProvider) =>
+  const clients = (provider: ProviderState) =>
     numberOf(attemptsIn(of(provider).filter(({ kind }) => kind === clients_kind)));
-  const took = (provider: ShownProvider) => {
+  const took = (provider: ProviderState) => {
     const [half, most] = [0.5, 0.95].map(share => durationWithin(of(provider), share));
     return half === undefined || most === undefined
       ? muted('–')
       : html`<span class="nowrap">${secondsOf(Math.round(half))} · ${secondsOf(Math.round(most))}</span>`;
   };
-  const failures = (provider: ShownProvider) => {
+  const failures = (provider: ProviderState) => {
     const kinds = failed(provider);
     if (kinds.length === 0) return muted('none');
     const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);

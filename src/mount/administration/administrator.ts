@@ -5,7 +5,7 @@ import type { ExtensionContext } from '../../records/define-extension.ts';
 /** Who makes a change in code. */
 export interface ChangedBy {
   /** The name in the audit log. By default `app`. */
-  readonly actor?: string;
+  readonly actor?: string | undefined;
 }
 
 /** Records in a page unless the query says how many. */

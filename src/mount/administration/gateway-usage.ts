@@ -1,6 +1,6 @@
 import type { ExtensionContext } from '../../records/define-extension.ts';
-import { accountsAbove, type LimitState, limitStates } from '../../records/limit-states.ts';
-import { NotThere } from '../../records/record-errors.ts';
+import { type LimitState, limitStates } from '../../records/limit-states.ts';
+import { limitedAccount, limitedKey } from '../../records/limited-accounts.ts';
 import type { UsageQuery, UsageSum } from '../../records/usage-records.ts';
 
 /** What accounts have used, and what is left of their limits. */
@@ -19,21 +19,9 @@ export interface GatewayUsage {
 /** The usage of the gateway that `context` is of. */
 export function gatewayUsage(context: ExtensionContext): GatewayUsage {
   const { store } = context.records;
-  const accountOf = async (id: string) => {
-    const found = context.configured.findById(id) ?? (await store.accounts.find(id));
-    const account = found ?? context.application?.lastGiven(id);
-    if (!account) throw new NotThere(`there is no account '${id}'`);
-    const { plan, limits } = account;
-    const parent = 'parent' in account ? account.parent : context.settings.accounts[id]?.parent;
-    return { id, plan, limits, parents: await accountsAbove(context, parent) };
-  };
   return {
     sum: ({ by = [], ...query } = {}) => store.usage.sum({ ...query, by }),
-    limits: async id => limitStates(context, await accountOf(id)),
-    async limitsOfKey(key_id) {
-      const key = await store.keys.find(key_id);
-      if (!key) throw new NotThere(`there is no key '${key_id}'`);
-      return limitStates(context, { ...(await accountOf(key.account)), key_id, key_limits: key.limits });
-    },
+    limits: async id => limitStates(context, await limitedAccount(context, id)),
+    limitsOfKey: async id => limitStates(context, await limitedKey(context, id)),
   };
 }
