@@ -9,7 +9,7 @@ RUN npm install --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build
 # Of the development packages only these clients stay, which a configuration may ask for. All versions are those of the lock file.
-ARG CLIENTS="pg @redis/client @opentelemetry/api @opentelemetry/sdk-node openid-client"
+ARG CLIENTS="pg @redis/client @opentelemetry/api @opentelemetry/sdk-node openid-client nodemailer"
 RUN node -e "const { writeFileSync } = require('node:fs'); \
       const { devDependencies, ...manifest } = require('./package.json'); \
       for (const name of process.argv.slice(1)) manifest.dependencies[name] ??= devDependencies[name]; \

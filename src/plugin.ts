@@ -232,7 +232,9 @@ export {
   type ChangeOf,
   type CheckOf,
   isAccountName,
+  isContact,
   isDisplayName,
+  max_contacts,
   max_display_name,
   type NewAccount,
   sameName,
@@ -240,6 +242,7 @@ export {
 export {
   type AccountRules,
   checkAccountChange,
+  checkContacts,
   checkIsStored,
   checkKey,
   checkNewAccount,

@@ -58,7 +58,7 @@ class Running {
     const metrics = new NoticeMetrics(context.metrics);
     this.#context = context;
     this.#options = options;
-    const targets = new Targets({ clock, options });
+    const targets = new Targets({ clock, options, contactsOf: id => contactsOf(context, id) });
     const sender = new NoticeSender({ notices, targets, clock, log, metrics, options });
     this.#targets = targets;
     this.#sender = sender;
@@ -93,4 +93,10 @@ class Running {
     }
     return options.poll_ms;
   }
+}
+
+/** The mail addresses of the people of an account, in the configuration or the store. */
+async function contactsOf({ settings, records }: ExtensionContext, id: string): Promise<readonly string[]> {
+  if (Object.hasOwn(settings.accounts, id)) return settings.accounts[id]!.contacts ?? [];
+  return (await records.store.accounts.find(id))?.contacts ?? [];
 }

@@ -1,11 +1,14 @@
 import type { Clock } from '../../src/plugin.ts';
 import { DeliveryFailed, type Notice } from './delivery.ts';
+import { sendMail } from './mail.ts';
 import type { NoticesOptions } from './options.ts';
 import { Webhooks } from './webhook.ts';
 
 export interface TargetsSetup {
   readonly clock: Clock;
   readonly options: () => NoticesOptions;
+  /** Mail addresses of the people of an account. */
+  readonly contactsOf: (account: string) => Promise<readonly string[]>;
 }
 
 const isTold = ({ events }: { readonly events?: readonly string[] | undefined }, type: string): boolean =>
@@ -27,21 +30,24 @@ export class Targets {
     return Math.max(...Object.values(webhooks).map(({ timeout_ms }) => timeout_ms), mail?.timeout_ms ?? 0);
   }
 
-  /** Who gets a notice. */
-  async of({ type }: Notice): Promise<string[]> {
-    const { webhooks } = this.#setup.options();
-    return Object.entries(webhooks).flatMap(([name, webhook]) =>
-      isTold(webhook, type) ? [`webhook:${name}`] : [],
-    );
+  /** Who gets a notice: customers only what is said of a limit of their account. */
+  async of({ type, data }: Notice): Promise<string[]> {
+    const { webhooks, mail } = this.#setup.options();
+    const named = Object.entries(webhooks).filter(([, webhook]) => isTold(webhook, type));
+    const addresses = mail && isTold(mail, type) ? [...mail.to] : [];
+    if (mail?.customers && type === 'limit.threshold_reached' && typeof data.account === 'string')
+      addresses.push(...(await this.#setup.contactsOf(data.account)));
+    return [...named.map(([name]) => `webhook:${name}`), ...addresses.map(address => `mail:${address}`)];
   }
 
   /** Throws DeliveryFailed if the receiver has not taken it. */
   async send(target: string, notice: Notice, signal: AbortSignal): Promise<void> {
-    const { webhooks } = this.#setup.options();
+    const { webhooks, mail, templates } = this.#setup.options();
     const [kind, name = ''] = target.split(/:(.*)/s);
+    if (kind === 'mail' && mail) return sendMail(name, { mail, templates }, notice, signal);
     const webhook = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
     if (kind !== 'webhook' || !webhook)
-      throw new DeliveryFailed('the configuration does not name it any longer', true);
+      throw new DeliveryFailed('the configuration no longer names it', true);
     await this.#webhooks.post(webhook, notice, this.#setup.clock.epoch_ms(), signal);
   }
 

@@ -9,6 +9,7 @@ import {
   max_display_name,
   sameName,
 } from '../records/account-records.ts';
+import { checkContacts } from '../records/account-rules.ts';
 import { AlreadyThere, NotThere, RecordRefused } from '../records/record-errors.ts';
 import {
   type CommandContext,
@@ -34,6 +35,7 @@ Accounts of the configuration are changed there; their names cannot be used here
     .option('--plan <PLAN>', 'a plan of the configuration', '-')
     .option('--limits <JSON>', "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'", '{}')
     .option('--parent <NAME>', 'an account whose limits hold for it as well; - for none', '-')
+    .option('--contacts <ADDRESSES>', 'mail addresses of its people, with commas between them', '')
     .option('--display-name <TEXT>', `shown beside the name, ${max_display_name} characters at most`, '')
     .action(inStore(create, voice));
   withWas(withConfig(accounts.command('set-plan <NAME> <PLAN>')))
@@ -48,6 +50,9 @@ Accounts of the configuration are changed there; their names cannot be used here
   withWas(withConfig(accounts.command('set-display-name <NAME> <TEXT>')))
     .description("change what is shown beside its name; '' for nothing")
     .action(inStore(setDisplayName, voice));
+  withWas(withConfig(accounts.command('set-contacts <NAME> <ADDRESSES>')))
+    .description("change the mail addresses of its people, with commas between them; '' for none")
+    .action(inStore(setContacts, voice));
   withConfig(accounts.command('disable <NAME>'))
     .description('refuse all its requests with 403; those in flight end normally')
     .action(inStore(disable, voice));
@@ -68,6 +73,7 @@ interface CreateOptions {
   readonly limits: string;
   readonly parent: string;
   readonly displayName: string;
+  readonly contacts: string;
 }
 
 async function create(context: CommandContext, id: string, options: CreateOptions): Promise<void> {
@@ -84,7 +90,8 @@ async function create(context: CommandContext, id: string, options: CreateOption
   const limits = limitsOf(context, options.limits);
   const display_name = displayNameOf(options.displayName);
   const parent = await parentOf(context, options.parent);
-  const account = { id, plan, limits, display_name, parent };
+  const contacts = contactsOf(options.contacts);
+  const account = { id, plan, limits, display_name, contacts, parent };
   await context.store.accounts.create(account, context.operator).catch(refused);
   context.print(`created account ${id}, plan: ${plan ?? 'none'}`);
   context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
@@ -131,6 +138,17 @@ async function setDisplayName(
   context.print(`account ${id} has the display name ${display_name || 'none'}`);
 }
 
+async function setContacts(
+  context: CommandContext,
+  id: string,
+  text: string,
+  { was }: WasOption,
+): Promise<void> {
+  const contacts = contactsOf(text);
+  await change(context, id, replacing('contacts', contacts, was === undefined ? undefined : contactsOf(was)));
+  context.print(`account ${id} has the contacts ${contacts.join(', ') || 'none'}`);
+}
+
 async function disable(context: CommandContext, id: string): Promise<void> {
   refuseConfigured(context, id, 'remove its keys there');
   await context.store.accounts.disable(id, context.operator).catch(refused);
@@ -168,6 +186,7 @@ const columns: readonly Column<AccountRecord>[] = [
   },
   { title: 'parent', value: ({ parent }) => parent ?? '' },
   { title: 'display name', value: ({ display_name }) => display_name },
+  { title: 'contacts', value: ({ contacts }) => contacts.join(', ') },
   { title: 'state', value: ({ disabled_ms }) => (disabled_ms === null ? 'enabled' : 'disabled') },
   { title: 'created', value: ({ created_ms }) => shownTime(created_ms) },
 ];
@@ -203,6 +222,16 @@ function displayNameOf(text: string): string {
   throw new UsageMistake(
     `a display name has ${max_display_name} characters at most, none of them control characters`,
   );
+}
+
+function contactsOf(text: string): readonly string[] {
+  const contacts = text.split(',').flatMap(part => part.trim() || []);
+  try {
+    checkContacts(contacts);
+  } catch (thrown) {
+    throw new UsageMistake((thrown as Error).message);
+  }
+  return contacts;
 }
 
 /** A plan by its name; `null` for `-`. */

@@ -63,6 +63,8 @@ accounts set-parent: the records store is down, there is no such account, or two
   sluice accounts set-parent ann acme-sales --config sluice.yaml
 accounts set-display-name: the records store is down, or there is no such account
   sluice accounts set-display-name acme 'ACME Inc.' --config sluice.yaml
+accounts set-contacts: the records store is down, or there is no such account
+  sluice accounts set-contacts acme 'ann@acme.example' --config sluice.yaml
 accounts disable: the records store is down, or there is no such account
   sluice accounts disable acme --config sluice.yaml
 accounts enable: the records store is down, or there is no such account

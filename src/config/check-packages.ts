@@ -13,7 +13,7 @@ export interface StorePlaces {
 
 /** Reports options that need a package which cannot be loaded, each with what to install. */
 export async function checkPackages(
-  { admin, portal }: CheckedConfig,
+  { admin, portal, notices }: CheckedConfig,
   { records, state }: StorePlaces,
 ): Promise<ConfigIssue[]> {
   const openid = [admin, portal].findIndex(({ oidc }) => oidc !== undefined);
@@ -21,6 +21,8 @@ export async function checkPackages(
     { name: records?.needs, path: ['stores', 'records'] },
     { name: state?.needs, path: ['stores', 'state'] },
     { name: openid === -1 ? undefined : 'openid-client', path: [openid === 0 ? 'admin' : 'portal', 'oidc'] },
+    // Its section is gone with the folder of its plugin.
+    { name: notices?.mail && 'nodemailer', path: ['notices', 'mail'] },
   ];
   const issues: ConfigIssue[] = [];
   for (const { name, path } of needed)

@@ -13,6 +13,8 @@ export interface AccountRecord {
   readonly created_ms: number;
   /** Shown beside the id; empty for none. */
   readonly display_name: string;
+  /** Mail addresses of its people, who are told of its limits. */
+  readonly contacts: readonly string[];
   /** Id of the account whose limits hold for it as well; `null` for none. */
   readonly parent: string | null;
   /** When it was disabled: its requests are refused since; `null` while it is enabled. */
@@ -23,12 +25,16 @@ export interface AccountRecord {
 export interface NewAccount extends Pick<AccountRecord, 'id' | 'plan' | 'limits'> {
   /** Shown beside the id. */
   readonly display_name?: string;
+  /** Mail addresses of its people. */
+  readonly contacts?: readonly string[];
   /** An account of the store or of the configuration. */
   readonly parent?: string | null;
 }
 
 /** What can be changed of an account. */
-export type AccountChange = Partial<Pick<AccountRecord, 'plan' | 'limits' | 'display_name' | 'parent'>>;
+export type AccountChange = Partial<
+  Pick<AccountRecord, 'plan' | 'limits' | 'display_name' | 'contacts' | 'parent'>
+>;
 
 /** `search` is a part of the id or the display name. */
 export interface AccountQuery extends PageQuery {
@@ -42,6 +48,13 @@ export const isAccountName = (id: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N}_
 /** Whether `text` may be a display name: at most 100 characters, without control characters and space around it. */
 export const isDisplayName = (text: string): boolean =>
   text.length <= max_display_name && text.isWellFormed() && !/\p{Cc}/u.test(text) && text.trim() === text;
+
+/** Whether `text` may be the mail address of a contact: one address and nothing beside it, so that it cannot add a header or a receiver to a mail. */
+export const isContact = (text: string): boolean =>
+  text.length <= 254 && /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u.test(text);
+
+/** Contacts of an account. */
+export const max_contacts = 20;
 
 /** Characters of a display name. */
 export const max_display_name = 100;

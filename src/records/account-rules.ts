@@ -4,7 +4,9 @@ import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-li
 import {
   type AccountChange,
   isAccountName,
+  isContact,
   isDisplayName,
+  max_contacts,
   max_display_name,
   type NewAccount,
   sameName,
@@ -36,7 +38,7 @@ export function checkNewAccount(rules: AccountRules, account: NewAccount): void 
 /** Throws RecordRefused for values with which an account could not be served. */
 export function checkAccountChange(
   { settings, catalog }: AccountRules,
-  { plan, limits, display_name = '' }: AccountChange,
+  { plan, limits, display_name = '', contacts = [] }: AccountChange,
 ): void {
   const plans = Object.keys(settings.plans);
   if (plan != null && !plans.includes(plan)) throw new RecordRefused(noSuchName('plan', plan, plans), 'plan');
@@ -45,6 +47,7 @@ export function checkAccountChange(
       `a display name has ${max_display_name} characters at most, none of them control characters, and no space around it`,
       'display_name',
     );
+  checkContacts(contacts);
   if (limits === undefined) return;
   const models = catalog.models.map(model => model.id);
   const unknown = Object.keys(checkedLimits(limitOverridesSchema, limits).models ?? {}).find(
@@ -52,6 +55,14 @@ export function checkAccountChange(
   );
   if (unknown !== undefined)
     throw new RecordRefused(`limits: ${noSuchName('model', unknown, models)}`, 'limits');
+}
+
+/** Throws RecordRefused for what are no mail addresses, or too many. */
+export function checkContacts(contacts: readonly string[]): void {
+  const wrong = contacts.find(contact => !isContact(contact));
+  if (wrong !== undefined) throw new RecordRefused(`'${wrong}' is no mail address`, 'contacts');
+  if (contacts.length > max_contacts)
+    throw new RecordRefused(`an account has ${max_contacts} contacts at most`, 'contacts');
 }
 
 /** Throws ConfiguredRecord for an account of the configuration: it is changed there. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { noSuchName } from '../common/suggestion.ts';
 import type { Account, AccountDirectory } from '../gateway/accounts/accounts.ts';
 import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
+import { isContact, max_contacts } from './account-records.ts';
 import { idsAbove } from './account-tree.ts';
 import { hashKey } from './key-secret.ts';
 
@@ -35,6 +36,14 @@ export const accountSchema = z.strictObject({
     .optional()
     .describe(
       "An account of the configuration whose limits hold for this one as well, and for all others below it together. At most two are above an account: its team, and that one's organisation.",
+    ),
+  contacts: z
+    .array(z.string().refine(isContact, 'must be a mail address'))
+    .max(max_contacts)
+    .meta({ shown: true })
+    .optional()
+    .describe(
+      'Mail addresses of its people, who are told of its limits where `notices.mail.customers` is set.',
     ),
   keys: z.array(keySchema).default([]).describe('Keys as `value` or, better, as their `sha256`.'),
 });

@@ -103,6 +103,9 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.accounts.find('acme')).toEqual(acme);
     expect(await store.accounts.find('nobody')).toBeUndefined();
     expect(await store.accounts.lookUp(['nobody', 'acme'])).toEqual([acme]);
+    const told = { contacts: ['ann@acme.example', 'bob@acme.example'] };
+    expect(await store.accounts.change('acme', told, alice)).toEqual({ ...acme, ...told });
+    expect(await store.accounts.change('acme', { contacts: [] }, alice)).toEqual(acme);
     const changed = await store.accounts.change('acme', { plan: 'paid' }, alice);
     expect(changed).toEqual({ ...acme, plan: 'paid' });
     expect((await store.accounts.change('acme', { limits: {} }, alice)).plan).toBe('paid');

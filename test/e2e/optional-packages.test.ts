@@ -60,6 +60,7 @@ describe('an install without optional packages', () => {
       admin: { port: 0, oidc },
       stores: { ...postgres, state: 'redis://127.0.0.1:1' },
       usage: { estimator: 'gpt-tokenizer' },
+      notices: { mail: { host: '127.0.0.1', from: 'sluice@example.com' } },
     });
     const records = await fileOf('records.yaml', { stores: postgres });
     const commands = [
@@ -88,6 +89,7 @@ describe('an install without optional packages', () => {
       'stores.records: needs the package pg, which is not installed: npm install pg',
       'stores.state: needs the package @redis/client, which is not installed: npm install @redis/client',
       'admin.oidc: needs the package openid-client, which is not installed: npm install openid-client',
+      'notices.mail: needs the package nodemailer, which is not installed: npm install nodemailer',
       'usage.estimator: needs the package gpt-tokenizer, which is not installed: npm install gpt-tokenizer',
     ]);
   });

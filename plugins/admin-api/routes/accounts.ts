@@ -6,6 +6,7 @@ import {
   checkNewAccount,
   type ExtensionContext,
   limitOverridesSchema,
+  max_contacts,
   max_display_name,
   NotThere,
 } from '../../../src/plugin.ts';
@@ -25,6 +26,7 @@ const account = z
     plan: z.string().nullable(),
     limits: shownLimits,
     display_name: z.string(),
+    contacts: z.array(z.string()).describe('Mail addresses of its people.'),
     parent: z.string().nullable().describe('The account whose limits hold for it as well.'),
     created_at: time.nullable().describe('`null` for one of the configuration.'),
     disabled_at: time.nullable(),
@@ -39,6 +41,10 @@ const fields = {
     'Limits in place of those of the plan, all of them; `null` lifts one. Amounts of money that the caller does not see stay.',
   ),
   display_name: z.string().max(max_display_name).describe('Shown beside the id; empty for none.'),
+  contacts: z
+    .array(z.string().max(254))
+    .max(max_contacts)
+    .describe('Mail addresses of its people, who are told of its limits.'),
   parent: z
     .string()
     .max(200)
@@ -50,7 +56,7 @@ type View = z.input<typeof account>;
 
 /** An account of the store as `caller` may see it. */
 function viewFor(caller: Caller, record: AccountRecord): View {
-  const { id, plan, limits, display_name, parent, created_ms, disabled_ms } = record;
+  const { id, plan, limits, display_name, contacts, parent, created_ms, disabled_ms } = record;
   return {
     object: 'account',
     id,
@@ -58,6 +64,7 @@ function viewFor(caller: Caller, record: AccountRecord): View {
     plan,
     limits: limitsFor(caller, limits),
     display_name,
+    contacts: [...contacts],
     parent,
     created_at: timeOf(created_ms),
     disabled_at: timeOrNull(disabled_ms),
@@ -72,8 +79,8 @@ const replyFor = (caller: Caller, record: AccountRecord): Reply<View> => ({
 /** An account of the configuration. */
 function configuredFor(caller: Caller, { settings }: ExtensionContext, id: string): View | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
-  const { plan = null, limits = {}, parent = null } = settings.accounts[id]!;
-  const view = { object: 'account', source: 'configuration', id, plan, parent } as const;
+  const { plan = null, limits = {}, contacts = [], parent = null } = settings.accounts[id]!;
+  const view = { object: 'account', source: 'configuration', id, plan, contacts, parent } as const;
   const none = { display_name: '', created_at: null, disabled_at: null };
   return { ...view, limits: limitsFor(caller, limits), ...none };
 }
@@ -129,6 +136,7 @@ const createAccount = defineRoute({
     plan: fields.plan.default(null),
     limits: fields.limits.default({}),
     display_name: fields.display_name.default(''),
+    contacts: fields.contacts.default([]),
     parent: fields.parent.default(null),
   }),
   reply: account,
@@ -152,6 +160,7 @@ const changeAccount = defineRoute({
     plan: fields.plan.exactOptional(),
     limits: fields.limits.exactOptional(),
     display_name: fields.display_name.exactOptional(),
+    contacts: fields.contacts.exactOptional(),
     parent: fields.parent.exactOptional(),
   }),
   reply: account,

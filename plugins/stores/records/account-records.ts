@@ -31,9 +31,13 @@ export function storedLimits(text: string): AccountRecord['limits'] {
   }
 }
 
-type StoredAccount = Omit<AccountRecord, 'limits'> & { readonly limits: string };
+/** Contacts are one on each line. */
+type StoredAccount = Omit<AccountRecord, 'limits' | 'contacts'> & {
+  readonly limits: string;
+  readonly contacts: string;
+};
 
-const columns = 'id, plan, limits, created_ms, display_name, parent, disabled_ms';
+const columns = 'id, plan, limits, created_ms, display_name, contacts, parent, disabled_ms';
 
 /** The accounts of the store, by id. */
 export const accountRecords = (database: Database): AccountRecords => ({
@@ -60,13 +64,14 @@ export const accountRecords = (database: Database): AccountRecords => ({
     );
   },
 
-  create: ({ id, plan, limits, display_name = '', parent = null }, operator) =>
+  create: ({ id, plan, limits, display_name = '', contacts = [], parent = null }, operator) =>
     database.transaction(async connection => {
       const named = display_name !== '' && { display_name };
       const change = await recordChange(connection, operator, 'account.create', id, {
         plan,
         limits,
         ...named,
+        ...(contacts.length > 0 && { contacts }),
         ...(parent !== null && { parent }),
       });
       // The number of the change is given to one transaction at a time, so that no other adds the name meanwhile.
@@ -77,7 +82,8 @@ export const accountRecords = (database: Database): AccountRecords => ({
       );
       if (taken) throw new AlreadyThere(taken.id);
       await checkParent(connection, id, parent);
-      const stored = { id, plan, limits: JSON.stringify(limits), display_name, parent };
+      const texts = { limits: JSON.stringify(limits), contacts: contacts.join('\n') };
+      const stored = { id, plan, ...texts, display_name, parent };
       const search = searchable(id, display_name);
       const row = { ...stored, folded, search, created_ms: operator.at_ms, change };
       const [made] = await connection.insert<StoredAccount>('sluice.accounts', [row], `RETURNING ${columns}`);
@@ -93,8 +99,8 @@ export const accountRecords = (database: Database): AccountRecords => ({
     changed(database, id, checked({ disabled_ms: null }, check), 'account.enable', operator),
 });
 
-function accountOf({ limits, ...row }: StoredAccount): AccountRecord {
-  return { ...row, limits: storedLimits(limits) };
+function accountOf({ limits, contacts, ...row }: StoredAccount): AccountRecord {
+  return { ...row, limits: storedLimits(limits), contacts: contacts.split('\n').filter(Boolean) };
 }
 
 const checked = (set: Settings, check?: CheckOf<AccountRecord>) => (now: AccountRecord) => {
@@ -127,17 +133,18 @@ function changed(
     )
       return before;
     const after: AccountRecord = { ...before, ...set };
-    const { plan, limits, display_name, parent, disabled_ms } = after;
-    const fields = { plan, limits, display_name, parent };
+    const { plan, limits, display_name, contacts, parent, disabled_ms } = after;
+    const fields = { plan, limits, display_name, contacts, parent };
     const detail = set.disabled_ms === undefined ? changedFields(before, fields) : {};
     const number = await recordChange(connection, operator, action, id, detail);
     if (parent !== before.parent) await checkParent(connection, id, parent);
     await connection.run(
-      'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, parent = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
+      'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, contacts = ?, parent = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
       [
         plan,
         JSON.stringify(limits),
         display_name,
+        contacts.join('\n'),
         parent,
         searchable(id, display_name),
         disabled_ms,

@@ -58,6 +58,7 @@ export const migrations: readonly Migration[] = [
         limits TEXT NOT NULL,
         search TEXT NOT NULL,
         display_name TEXT NOT NULL,
+        contacts TEXT NOT NULL,
         folded TEXT NOT NULL,
         created_ms BIGINT NOT NULL,
         parent TEXT,

@@ -15,6 +15,8 @@ export interface AccountToCreate {
   readonly limits?: LimitOverrides;
   /** Shown beside the id; at most 100 characters. */
   readonly display_name?: string;
+  /** Mail addresses of its people, who are told of its limits where notices are sent to customers; at most 20. */
+  readonly contacts?: readonly string[];
   /** An account, of the store or the configuration, whose limits hold for it as well. By default none. */
   readonly parent?: string | null;
 }
@@ -46,8 +48,8 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
   return {
     list: ({ limit = page_records, ...query } = {}) => accounts.list({ ...query, limit }),
     get: id => accounts.find(id),
-    async create({ id, plan = null, limits = {}, display_name = '', parent = null }, by) {
-      const account = { id, plan, limits: { ...limits }, display_name, parent };
+    async create({ id, plan = null, limits = {}, display_name = '', contacts = [], parent = null }, by) {
+      const account = { id, plan, limits: { ...limits }, display_name, contacts, parent };
       checkNewAccount(context, account);
       await checkParent(context, parent);
       return noticed(context, accounts.create(account, operatorNow(clock, by)));

@@ -23,7 +23,7 @@ describe('sluice completion', () => {
     ['keys ', 'create set-limits set-expiry list rotate revoke --help'],
     ['keys create --ac', '--account'],
     ['keys create --account x --ex', '--expires'],
-    ['accounts set-', 'set-plan set-limits set-display-name'],
+    ['accounts set-', 'set-plan set-limits set-parent set-display-name set-contacts'],
     ['simulate --ttft', '--ttft-ms'],
     ['--admin', '--admin-port'],
     ['completion ', 'bash zsh fish --help'],
