@@ -10,12 +10,14 @@ export const importCommand = (voice: Voice): Command =>
       common(new Command('litellm'))
         .description("write a configuration from LiteLLM's config.yaml, and list what has no counterpart")
         .argument('<FILE>', 'its configuration')
-        .action(async (file: string, options: ImportOptions) => {
+        .option('--keys <FILE>', 'an export of its keys, in JSON: see docs/from-litellm.md')
+        .action(async (file: string, options: ImportOptions & { readonly keys?: string }) => {
           const [{ importLiteLlm }, { writeImport }] = await Promise.all([
             import('./import/litellm/import-litellm.ts'),
             import('./import/write-import.ts'),
           ]);
-          await writeImport(importLiteLlm(file, options.models ?? []), `LiteLLM's ${file}`, options, voice);
+          const imported = importLiteLlm(file, options.models ?? [], options.keys);
+          await writeImport(imported, `LiteLLM's ${file}`, options, voice);
         }),
     )
     .addCommand(

@@ -6,12 +6,15 @@ export type Path = readonly PropertyKey[];
 
 /** What an import leaves out or had to guess, in the order in which it was found. */
 export class Findings {
+  /** The file that it is about. */
+  readonly file: string;
   readonly #lost: ConfigIssue[] = [];
   readonly #unsure: ConfigIssue[] = [];
   readonly #known = new Set<string>();
   readonly #lineOf: (path: Path) => number | undefined;
 
-  constructor(lineOf: (path: Path) => number | undefined = () => undefined) {
+  constructor(file: string, lineOf: (path: Path) => number | undefined) {
+    this.file = file;
     this.#lineOf = lineOf;
   }
 
@@ -46,6 +49,8 @@ export class Findings {
 const sectionOf = (title: string, issues: readonly ConfigIssue[]): string =>
   issues.length === 0 ? '' : [`${title} (${issues.length}):`, ...linesOf(issues)].join('\n');
 
+/** Places that a line lists beside the first. */
+const max_places = 30;
 /** Of what stands on no line. */
 const last_line = Number.MAX_SAFE_INTEGER;
 
@@ -55,7 +60,9 @@ function linesOf(issues: readonly ConfigIssue[]): readonly string[] {
   const alike = Map.groupBy(inOrder, ({ path, message }) => JSON.stringify([String(path.at(-1)), message]));
   return [...alike.values()].map(([first, ...others]) => {
     const places = others.map(({ path, line }) => (line === undefined ? fieldPath(path) : String(line)));
-    const also = places.length === 0 ? '' : ` (also at: ${places.join(', ')})`;
+    const more = places.length > max_places ? [`and ${places.length - max_places} more`] : [];
+    const shown = [...places.slice(0, max_places), ...more].join(', ');
+    const also = places.length === 0 ? '' : ` (also at: ${shown})`;
     return `  ${shownIssue(first!)}${also}`;
   });
 }

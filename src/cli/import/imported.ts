@@ -4,5 +4,6 @@ import type { ImportedConfig } from './imported-config.ts';
 /** A configuration, and what did not come over into it. */
 export interface Imported {
   readonly config: ImportedConfig;
-  readonly findings: Findings;
+  /** Of each file. */
+  readonly findings: readonly Findings[];
 }

@@ -30,11 +30,16 @@ export async function writeImport(
     ...(variables.length > 0 ? [`Variables: ${variables.join(', ')}`] : []),
   ].join('\n');
   const text = config.textBelow(head);
+  const [only, ...others] = findings;
+  const report =
+    others.length === 0
+      ? only!.text
+      : findings.map(({ file, text: list }) => `${file}\n${list}`).join('\n\n');
   const mistakes = await mistakesOf(value);
   if (options.output !== undefined) writeOwn(options.output, text, options);
   else voice.print(text.trimEnd());
-  if (options.report !== undefined) writeOwn(options.report, `${findings.text}\n`, options);
-  else voice.remark(findings.text);
+  if (options.report !== undefined) writeOwn(options.report, `${report}\n`, options);
+  else voice.remark(report);
   if (mistakes.length > 0)
     throw new CommandMistake(
       `the configuration has to be corrected before it can be served:\n${mistakes.map(line => `  ${line}`).join('\n')}`,

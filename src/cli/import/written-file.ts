@@ -30,7 +30,7 @@ export function readWritten(file: string): WrittenFile {
       `${file}: line ${fault.linePos?.[0].line ?? 1}: ${fault.code.toLowerCase().replaceAll('_', ' ')}`,
     );
   const value: unknown = parsed(file, () => document.toJS({ maxAliasCount: 1000 }));
-  return { file, value, findings: new Findings(path => lineOf(document, lines, path)) };
+  return { file, value, findings: new Findings(file, path => lineOf(document, lines, path)) };
 }
 
 function textOf(file: string): string {

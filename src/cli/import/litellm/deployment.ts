@@ -76,7 +76,7 @@ function filled(model: string, rest: string): string {
 }
 
 /** What the star of `pattern` stands for in `name`; undefined if it does not fit. */
-function restOf(name: string, pattern: string): string | undefined {
+export function restOf(name: string, pattern: string): string | undefined {
   const [beginning = '', end = ''] = pattern.split('*');
   const fits =
     name.startsWith(beginning) && name.endsWith(end) && name.length > beginning.length + end.length;

@@ -7,7 +7,9 @@ import { canBeAlias, ImportedConfig } from '../imported-config.ts';
 import { attempts, mergedUpstreams } from '../upstream-list.ts';
 import { readWritten } from '../written-file.ts';
 import { type Deployment, deploymentsIn } from './deployment.ts';
+import { importKeys } from './import-keys.ts';
 import { factsOf, infoRules, modeOf, pathsOf } from './model-facts.ts';
+import { ModelNames } from './model-names.ts';
 import { paramRules } from './param-rules.ts';
 import { providerSettings } from './provider-settings.ts';
 import { type FallbackReason, type Settings, settingsIn } from './settings.ts';
@@ -20,10 +22,10 @@ interface Group {
 }
 
 /**
- * Reads LiteLLM's `config.yaml`. `names` are models that clients use, for wildcards. Throws a CommandMistake for a file that cannot be read,
+ * Reads LiteLLM's `config.yaml`, and an export of its `keys`. `names` are models that clients use, for wildcards. Throws a CommandMistake for a file that cannot be read,
  * and for one without a model that can be served.
  */
-export function importLiteLlm(file: string, names: readonly string[]): Imported {
+export function importLiteLlm(file: string, names: readonly string[], keys?: string): Imported {
   const { value, findings } = readWritten(file);
   const root = new Fields(value, [], findings);
   const config = new ImportedConfig();
@@ -33,8 +35,9 @@ export function importLiteLlm(file: string, names: readonly string[]): Imported 
     throw new CommandMistake(
       `${file}: no model came over; those that were made in LiteLLM's pages are in its database\n${findings.text}`,
     );
+  const ofKeys = keys === undefined ? [] : [importKeys(keys, config, reading.modelNames, Date.now())];
   reading.addRest();
-  return { config, findings };
+  return { config, findings: [findings, ...ofKeys] };
 }
 
 /** One run of the import. */
@@ -45,10 +48,18 @@ class LiteLlmImport {
   /** Ids of the models, by all names that clients have for them. */
   readonly #ids = new Map<string, string>();
 
+  /** Models by the name of an access group. */
+  readonly #accessGroups = new Map<string, readonly string[]>();
+
   constructor(settings: Settings, config: ImportedConfig, findings: Findings) {
     this.#settings = settings;
     this.#config = config;
     this.#findings = findings;
+  }
+
+  /** The models that came over. */
+  get modelNames(): ModelNames {
+    return new ModelNames(this.#ids, this.#accessGroups);
   }
 
   addModels(root: Fields, names: readonly string[]): void {
@@ -106,6 +117,8 @@ class LiteLlmImport {
 
   #addModel({ name, first, upstreams }: Group): void {
     for (const path of pathsOf(modeOf(first))) this.#config.passthrough.add(path);
+    for (const group of first.info.list('access_groups').map(String))
+      this.#accessGroups.set(group, [...(this.#accessGroups.get(group) ?? []), name]);
     const adapters = upstreams.map(({ provider }) => this.#config.settingsOf(provider)!.adapter);
     const num_retries = first.params.number('num_retries');
     const isRetried = num_retries !== undefined && num_retries > 0;

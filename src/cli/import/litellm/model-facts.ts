@@ -92,7 +92,8 @@ export const infoRules: Readonly<Record<string, FieldRule>> = {
   description: null,
   db_model: null,
   base_model: 'prices come from the configuration here, not from a list by the name of the model',
-  access_groups: 'models are given to plans and accounts by the stage model-access',
+  // Lists of keys may name them.
+  access_groups: null,
   health_check_model: 'a health check asks a path of the server: health_check of the provider',
   input_cost_per_second: one,
   output_cost_per_second: one,

@@ -36,7 +36,7 @@ export function importPortkey(file: string, names: readonly string[]): Imported 
     [],
     'clients name a model in place of a config, and send a key that sluice keys create has made',
   );
-  return { config, findings };
+  return { config, findings: [findings] };
 }
 
 /** The models of a config: those that its conditions name, or one by the name of its file, or those that clients ask for. */

@@ -13,9 +13,14 @@ import { importPortkey } from '../../../../../src/cli/import/portkey/import-port
 const directory = mkdtempSync(join(tmpdir(), 'sluice-nonsense-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
+/** A configuration for keys. */
+const models = join(directory, 'models.yaml');
+writeFileSync(models, 'model_list: [{ model_name: gpt-4o, litellm_params: { model: openai/gpt-4o } }]');
+
 const gateways = {
   litellm: { read: (file: string) => importLiteLlm(file, ['openai/gpt-4o']), ending: 'yaml' },
   portkey: { read: (file: string) => importPortkey(file, ['gpt-4o']), ending: 'json' },
+  'litellm-keys': { read: (file: string) => importLiteLlm(models, [], file), ending: 'json' },
 };
 type Gateway = keyof typeof gateways;
 
@@ -33,8 +38,9 @@ function read(gateway: Gateway, text: string): Imported | undefined {
 }
 
 const textsOf = (gateway: Gateway): readonly string[] => {
-  const folder = `test/fixtures/import/${gateway}`;
-  return readdirSync(folder).map(name => readFileSync(join(folder, name), 'utf8'));
+  const folder = 'test/fixtures/import';
+  if (gateway === 'litellm-keys') return [readFileSync(`${folder}/${gateway}.json`, 'utf8')];
+  return readdirSync(`${folder}/${gateway}`).map(name => readFileSync(join(folder, gateway, name), 'utf8'));
 };
 
 /** A value with some parts replaced by others: `places` says which, by their numbers. */
