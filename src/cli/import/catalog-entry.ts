@@ -7,7 +7,12 @@ export interface ImportedUpstream {
   readonly model: string;
   readonly priority?: number | undefined;
   readonly weight?: number | undefined;
+  /** What the contract with the provider allows. */
+  readonly limits?: UpstreamLimits | undefined;
 }
+
+/** Of requests and tokens in a minute. */
+export type UpstreamLimits = Readonly<Partial<Record<'requests_per_minute' | 'tokens_per_minute', number>>>;
 
 /** What another gateway knows of a model. */
 export interface ModelFacts {
@@ -128,7 +133,7 @@ function effortsFor(
 
 /** Without what is so by default, and without a weight that has nothing to share with. */
 function upstreamValue(
-  { provider, model, priority = 1, weight = 1 }: ImportedUpstream,
+  { provider, model, priority = 1, weight = 1, limits = {} }: ImportedUpstream,
   all: readonly ImportedUpstream[],
 ) {
   const isAlone = all.filter(other => (other.priority ?? 1) === priority).length === 1;
@@ -137,6 +142,7 @@ function upstreamValue(
     model: literal(model),
     ...(priority !== 1 && { priority }),
     ...(weight !== 1 && !isAlone && { weight }),
+    ...(Object.keys(limits).length > 0 && { limits }),
   };
 }
 

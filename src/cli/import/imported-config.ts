@@ -29,7 +29,15 @@ const behind: Readonly<Record<string, string>> = {
 };
 
 /** Fields whose values are short. */
-const in_one_line = ['pricing', 'reasoning_effort', 'breaker', 'operations', 'keys', 'architecture'];
+const in_one_line = [
+  'pricing',
+  'reasoning_effort',
+  'breaker',
+  'operations',
+  'keys',
+  'architecture',
+  'limits',
+];
 
 /** A configuration that grows while another gateway's is read. */
 export class ImportedConfig {

@@ -1,17 +1,29 @@
-import type { ImportedUpstream } from './catalog-entry.ts';
+import type { ImportedUpstream, UpstreamLimits } from './catalog-entry.ts';
 
 /** A number of attempts that a configuration can have. */
 export const attempts = (count: number): number => Math.min(10, Math.max(1, Math.round(count)));
 
-/** Each provider and model once, with the weights of all. */
+/** Each provider and model once, with the weights and limits of all. */
 export function mergedUpstreams(all: readonly ImportedUpstream[]): ImportedUpstream[] {
   const merged = new Map<string, ImportedUpstream>();
   for (const upstream of all) {
     const key = JSON.stringify([upstream.provider, upstream.model]);
     const known = merged.get(key);
-    merged.set(key, known ? { ...known, weight: (known.weight ?? 1) + (upstream.weight ?? 1) } : upstream);
+    merged.set(key, known ? together(known, upstream) : upstream);
   }
   return [...merged.values()];
+}
+
+const together = (one: ImportedUpstream, other: ImportedUpstream): ImportedUpstream => ({
+  ...one,
+  weight: (one.weight ?? 1) + (other.weight ?? 1),
+  limits: sumOf(one.limits, other.limits),
+});
+
+/** Limits that both have, together. */
+function sumOf(one: UpstreamLimits = {}, other: UpstreamLimits = {}): UpstreamLimits {
+  const names = (Object.keys(one) as (keyof UpstreamLimits)[]).filter(name => other[name] !== undefined);
+  return Object.fromEntries(names.map(name => [name, one[name]! + other[name]!]));
 }
 
 /** The upstreams of a model, and behind them those of others, each once. */

@@ -110,9 +110,11 @@ class LiteLlmImport {
       first_token_timeout_ms: own.first_token_timeout_ms ?? times.first_token_timeout_ms,
       breaker,
     });
+    const [rpm, tpm] = [params.count('rpm'), params.count('tpm')];
     // Without a weight LiteLLM shares by what each may take.
-    const weight = params.number('weight') ?? params.number('rpm') ?? params.number('tpm');
-    return { provider, model, priority: params.count('order'), ...(weight && { weight }) };
+    const weight = params.number('weight') ?? rpm ?? tpm;
+    const limits = { ...(rpm && { requests_per_minute: rpm }), ...(tpm && { tokens_per_minute: tpm }) };
+    return { provider, model, priority: params.count('order'), ...(weight && { weight }), limits };
   }
 
   #addModel({ name, first, upstreams }: Group): void {

@@ -5,8 +5,6 @@ const defaults =
 const aws = 'Bedrock is asked with an API key here: AWS_BEARER_TOKEN_BEDROCK';
 const gcp =
   'Vertex AI is asked with an access token here: write it to a file that api_key_file names, and renew it there';
-const upstreamLimit =
-  'limits are on accounts and keys here; max_concurrent of a provider bounds what goes to it';
 
 /** What is done with each field of `litellm_params`; those that are null are read elsewhere, or mean nothing here. */
 export const paramRules: Readonly<Record<string, FieldRule>> = {
@@ -38,8 +36,8 @@ export const paramRules: Readonly<Record<string, FieldRule>> = {
   vertex_project: null,
   vertex_location: null,
   vertex_access_token: null,
-  rpm: upstreamLimit,
-  tpm: upstreamLimit,
+  rpm: null,
+  tpm: null,
   aws_access_key_id: aws,
   aws_secret_access_key: aws,
   aws_session_token: aws,

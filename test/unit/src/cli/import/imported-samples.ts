@@ -4,7 +4,7 @@ export interface ImportedSample {
   readonly models?: string;
   /** Adapters by provider. */
   readonly adapters: Readonly<Record<string, string>>;
-  /** By model, the upstreams with provider, model, priority and weight, and the models that answer in its place, by why. */
+  /** By model, the upstreams with provider, model, priority, weight and limits, and the models that answer in its place, by why. */
   readonly served: Readonly<Record<string, string>>;
   /** The places of what has no counterpart, one for each name and reason. */
   readonly lost: readonly string[];
@@ -41,30 +41,25 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
   'farm-of-ollamas': {
     adapters: { ollama: 'ollama', 'ollama-2': 'ollama', 'ollama-3': 'ollama' },
     served: {
-      'ollama/local-chat': 'ollama qwen3.5:0.8b 1 10, ollama-2 qwen3.5:0.8b 1 10, ollama-3 qwen3.5:0.8b 1 20',
+      'ollama/local-chat':
+        'ollama qwen3.5:0.8b 1 10 [10 rpm, 1000 tpm], ollama-2 qwen3.5:0.8b 1 10 [10 rpm, 1000 tpm], ollama-3 qwen3.5:0.8b 1 20 [20 rpm, 1000 tpm]',
     },
-    lost: [
-      'model_list[0].litellm_params.tpm',
-      'model_list[0].litellm_params.rpm',
-      'router_settings.routing_strategy',
-      'cache_config',
-    ],
+    lost: ['router_settings.routing_strategy', 'cache_config'],
   },
   'many-by-one-router': {
     adapters: { openai: 'openai', gemini: 'gemini', openrouter: 'openrouter', 'openai-2': 'openai' },
     served: {
-      'openai/default': 'openai deepseek/deepseek-v4-flash 1 1',
+      'openai/default': 'openai deepseek/deepseek-v4-flash 1 1 [50 rpm, - tpm]',
       'gemini/smart':
-        'gemini gemini-3-flash-preview 1 60, openai google/gemini-3-flash-preview 1 30 | unavailable: openai/fast-or openai/cheap | context_length: openai/fast-or openai/cheap | content_filter: openai/fast-or openai/cheap',
-      'openai/fast-or': 'openai google/gemini-3-flash-preview 1 1',
-      'openai/cheap': 'openai openai/gpt-5.4-mini 1 1',
-      'openrouter/free-gpt-oss': 'openrouter openai/gpt-oss-120b:free 1 1',
+        'gemini gemini-3-flash-preview 1 60 [60 rpm, - tpm], openai google/gemini-3-flash-preview 1 30 [30 rpm, - tpm] | unavailable: openai/fast-or openai/cheap | context_length: openai/fast-or openai/cheap | content_filter: openai/fast-or openai/cheap',
+      'openai/fast-or': 'openai google/gemini-3-flash-preview 1 1 [30 rpm, - tpm]',
+      'openai/cheap': 'openai openai/gpt-5.4-mini 1 1 [30 rpm, - tpm]',
+      'openrouter/free-gpt-oss': 'openrouter openai/gpt-oss-120b:free 1 1 [20 rpm, - tpm]',
       'openai/local-heavy':
         'openai-2 qwen2.5-coder-7b-instruct 1 1 | unavailable: gemini/smart openai/fast-or openai/cheap | context_length: gemini/smart openai/fast-or openai/cheap | content_filter: gemini/smart openai/fast-or openai/cheap',
       'openai/local-embed': 'openai-2 text-embedding-nomic-embed-text-v1.5@q4_k_m 1 1',
     },
     lost: [
-      'model_list[0].litellm_params.rpm',
       'router_settings.routing_strategy',
       'router_settings.retry_after',
       'general_settings.max_budget',
@@ -115,10 +110,11 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
     },
     served: {
       'openai/gpt-3.5-turbo-end-user-test': 'openai gpt-3.5-turbo 1 1, azure chatgpt-v-2 1 1',
-      'openai/gpt-3.5-turbo-large': 'openai-2 gpt-3.5-turbo-1106 1 1',
+      'openai/gpt-3.5-turbo-large': 'openai-2 gpt-3.5-turbo-1106 1 1 [480 rpm, - tpm]',
       'azure/text-embedding-ada-002': 'azure azure-embedding-model 1 1',
       'openai/openai-dall-e-3': 'openai dall-e-3 1 1',
-      'openai/fake-openai-endpoint-3': 'openai-3 my-fake-model 1 1000, openai-3 my-fake-model-2 1 1000',
+      'openai/fake-openai-endpoint-3':
+        'openai-3 my-fake-model 1 1000 [1000 rpm, - tpm], openai-3 my-fake-model-2 1 1000 [1000 rpm, - tpm]',
       'openai/bad-model': 'openai-4 bad-model 1 1',
       'openai/gpt-4o-mini': 'openai gpt-4o-mini 1 1',
       'openai/gpt-3.5-turbo': 'openai gpt-3.5-turbo 1 1 | context_length: openai/gpt-3.5-turbo-large',
@@ -127,7 +123,6 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
     },
     lost: [
       'model_list[0].litellm_params.region_name',
-      'model_list[2].litellm_params.rpm',
       'model_list[3].litellm_params.model',
       'model_list[4].model_info.base_model',
       'model_list[5].litellm_params.model',

@@ -42,12 +42,16 @@ export function importedText(text: string, ...options: readonly string[]) {
   return imported('litellm', file, ...options);
 }
 
+const rates = ({ requests_per_minute = '-', tokens_per_minute = '-' }: Record<string, unknown>) =>
+  ` [${requests_per_minute} rpm, ${tokens_per_minute} tpm]`;
+
 /** Models with their upstreams and fallbacks, as in `ImportedSample`. */
 export const servedBy = ({ models }: GatewayConfig) =>
   Object.fromEntries(
     models.map(({ id, upstreams, fallbacks = {} }) => {
       const served = upstreams.map(
-        ({ provider, model, priority = 1, weight = 1 }) => `${provider} ${model} ${priority} ${weight}`,
+        ({ provider, model, priority = 1, weight = 1, limits }) =>
+          `${provider} ${model} ${priority} ${weight}${limits ? rates(limits) : ''}`,
       );
       const others = Object.entries(fallbacks).map(([reason, ids]) => ` | ${reason}: ${ids?.join(' ')}`);
       return [id, served.join(', ') + others.join('')];
