@@ -3,6 +3,7 @@ import { configuredAccountSchema } from '../src/config/alias-schema.ts';
 import { configurableDialects } from '../src/config/built-in-dialects.ts';
 import { configurableExtensions } from '../src/config/built-in-extensions.ts';
 import { logSchema } from '../src/config/log-schema.ts';
+import { modelDefaultsSchema } from '../src/config/model-defaults-schema.ts';
 import { modelSchema, upstreamSchema } from '../src/config/model-schema.ts';
 import { passthroughRuleSchema } from '../src/config/passthrough-rule.ts';
 import { breakerSchema, healthCheckSchema, providerBaseSchema } from '../src/config/provider-schema.ts';
@@ -69,6 +70,12 @@ export const parts: readonly (OptionType & { readonly table?: string })[] = [
     'One upstream of a model: the provider, and the name there.',
     upstreamSchema,
     'UpstreamOptions',
+  ),
+  section(
+    'defaults',
+    'What requests of a model have if their client has left it out.',
+    modelDefaultsSchema,
+    'ModelDefaults',
   ),
   section('models', 'A model: its public catalog entry, and how it is served.', modelSchema, 'ModelOptions'),
   section('passthrough', 'A path that is let through to one provider.', passthroughRuleSchema),

@@ -9,6 +9,7 @@ import { checkSignIn } from './check-sign-in.ts';
 import { checkTls } from './check-tls.ts';
 import { checkAccess } from './checks/check-access.ts';
 import { checkBodyBounds } from './checks/check-body-bounds.ts';
+import { checkModelDefaults } from './checks/check-model-defaults.ts';
 import { checkReferences } from './checks/check-references.ts';
 import type { GivenPlugins } from './given-plugins.ts';
 import { pluginsIn } from './import-plugin.ts';
@@ -45,6 +46,7 @@ export function* mistakesTogether({
   yield checkReferences({ ...value, stages: listed }, known);
   yield checkAliases(value, listed);
   yield checkRouting(value);
+  yield checkModelDefaults(value);
   yield checkProviderKeys(value, directory);
   yield ofStages;
   if (given.stages && value.stages !== undefined)

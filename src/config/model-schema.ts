@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { off } from '../common/option-schemas.ts';
+import { modelDefaultsSchema } from './model-defaults-schema.ts';
 import { modelRoutingSchema } from './routing-schema.ts';
 
 const price = z
@@ -116,6 +117,11 @@ export const modelSchema = z
     routing: modelRoutingSchema
       .default({})
       .describe('What is different from the section `routing` for this model.'),
+    defaults: modelDefaultsSchema
+      .optional()
+      .describe(
+        'What requests have where their client has left it out: `{ temperature: 0.7, max_tokens: 1024 }`.',
+      ),
     fallbacks: z
       .strictObject({
         context_length: fallbackModels.describe('A prompt that is too long for it.'),

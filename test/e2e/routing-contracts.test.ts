@@ -15,7 +15,7 @@ import { sidecarConfig } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const [large, mini, other] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.5-mini', 'aion-labs/aion-3.0'];
-const limited = 'aion-labs/aion-3.0-mini';
+const [limited, usual] = ['aion-labs/aion-3.0-mini', 'aion-labs/aion-2.0'];
 const prices = (prompt: string, completion: string) => ({ prompt, completion });
 
 /** Keys of an account with $0.01 a month, and of one with a limit on one model. */
@@ -28,7 +28,7 @@ let sidecar: SidecarHere;
 beforeAll(async () => {
   [first, second] = await Promise.all([startScriptedUpstream(), startScriptedUpstream()]);
   const config = sidecarConfig(first.url);
-  const [one, two, three, four, ...rest] = defaultModels('upstream').map(model => ({ ...model }));
+  const [one, two, three, four, five, ...rest] = defaultModels('upstream').map(model => ({ ...model }));
   sidecar = await serveHere({
     ...config,
     log: { level: 'info' },
@@ -60,13 +60,19 @@ beforeAll(async () => {
           { provider: 'second', model: 'four', priority: 2, limits: { tokens_per_minute: 30 } },
         ],
       },
+      {
+        ...five,
+        operations: ['chat', 'text_completion'],
+        upstreams: [{ provider: 'upstream', model: 'five' }],
+        defaults: { temperature: 0.7, max_tokens: 50, top_p: 0.9 },
+      },
       ...rest,
     ],
     stages: [
       'error-envelope',
       'auth',
       'validation',
-      { 'model-access': { accounts: { tester: [large, mini, limited] }, others: ['*'] } },
+      { 'model-access': { accounts: { tester: [large, mini, limited, usual] }, others: ['*'] } },
       'rate-limit',
     ],
   } as unknown as GatewayConfig);
@@ -211,6 +217,23 @@ describe('an upstream with limits', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error' } });
     expect(await lineOf(refused)).toMatchObject({ end_reason: 'refused', attempts: [] });
+  });
+});
+
+describe('the defaults of a model', () => {
+  it.each([
+    ['/v1/chat/completions', {}, 50],
+    ['/v1/responses', { input: 'Hello?', messages: undefined }, 50],
+    ['/v1/messages', { max_tokens: 20 }, 20],
+    ['/v1/completions', { prompt: 'Hello?', messages: undefined }, 16],
+  ])('are sent to the provider where a request to %s has none', async (path, more, max_tokens) => {
+    first.reply(whole(200, answer));
+    const sent = async (asked: object) => {
+      await (await post({ model: usual, ...more, ...asked }, path)).text();
+      return first.last.body;
+    };
+    expect(await sent({})).toMatchObject({ temperature: 0.7, top_p: 0.9, max_tokens });
+    expect(await sent({ temperature: 0.1 })).toMatchObject({ temperature: 0.1, top_p: 0.9 });
   });
 });
 

@@ -6,6 +6,7 @@ import {
   refusal,
   type StageFactory,
 } from '../../../src/plugin.ts';
+import { fillIn } from './defaults.ts';
 import { checkEffort } from './effort.ts';
 import { checkContext, checkInputs, checkMaxTokens } from './length.ts';
 import { checkMedia } from './media.ts';
@@ -47,6 +48,7 @@ export const validation: StageFactory<ValidationOptions> = defineStage({
             `unknown model '${request.model.slice(0, 128)}'; GET /v1/models lists those available.`,
           );
         }
+        if (model.defaults) fillIn(request, model.defaults);
         if (request.operation || model.operations) checkOperation(request, model);
         if (request.metadata) checkMetadata(request.metadata);
         checkEffort(request, model);

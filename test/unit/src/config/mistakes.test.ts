@@ -66,6 +66,23 @@ describe('an invalid configuration', () => {
       "there is no provider 'remote'; there are: local",
     ],
     [
+      withModel({ defaults: { temperature: 3 } }),
+      'models[0].defaults.temperature: must be a number from 0 to 2',
+    ],
+    [withModel({ defaults: { top_k: 1 } }), 'models[0].defaults.top_k: unknown name'],
+    [
+      withModel({ defaults: { max_tokens: 1e9 } }),
+      'models[0].defaults.max_tokens: is more than max_completion_tokens',
+    ],
+    [
+      withModel({ defaults: { reasoning_effort: 'low' } }),
+      'models[0].defaults.reasoning_effort: must be reasoning_effort.default',
+    ],
+    [
+      { ...withModel({ defaults: { seed: 1 } }), stages: ['auth'] },
+      'models[0].defaults: has no effect: the stage validation',
+    ],
+    [
       withModel({ effort_map: { huge: {} } }),
       'models[0].effort_map.huge: is not one of reasoning_effort.levels',
     ],
