@@ -7,15 +7,17 @@ export const pageFields = {
   limit: z.coerce.number().int().min(1).max(1000).default(100).describe('Records of a page.'),
 };
 
-/** The reply of a list. */
+/** The reply of a list of records, which are named in the document by their `id` of `meta`. */
 export const listOf = <S extends z.ZodType>(record: S) =>
-  z.object({
-    object: z.literal('list'),
-    data: z.array(record),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable().describe('For `after` of the next page.'),
-    has_more: z.boolean(),
-  });
+  z
+    .object({
+      object: z.literal('list'),
+      data: z.array(record),
+      first_id: z.string().nullable(),
+      last_id: z.string().nullable().describe('For `after` of the next page.'),
+      has_more: z.boolean(),
+    })
+    .meta({ id: `${record.meta()?.id}List` });
 
 /** A page of the records that `read` finds, each shown by `viewOf`. */
 export async function pageOf<R extends { readonly id: string }, V>(

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../common/version.ts';
 import { simulateCommand } from '../simulator/command.ts';
 import { accountsCommand } from './accounts-command.ts';
+import { adminApiCommand } from './admin-api-command.ts';
 import { adminKeysCommand } from './admin-keys-command.ts';
 import { auditCommand } from './audit-command.ts';
 import { UsageMistake, type Voice } from './command.ts';
@@ -72,6 +73,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(accountsCommand(voice))
     .addCommand(providersCommand(voice))
     .addCommand(adminKeysCommand(voice))
+    .addCommand(adminApiCommand(voice))
     .addCommand(reloadCommand(voice))
     .addCommand(usageCommand(voice))
     .addCommand(ledgerCommand(voice))

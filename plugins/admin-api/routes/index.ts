@@ -4,6 +4,7 @@ import { adminKeyRoutes } from './admin-keys.ts';
 import { auditRoutes } from './audit.ts';
 import { catalogRoutes } from './catalog.ts';
 import { configurationRoutes } from './configuration.ts';
+import { documentRoute } from './document.ts';
 import { keyRoutes } from './keys.ts';
 import { requestRoutes } from './requests.ts';
 import { usageRoutes } from './usage.ts';
@@ -18,4 +19,5 @@ export const routes: readonly Route[] = [
   ...configurationRoutes,
   ...adminKeyRoutes,
   ...auditRoutes,
+  documentRoute(() => routes),
 ];
