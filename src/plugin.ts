@@ -405,6 +405,7 @@ export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
 export {
   fixedUsd,
   isMonth,
+  max_statement_lines,
   type Statement,
   type StatementColumn,
   type StatementLine,

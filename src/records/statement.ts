@@ -1,6 +1,7 @@
 import { isDay, lastDayOf } from '../common/calendar-day.ts';
 import { picoUsd, usdOf } from '../common/money.ts';
 import type { KeyRecords } from './key-records.ts';
+import { RecordRefused } from './record-errors.ts';
 import { no_model } from './usage-columns.ts';
 import type { UsageRecords, UsageSum } from './usage-records.ts';
 import { type Totals, totalOf, without } from './usage-total.ts';
@@ -46,17 +47,24 @@ export interface StatementColumn {
 /** Whether `text` is a month such as `2026-10`. */
 export const isMonth = (text: string): boolean => isDay(`${text}-01`);
 
-/** The statement of one account, or of all of them. */
+/** Lines of a statement that is made in memory of a server. */
+export const max_statement_lines = 50_000;
+
+/** The statement of one account, or of all of them. Rejects with RecordRefused if it would have more than `max_lines`. */
 export async function statementOf(
   store: { readonly usage: Pick<UsageRecords, 'sum'>; readonly keys: Pick<KeyRecords, 'named'> },
   month: string,
   account?: string,
+  max_lines?: number,
 ): Promise<Statement> {
   const days = { from_day: `${month}-01`, to_day: lastDayOf(month) };
   const groups = account === undefined ? (['account', 'model'] as const) : (['model'] as const);
   // The parts first, so that none of them is more than the whole.
-  const byKey = await store.usage.sum({ ...days, account, by: [...groups, 'key'] });
-  const whole = await store.usage.sum({ ...days, account, by: groups });
+  const limit = max_lines === undefined ? {} : { limit: max_lines + 1 };
+  const byKey = await store.usage.sum({ ...days, account, by: [...groups, 'key'], ...limit });
+  const whole = await store.usage.sum({ ...days, account, by: groups, ...limit });
+  if (max_lines !== undefined && Math.max(byKey.length, whole.length) > max_lines)
+    throw new RecordRefused(`the statement has more than ${max_lines} lines`);
   const ofKeys = byKey.filter(({ key }) => key !== '');
   const names = await namesOf(store.keys, [...new Set(ofKeys.map(({ key }) => key!))]);
   const partsOf = Map.groupBy(ofKeys, nameOf);
@@ -67,7 +75,10 @@ export async function statementOf(
     const rest = without(totalOf([sum]), totalOf(parts));
     return [...(rest.requests > 0 ? [line(rest, '')] : []), ...parts.map(part => line(part, part.key!))];
   });
-  const decimals = Math.max(2, ...lines.map(({ cost_usd }) => cost_usd.split('.')[1]?.length ?? 0));
+  const decimals = lines.reduce(
+    (most, { cost_usd }) => Math.max(most, cost_usd.split('.')[1]?.length ?? 0),
+    2,
+  );
   return { month, ...days, lines, total: totalOf(whole), decimals };
 }
 

@@ -2,9 +2,11 @@ import {
   csvOf,
   fixedUsd,
   isMonth,
+  max_statement_lines,
   monthOf,
   monthStart,
   no_model,
+  RecordRefused,
   type Statement,
   type StatementLine,
   statementColumns,
@@ -36,7 +38,18 @@ async function asked({ context, query, scope }: PageRequest) {
   const account = scope.account ?? (await findAccount(context, id));
   if (!account)
     throw new PageError(404, `There is no account “${id}”.`, 'Look for it in the list of accounts.');
-  return { account, statement: await statementOf(context.records.store, month, account.id) };
+  const { store } = context.records;
+  const statement = await statementOf(store, month, account.id, max_statement_lines).catch(tooLong);
+  return { account, statement };
+}
+
+function tooLong(thrown: unknown): never {
+  if (!(thrown instanceof RecordRefused)) throw thrown;
+  throw new PageError(
+    422,
+    `The statement has more than ${max_statement_lines} lines.`,
+    'Use the command sluice usage --month.',
+  );
 }
 
 async function exported(request: PageRequest): Promise<PageResponse> {

@@ -99,6 +99,14 @@ describe('a statement', () => {
     await fc.assert(property, { numRuns: 30 });
   });
 
+  it('is refused above the lines that it may have', async () => {
+    const store = await storeWith(
+      ['a', 'b', 'c'].map(model => ({ account: 'acme', model, started_ms: october_ms })),
+    );
+    expect((await statementOf(store, '2026-10', 'acme', 3)).lines).toHaveLength(3);
+    await expect(statementOf(store, '2026-10', 'acme', 2)).rejects.toThrow('more than 2 lines');
+  });
+
   it.each([
     ['2026-10', true],
     ['2026-13', false],
