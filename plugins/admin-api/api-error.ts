@@ -23,6 +23,7 @@ export const apiErrors = {
   invalid_request: [400, 'invalid_request_error', 'Invalid request.'],
   unsupported_media_type: [415, 'invalid_request_error', 'The body must be application/json.'],
   body_too_large: [413, 'invalid_request_error', 'The request body is too large.'],
+  answer_too_long: [422, 'invalid_request_error', 'The answer would be too long.'],
   conflict: [409, 'invalid_request_error', 'The record is not as this request needs it.'],
   precondition_failed: [412, 'invalid_request_error', 'The record was changed meanwhile: read it again.'],
   idempotency_key_reused: [

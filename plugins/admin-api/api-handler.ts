@@ -52,11 +52,12 @@ export class ApiHandler {
       const { etag, isReplay } = reply;
       response.writeHead(route.status, {
         ...headers,
+        'content-type': route.content_type,
         ...(etag !== undefined && { etag }),
         ...(isReplay && { 'idempotent-replayed': 'true' }),
         'x-request-id': id,
       });
-      response.end(JSON.stringify(reply.body));
+      response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
     } catch (thrown) {
       // The client has left.
       if (response.destroyed || (request.destroyed && !request.complete)) return;

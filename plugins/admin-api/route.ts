@@ -37,7 +37,7 @@ interface RouteParts<
   P extends z.ZodObject,
   Q extends z.ZodObject,
   B extends z.ZodObject,
-  R extends z.ZodObject,
+  R extends z.ZodObject | z.ZodString,
 > {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   /** Below `/v1`, with parameters as in `/accounts/{account}`. */
@@ -53,6 +53,8 @@ interface RouteParts<
   /** Fields of the JSON object that the request has; without it there is no body. */
   readonly body?: B;
   readonly reply: R;
+  /** Of the reply, JSON by default. Text is sent as it is. */
+  readonly content_type?: 'application/json' | 'text/csv';
   /** 200 by default. */
   readonly status?: 200 | 201 | 202;
   /** Whether an `Idempotency-Key` is taken: for what makes something, by a method of the store that is given `operator`. */
@@ -66,14 +68,16 @@ const nothing = z.strictObject({});
 
 /** A route, whatever its schemas are. */
 export interface Route
-  extends Required<Omit<RouteParts<z.ZodObject, z.ZodObject, z.ZodObject, z.ZodObject>, 'body' | 'handler'>> {
+  extends Required<
+    Omit<RouteParts<z.ZodObject, z.ZodObject, z.ZodObject, z.ZodObject | z.ZodString>, 'body' | 'handler'>
+  > {
   readonly body: z.ZodObject | undefined;
   handler(call: Call<never, never, never>): Promise<Reply<unknown>>;
 }
 
 /** Declares a route of the Admin API. One without a permission does not compile. */
 export function defineRoute<
-  R extends z.ZodObject,
+  R extends z.ZodObject | z.ZodString,
   P extends z.ZodObject = typeof nothing,
   Q extends z.ZodObject = typeof nothing,
   B extends z.ZodObject = typeof nothing,
@@ -82,6 +86,7 @@ export function defineRoute<
     params: nothing,
     query: nothing,
     body: undefined,
+    content_type: 'application/json',
     status: 200,
     if_match: false,
     once: false,

@@ -7,6 +7,7 @@ import { configurationRoutes } from './configuration.ts';
 import { documentRoute } from './document.ts';
 import { keyRoutes } from './keys.ts';
 import { requestRoutes } from './requests.ts';
+import { statementRoutes } from './statements.ts';
 import { usageRoutes } from './usage.ts';
 
 /** All routes of the Admin API. Its document, the table of who may use what and the tests follow from this list. */
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...keyRoutes,
   ...usageRoutes,
+  ...statementRoutes,
   ...requestRoutes,
   ...catalogRoutes,
   ...configurationRoutes,
