@@ -39,6 +39,7 @@ export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-ca
 export { RepeatingTask } from './common/repeating-task.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
+export { dayIn } from './common/time-zone.ts';
 export { within } from './common/within.ts';
 export { type Account, type AccountDirectory, rootOf, unusableAccount } from './gateway/accounts/accounts.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
@@ -138,6 +139,7 @@ export {
   limitNames,
   limitTable,
   limitWindows,
+  neverResets,
   periodsOf,
   rowOf,
   unitOf,
@@ -147,10 +149,12 @@ export { type Charge, type LimitUnit, limitUnits } from './gateway/limits/limit-
 export {
   AccountLimits,
   amountOfRule,
+  fieldsOfRule,
   type KeyLimits,
   keyLimitsSchema,
   type LimitedKey,
   type LimitRule,
+  type LimitRuleFields,
   type LimitSet,
   type LimitsOfOne,
   limitOverridesSchema,
@@ -330,6 +334,7 @@ export {
   type LeaseMessage,
   type LeaseTimes,
   machine_times,
+  mostOf,
   type RowAnswer,
   type RowReport,
   type SharedTable,

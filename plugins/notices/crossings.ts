@@ -3,6 +3,7 @@ import {
   type LimitStatus,
   limitLabel,
   minute_ms,
+  neverResets,
   rowOf,
   unitOf,
   usdOf,
@@ -51,7 +52,9 @@ export function crossingsOf(
     if (reached.length === 0) return [];
     const threshold = Math.max(...reached);
     const window_ends_ms = Math.round((now_ms + reset_ms) / window_end_ms) * window_end_ms;
-    const key = ['limit', root, counterKey(limit), window_ends_ms, threshold].join(':');
+    // A credit that is added to can be used up again.
+    const window = neverResets(limit) ? limit.max : window_ends_ms;
+    const key = ['limit', root, counterKey(limit), window, threshold].join(':');
     return [{ key, account: limit.member ?? root, window_ends_ms, threshold, status }];
   });
 }
@@ -79,6 +82,6 @@ export function crossingData({
     used: shown(max - remaining),
     max: shown(max),
     remaining: shown(remaining),
-    resets_at: new Date(window_ends_ms).toISOString(),
+    resets_at: neverResets(limit) ? 'never' : new Date(window_ends_ms).toISOString(),
   };
 }

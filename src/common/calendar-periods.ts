@@ -10,8 +10,8 @@ export interface Period {
 /** What follows one another without gaps; `total` is one that never ends. */
 export type PeriodUnit = 'day' | 'week' | 'month' | 'total';
 
-/** The last time that a Date can have. */
-export const never_ms = 8.64e15;
+/** Later than anything ends: a time that can still be written with four digits of the year. */
+export const never_ms = Date.UTC(9999, 11, 31);
 
 /** Days of the calendar are counted from 1970-01-01, which was a Thursday. */
 const first_monday = 4;

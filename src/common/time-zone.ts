@@ -1,3 +1,4 @@
+import { dayOf } from './calendar-day.ts';
 import { day_ms, hour_ms, minute_ms } from './durations.ts';
 
 /** More than any zone differs from UTC. */
@@ -68,10 +69,16 @@ export function timeZone(name: string): TimeZone {
   return zone;
 }
 
-/** The name as it is written in the database, such as `Europe/Berlin`; undefined for none of its names. */
+/** `2026-11-20`: the day that clocks of a zone show at a time. */
+export const dayIn = (name: string | undefined, epoch_ms: number): string =>
+  dayOf(timeZone(name ?? 'UTC').dayOf(epoch_ms) * day_ms);
+
+/** A name of the database, such as `Europe/Berlin`, as it is written there; `UTC` for all names of it; undefined for what is no name. */
 export function timeZoneName(name: string): string | undefined {
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+    const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
+    // Of a zone with several names Node has an old one: Asia/Calcutta.
+    return timeZone === 'UTC' || timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
   } catch {
     return undefined;
   }

@@ -123,9 +123,12 @@ export interface RowAnswer {
   readonly is_asked_back: boolean;
 }
 
+/** What a table admits of a limit: of a soft one more than ever counts. */
+export const mostOf = ({ max, soft }: Limit): number => (soft ? Number.MAX_SAFE_INTEGER : max);
+
 /** Whether a holder that was told so returns what it does not use at once, and not with its next report. */
-export const isShort = ({ is_asked_back, free }: RowAnswer, { max }: Limit): boolean =>
-  is_asked_back || free < max / 8;
+export const isShort = ({ is_asked_back, free }: RowAnswer, limit: Limit): boolean =>
+  is_asked_back || free < mostOf(limit) / 8;
 
 /** Whether a holder is asked for what it does not use, since its reports would be too late for a request that waits. */
 export const isAskedForReturns = ({ report_ms, patience_ms }: LeaseTimes): boolean => report_ms > patience_ms;

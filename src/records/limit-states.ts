@@ -2,7 +2,7 @@ import type { Clock } from '../common/clock.ts';
 import { usdOf } from '../common/money.ts';
 import { rootOf } from '../gateway/accounts/accounts.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
-import { type Limit, type LimitName, rowOf, windowOf } from '../gateway/limits/limit-table.ts';
+import { type Limit, type LimitName, neverResets, rowOf, windowOf } from '../gateway/limits/limit-table.ts';
 import {
   AccountLimits,
   keyLimitsSchema,
@@ -122,13 +122,17 @@ export interface LimitState {
   readonly key?: string;
   /** Set if it is a limit of an account above, which holds for all below that together. */
   readonly inherited?: true;
+  /** Set if it refuses nothing. */
+  readonly soft?: true;
+  /** RFC 3339: until when `max` is a raised one; absent for one that is not raised. */
+  readonly raised_until?: string;
   /** The most that is admitted. */
   readonly max: number | string;
   /** What counts now. */
   readonly used: number | string;
   /** How much more would be admitted now. */
   readonly remaining: number | string;
-  /** RFC 3339: when nothing counts any longer; null for concurrency, and where nothing counts now. */
+  /** RFC 3339: when nothing counts any longer; null for concurrency and in total, and where nothing counts now. */
   readonly resets_at: string | null;
 }
 
@@ -164,15 +168,17 @@ const whyUnknown = {
 } as const;
 
 function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): LimitState {
-  const { name, model, key, inherited, max } = limit;
+  const { name, model, key, inherited, soft, raised_until_ms, max } = limit;
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const shown = (amount: number) => (isMoney ? usdOf(BigInt(amount) * 1000n) : amount);
-  const resets = windowOf(limit).kind !== 'running' && reset_ms > 0;
+  const resets = windowOf(limit).kind !== 'running' && !neverResets(limit) && reset_ms > 0;
   return {
     name,
     ...(model !== undefined && { model }),
     ...(key !== undefined && { key }),
     ...(inherited && { inherited }),
+    ...(soft && { soft }),
+    ...(raised_until_ms && { raised_until: new Date(raised_until_ms).toISOString() }),
     max: shown(max),
     used: shown(max - remaining),
     remaining: shown(remaining),

@@ -199,6 +199,70 @@ function describeCalendar(start: Start): void {
     await setting.refused(limits, charge(1, 1));
   });
 
+  it.each([
+    ['a day of 23 hours', 'usd_per_day', 'Europe/Berlin', 1, '2026-03-28T23:00Z', '2026-03-29T22:00Z'],
+    ['a day of 25 hours', 'tokens_per_day', 'America/New_York', 1, '2026-11-01T04:00Z', '2026-11-02T05:00Z'],
+    ['a day at half an hour', 'tokens_per_day', 'Asia/Kolkata', 1, '2026-11-21T18:30Z', '2026-11-22T18:30Z'],
+    ['a week', 'tokens_per_week', undefined, 1, '2026-11-16T00:00Z', '2026-11-23T00:00Z'],
+    ['a week from Sunday on', 'usd_per_week', 'Asia/Kolkata', 7, '2026-11-21T18:30Z', '2026-11-28T18:30Z'],
+    [
+      'a month over summer time',
+      'tokens_per_month',
+      'Europe/Berlin',
+      15,
+      '2026-10-14T22:00Z',
+      '2026-11-14T23:00Z',
+    ],
+  ] as const)('%s begins and ends in its zone', async (_, name, time_zone, start_day, from, to) => {
+    const [from_ms, to_ms] = [Date.parse(from), Date.parse(to)];
+    const setting = await start(from_ms - 1);
+    const limits = [{ ...limit(name, 100), time_zone, ...(start_day > 1 && { start_day }) }];
+    await setting.admitted(limits, charge(90, 90));
+    setting.clock.advance(1);
+    await setting.admitted(limits, charge(100, 100));
+    const { retry_ms } = await setting.refused(limits, charge(1, 1));
+    expect(retry_ms).toBe(to_ms - from_ms);
+    setting.clock.advance(retry_ms - 1);
+    await setting.refused(limits, charge(1, 1));
+    setting.clock.advance(1);
+    expect(await setting.remaining(...limits)).toEqual([100]);
+  });
+
+  it('a total never ends', async () => {
+    const setting = await start();
+    const limits = [limit('usd_total', 100)];
+    await setting.admitted(limits, charge(0, 100));
+    for (let years = 0; years < 3; years++) {
+      setting.clock.advance(366 * 86_400_000);
+      await setting.refused(limits, charge(0, 1));
+    }
+    await setting.admitted([limit('usd_total', 150)], charge(0, 50));
+    await setting.refused([limit('usd_total', 150)], charge(0, 1));
+  });
+
+  it('what is soft is counted and never refuses, beside what does', async () => {
+    const setting = await start();
+    const soft = { ...limit('tokens_per_week', 100), soft: true as const };
+    const requests = { ...limit('concurrent_requests', 1), soft: true as const };
+    for (let at = 0; at < 3; at++) await setting.admitted([soft, requests], charge(90));
+    expect(await setting.remaining(soft, requests)).toEqual([0, 0]);
+    const hard = limit('tokens_per_day', 100);
+    await setting.admitted([soft, hard], charge(90));
+    expect((await setting.refused([soft, hard], charge(90))).refused_by).toEqual(hard);
+    expect(await setting.remaining({ ...soft, max: 1000, soft: undefined })).toEqual([640]);
+  });
+
+  it('what is used stays when a maximum is raised, soft or back again', async () => {
+    const setting = await start();
+    const own = limit('usd_per_month', 100);
+    const raised = { ...own, max: 200, raised_until_ms: setting.clock.epoch_ms() + 1000 };
+    await setting.admitted([own], charge(0, 100));
+    await setting.refused([own], charge(0, 1));
+    await setting.admitted([raised], charge(0, 60));
+    await setting.refused([own], charge(0, 1));
+    expect(await setting.remaining(own, raised)).toEqual([0, 40]);
+  });
+
   it('counts large sums exactly', async () => {
     const setting = await start();
     const limits = [limit('usd_per_month', 9_000_000_000_000_000)];

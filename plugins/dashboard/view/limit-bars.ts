@@ -1,4 +1,4 @@
-import { type Limit, rowOf } from '../../../src/plugin.ts';
+import { type Limit, neverResets, rowOf } from '../../../src/plugin.ts';
 import type { Use, Uses } from '../account-view.ts';
 import type { Scope } from '../scope.ts';
 import { dollarText, durationOf, numberOf } from './format.ts';
@@ -33,9 +33,9 @@ export function limitBars(uses: Uses, { account, sees }: Scope): Html {
 export function limitBar({ limit, used, reset_ms }: Use): Html {
   const share = Math.min(1, used / limit.max);
   const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
-  const reset = used > 0 && reset_ms > 0 ? `resets in ${durationOf(reset_ms)}` : '';
+  const reset = used > 0 && reset_ms > 0 && !neverResets(limit) ? `resets in ${durationOf(reset_ms)}` : '';
   return html`<li>
-<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}${limit.inherited && html` <span class="muted">shared</span>`}</span>
+<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}${limit.inherited && html` <span class="muted">shared</span>`}${limit.soft && html` <span class="muted">soft</span>`}</span>
 <span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>
 <svg class="bar ${tone}" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
 </li>`;

@@ -2,10 +2,13 @@ import {
   type Account,
   AccountLimits,
   type Catalog,
+  type LimitedKey,
   type LimitsOfOne,
+  type PlaceInTree,
   type Plan,
   type Plans,
   rowOf,
+  type StageSetup,
   unusableAccount,
 } from '../../../src/plugin.ts';
 
@@ -14,40 +17,63 @@ export class AccountPlans {
   readonly #plans: Plans;
   readonly #catalog: Catalog;
   readonly #unplanned: Plan | undefined;
-  readonly #others: AccountLimits;
+  readonly #clock: Pick<StageSetup['clock'], 'epoch_ms'>;
+  #others: AccountLimits;
   readonly #byAccount = new WeakMap<Account, AccountLimits>();
 
   /**
    * `others` are the limits of accounts without a plan or overrides. Throws an Error for limits that this catalog can never
    * reach.
    */
-  constructor(plans: Plans, others: Plan | undefined, catalog: Catalog) {
+  constructor(
+    plans: Plans,
+    others: Plan | undefined,
+    { catalog, clock }: Pick<StageSetup, 'catalog' | 'clock'>,
+  ) {
     this.#plans = plans;
     this.#catalog = catalog;
+    this.#clock = clock;
     this.#unplanned = others;
-    this.#others = new AccountLimits(others, undefined);
+    this.#others = this.#limits(others, undefined);
     this.#check('limits', this.#others);
     for (const [name, plan] of Object.entries(plans))
-      this.#check(`plans.${name}`, new AccountLimits(plan, undefined));
+      this.#check(`plans.${name}`, this.#limits(plan, undefined));
   }
 
   /**
    * Limits of an account. Throws `configuration_error` if they are missing or cannot be enforced: the account would be admitted by mistake.
    */
   limitsOf(account: Account | undefined): AccountLimits {
-    if (!account) return this.#others;
-    let limits = this.#byAccount.get(account);
+    if (!account) return this.#present(this.#others) ?? this.#unplannedLimits();
+    let limits = this.#present(this.#byAccount.get(account));
     if (!limits) this.#byAccount.set(account, (limits = this.#make(account)));
     return limits;
+  }
+
+  /** The same, unless one of them is raised no longer. */
+  #present(limits: AccountLimits | undefined): AccountLimits | undefined {
+    return limits && limits.ends_ms < Infinity && limits.ends_ms <= this.#clock.epoch_ms()
+      ? undefined
+      : limits;
+  }
+
+  #unplannedLimits(): AccountLimits {
+    this.#others = this.#present(this.#others) ?? this.#limits(this.#unplanned, undefined);
+    return this.#others;
+  }
+
+  #limits(...of: [Plan | undefined, LimitsOfOne['own'], LimitedKey?, PlaceInTree?]): AccountLimits {
+    const [plan, own, key, tree] = of;
+    return new AccountLimits(plan, own, key, tree, this.#clock.epoch_ms());
   }
 
   #make(account: Account): AccountLimits {
     const { id, key_id, key_limits, parents } = account;
     const key = key_id !== undefined && key_limits ? { id: key_id, limits: key_limits } : undefined;
-    if (hasNone(account) && !key && !parents) return this.#others;
+    if (hasNone(account) && !key && !parents) return this.#unplannedLimits();
     const { plan, own } = this.#sourceOf(account);
     const tree = parents && { id, parents: parents.map(parent => this.#sourceOf(parent)) };
-    const limits = new AccountLimits(plan, own, key, tree);
+    const limits = this.#limits(plan, own, key, tree);
     const problem = this.#problemOf(limits);
     if (problem) throw unusableAccount(`account '${id}': ${problem}`);
     return limits;

@@ -32,6 +32,7 @@ import {
   mostUse,
   withinLeft,
 } from './request-charge.ts';
+import { SoftLimits } from './soft-limits.ts';
 import { UnreadForecast, UsageForecast } from './usage-forecast.ts';
 
 /** Account name for requests without an account; no account has this name. */
@@ -74,6 +75,7 @@ export class LimitEnforcer implements Hooks {
   readonly #state: StateStore;
   readonly #catalog: Catalog;
   readonly #plans: AccountPlans;
+  readonly #soft: SoftLimits;
   readonly #forecast: UsageForecast;
   readonly #unread = new UnreadForecast();
   /** Running exchanges of each account, with those below it, that have reserved the most they may use. */
@@ -86,7 +88,8 @@ export class LimitEnforcer implements Hooks {
     this.#state = setup.state;
     this.#catalog = setup.catalog;
     this.#metrics = new LimitMetrics(setup);
-    this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup.catalog);
+    this.#plans = new AccountPlans(options.plans ?? setup.plans, options.limits, setup);
+    this.#soft = new SoftLimits(setup.clock);
     this.#forecast = new UsageForecast(options.initial_completion_tokens);
   }
 
@@ -220,7 +223,8 @@ export class LimitEnforcer implements Hooks {
     }
     this.#addHeaders(exchange, held.statuses, undefined, before);
     const over = this.#options.dry_run ? overOf(result, charge) : none;
-    this.#metrics.admitted(held, statuses, over);
+    const soft = this.#metrics.admitted(held, statuses, over);
+    if (soft) this.#soft.reached(exchange, soft);
     if (over.length === 0) return;
     held.over = [...held.over, ...over];
     reportOver(exchange, held.over);

@@ -15,7 +15,7 @@ const shareBuckets = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
 interface LimitSeries {
   readonly admitted: ReturnType<Counter<['limit', 'decision']>['labels']>;
   readonly refused: LimitSeries['admitted'];
-  /** Admitted by a dry run although it is over the limit. */
+  /** Admitted by a dry run, or since it is soft, although it is over the limit. */
   readonly over: LimitSeries['admitted'];
   readonly headroom: ReturnType<Histogram<['limit']>['labels']>;
 }
@@ -37,7 +37,7 @@ export class LimitMetrics {
     this.#fullest = new FullestLimits(setup);
     this.#decisions = metrics.counter({
       name: 'decisions_total',
-      help: 'Decisions of account limits: admitted, refused, or over (admitted by a dry run).',
+      help: 'Decisions of account limits: admitted, refused, or over (admitted by a dry run or a soft limit).',
       labels: ['limit', 'decision'],
     });
     this.#headroom = metrics.histogram({
@@ -48,8 +48,13 @@ export class LimitMetrics {
     });
   }
 
-  /** Counts an admission, with the status of the account's limits after it, of which some are exceeded. */
-  admitted(account: LimitedAccount, statuses: readonly LimitStatus[], over: readonly Limit[]): void {
+  /** Counts an admission, with the status of the account's limits after it, of which some are exceeded. Returns a soft one that is. */
+  admitted(
+    account: LimitedAccount,
+    statuses: readonly LimitStatus[],
+    over: readonly Limit[],
+  ): Limit | undefined {
+    let soft: Limit | undefined;
     for (let at = 0; at < statuses.length; at++) {
       const status = statuses[at]!;
       const { limit, remaining } = status;
@@ -58,10 +63,12 @@ export class LimitMetrics {
       const series = byName[limit.name] ?? this.#added(limit);
       const share = remaining / limit.max;
       series.headroom.observe(share);
-      const isOver = over.length > 0 && over.includes(limit);
+      if (limit.soft && remaining <= 0) soft = limit;
+      const isOver = limit === soft || (over.length > 0 && over.includes(limit));
       (isOver ? series.over : series.admitted).inc();
       if (isOver || 1 - share >= min_shown) this.#fullest.decided(account, status, isOver);
     }
+    return soft;
   }
 
   /** Counts the decision of the limit that has refused. */

@@ -1,12 +1,13 @@
 import {
   amountsOf,
   type Charge,
-  dayOf,
+  dayIn,
   type Exchange,
   type GatewayError,
   type Limit,
   limitLabel,
   type Model,
+  neverResets,
   refusal,
   rowOf,
   unitOf,
@@ -53,7 +54,9 @@ export function limitRefusal(
     message = `Rate limit exceeded: running requests have reserved what is left of the ${named}. ${when}`;
   return refusal('rate_limited', {
     message,
-    headers: retryHeaders(waits ? Math.min(retry_ms, held_retry_ms) : retry_ms),
+    headers: retryHeaders(
+      waits ? Math.min(retry_ms, held_retry_ms) : neverResets(limit) ? Infinity : retry_ms,
+    ),
     limit: limitLabel(limit),
   });
 }
@@ -72,8 +75,10 @@ function resetSentence(limit: Limit, retry_ms: number, now_ms: number): string {
   if (window.kind === 'running') return 'Retry when one has ended.';
   if (window.kind === 'sliding')
     return `Retry in ${counted(Math.max(1, Math.ceil(retry_ms / 1000)), 'second')}.`;
-  const day = window.resets_on_day ? ` on ${dayOf(now_ms + retry_ms + 60_000)}` : '';
-  return `Resets${day} at 00:00 UTC.`;
+  if (window.resets === 'never') return 'It does not reset.';
+  const { time_zone } = limit;
+  const day = window.resets === 'on a day' ? ` on ${dayIn(time_zone, now_ms + retry_ms + 60_000)}` : '';
+  return `Resets${day} at 00:00 ${time_zone ?? 'UTC'}.`;
 }
 
 /** Message for a request that may use more than what is left of a hard limit: what would be reserved, and how to fit. Without `when` it never fits unchanged. */

@@ -4,6 +4,7 @@ import {
   type LimitUnit,
   limitTable,
   limitUnits,
+  neverResets,
   rowOf,
   unitOf,
   windowOf,
@@ -35,7 +36,8 @@ export function addRateHeaders(
     let least_share = Number.POSITIVE_INFINITY;
     for (let at = 0; at < statuses.length; at++) {
       const { limit, remaining } = statuses[at]!;
-      if (limitTable[limit.name].unit !== names.unit) continue;
+      const row = limitTable[limit.name];
+      if (row.unit !== names.unit || limit.soft || row.window === 'total') continue;
       const share = limit === refused_by ? Number.NEGATIVE_INFINITY : remaining / limit.max;
       if (share >= least_share) continue;
       tightest = at;
@@ -79,7 +81,7 @@ export function retryHeaders(retry_ms: number): Headers {
  * account's tree and of what is between. The draft has no unit for money.
  */
 export function addIetfHeaders(headers: Headers, statuses: readonly LimitStatus[]): void {
-  const shown = statuses.filter(({ limit }) => rowOf(limit).ietf_name !== undefined);
+  const shown = statuses.filter(({ limit }) => rowOf(limit).ietf_name !== undefined && !limit.soft);
   if (shown.length === 0) return;
   headers['ratelimit-policy'] = shown.map(({ limit }) => policyOf(limit)).join(', ');
   headers.ratelimit = shown.map(stateOf).join(', ');
@@ -99,6 +101,6 @@ function policyOf(limit: Limit): string {
 }
 
 function stateOf({ limit, remaining, reset_ms }: LimitStatus): string {
-  const time = reset_ms > 0 ? `;t=${Math.ceil(reset_ms / 1000)}` : '';
+  const time = reset_ms > 0 && !neverResets(limit) ? `;t=${Math.ceil(reset_ms / 1000)}` : '';
   return `${nameOf(limit)};r=${remaining}${time}`;
 }

@@ -7,6 +7,7 @@ import {
   type LeaseAnswer,
   type LeaseMessage,
   type LeaseTimes,
+  mostOf,
   periodsOf,
   type RemoteServer,
   type RemoteState,
@@ -80,7 +81,7 @@ export class RedisState implements RemoteState {
         const { start_ms, end_ms } = periodsOf(limit).around(now_ms);
         args.push('calendar', start_ms, end_ms);
       } else args.push(rowOf(limit).window);
-      args.push(limit.max, used, back, block, refunds.length, ...refunds.flat());
+      args.push(mostOf(limit), used, back, block, refunds.length, ...refunds.flat());
     }
     for (const { force, amounts } of wants) args.push(force ? 1 : 0, ...amounts.map(amount => amount ?? ''));
     return args;

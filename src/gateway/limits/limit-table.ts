@@ -14,13 +14,13 @@ export type LimitWindow =
       readonly ietf_s: number;
     }
   | {
-      /** Counts for a UTC day or month. */
+      /** Counts for a period of the calendar. */
       readonly kind: 'calendar';
       /** What the limit is called in refusals. */
       readonly adjective: string;
-      /** Refusals name the day on which the limit resets; otherwise only the time. */
-      readonly resets_on_day: boolean;
-      /** The window in `RateLimit-Policy`, in seconds; absent for months. */
+      /** Refusals name the time at which the limit resets, or the day as well. */
+      readonly resets: 'at a time' | 'on a day' | 'never';
+      /** The window in `RateLimit-Policy`, in seconds; absent for what has no one length. */
       readonly ietf_s?: number;
     }
   | {
@@ -34,15 +34,18 @@ export type LimitWindow =
 export const limitWindows = {
   /** Sliding window: in no 60 s is more than the limit admitted; an amount leaves after 60 to 61 s. */
   minute: { kind: 'sliding', noun: 'minute', duration_ms: 60_000, ietf_s: 60 },
-  /** UTC days and months. */
-  day: { kind: 'calendar', adjective: 'Daily', resets_on_day: false, ietf_s: 86_400 },
-  month: { kind: 'calendar', adjective: 'Monthly', resets_on_day: true },
+  /** Days, weeks and months of the limit's time zone. */
+  day: { kind: 'calendar', adjective: 'Daily', resets: 'at a time', ietf_s: 86_400 },
+  week: { kind: 'calendar', adjective: 'Weekly', resets: 'on a day', ietf_s: 604_800 },
+  month: { kind: 'calendar', adjective: 'Monthly', resets: 'on a day' },
+  /** All time. */
+  total: { kind: 'calendar', adjective: 'Total', resets: 'never' },
   /** Counts until the exchange is settled, or its process has died. */
   running: { kind: 'running' },
 } as const satisfies Record<string, LimitWindow>;
 
 export type LimitWindowName = keyof typeof limitWindows;
-/** The windows that begin with a day or month of UTC. */
+/** The windows that are periods of the calendar. */
 export type CalendarWindowName = {
   [Name in LimitWindowName]: (typeof limitWindows)[Name]['kind'] extends 'calendar' ? Name : never;
 }[LimitWindowName];
@@ -70,6 +73,20 @@ export const limitTable = {
     ietf_name: 'rpm',
     description: 'Requests in any 60 s.',
   },
+  requests_per_day: {
+    unit: 'requests',
+    window: 'day',
+    title: 'Requests per day',
+    ietf_name: 'rpd',
+    description: 'Requests since 00:00 UTC.',
+  },
+  requests_per_month: {
+    unit: 'requests',
+    window: 'month',
+    title: 'Requests per month',
+    ietf_name: 'requests-month',
+    description: 'Requests since 00:00 UTC of the first of the month.',
+  },
   tokens_per_minute: {
     unit: 'tokens',
     window: 'minute',
@@ -84,6 +101,27 @@ export const limitTable = {
     ietf_name: 'tpd',
     description: 'Tokens of prompts and completions since 00:00 UTC.',
   },
+  tokens_per_week: {
+    unit: 'tokens',
+    window: 'week',
+    title: 'Tokens per week',
+    ietf_name: 'tokens-week',
+    description: 'Tokens of prompts and completions since 00:00 UTC of Monday.',
+  },
+  tokens_per_month: {
+    unit: 'tokens',
+    window: 'month',
+    title: 'Tokens per month',
+    ietf_name: 'tokens-month',
+    description: 'Tokens of prompts and completions since 00:00 UTC of the first of the month.',
+  },
+  tokens_total: {
+    unit: 'tokens',
+    window: 'total',
+    title: 'Tokens in total',
+    ietf_name: 'tokens-total',
+    description: 'Tokens of prompts and completions at all times: it never resets.',
+  },
   concurrent_requests: {
     unit: 'leases',
     window: 'running',
@@ -91,11 +129,29 @@ export const limitTable = {
     ietf_name: 'concurrency',
     description: 'Requests at the same time, with those that are read on after a 524.',
   },
+  usd_per_day: {
+    unit: 'nano_usd',
+    window: 'day',
+    title: 'Dollars per day',
+    description: "Dollars at the catalog's prices since 00:00 UTC.",
+  },
+  usd_per_week: {
+    unit: 'nano_usd',
+    window: 'week',
+    title: 'Dollars per week',
+    description: "Dollars at the catalog's prices since 00:00 UTC of Monday.",
+  },
   usd_per_month: {
     unit: 'nano_usd',
     window: 'month',
     title: 'Dollars per month',
     description: "Dollars at the catalog's prices since 00:00 UTC of the first of the month.",
+  },
+  usd_total: {
+    unit: 'nano_usd',
+    window: 'total',
+    title: 'Dollars in total',
+    description: "Prepaid credit: dollars at the catalog's prices at all times. It never resets.",
   },
 } as const satisfies Record<string, LimitRow>;
 
@@ -128,6 +184,10 @@ export interface Limit {
   readonly max: number;
   /** Reserves the most that a request may use, in place of an estimate. */
   readonly hard?: true | undefined;
+  /** Refuses nothing. */
+  readonly soft?: true | undefined;
+  /** Until when `max` is a raised one, in milliseconds since 1970. */
+  readonly raised_until_ms?: number | undefined;
 }
 
 /** The row of a limit. */
@@ -141,6 +201,9 @@ export const windowOf = (limit: Pick<Limit, 'name'>): LimitWindow => limitWindow
 
 /** Whether the limit is on periods of the calendar, whose use is restored from the ledger after a restart. */
 export const isCalendar = (limit: Limit): boolean => windowOf(limit).kind === 'calendar';
+
+/** Whether what is used counts at all times. */
+export const neverResets = (limit: Pick<Limit, 'name'>): boolean => limitTable[limit.name].window === 'total';
 
 /** Names the periods in which a limit counts that is on the calendar. */
 export const periodKey = ({ name, time_zone = 'UTC', start_day = 1 }: Limit): string =>

@@ -151,8 +151,8 @@ export class LocalQuota {
     alone.handOver(account, this.#holder, this.#clock.elapsed_ms());
   }
 
-  #policyOf({ name }: Limit): OutagePolicy {
-    return this.#policies[name] ?? this.#policies.default;
+  #policyOf({ name, soft }: Limit): OutagePolicy {
+    return soft ? 'open' : (this.#policies[name] ?? this.#policies.default);
   }
 
   #partsOf(account: string, limits: readonly Limit[]): ReadonlyMap<Limit, Part> {

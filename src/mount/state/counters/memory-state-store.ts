@@ -52,7 +52,7 @@ export class MemoryStateStore implements StateStore {
       // A charge above a whole limit is admitted while the limit is unused, unless it is the most that a request may use.
       const needed = limit.hard && charge.ceiling ? amount : Math.min(amount, max);
       const excess = counters[at]!.used(now) + needed - max;
-      if (excess <= 0) continue;
+      if (excess <= 0 || limit.soft) continue;
       over = [...over, limit];
       const wait_ms = counters[at]!.wait_ms(excess, now);
       if (wait_ms <= retry_ms) continue;

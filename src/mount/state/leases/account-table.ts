@@ -5,6 +5,7 @@ import {
   type LeaseAnswer,
   type LeaseMessage,
   type LeaseTimes,
+  mostOf,
   type RowAnswer,
   type RowReport,
   type TableTime,
@@ -182,7 +183,7 @@ export class AccountTable {
     for (const [at, row] of rows.entries()) {
       const { limit, counter, blocks } = row;
       const asked = amounts[at] ?? null;
-      if (asked === null) continue;
+      if (asked === null || limit.soft) continue;
       // What is above a whole limit is admitted while the limit is unused. A ceiling never is.
       const amount = Math.min(asked, limit.max);
       if (counter.used(now) + blocks + amount <= limit.max) continue;
@@ -210,7 +211,7 @@ export class AccountTable {
   #answerOf(row: Row, share: Share, block: number, now: Now): RowAnswer {
     const used = row.counter.used(now);
     const is_scarce = now.elapsed_ms < row.scarce_until_ms;
-    const free = Math.max(0, row.limit.max - used - row.blocks);
+    const free = Math.max(0, mostOf(row.limit) - used - row.blocks);
     const holders = [...this.#sessions.values()].filter(({ isExpired }) => !isExpired).length;
     const most = is_scarce ? 0 : Math.floor(free / 2 / holders);
     const granted = Math.max(0, Math.min(block - share.block, most));

@@ -4,6 +4,7 @@ import {
   type LeaseAnswer,
   type LeaseMessage,
   type LeaseTimes,
+  mostOf,
   type TableTime,
   type Verdict,
 } from '../../../records/lease-protocol.ts';
@@ -128,7 +129,7 @@ export class HeldAccount {
   /** In the order in which they came. */
   #waiting: HeldReservation[] = [];
   /** The last refusal, until it may be otherwise. */
-  #refusal: { row: HeldRow; amount: number; ends_ms: number; until_ms: number } | undefined;
+  #refusal: { row: HeldRow; amount: number; most: number; ends_ms: number; until_ms: number } | undefined;
 
   constructor(name: string, times: LeaseTimes, newSession: () => number, as_of: TableTime | undefined) {
     this.#name = name;
@@ -178,9 +179,9 @@ export class HeldAccount {
     if (taken) return taken;
     const rows = this.#rowsOf(limits);
     const reservation = new HeldReservation(limits, rows, amounts, force, this.#batch, this.#open, now_ms);
-    const { row, amount, ends_ms, until_ms = never_ms } = this.#refusal ?? {};
-    if (row && now_ms < until_ms && !force && (reservation.amountOf(row) ?? -1) >= amount!)
-      return reservation.refuse(row, ends_ms! - now_ms);
+    const { row, amount = 0, most = 0, ends_ms = 0, until_ms = never_ms } = this.#refusal ?? {};
+    if (row && now_ms < until_ms && !force && (reservation.amountOf(row) ?? -1) >= amount)
+      if (mostOf(reservation.limitOf(row)) <= most) return reservation.refuse(row, ends_ms - now_ms);
     return this.#wait(reservation);
   }
 
@@ -336,7 +337,9 @@ export class HeldAccount {
     if (refused_by !== undefined) {
       const row = rows[refused_by]!;
       const until_ms = now_ms + Math.min(retry_ms, this.#times.retry_ms);
-      if (!is_held) this.#refusal = { row, amount: one.amountOf(row)!, ends_ms: now_ms + retry_ms, until_ms };
+      const most = mostOf(one.limitOf(row));
+      if (!is_held)
+        this.#refusal = { row, amount: one.amountOf(row)!, most, ends_ms: now_ms + retry_ms, until_ms };
       one.refuse(row, retry_ms);
       return true;
     }

@@ -1,6 +1,12 @@
 import { type Limit, windowOf } from '../../../gateway/limits/limit-table.ts';
 import type { LimitStatus } from '../../../gateway/limits/state-store.ts';
-import { isShort, type RowAnswer, type RowReport, type TableTime } from '../../../records/lease-protocol.ts';
+import {
+  isShort,
+  mostOf,
+  type RowAnswer,
+  type RowReport,
+  type TableTime,
+} from '../../../records/lease-protocol.ts';
 
 /** What was reserved between two messages. They report it together, so that the table counts it at one moment. */
 export interface Batch {
@@ -106,9 +112,10 @@ export class HeldRow {
   }
 
   /** Whether a request may reserve from the block. One of nothing is refused like others where the limit is exceeded. */
-  covers({ max }: Limit, amount: number, now_ms: number): boolean {
-    if (this.waiting > 0 || max !== this.limit.max) return false;
-    return amount > 0 ? amount <= this.block : this.#usedAt(now_ms) <= max;
+  covers(limit: Limit, amount: number, now_ms: number): boolean {
+    const most = mostOf(limit);
+    if (this.waiting > 0 || most !== mostOf(this.limit)) return false;
+    return amount > 0 ? amount <= this.block : this.#usedAt(now_ms) <= most;
   }
 
   /** What is left of `limit` for all holders, by the last answer and what this one has used since; undefined without an answer. */
@@ -251,7 +258,7 @@ export class HeldRow {
     this.#own -= reserved;
     const free = this.#unused(reserved);
     if (this.#isUnknown) return;
-    if (this.#known.used > this.limit.max) this.#expired += free;
+    if (this.#known.used > mostOf(this.limit)) this.#expired += free;
     else this.block += free;
   }
 

@@ -82,9 +82,10 @@ describe('the periods of a time zone', () => {
 });
 
 it('names zones as the database does, and none that it has not', () => {
-  expect(['europe/berlin', 'etc/utc', 'Mars/Olympus', ''].map(timeZoneName)).toEqual([
+  expect(['europe/berlin', 'etc/utc', 'Asia/Kolkata', 'Mars/Olympus', ''].map(timeZoneName)).toEqual([
     'Europe/Berlin',
     'UTC',
+    'Asia/Kolkata',
     undefined,
     undefined,
   ]);

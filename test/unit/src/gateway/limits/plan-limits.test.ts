@@ -88,21 +88,81 @@ describe('the limits of an account', () => {
     [
       'usd_per_month',
       { limt: 5 },
-      'must be a number of dollars, or { limit: a number of dollars, hard: true or false }',
+      'must be a number of dollars, or an object of limit, hard, soft, time_zone, start_day, raised',
     ],
     ['usd_per_month', true, 'must be a number of dollars, not true'],
     [
       'tokens_per_day',
       { limit: 5, hard: 'yes' },
-      'must be a number, or { limit: a number, hard: true or false }',
+      'must be a number, or an object of limit, hard, soft, time_zone, raised',
     ],
-    ['tokens_per_day', { limit: 5, soft: true }, 'unknown name; accepted here: limit, hard'],
+    [
+      'tokens_per_day',
+      { limit: 5, start_day: 2 },
+      'unknown name; accepted here: limit, hard, soft, time_zone, raised',
+    ],
+    ['tokens_per_day', { limit: 5, time_zone: 'Mars/Olympus' }, 'must be a time zone such as Europe/Berlin'],
+    ['usd_per_month', { limit: 5, hard: true, soft: true }, 'must not be hard and soft'],
+    ['usd_total', { limit: 5, time_zone: 'UTC' }, 'unknown name; accepted here: limit, hard, soft, raised'],
     ['tokens_per_day', 'many', "must be a number, not 'many'"],
-    ['requests_per_minute', { limit: 5, hard: true }, 'must be a number, not an object'],
+    ['requests_per_minute', { limit: 5, hard: true }, 'unknown name; accepted here: limit, soft, raised'],
   ])('accept no %s of %j', (name, rule, message) => {
     const limits = { [name]: rule };
     const { error } = planSchema.safeParse(limits);
     expect(issuesOf(error!, planSchema, limits)).toMatchObject([{ message }]);
+  });
+
+  it('count days, weeks and months in the zone of the rule, or else of the account or plan', () => {
+    const ofPlan = planSchema.parse({
+      time_zone: 'europe/berlin',
+      usd_per_month: { limit: 5, start_day: 15 },
+      tokens_per_week: { limit: 5, time_zone: 'UTC', start_day: 'sunday' },
+      requests_per_day: { limit: 5, time_zone: 'Etc/UTC' },
+      usd_total: 5,
+      models: { 'a/large': { tokens_per_day: 7 } },
+    });
+    const zonesOf = (own: object) =>
+      new AccountLimits(ofPlan, limitOverridesSchema.parse(own)).all.map(
+        ({ name, time_zone, start_day }) => `${name} ${time_zone} ${start_day}`,
+      );
+    const own = ['requests_per_day undefined undefined', 'tokens_per_week undefined 7'];
+    const zoned = (zone: string) => [`usd_per_month ${zone} 15`, `tokens_per_day ${zone} undefined`];
+    const sorted = (lines: readonly string[]) => [...lines].sort();
+    expect(sorted(zonesOf({}))).toEqual(
+      sorted([...own, ...zoned('Europe/Berlin'), 'usd_total undefined undefined']),
+    );
+    expect(zonesOf({ time_zone: 'Asia/Tokyo' })).toEqual(expect.arrayContaining(zoned('Asia/Tokyo')));
+  });
+
+  it('are raised until a time, and keep their counter, as long as they count in the same periods', () => {
+    const until = '2026-12-01T00:00:00+01:00';
+    const until_ms = Date.parse(until);
+    const rule = { limit: 5, raised: { limit: '7.50', until } };
+    const at = (now_ms: number, more: object = {}) => {
+      const plan = planSchema.parse({ usd_per_month: { ...rule, ...more }, requests_per_day: 1 });
+      const limits = new AccountLimits(plan, undefined, undefined, undefined, now_ms);
+      return { limit: limits.all.find(({ name }) => name === 'usd_per_month')!, ends_ms: limits.ends_ms };
+    };
+    expect(at(until_ms - 1)).toMatchObject({
+      limit: { max: 7_500_000_000, raised_until_ms: until_ms },
+      ends_ms: until_ms,
+    });
+    expect(at(until_ms)).toEqual({
+      limit: { name: 'usd_per_month', max: 5_000_000_000, hard: true },
+      ends_ms: Infinity,
+    });
+    const keys = [{}, { soft: true }, { limit: 9 }, { time_zone: 'UTC' }].map(more =>
+      counterKey(at(until_ms, more).limit),
+    );
+    expect(new Set(keys)).toEqual(new Set(['usd_per_month']));
+    const others = [{ time_zone: 'Asia/Tokyo' }, { start_day: 2 }].map(more => counterKey(at(0, more).limit));
+    expect(new Set([...keys, ...others]).size).toBe(3);
+  });
+
+  it('are soft where they say so, and not hard then', () => {
+    const limits = new AccountLimits(planSchema.parse({ usd_total: { limit: 5, soft: true } }), undefined);
+    expect(limits.all).toEqual([{ name: 'usd_total', max: 5_000_000_000, soft: true }]);
+    expect(limits.of(undefined)).toMatchObject({ isHard: false, countsMoney: true });
   });
 
   it('are replaced name by name by its own, and removed by null', () => {

@@ -11,6 +11,8 @@ const limitsUpTo = (max: number) => ({
   tokens: limit('tokens_per_minute', 3 * max),
   daily: limit('tokens_per_day', 5 * max, { key: 'k' }),
   money: limit('usd_per_month', 4 * max, { hard: true }),
+  ofWeek: limit('usd_per_week', 4 * max, { time_zone: 'Asia/Kolkata', start_day: 6 }),
+  credit: limit('usd_total', 9 * max, { hard: true }),
   ofModel: limit('requests_per_minute', Math.ceil(max / 2), { model: 'm' }),
 });
 type Limits = ReturnType<typeof limitsUpTo>;
@@ -21,6 +23,7 @@ const shapes = {
   withRequest: { tokens: 3, daily: 3, money: 2 },
   ofModel: { requests: 1, ofModel: 1, tokens: 1 },
   money: { money: 1 },
+  budgets: { ofWeek: 1, credit: 1 },
   running: { running: 1 },
 } as const satisfies Record<string, Partial<Record<keyof Limits, number>>>;
 type Shape = keyof typeof shapes;

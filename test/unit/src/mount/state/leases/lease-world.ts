@@ -64,6 +64,8 @@ const inMemory: NewTable = (clock, generation, times) => {
 export const calendarLimits: readonly Limit[] = [
   { name: 'tokens_per_day', max: 1 },
   { name: 'usd_per_month', max: 1 },
+  { name: 'usd_per_week', max: 1, time_zone: 'Asia/Kolkata', start_day: 6 },
+  { name: 'usd_total', max: 1 },
 ];
 
 /** The observer's time, and the beginnings of the periods of the table's calendar. */
