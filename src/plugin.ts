@@ -41,7 +41,21 @@ export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
 export { dayIn } from './common/time-zone.ts';
 export { within } from './common/within.ts';
-export { type Account, type AccountDirectory, rootOf, unusableAccount } from './gateway/accounts/accounts.ts';
+export {
+  type Account,
+  type AccountDirectory,
+  type ModelList,
+  rootOf,
+  unusableAccount,
+} from './gateway/accounts/accounts.ts';
+export {
+  allName,
+  allowModels,
+  catalogReader,
+  forbiddenModel,
+  namesModel,
+  unreadLists,
+} from './gateway/accounts/model-lists.ts';
 export type { CacheStore } from './gateway/cache/cache-store.ts';
 export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
 export { catalogEntry, publicModelFields } from './gateway/catalog/catalog-entry.ts';

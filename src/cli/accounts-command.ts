@@ -20,7 +20,15 @@ import {
   withConfig,
 } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
-import { parsedLimits, replacing, type WasOption, withWas } from './record-changes.ts';
+import {
+  checkModels,
+  modelsOf,
+  parsedLimits,
+  replacing,
+  shownModels,
+  type WasOption,
+  withWas,
+} from './record-changes.ts';
 
 /** `sluice accounts …`. */
 export function accountsCommand(voice: Voice): Command {
@@ -34,6 +42,11 @@ Accounts of the configuration are changed there; their names cannot be used here
     .description('create an account')
     .option('--plan <PLAN>', 'a plan of the configuration', '-')
     .option('--limits <JSON>', "limits in place of the plan's, such as '{\"requests_per_minute\": 5}'", '{}')
+    .option(
+      '--models <IDS>',
+      'the models that it may use, divided by commas; ai/* for all that begin like that; - for all',
+      '-',
+    )
     .option('--parent <NAME>', 'an account whose limits hold for it as well; - for none', '-')
     .option('--contacts <ADDRESSES>', 'mail addresses of its people, with commas between them', '')
     .option('--display-name <TEXT>', `shown beside the name, ${max_display_name} characters at most`, '')
@@ -44,6 +57,9 @@ Accounts of the configuration are changed there; their names cannot be used here
   withWas(withConfig(accounts.command('set-limits <NAME> <JSON>')))
     .description("change its limits, which replace the plan's; '{}' for none")
     .action(inStore(setLimits, voice));
+  withConfig(accounts.command('set-models <NAME> <IDS>'))
+    .description('change the models that it may use, divided by commas; - for all')
+    .action(inStore(setModels, voice));
   withWas(withConfig(accounts.command('set-parent <NAME> <PARENT>')))
     .description('put it below another account, whose limits hold for it as well; - for none')
     .action(inStore(setParent, voice));
@@ -71,6 +87,7 @@ interface CreateOptions {
   readonly config: string;
   readonly plan: string;
   readonly limits: string;
+  readonly models: string;
   readonly parent: string;
   readonly displayName: string;
   readonly contacts: string;
@@ -91,7 +108,9 @@ async function create(context: CommandContext, id: string, options: CreateOption
   const display_name = displayNameOf(options.displayName);
   const parent = await parentOf(context, options.parent);
   const contacts = contactsOf(options.contacts);
-  const account = { id, plan, limits, display_name, contacts, parent };
+  const models = modelsOf(options.models);
+  checkModels(context.settings, models);
+  const account = { id, plan, limits, display_name, contacts, parent, models };
   await context.store.accounts.create(account, context.operator).catch(refused);
   context.print(`created account ${id}, plan: ${plan ?? 'none'}`);
   context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
@@ -114,6 +133,13 @@ async function setLimits(
   const before = was === undefined ? undefined : parsedLimits(was, limitOverridesSchema);
   await change(context, id, replacing<'limits', AccountRecord['limits']>('limits', limits, before));
   context.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
+}
+
+async function setModels(context: CommandContext, id: string, text: string): Promise<void> {
+  const models = modelsOf(text);
+  checkModels(context.settings, models);
+  await change(context, id, () => ({ models }));
+  context.print(`account ${id} may use ${shownModels(models)}`);
 }
 
 async function setParent(
@@ -184,6 +210,7 @@ const columns: readonly Column<AccountRecord>[] = [
     title: 'limits',
     value: ({ limits }) => (Object.keys(limits).length === 0 ? '' : JSON.stringify(limits)),
   },
+  { title: 'models', value: ({ models }) => models?.join(',') ?? '' },
   { title: 'parent', value: ({ parent }) => parent ?? '' },
   { title: 'display name', value: ({ display_name }) => display_name },
   { title: 'contacts', value: ({ contacts }) => contacts.join(', ') },

@@ -43,6 +43,8 @@ simulate: its address is taken, or its options contradict each other
 keys create: the records store is down, or there is no such account
   sluice keys create --account acme --name laptop --expires 30d --config sluice.yaml
   sluice keys create --account acme --limits '{"requests_per_minute": 5}' --config sluice.yaml
+keys set-models: the records store is down, or there is no such key or model
+  sluice keys set-models key_123 aion-labs/aion-3.0 --config sluice.yaml
 keys set-limits: the records store is down, or there is no such key
   sluice keys set-limits key_123 '{"requests_per_minute": 5}' --config sluice.yaml
 keys set-expiry: the records store is down, or there is no such key
@@ -59,6 +61,8 @@ accounts set-plan: the records store is down, or there is no such account or pla
   sluice accounts set-plan acme standard --config sluice.yaml
 accounts set-limits: the records store is down, or there is no such account or model
   sluice accounts set-limits acme '{"usd_per_month": 20}' --config sluice.yaml
+accounts set-models: the records store is down, or there is no such account or model
+  sluice accounts set-models acme 'aion-labs/*' --config sluice.yaml
 accounts set-parent: the records store is down, there is no such account, or two are above the parent already
   sluice accounts set-parent ann acme-sales --config sluice.yaml
 accounts set-display-name: the records store is down, or there is no such account

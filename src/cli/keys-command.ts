@@ -13,7 +13,15 @@ import {
 } from './command.ts';
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
-import { parsedLimits, replacing, type WasOption, withWas } from './record-changes.ts';
+import {
+  checkModels,
+  modelsOf,
+  parsedLimits,
+  replacing,
+  shownModels,
+  type WasOption,
+  withWas,
+} from './record-changes.ts';
 
 /** `sluice keys …`. */
 export function keysCommand(voice: Voice): Command {
@@ -38,7 +46,15 @@ Keys of the configuration are not listed here.`,
       'limits of this key beside those of its account, such as \'{"requests_per_minute": 5}\'',
       limitsOf,
     )
+    .option(
+      '--models <IDS>',
+      'the models that it may use, divided by commas; ai/* for all that begin like that',
+      modelsOf,
+    )
     .action(inStore(create, voice));
+  withConfig(keys.command('set-models <ID> <IDS>'))
+    .description('change the models that it may use, divided by commas; - for all that its account may')
+    .action(inStore(setModels, voice));
   withWas(withConfig(keys.command('set-limits <ID> <JSON>')))
     .description("change its own limits, which hold beside those of its account; '{}' for none")
     .action(inStore(setLimits, voice));
@@ -85,19 +101,21 @@ interface CreateOptions {
   /** In milliseconds since 1970. */
   readonly expires?: number;
   readonly limits?: Record<string, unknown>;
+  readonly models?: readonly string[] | null;
 }
 
 async function create(
   { store, settings, operator, print, remark }: CommandContext,
-  { account, name = '', expires, limits = {}, config }: CreateOptions,
+  { account, name = '', expires, limits = {}, models = null, config }: CreateOptions,
 ): Promise<void> {
   const configured = settings.configured.map(({ id }) => id);
   if (!configured.includes(account) && !(await store.accounts.find(account)))
     throw new CommandMistake(
       `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
     );
+  checkModels(settings, models);
   const { key, record } = await store.keys.create(
-    { account, name, expires_ms: expires ?? null, limits },
+    { account, name, expires_ms: expires ?? null, limits, models },
     operator,
   );
   print(key);
@@ -118,6 +136,7 @@ const columns = (now_ms: number): readonly Column<KeyRecord>[] => [
     title: 'limits',
     value: ({ limits }) => (Object.keys(limits).length === 0 ? '' : JSON.stringify(limits)),
   },
+  { title: 'models', value: ({ models }) => models?.join(',') ?? '' },
   { title: 'state', value: key => stateOf(key, now_ms) },
 ];
 
@@ -159,6 +178,17 @@ async function setLimits(
   const set = replacing<'limits', KeyRecord['limits']>('limits', limits, before);
   const { account } = await store.keys.change(idOf(id, 'set-limits'), set, operator).catch(mistakenId);
   print(`key ${id} of account ${account} has the limits ${JSON.stringify(limits)}`);
+}
+
+async function setModels(
+  { store, settings, operator, print }: CommandContext,
+  id: string,
+  text: string,
+): Promise<void> {
+  const models = modelsOf(text);
+  checkModels(settings, models);
+  const { account } = await store.keys.change(idOf(id, 'set-models'), { models }, operator).catch(mistakenId);
+  print(`key ${id} of account ${account} may use ${shownModels(models)}`);
 }
 
 async function setExpiry(

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { issuesOf, shownIssue } from '../common/config-error.ts';
+import { noSuchName } from '../common/suggestion.ts';
+import { namesModel } from '../gateway/accounts/model-lists.ts';
 import { CommandMistake, UsageMistake } from './command.ts';
 
 /** Limits that a command takes as JSON. Throws UsageMistake, which names the limit and what was wrong. */
@@ -17,6 +19,22 @@ export function parsedLimits<S extends z.ZodType>(json: string, schema: S): z.ou
   const [issue] = issuesOf(checked.error, schema, given);
   throw new UsageMistake(`limits: ${shownIssue(issue!)}`);
 }
+
+/** A list of models that a command takes, divided by commas; `null`, which stands for all, for `-`. */
+export const modelsOf = (text: string): readonly string[] | null =>
+  text === '-' ? null : text.split(',').flatMap(name => name.trim() || []);
+
+/** Throws CommandMistake for a name that none of the models has. */
+export function checkModels(
+  { models: known }: { readonly models: readonly string[] },
+  models: readonly string[] | null,
+): void {
+  const unknown = models?.find(name => !known.some(id => namesModel([name], id)));
+  if (unknown !== undefined) throw new CommandMistake(noSuchName('model', unknown, known));
+}
+
+export const shownModels = (models: readonly string[] | null): string =>
+  models === null ? 'all models' : `the models ${models.join(', ') || '(none)'}`;
 
 export interface WasOption {
   readonly was?: string;

@@ -17,6 +17,8 @@ export interface AccountRecord {
   readonly contacts: readonly string[];
   /** Id of the account whose limits hold for it as well; `null` for none. */
   readonly parent: string | null;
+  /** The models that it may use: ids, or beginnings with `*`; `null` for all. */
+  readonly models: readonly string[] | null;
   /** When it was disabled: its requests are refused since; `null` while it is enabled. */
   readonly disabled_ms: number | null;
 }
@@ -29,11 +31,13 @@ export interface NewAccount extends Pick<AccountRecord, 'id' | 'plan' | 'limits'
   readonly contacts?: readonly string[];
   /** An account of the store or of the configuration. */
   readonly parent?: string | null;
+  /** The models that it may use; `null` for all. */
+  readonly models?: readonly string[] | null;
 }
 
 /** What can be changed of an account. */
 export type AccountChange = Partial<
-  Pick<AccountRecord, 'plan' | 'limits' | 'display_name' | 'contacts' | 'parent'>
+  Pick<AccountRecord, 'plan' | 'limits' | 'display_name' | 'contacts' | 'parent' | 'models'>
 >;
 
 /** `search` is a part of the id or the display name. */

@@ -1,5 +1,6 @@
 import { issuesOf, shownIssue } from '../common/config-error.ts';
 import { noSuchName } from '../common/suggestion.ts';
+import { namesModel } from '../gateway/accounts/model-lists.ts';
 import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type AccountChange,
@@ -11,6 +12,7 @@ import {
   type NewAccount,
   sameName,
 } from './account-records.ts';
+import { modelListSchema } from './configured-accounts.ts';
 import { isKeyName, type KeyChange, max_key_name } from './key-records.ts';
 import { AlreadyThere, ConfiguredRecord, RecordRefused } from './record-errors.ts';
 
@@ -38,7 +40,7 @@ export function checkNewAccount(rules: AccountRules, account: NewAccount): void 
 /** Throws RecordRefused for values with which an account could not be served. */
 export function checkAccountChange(
   { settings, catalog }: AccountRules,
-  { plan, limits, display_name = '', contacts = [] }: AccountChange,
+  { plan, limits, display_name = '', contacts = [], models }: AccountChange,
 ): void {
   const plans = Object.keys(settings.plans);
   if (plan != null && !plans.includes(plan)) throw new RecordRefused(noSuchName('plan', plan, plans), 'plan');
@@ -48,13 +50,28 @@ export function checkAccountChange(
       'display_name',
     );
   checkContacts(contacts);
+  checkModels({ catalog }, models);
   if (limits === undefined) return;
-  const models = catalog.models.map(model => model.id);
+  const known = catalog.models.map(model => model.id);
   const unknown = Object.keys(checkedLimits(limitOverridesSchema, limits).models ?? {}).find(
-    model => !models.includes(model),
+    model => !known.includes(model),
   );
   if (unknown !== undefined)
-    throw new RecordRefused(`limits: ${noSuchName('model', unknown, models)}`, 'limits');
+    throw new RecordRefused(`limits: ${noSuchName('model', unknown, known)}`, 'limits');
+}
+
+/** Throws RecordRefused for a list of models that is none, or names one that is not there. */
+export function checkModels(
+  { catalog }: Pick<AccountRules, 'catalog'>,
+  models: readonly string[] | null | undefined,
+): void {
+  if (models == null) return;
+  if (!modelListSchema.safeParse(models).success)
+    throw new RecordRefused('models: must be a list of model ids', 'models');
+  const known = catalog.models.map(({ id }) => id);
+  const unknown = models.find(name => !known.some(id => namesModel([name], id)));
+  if (unknown !== undefined)
+    throw new RecordRefused(`models: ${noSuchName('model', unknown, known)}`, 'models');
 }
 
 /** Throws RecordRefused for what are no mail addresses, or too many. */

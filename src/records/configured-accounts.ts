@@ -1,35 +1,73 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { type Clock, systemClock } from '../common/clock.ts';
 import { noSuchName } from '../common/suggestion.ts';
-import type { Account, AccountDirectory } from '../gateway/accounts/accounts.ts';
-import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
+import type { Account, AccountDirectory, ModelList } from '../gateway/accounts/accounts.ts';
+import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import { isContact, max_contacts } from './account-records.ts';
 import { idsAbove } from './account-tree.ts';
 import { hashKey } from './key-secret.ts';
 
-const keySchema = z.union(
-  [
-    z.strictObject({
-      value: z
-        .string()
-        .min(8, 'must have at least 8 characters')
-        .describe('The key itself, of at least 8 characters; usually `${NAME}` or `${file:PATH}`.'),
-    }),
-    z.strictObject({
-      sha256: z
-        .string()
-        .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits')
-        .describe('The SHA-256 of the key, as 64 hexadecimal digits.'),
-    }),
-  ],
-  'must be an object with one name: value or sha256',
-);
+/** Schema of a list of models. */
+export const modelListSchema = z.array(z.string().min(1)).meta({ shown: true });
+
+const keyOptions = {
+  name: z
+    .string()
+    .regex(/^[\w.@+-]{1,64}$/, 'must be 1 to 64 letters of ASCII, digits and _ . @ + -')
+    .meta({ shown: true })
+    .optional()
+    .describe('Who or what uses it: in the ledger and the log as ACCOUNT/NAME. Needed for `limits`.'),
+  expires: z
+    .union(
+      [z.iso.datetime({ offset: true }), z.iso.date()],
+      'must be a day such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z',
+    )
+    .meta({ shown: true })
+    .optional()
+    .describe('When it ends: a day, at whose beginning in UTC, or a time. From then on it is unknown.'),
+  limits: keyLimitsSchema.optional().describe('Limits of this key, beside those of its account.'),
+  models: modelListSchema
+    .optional()
+    .describe(
+      "The models that it may use, of those that its account may: ids, or `openai/*` for all that begin like that. By default the account's.",
+    ),
+};
+
+const keySchema = z
+  .strictObject({
+    value: z
+      .string()
+      .min(8, 'must have at least 8 characters')
+      .optional()
+      .describe('The key itself, of at least 8 characters; usually `${NAME}` or `${file:PATH}`.'),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key: 64 hexadecimal digits')
+      .optional()
+      .describe('The SHA-256 of the key, as 64 hexadecimal digits.'),
+    ...keyOptions,
+  })
+  .refine(({ value, sha256 }) => (value === undefined) !== (sha256 === undefined), {
+    error: 'must have either value or sha256',
+    // A name that is misspelt is reported alone.
+    when: ({ issues }) => issues.length === 0,
+  })
+  .refine(({ name, limits }) => name !== undefined || limits === undefined, {
+    path: ['limits'],
+    error: 'need a name, under which they are counted',
+  });
 
 export const accountSchema = z.strictObject({
   plan: z.string().meta({ shown: true }).optional().describe('A name under `plans`.'),
   limits: limitOverridesSchema
     .optional()
     .describe('Limits in place of those of the plan, name by name; `null` lifts one.'),
+  models: modelListSchema
+    .optional()
+    .describe(
+      'The models that it may use: ids, or `openai/*` for all that begin like that. By default all, or those of its parent.',
+    ),
   parent: z
     .string()
     .meta({ shown: true })
@@ -52,15 +90,22 @@ export const accountSchema = z.strictObject({
 export const accountsSchema = z
   .record(z.string().min(1), accountSchema)
   .superRefine((accounts, { addIssue }) => {
-    for (const [id, { parent }] of Object.entries(accounts)) {
+    for (const [id, { parent, keys }] of Object.entries(accounts)) {
       const message = parent === undefined ? undefined : treeFault(accounts, id, parent);
       if (message !== undefined) addIssue({ code: 'custom', path: [id, 'parent'], message });
+      const names = keys.map(({ name }) => name);
+      for (const [at, name] of names.entries())
+        if (name !== undefined && names.indexOf(name) < at)
+          addIssue({
+            code: 'custom',
+            path: [id, 'keys', at, 'name'],
+            message: `another key is called '${name}'`,
+          });
     }
   });
 
 function treeFault(accounts: AccountsConfig, id: string, parent: string): string | undefined {
-  const names = Object.keys(accounts);
-  if (!names.includes(parent)) return noSuchName('account', parent, names);
+  if (!Object.hasOwn(accounts, parent)) return noSuchName('account', parent, Object.keys(accounts));
   try {
     idsAbove(id, each => (Object.hasOwn(accounts, each) ? accounts[each]!.parent : undefined));
     return undefined;
@@ -69,19 +114,26 @@ function treeFault(accounts: AccountsConfig, id: string, parent: string): string
   }
 }
 
+type ConfiguredKey = z.output<typeof keySchema>;
+
 export type AccountsConfig = Record<string, z.infer<typeof accountSchema>>;
 
 /** Digest of a configured key, written as text or as digest. */
-export function digestOfKey(key: z.output<typeof keySchema>): string {
-  return 'sha256' in key ? key.sha256.toLowerCase() : hashKey(key.value);
-}
+export const digestOfKey = ({ value, sha256 }: ConfiguredKey): string =>
+  sha256?.toLowerCase() ?? hashKey(value!);
 
 /** The accounts and keys of the configuration. */
 export class ConfiguredAccounts implements AccountDirectory {
   #byDigest: ReadonlyMap<string, Account> = new Map();
   #byId: ReadonlyMap<string, Account> = new Map();
 
-  constructor(accounts: AccountsConfig) {
+  #below: ReadonlyMap<string, readonly string[]> = new Map();
+  /** When keys end, by digest. */
+  #ends_ms: ReadonlyMap<string, number> = new Map();
+  readonly #clock: Pick<Clock, 'epoch_ms'>;
+
+  constructor(accounts: AccountsConfig, clock: Pick<Clock, 'epoch_ms'> = systemClock) {
+    this.#clock = clock;
     this.#read(accounts);
   }
 
@@ -98,13 +150,13 @@ export class ConfiguredAccounts implements AccountDirectory {
    * the SHA-256 of a guess, which is no step towards a key, so this is as good as a comparison in constant time.
    */
   find(key: string, digest = hashKey(key)): Account | undefined {
-    return this.#byDigest.get(digest);
+    const hasEnded = this.#ends_ms.size > 0 && this.#clock.epoch_ms() >= this.#ends_ms.get(digest)!;
+    return hasEnded ? undefined : this.#byDigest.get(digest);
   }
 
   /** The ids of the accounts that are below another. */
   below(id: string): readonly string[] {
-    const isBelow = ({ parents }: Account) => parents?.some(parent => parent.id === id);
-    return [...this.#byId.values()].filter(isBelow).map(account => account.id);
+    return this.#below.get(id) ?? [];
   }
 
   /** The account of this id; undefined if there is none. */
@@ -113,25 +165,56 @@ export class ConfiguredAccounts implements AccountDirectory {
   }
 
   #read(accounts: AccountsConfig): void {
-    const before = this.#byId;
-    const byId = new Map<string, Account>();
-    const byDigest = new Map<string, Account>();
+    const [byId, byDigest] = [new Map<string, Account>(), new Map<string, Account>()];
+    const below = new Map<string, string[]>();
     const make = (id: string): Account => {
-      const { plan, limits } = accounts[id]!;
+      const { plan, limits, models } = accounts[id]!;
       const parents = idsAbove(id, each => accounts[each]?.parent).map(
         above => byId.get(above) ?? make(above),
       );
-      const [given, known] = [{ id, plan, limits, ...(parents.length > 0 && { parents }) }, before.get(id)];
-      // The same object where nothing has changed: stages have made what they need of it already.
-      const account = known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
+      for (const above of parents) below.set(above.id, [...(below.get(above.id) ?? []), id]);
+      const lists = listsOf(models, parents[0]);
+      const given = { id, plan, limits, ...(parents.length > 0 && { parents }), ...lists };
+      const account = unchanged(given, this.#byId.get(id));
       byId.set(id, account);
       return account;
     };
+    const ends_ms = new Map<string, number>();
     for (const [id, { keys }] of Object.entries(accounts)) {
       const account = byId.get(id) ?? make(id);
-      for (const key of keys) byDigest.set(digestOfKey(key), account);
+      for (const key of keys) {
+        const digest = digestOfKey(key);
+        byDigest.set(digest, unchanged(accountOfKey(account, key), this.#byDigest.get(digest)));
+        if (key.expires !== undefined) ends_ms.set(digest, Date.parse(key.expires));
+      }
     }
     this.#byId = byId;
+    this.#below = below;
     this.#byDigest = byDigest;
+    this.#ends_ms = ends_ms;
   }
+}
+
+/** The same object where nothing has changed: stages have made what they need of it already. */
+const unchanged = (given: Account, known: Account | undefined): Account =>
+  known && isDeepStrictEqual(known, given) ? known : Object.freeze(given);
+
+/** A list of models beside those of the account that it is for, or of the parent of that. */
+export function listsOf(
+  models: ModelList | null | undefined,
+  of: Account | undefined,
+): Pick<Account, 'model_lists'> {
+  const lists = [...(models ? [models] : []), ...(of?.model_lists ?? [])];
+  return lists.length > 0 ? { model_lists: lists } : {};
+}
+
+/** The account with what its key has; itself if that is nothing. */
+function accountOfKey(account: Account, { name, limits, models }: ConfiguredKey): Account {
+  if (name === undefined && models === undefined) return account;
+  return {
+    ...account,
+    ...(name !== undefined && { key_id: `${account.id}/${name}` }),
+    ...(limits && { key_limits: limits }),
+    ...listsOf(models, account),
+  };
 }

@@ -14,6 +14,8 @@ export interface KeyRecord {
   readonly hint: string;
   /** Limits of this key, as in a plan but without models; they hold beside those of its account. */
   readonly limits: Readonly<Record<string, unknown>>;
+  /** The models that it may use, of those that its account may: ids, or beginnings with `*`; `null` for all of those. */
+  readonly models: readonly string[] | null;
   /** Unix milliseconds at which it was made. */
   readonly created_ms: number;
   /** Unix milliseconds at which it ends; null for never. */
@@ -42,15 +44,16 @@ export interface KeyQuery extends PageQuery {
 }
 
 /** What a lookup finds of a key, with its account's row if the store has one. */
-export interface FoundKey extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms' | 'limits'> {
+export interface FoundKey
+  extends Pick<KeyRecord, 'id' | 'account' | 'expires_ms' | 'revoked_ms' | 'limits' | 'models'> {
   /** Hash of its secret. */
   readonly digest: string;
   /** The row of its account; undefined if the store has none. */
-  readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms' | 'parent'> | undefined;
+  readonly stored: Pick<AccountRecord, 'plan' | 'limits' | 'disabled_ms' | 'parent' | 'models'> | undefined;
 }
 
 /** What can be changed of a key. */
-export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>>;
+export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'expires_ms' | 'limits' | 'models'>>;
 
 /** End of a key that replaces `old` at this time: it lasts as long as that was to last. */
 export const rotatedExpiry = (
@@ -62,6 +65,8 @@ export const rotatedExpiry = (
 export interface NewKey extends Pick<KeyRecord, 'account' | 'name' | 'expires_ms'>, KeyOptions {
   /** Limits in place of those of its plan. */
   readonly limits?: KeyRecord['limits'];
+  /** The models that it may use; by default all of its account's. */
+  readonly models?: KeyRecord['models'];
 }
 
 /** How a key is made. */
@@ -89,7 +94,7 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
   /** Throws KeyExists and TooManyKeys. */
   create(key: NewKey, operator: Operator): Promise<MadeKey>;
   /**
-   * Makes a key in place of a usable one, for its account, by its name and with its limits. The old one expires after `overlap_ms`, or at
+   * Makes a key in place of a usable one, for its account, by its name, with its limits and its models. The old one expires after `overlap_ms`, or at
    * its own time if that is earlier. The new one lasts as long as the old one was to last. Throws NotThere, KeyEnded, KeyExists and
    * TooManyKeys.
    */

@@ -360,6 +360,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       name: 'laptop',
       hint: key.slice(-4),
       limits: {},
+      models: null,
       created_ms: now_ms,
       expires_ms: now_ms + day_ms,
       revoked_ms: null,
@@ -374,7 +375,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         expires_ms: now_ms + day_ms,
         revoked_ms: null,
         limits: {},
-        stored: { plan: 'paid', limits: {}, parent: null, disabled_ms: null },
+        models: null,
+        stored: { plan: 'paid', limits: {}, models: null, parent: null, disabled_ms: null },
       },
     ]);
   });
@@ -409,6 +411,25 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect((await store.keys.lookUp([sha256(key)]))[0]!.stored).toMatchObject({ parent: 't-team' });
     const [entry] = await store.audit.list({ target: 't-team', limit: 1 });
     expect(JSON.parse(entry!.detail)).toEqual({ parent: 't-top', before: { parent: 't-org' } });
+  });
+
+  it('keeps the models that accounts and keys may use, those of a key through its rotation', async () => {
+    const models = ['a/b', 'c/*'];
+    const made = await store.accounts.create({ id: 'm-acme', plan: null, limits: {}, models }, alice);
+    expect(made.models).toEqual(models);
+    expect((await store.accounts.change('m-acme', { models: [] }, alice)).models).toEqual([]);
+    expect((await store.accounts.find('m-acme'))!.models).toEqual([]);
+    const { key, record } = await store.keys.create(
+      { account: 'm-acme', name: '', expires_ms: null, models },
+      alice,
+    );
+    const [found] = await store.keys.lookUp([sha256(key)]);
+    expect(found).toMatchObject({ models, stored: { models: [] } });
+    const next = await store.keys.rotate(record.id, 0, alice);
+    expect(next.record.models).toEqual(models);
+    expect((await store.keys.change(next.record.id, { models: null }, alice)).models).toBeNull();
+    const [entry] = await store.audit.list({ target: next.record.id, limit: 1 });
+    expect(JSON.parse(entry!.detail)).toEqual({ models: null, before: { models } });
   });
 
   it('keeps keys of accounts that are not in the store', async () => {

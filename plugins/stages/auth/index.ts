@@ -3,6 +3,7 @@ import {
   type Account,
   accountsSchema,
   ConfiguredAccounts,
+  catalogReader,
   defineStage,
   type Exchange,
   type GatewayError,
@@ -33,14 +34,24 @@ export const auth: StageFactory<AuthOptions> = defineStage({
   schema,
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
-    const admitByKey = (exchange: Exchange): void | Promise<void> => {
-      const { headers, endpoint } = exchange;
+    const keyOf = ({ headers, endpoint }: Exchange): string | undefined => {
       const bareHeader = endpoint.headers?.key ?? (x_api_key ? 'x-api-key' : undefined);
       const bare = bareHeader && headers[bareHeader];
-      const key =
+      return (
         credentials.exec(headers.authorization?.trim() ?? '')?.[1] ??
-        (typeof bare === 'string' && bare !== '' ? bare : undefined);
-      if (key === undefined) throw missingKey(endpoint);
+        (typeof bare === 'string' && bare !== '' ? bare : undefined)
+      );
+    };
+    // The catalog needs no key: with one that cannot be used it is shown as without.
+    const noteReader = async (exchange: Exchange, key: string): Promise<void> => {
+      try {
+        const account = await accounts.find(key);
+        if (account) exchange.set(catalogReader, account);
+      } catch {}
+    };
+    const admitByKey = (exchange: Exchange): void | Promise<void> => {
+      const key = keyOf(exchange);
+      if (key === undefined) throw missingKey(exchange.endpoint);
       const found = accounts.find(key);
       if (found instanceof Promise) return found.then(account => admit(exchange, account));
       admit(exchange, found);
@@ -50,7 +61,11 @@ export const auth: StageFactory<AuthOptions> = defineStage({
     return {
       // Synchronous if the application and the directory are, since this runs for every request.
       onHeaders(exchange) {
-        if (exchange.endpoint.public) return;
+        const { endpoint } = exchange;
+        if (endpoint.public) {
+          const key = endpoint.name === 'models' ? keyOf(exchange) : undefined;
+          return key === undefined ? undefined : noteReader(exchange, key);
+        }
         if (!setup.accountOf) return admitByKey(exchange);
         const named = setup.accountOf(exchange, accounts);
         if (named instanceof Promise) return named.then(account => admitNamed(exchange, account));

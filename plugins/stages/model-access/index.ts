@@ -1,21 +1,20 @@
 import { z } from 'zod';
 import {
   type Account,
+  allowModels,
   type CacheStore,
   type Catalog,
+  catalogReader,
   defineStage,
   type Exchange,
-  invalidField,
+  forbiddenModel,
+  namesModel,
   refusal,
   restrictFallbacks,
   type StageFactory,
 } from '../../../src/plugin.ts';
 import type { ModelAccessOptions } from './options.ts';
 
-/** In a list, stands for every model. */
-const every = '*';
-/** How many names a refusal lists. */
-const max_named = 10;
 /** Longest wait for `allowed`. */
 const limit_ms = 5000;
 
@@ -30,7 +29,9 @@ const lists = {
   plans: z
     .record(z.string(), models)
     .default({})
-    .describe('Models by plan: `{ free: [small], pro: ["*"] }`; `"*"` is every model.'),
+    .describe(
+      'Models by plan: `{ free: [small], pro: ["*"], team: ["openai/*"] }`; `*` at an end stands for the rest.',
+    ),
   accounts: z
     .record(z.string(), models)
     .default({})
@@ -78,6 +79,8 @@ export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
       const ask = askAllowed(allowed, allowed_ttl_s * 1000, cache);
       return {
         takesTokens: true,
+        onHeaders: exchange =>
+          isUnread(exchange) ? ask(readerOf(exchange)).then(list => allowModels(exchange, list)) : undefined,
         onRequest: async exchange => admit(exchange, await ask(exchange.account)),
       };
     }
@@ -88,24 +91,32 @@ export const modelAccess: StageFactory<ModelAccessOptions> = defineStage({
       byAccount.get(id) ?? byPlan.get(plan) ?? options.others;
     return {
       takesTokens: true,
+      onHeaders(exchange) {
+        if (isUnread(exchange)) allowModels(exchange, modelsOf(readerOf(exchange)));
+      },
       onRequest: exchange => admit(exchange, modelsOf(exchange.account)),
     };
   },
 });
 
+/** The account of an exchange, and of one for the catalog that of the key that came with it. */
+const readerOf = (exchange: Exchange): Account | undefined => exchange.account ?? exchange.get(catalogReader);
+
+/** Whether `onRequest` sees no model: of what is passed on unread, and of the catalog, of which those without a key see all. */
+const isUnread = (exchange: Exchange): boolean =>
+  exchange.endpoint.name === 'passthrough' ||
+  (exchange.endpoint.name === 'models' && readerOf(exchange) !== undefined);
+
 function admit(exchange: Exchange, allowed: readonly string[]): void {
-  if (allowed.includes(every)) return;
   const { model } = exchange.request;
-  if (exchange.model?.fallbacks) restrictFallbacks(exchange, id => allowed.includes(id));
-  if (allowed.includes(model)) return;
-  const named = allowed.slice(0, max_named).join(', ') || 'none';
-  throw invalidField('model', `this account may not use '${model.slice(0, 128)}'; it may use: ${named}.`);
+  if (exchange.model?.fallbacks) restrictFallbacks(exchange, id => namesModel(allowed, id));
+  if (!namesModel(allowed, model)) throw forbiddenModel(model, [allowed], 'account');
 }
 
 /** Throws an Error for a model that the catalog does not have. Without a catalog any name may be meant. */
 function checkNames({ plans, accounts, others }: z.output<typeof schema>, catalog: Catalog): void {
   const listed = [...Object.values(plans), ...Object.values(accounts), others].flat();
-  const unknown = listed.find(model => model !== every && !catalog.find(model));
+  const unknown = listed.find(name => !catalog.models.some(({ id }) => namesModel([name], id)));
   if (unknown !== undefined && catalog.models.length > 0)
     throw new Error(`model-access: there is no model '${unknown}' in the catalog`);
 }

@@ -31,13 +31,21 @@ export function storedLimits(text: string): AccountRecord['limits'] {
   }
 }
 
+/** The models that a row names. Text that is no JSON stays text: it is no list, so that this account or key alone is refused. */
+export const storedModels = (text: string | null): AccountRecord['models'] =>
+  text === null ? null : (storedLimits(text) as unknown as readonly string[]);
+
+export const textOfModels = (models: AccountRecord['models']): string | null =>
+  models && JSON.stringify(models);
+
 /** Contacts are one on each line. */
-type StoredAccount = Omit<AccountRecord, 'limits' | 'contacts'> & {
+type StoredAccount = Omit<AccountRecord, 'limits' | 'contacts' | 'models'> & {
   readonly limits: string;
   readonly contacts: string;
+  readonly models: string | null;
 };
 
-const columns = 'id, plan, limits, created_ms, display_name, contacts, parent, disabled_ms';
+const columns = 'id, plan, limits, created_ms, display_name, contacts, parent, models, disabled_ms';
 
 /** The accounts of the store, by id. */
 export const accountRecords = (database: Database): AccountRecords => ({
@@ -64,7 +72,7 @@ export const accountRecords = (database: Database): AccountRecords => ({
     );
   },
 
-  create: ({ id, plan, limits, display_name = '', contacts = [], parent = null }, operator) =>
+  create: ({ id, plan, limits, display_name = '', contacts = [], parent = null, models = null }, operator) =>
     database.transaction(async connection => {
       const named = display_name !== '' && { display_name };
       const change = await recordChange(connection, operator, 'account.create', id, {
@@ -73,6 +81,7 @@ export const accountRecords = (database: Database): AccountRecords => ({
         ...named,
         ...(contacts.length > 0 && { contacts }),
         ...(parent !== null && { parent }),
+        ...(models !== null && { models }),
       });
       // The number of the change is given to one transaction at a time, so that no other adds the name meanwhile.
       const folded = id.toLowerCase();
@@ -83,7 +92,7 @@ export const accountRecords = (database: Database): AccountRecords => ({
       if (taken) throw new AlreadyThere(taken.id);
       await checkParent(connection, id, parent);
       const texts = { limits: JSON.stringify(limits), contacts: contacts.join('\n') };
-      const stored = { id, plan, ...texts, display_name, parent };
+      const stored = { id, plan, ...texts, display_name, parent, models: textOfModels(models) };
       const search = searchable(id, display_name);
       const row = { ...stored, folded, search, created_ms: operator.at_ms, change };
       const [made] = await connection.insert<StoredAccount>('sluice.accounts', [row], `RETURNING ${columns}`);
@@ -99,8 +108,13 @@ export const accountRecords = (database: Database): AccountRecords => ({
     changed(database, id, checked({ disabled_ms: null }, check), 'account.enable', operator),
 });
 
-function accountOf({ limits, contacts, ...row }: StoredAccount): AccountRecord {
-  return { ...row, limits: storedLimits(limits), contacts: contacts.split('\n').filter(Boolean) };
+function accountOf({ limits, contacts, models, ...row }: StoredAccount): AccountRecord {
+  return {
+    ...row,
+    limits: storedLimits(limits),
+    contacts: contacts.split('\n').filter(Boolean),
+    models: storedModels(models),
+  };
 }
 
 const checked = (set: Settings, check?: CheckOf<AccountRecord>) => (now: AccountRecord) => {
@@ -133,19 +147,20 @@ function changed(
     )
       return before;
     const after: AccountRecord = { ...before, ...set };
-    const { plan, limits, display_name, contacts, parent, disabled_ms } = after;
-    const fields = { plan, limits, display_name, contacts, parent };
+    const { plan, limits, display_name, contacts, parent, models, disabled_ms } = after;
+    const fields = { plan, limits, display_name, contacts, parent, models };
     const detail = set.disabled_ms === undefined ? changedFields(before, fields) : {};
     const number = await recordChange(connection, operator, action, id, detail);
     if (parent !== before.parent) await checkParent(connection, id, parent);
     await connection.run(
-      'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, contacts = ?, parent = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
+      'UPDATE sluice.accounts SET plan = ?, limits = ?, display_name = ?, contacts = ?, parent = ?, models = ?, search = ?, disabled_ms = ?, change = ? WHERE id = ?',
       [
         plan,
         JSON.stringify(limits),
         display_name,
         contacts.join('\n'),
         parent,
+        textOfModels(models),
         searchable(id, display_name),
         disabled_ms,
         number,

@@ -11,7 +11,7 @@ import {
   rotatedExpiry,
   rowMarks,
 } from '../../../src/plugin.ts';
-import { storedLimits } from './account-records.ts';
+import { storedLimits, storedModels, textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { keyColumns, keyIn, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
@@ -41,13 +41,17 @@ export const keyRecords = (database: Database): KeyRecords => ({
         .and(usableKey, usable_at_ms),
   }),
 
-  create: ({ nonce, max_usable, limits = {}, ...named }, operator) =>
+  create: ({ nonce, max_usable, limits = {}, models = null, ...named }, operator) =>
     database.transaction(async connection => {
       const made = newKey(operator);
-      const detail = { ...named, ...(Object.keys(limits).length > 0 && { limits }) };
+      const detail = {
+        ...named,
+        ...(Object.keys(limits).length > 0 && { limits }),
+        ...(models !== null && { models }),
+      };
       const change = await recordChange(connection, operator, 'key.create', made.id, detail);
       await refuseTwice(connection, nonce);
-      return insertKey(connection, made, { ...named, limits, nonce, max_usable, change });
+      return insertKey(connection, made, { ...named, limits, models, nonce, max_usable, change });
     }),
 
   rotate: (id, overlap_ms, operator, { nonce, max_usable, check } = {}) =>
@@ -55,7 +59,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
       const { at_ms } = operator;
       const old = await keyIn(connection, id);
       check?.(old);
-      const { account, name, limits } = old;
+      const { account, name, limits, models } = old;
       const set = { account, name, expires_ms: rotatedExpiry(old, at_ms) };
       const made = newKey(operator);
       const end_ms = Math.min(at_ms + overlap_ms, old.expires_ms ?? Number.POSITIVE_INFINITY);
@@ -68,7 +72,14 @@ export const keyRecords = (database: Database): KeyRecords => ({
         [end_ms, end_ms, change, id, at_ms],
       );
       if (!ended) throw new KeyEnded(id);
-      const inserted = await insertKey(connection, made, { ...set, limits, nonce, max_usable, change });
+      const inserted = await insertKey(connection, made, {
+        ...set,
+        limits,
+        models,
+        nonce,
+        max_usable,
+        change,
+      });
       return { ...inserted, old: keyRecordOf(ended) };
     }),
 
@@ -81,10 +92,18 @@ export const keyRecords = (database: Database): KeyRecords => ({
       if (changesNothing(before, set)) return before;
       const after: KeyRecord = { ...before, ...set };
       const number = await recordChange(connection, operator, 'key.change', id, changedFields(before, set));
-      const { name, expires_ms, limits } = after;
+      const { name, expires_ms, limits, models } = after;
       await connection.run(
-        'UPDATE sluice.api_keys SET name = ?, expires_ms = ?, limits = ?, search = ?, change = ? WHERE id = ?',
-        [name, expires_ms, JSON.stringify(limits), searchable(id, account, name, hint), number, id],
+        'UPDATE sluice.api_keys SET name = ?, expires_ms = ?, limits = ?, models = ?, search = ?, change = ? WHERE id = ?',
+        [
+          name,
+          expires_ms,
+          JSON.stringify(limits),
+          textOfModels(models),
+          searchable(id, account, name, hint),
+          number,
+          id,
+        ],
       );
       return after;
     }),
@@ -110,8 +129,10 @@ export const keyRecords = (database: Database): KeyRecords => ({
 
   async lookUp(digests) {
     const rows = await database.run<
-      Omit<FoundKey, 'stored' | 'limits'> & {
+      Omit<FoundKey, 'stored' | 'limits' | 'models'> & {
         key_limits: string;
+        key_models: string | null;
+        models: string | null;
         stored_id: string | null;
         plan: string | null;
         limits: string;
@@ -119,15 +140,21 @@ export const keyRecords = (database: Database): KeyRecords => ({
         disabled_ms: number | null;
       }
     >(
-      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, k.limits AS key_limits, a.id AS stored_id, a.plan, a.limits, a.parent, a.disabled_ms
+      `SELECT k.id, k.digest, k.account, k.expires_ms, k.revoked_ms, k.limits AS key_limits, k.models AS key_models, a.id AS stored_id, a.plan, a.limits, a.models, a.parent, a.disabled_ms
       FROM sluice.api_keys k LEFT JOIN sluice.accounts a ON a.id = k.account WHERE k.digest IN ${rowMarks(1, digests.length)}`,
       digests,
     );
-    return rows.map(({ stored_id, plan, limits, key_limits, parent, disabled_ms, ...key }) => ({
-      ...key,
-      limits: storedLimits(key_limits),
-      stored: stored_id === null ? undefined : { plan, limits: storedLimits(limits), parent, disabled_ms },
-    }));
+    return rows.map(
+      ({ stored_id, plan, limits, models, key_limits, key_models, parent, disabled_ms, ...key }) => ({
+        ...key,
+        limits: storedLimits(key_limits),
+        models: storedModels(key_models),
+        stored:
+          stored_id === null
+            ? undefined
+            : { plan, limits: storedLimits(limits), models: storedModels(models), parent, disabled_ms },
+      }),
+    );
   },
 
   async used(times) {

@@ -62,6 +62,7 @@ export const migrations: readonly Migration[] = [
         folded TEXT NOT NULL,
         created_ms BIGINT NOT NULL,
         parent TEXT,
+        models TEXT,
         disabled_ms BIGINT,
         change BIGINT NOT NULL
       )`,
@@ -79,6 +80,7 @@ export const migrations: readonly Migration[] = [
         hint TEXT NOT NULL,
         search TEXT NOT NULL,
         limits TEXT NOT NULL,
+        models TEXT,
         nonce TEXT,
         created_ms BIGINT NOT NULL,
         expires_ms BIGINT,

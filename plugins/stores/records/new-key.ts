@@ -8,6 +8,7 @@ import {
   type Operator,
   TooManyKeys,
 } from '../../../src/plugin.ts';
+import { textOfModels } from './account-records.ts';
 import { keyColumns, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
 import { searchable } from './statements.ts';
 
@@ -26,10 +27,17 @@ export async function refuseTwice(connection: Connection, nonce: string | undefi
 export async function insertKey(
   connection: Connection,
   { key, ...made }: ReturnType<typeof newKey>,
-  { limits = {}, nonce, max_usable, ...set }: NewKey & { readonly change: number },
+  { limits = {}, models = null, nonce, max_usable, ...set }: NewKey & { readonly change: number },
 ): Promise<{ readonly key: string; readonly record: KeyRecord }> {
   const search = searchable(made.id, set.account, set.name, made.hint);
-  const stored = { ...made, ...set, limits: JSON.stringify(limits), nonce: nonce ?? null, search };
+  const stored = {
+    ...made,
+    ...set,
+    limits: JSON.stringify(limits),
+    models: textOfModels(models),
+    nonce: nonce ?? null,
+    search,
+  };
   const end = `RETURNING ${keyColumns}`;
   const [record] = await connection.insert<StoredKey>('sluice.api_keys', [stored], end);
   if (max_usable !== undefined) {

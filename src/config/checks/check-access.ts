@@ -64,7 +64,8 @@ const isEmpty = ({ accounts, plans }: Access): boolean =>
 function pathOfLimits(plans: Plans, accounts: AccountsConfig): string | undefined {
   for (const [name, plan] of Object.entries(plans))
     if (new AccountLimits(plan, undefined).all.length > 0) return `plans.${name}`;
-  for (const [id, { limits }] of Object.entries(accounts))
-    if (new AccountLimits(undefined, limits).all.length > 0) return `accounts.${id}`;
+  for (const [id, { limits, keys }] of Object.entries(accounts))
+    if (new AccountLimits(undefined, limits).all.length > 0 || keys.some(key => key.limits))
+      return `accounts.${id}`;
   return undefined;
 }

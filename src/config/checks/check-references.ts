@@ -1,6 +1,7 @@
 import type { ConfigIssue } from '../../common/config-error.ts';
 import { asObject, isObject, type Json, objectsIn, textsIn } from '../../common/json-object.ts';
 import { noSuchName } from '../../common/suggestion.ts';
+import { namesModel } from '../../gateway/accounts/model-lists.ts';
 import type { ProviderDefinition } from '../../gateway/upstream/adapter.ts';
 import { hashKey } from '../../records/key-secret.ts';
 
@@ -53,6 +54,7 @@ export function checkReferences(config: unknown, known: Known = { adapters: [], 
     ...checkPassthrough(parts, known),
     ...checkAccounts(parts),
     ...checkLimits(parts),
+    ...checkModelLists(parts),
     ...checkStages(parts),
   ];
 }
@@ -155,6 +157,21 @@ function* checkAccounts({ accounts, plans, known }: Parts): Generator<ConfigIssu
         };
       if (digest !== '') owners.set(digest, id);
     }
+  }
+}
+
+/** Reports names in lists of models that name none, which would silently allow nothing. */
+function* checkModelLists({ accounts, known }: Parts): Generator<ConfigIssue> {
+  if (known.model.length === 0) return;
+  const check = (models: unknown, ...path: PropertyKey[]): ConfigIssue[] =>
+    (Array.isArray(models) ? models : []).flatMap((name, at) =>
+      typeof name !== 'string' || known.model.some(id => namesModel([name], id))
+        ? []
+        : [{ path: [...path, 'models', at], message: noSuchName('model', name, known.model) }],
+    );
+  for (const [id, { models, keys }] of accounts) {
+    yield* check(models, 'accounts', id);
+    for (const [at, key] of objectsIn(keys).entries()) yield* check(key.models, 'accounts', id, 'keys', at);
   }
 }
 

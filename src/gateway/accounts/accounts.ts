@@ -1,6 +1,9 @@
 import { type GatewayError, refusal } from '../exchange/errors.ts';
 import type { KeyLimits, LimitOverrides } from '../limits/plan-limits.ts';
 
+/** Ids of models; one that ends in `*` stands for all that begin like it. */
+export type ModelList = readonly string[];
+
 /** The account that a request is billed to. */
 export interface Account {
   /** Its name: in limits, metrics, spans and the ledger. */
@@ -15,6 +18,8 @@ export interface Account {
   readonly key_limits?: KeyLimits | undefined;
   /** Its parent, and that one's: their limits hold for all accounts below them together. */
   readonly parents?: readonly Account[] | undefined;
+  /** The models that it may use: those that all of these lists name, which are its own, those of its parents and that of the key. Undefined for all. */
+  readonly model_lists?: readonly ModelList[] | undefined;
 }
 
 /** Id of the account under which the limits of `account` are counted: the root of its tree. */

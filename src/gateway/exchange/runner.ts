@@ -3,6 +3,7 @@ import { context, trace } from '@opentelemetry/api';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ThrottledLog } from '../../telemetry/throttled-log.ts';
+import { allName, forbiddenModel } from '../accounts/model-lists.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { GenerationFormat, RequestAnswers, RequestFormat } from '../dialects/define-dialect.ts';
 import type { BodyLimits } from '../inbound/body-limits.ts';
@@ -181,6 +182,7 @@ export class ExchangeRun implements ReplyTaker<Completion, void> {
     const { format, response } = this.#prepared;
     // While a stage was running, the client has left or the application has answered.
     if (exchange.client_gone || response.headersSent || response.writableEnded) return discardAnswer(answer);
+    if (exchange.account?.model_lists && format) checkModel(exchange, answer);
     if (format && 'answerRequest' in format) {
       // What a stage has answered is a generated reply.
       discardAnswer(answer);
@@ -334,4 +336,13 @@ export class ExchangeRun implements ReplyTaker<Completion, void> {
     this.exchange.end.handedOn(error.type);
     this.#sink.destroy(error);
   }
+}
+
+/** Throws for a model, as the stages have left it, that the account or its key may not use. */
+function checkModel({ account, model, request }: Exchange, answer: Answer | undefined): void {
+  const lists = account!.model_lists!;
+  const id = model?.id ?? request.model;
+  if (allName(lists, id)) return;
+  discardAnswer(answer);
+  throw forbiddenModel(id, lists);
 }

@@ -19,6 +19,8 @@ export interface AccountToCreate {
   readonly contacts?: readonly string[];
   /** An account, of the store or the configuration, whose limits hold for it as well. By default none. */
   readonly parent?: string | null;
+  /** The models that it may use: ids, or beginnings with `*`. By default all. */
+  readonly models?: readonly string[] | null;
 }
 
 /**
@@ -48,8 +50,9 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
   return {
     list: ({ limit = page_records, ...query } = {}) => accounts.list({ ...query, limit }),
     get: id => accounts.find(id),
-    async create({ id, plan = null, limits = {}, display_name = '', contacts = [], parent = null }, by) {
-      const account = { id, plan, limits: { ...limits }, display_name, contacts, parent };
+    async create({ id, plan = null, limits = {}, ...given }, by) {
+      const { display_name = '', contacts = [], parent = null, models = null } = given;
+      const account = { id, plan, limits: { ...limits }, display_name, contacts, parent, models };
       checkNewAccount(context, account);
       await checkParent(context, parent);
       return noticed(context, accounts.create(account, operatorNow(clock, by)));

@@ -1,6 +1,6 @@
 import type { PlanOptions } from '../../common/options.ts';
 import type { ChangeOf } from '../../records/account-records.ts';
-import { checkKey } from '../../records/account-rules.ts';
+import { checkKey, checkModels } from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
 import type { KeyChange, KeyQuery, KeyRecord, MadeKey } from '../../records/key-records.ts';
 import { NotThere } from '../../records/record-errors.ts';
@@ -16,6 +16,8 @@ export interface KeyToCreate {
   readonly expires_ms?: number | null;
   /** Limits of this key alone, which hold beside those of its account. */
   readonly limits?: Omit<PlanOptions, 'models'>;
+  /** The models that it may use, of those that its account may: ids, or beginnings with `*`. By default all of those. */
+  readonly models?: readonly string[] | null;
   /** Keys of the account that may be usable at the same time, this one included; more are refused with TooManyKeys. */
   readonly max_usable?: number;
   /** Makes one key of several calls with the same nonce, such as those of a form that is sent twice: the later ones are refused with KeyExists. */
@@ -57,6 +59,7 @@ export function gatewayKeys(context: ExtensionContext): GatewayKeys {
     async create({ name = '', expires_ms = null, limits = {}, ...rest }, by) {
       const key = { ...rest, name, expires_ms, limits: { ...limits } };
       checkKey(key, clock.epoch_ms());
+      checkModels(context, key.models);
       const { account } = key;
       if (!configured.findById(account) && !(await accounts.find(account)))
         throw new NotThere(`there is no account '${account}'`);
@@ -66,6 +69,7 @@ export function gatewayKeys(context: ExtensionContext): GatewayKeys {
       const checked = (now: KeyRecord): KeyChange => {
         const change = typeof set === 'function' ? set(now) : set;
         checkKey(change, clock.epoch_ms());
+        checkModels(context, change.models);
         return change;
       };
       return noticed(context, keys.change(id, checked, operatorNow(clock, by)));

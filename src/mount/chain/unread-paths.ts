@@ -33,9 +33,11 @@ export class UnreadPaths {
 
   /** The error for a request that goes to the handler unread; undefined if it may. */
   faultOf(exchange: Exchange, path: string): GatewayError | undefined {
-    if (this.#readers.length === 0 || asksForNothing(exchange.incoming, exchange.path)) return undefined;
+    const isRestricted = exchange.account?.model_lists !== undefined;
+    if (this.#readers.length === 0 && !isRestricted) return undefined;
+    if (asksForNothing(exchange.incoming, exchange.path)) return undefined;
     const readers = this.#readers.filter(stage => mustRead(stage, exchange));
-    if (readers.length === 0) return undefined;
+    if (readers.length === 0 && !isRestricted) return undefined;
     this.#log(exchange, readers);
     const message = `Unknown request URL: ${exchange.method} ${path.slice(0, 256)}.`;
     return refusal('unknown_url', { message });

@@ -1,3 +1,4 @@
+import { allName } from '../../gateway/accounts/model-lists.ts';
 import { type Catalog, type Model, takesImages } from '../../gateway/catalog/catalog.ts';
 import type { RequestFormat } from '../../gateway/dialects/define-dialect.ts';
 import { type ChatRequest, imagesIn } from '../../gateway/exchange/canonical.ts';
@@ -35,7 +36,8 @@ export function fallbackModels(
     !tried.has(model.id) &&
     router.upstreamsOf(model.id).length > 0 &&
     takes(model, exchange.request) &&
-    mayFallBackTo(exchange, model.id);
+    mayFallBackTo(exchange, model.id) &&
+    allName(exchange.account?.model_lists, model.id);
   const enter = (model: Model, kind: Kind): LoadBalancer => {
     const { request } = exchange;
     tried.add(model.id);

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isPlainPath, pathTest, queryOf } from '../../config/passthrough-path.ts';
 import type { PassthroughRule } from '../../config/passthrough-rule.ts';
+import type { ModelList } from '../../gateway/accounts/accounts.ts';
+import { allName, forbiddenModel, unreadLists } from '../../gateway/accounts/model-lists.ts';
 import type { Model } from '../../gateway/catalog/catalog.ts';
 import { invalidField, refusal } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
@@ -16,7 +18,7 @@ import { readAgain, restoreBody } from '../replay-body.ts';
 import { NamedCall } from './named-call.ts';
 import { PassthroughMeter } from './passthrough-meter.ts';
 import { ProviderProxy } from './provider-proxy.ts';
-import { ServedModels } from './served-models.ts';
+import { nameInTarget, ServedModels } from './served-models.ts';
 import {
   type Target,
   type Transfer,
@@ -126,23 +128,61 @@ export class Passthrough {
     if (controls.current.size > 0 && controls.stateOf(rule.provider) !== 'active')
       throw refusal('out_of_service');
     const to = this.#upstreams.get(rule.provider)!;
+    const lists = unreadLists(exchange);
+    if (lists) return this.#sendListed({ exchange, rule, request, response, query, to }, lists);
     const meter = PassthroughMeter.of(exchange, to.models, this.#parts.metrics, url);
     await this.#transfers.send({ exchange, rule, request, response, query, to, meter });
   }
 
+  /** Reads the whole body, and sends it if the models that it and the path name are ones that the account may use. */
+  async #sendListed(call: Omit<Transfer, 'meter'>, lists: readonly ModelList[]): Promise<void> {
+    const { exchange, request, to } = call;
+    const { url = '/' } = request;
+    const held = new BufferedBody(this.#parts.buffered, exchange);
+    try {
+      const { bytes, named } = await this.#received(call, held);
+      const inPath = to.models.inTarget(exchange.path, url)?.id ?? nameInTarget(exchange.path, url);
+      const inBody =
+        named.model === undefined ? undefined : (to.models.named(named.model)?.id ?? named.model);
+      for (const id of [inPath, inBody])
+        if (id !== undefined && !allName(lists, id)) throw forbiddenModel(id, lists);
+      // Without a body nothing is asked of a model; a body that names none may ask any.
+      if ((inBody ?? inPath) === undefined && (bytes.length > 0 || exchange.method === 'POST'))
+        throw invalidField(
+          'model',
+          'is required here, since this account or API key may use some models only.',
+        );
+      readAgain(request, bytes);
+      const meter = PassthroughMeter.of(exchange, to.models, this.#parts.metrics, url);
+      await this.#transfers.send({ ...call, meter, ...(bytes.length > 0 && { length_bytes: bytes.length }) });
+    } finally {
+      held.release();
+    }
+  }
+
+  /** The whole body of a call. */
+  async #received(
+    { exchange, rule, request }: Pick<Transfer, 'exchange' | 'rule' | 'request'>,
+    held: BufferedBody,
+  ) {
+    const limits = { ...this.#limits, max_body_bytes: rule.max_body_bytes };
+    restoreBody(request);
+    const received = receivedBytes(request, limits, exchange, held);
+    const bytes = received ?? (await bytesOf(request, limits, exchange, held));
+    return { bytes, named: new NamedCall(request, bytes, limits, held) };
+  }
+
   /** Reads the whole body, and asks one upstream of the model that it names after the other, until one has answered. */
   async #sendNamed(call: Omit<Transfer, 'to' | 'meter'>): Promise<void> {
-    const { exchange, rule, request } = call;
+    const { exchange, request } = call;
     const { buffered, router, metrics } = this.#parts;
-    const limits = { ...this.#limits, max_body_bytes: rule.max_body_bytes };
     const held = new BufferedBody(buffered, exchange);
     try {
-      restoreBody(request);
-      const received = receivedBytes(request, limits, exchange, held);
-      const bytes = received ?? (await bytesOf(request, limits, exchange, held));
-      const named = new NamedCall(request, bytes, limits, held);
+      const { named } = await this.#received(call, held);
       exchange.requested_model = named.model;
       const model = this.#modelOf(named.model);
+      const lists = unreadLists(exchange);
+      if (lists && !allName(lists, model.id)) throw forbiddenModel(model.id, lists);
       exchange.model = model;
       const now_ms = exchange.clock.elapsed_ms();
       const upstreams = router.upstreamsOf(model.id);

@@ -52,6 +52,13 @@ export class ServedModels {
   }
 }
 
+/** What stands in a request target where servers look for a model's name, whatever the catalog has. */
+export function nameInTarget(path: string, url: string): string | undefined {
+  const segment = /\/(?:engines|deployments|models?)\/([^/:]+)/.exec(path)?.[1];
+  if (segment !== undefined) return decodePath(segment);
+  return (url.includes('model=') && new URLSearchParams(queryOf(url)).get('model')) || undefined;
+}
+
 /** A name without what servers let clients add to it: `models/` (Gemini), a date or `-latest` (OpenAI, Anthropic), a variant (OpenRouter). */
 const plainName = (name: string): string =>
   name

@@ -6,6 +6,7 @@ import type { AccountRecords } from '../../records/account-records.ts';
 import { type AccountRecord, isAccountName } from '../../records/account-records.ts';
 import { idsAbove, max_parents } from '../../records/account-tree.ts';
 import type { ChangeFeed, Changes } from '../../records/change-feed.ts';
+import { listsOf, modelListSchema } from '../../records/configured-accounts.ts';
 import type { FoundKey, KeyRecords } from '../../records/key-records.ts';
 import { hashKey, isStoredKeyForm } from '../../records/key-secret.ts';
 import type { Surroundings } from '../../telemetry/surroundings.ts';
@@ -50,11 +51,27 @@ function enabled<A extends Account>({ account, isDisabled }: KnownAccount & { re
   return account;
 }
 
-/** Throws `configuration_error` for invalid limits: ignoring them would admit more than intended. */
-function storedAccount(id: string, { plan, limits }: StoredAccount): Account {
+/** Throws `configuration_error` for invalid limits and models: ignoring them would admit more than intended. */
+function storedAccount(
+  id: string,
+  { plan, limits, models }: StoredAccount,
+  parents: readonly Account[],
+): Account {
   const checked = limitOverridesSchema.safeParse(limits);
   if (!checked.success) throw unusableAccount(`the stored limits of account '${id}'`, checked.error);
-  return { id, plan: plan ?? undefined, limits: checked.data };
+  return {
+    id,
+    plan: plan ?? undefined,
+    limits: checked.data,
+    ...(parents.length > 0 && { parents }),
+    ...listsOf(checkedModels(models, `account '${id}'`), parents[0]),
+  };
+}
+
+function checkedModels(models: readonly string[] | null, whose: string): readonly string[] | null {
+  const checked = modelListSchema.nullable().safeParse(models);
+  if (!checked.success) throw unusableAccount(`the stored models of ${whose}`, checked.error);
+  return checked.data;
 }
 
 /** The same of the limits of a key; undefined if it has none. */
@@ -193,16 +210,17 @@ export class StoredKeys implements AccountDirectory {
     } catch (thrown) {
       throw unusableAccount((thrown as Error).message, thrown);
     }
-    const parents = ids.map(name => {
+    const parents: Account[] = [];
+    for (const name of ids.toReversed()) {
       const stored = above.get(name);
-      const parent = configured(name) ?? (stored && storedAccount(name, stored));
+      const parent = configured(name) ?? (stored && storedAccount(name, stored, [...parents]));
       if (!parent)
         throw unusableAccount(
           `account '${id}' is below the account '${name}', which is neither configured nor stored`,
         );
-      return parent;
-    });
-    const account = { ...storedAccount(id, row), ...(parents.length > 0 && { parents }) };
+      parents.unshift(parent);
+    }
+    const account = storedAccount(id, row, parents);
     const rows = [row, ...ids.flatMap(name => (configured(name) ? [] : (above.get(name) ?? [])))];
     return { account: Object.freeze(account), isDisabled: rows.some(each => each.disabled_ms !== null) };
   }
@@ -223,7 +241,12 @@ export class StoredKeys implements AccountDirectory {
     }
     const key_limits = keyLimits(found);
     return {
-      account: Object.freeze({ ...owner.account, key_id: id, ...(key_limits && { key_limits }) }),
+      account: Object.freeze({
+        ...owner.account,
+        key_id: id,
+        ...(key_limits && { key_limits }),
+        ...listsOf(checkedModels(found.models, `key '${id}'`), owner.account),
+      }),
       isDisabled: owner.isDisabled,
       expires_ms: expires_ms ?? Number.POSITIVE_INFINITY,
     };

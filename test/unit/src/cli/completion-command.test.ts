@@ -20,10 +20,10 @@ async function offered(...words: readonly string[]): Promise<string> {
 describe('sluice completion', () => {
   it.each([
     ['ke', 'keys'],
-    ['keys ', 'create set-limits set-expiry list rotate revoke --help'],
+    ['keys ', 'create set-models set-limits set-expiry list rotate revoke --help'],
     ['keys create --ac', '--account'],
     ['keys create --account x --ex', '--expires'],
-    ['accounts set-', 'set-plan set-limits set-parent set-display-name set-contacts'],
+    ['accounts set-', 'set-plan set-limits set-models set-parent set-display-name set-contacts'],
     ['simulate --ttft', '--ttft-ms'],
     ['--admin', '--admin-port'],
     ['completion ', 'bash zsh fish --help'],

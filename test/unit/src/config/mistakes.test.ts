@@ -28,8 +28,10 @@ describe('an invalid configuration', () => {
     ],
     [
       account({ keys: [{ valeu: 'sk-12345678' }] }),
-      'demo.keys[0]: must be an object with one name: value or sha256',
+      "demo.keys[0].valeu: unknown name; did you mean 'value'? Accepted here: value, sha256, name, ",
     ],
+    [account({ keys: [{ name: 'ci' }] }), 'demo.keys[0]: must have either value or sha256'],
+    [account({ keys: [], models: ['aion/none'] }), "demo.models[0]: there is no model 'aion/none'"],
     [{ models: sampleConfig().models }, 'providers: is required: an object'],
     [sampleConfig({ server: { port: 'x' } }), 'server.port: must be a number'],
     [

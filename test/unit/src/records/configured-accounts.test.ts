@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { accountsSchema, ConfiguredAccounts } from '../../../../src/records/configured-accounts.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 const sha256 = (key: string) => createHash('sha256').update(key).digest('hex');
 const accounts = accountsSchema.parse({
@@ -91,6 +92,51 @@ describe('the accounts of a configuration', () => {
       path: [expect.any(String), 'parent'],
       message: expect.stringContaining(message),
     });
+  });
+
+  it('have of a key its name, limits, models and end, and are themselves where it has none', () => {
+    const clock = new FakeClock(Date.parse('2027-01-30T23:59:59Z'));
+    const limits = { requests_per_minute: 2 };
+    const given = accountsSchema.parse({
+      acme: {
+        models: ['a/*'],
+        keys: [
+          { value: 'sk-plain-1' },
+          { value: 'sk-named-1', name: 'ci', limits, models: ['a/b'], expires: '2027-01-31' },
+        ],
+      },
+    });
+    const named = new ConfiguredAccounts(given, clock);
+    const account = { id: 'acme', plan: undefined, limits: undefined };
+    expect(named.find('sk-plain-1')).toBe(named.findById('acme'));
+    expect(named.find('sk-named-1')).toEqual({
+      ...account,
+      key_id: 'acme/ci',
+      key_limits: limits,
+      model_lists: [['a/b'], ['a/*']],
+    });
+    const before = named.find('sk-named-1');
+    expect(named.replace(given).size).toBe(0);
+    expect(named.find('sk-named-1')).toBe(before);
+    clock.advance(1000);
+    expect(named.find('sk-named-1')).toBeUndefined();
+    expect(named.find('sk-plain-1')).toMatchObject(account);
+  });
+
+  it.each<[object[], string]>([
+    [[{ value: 'sk-one-1234', limits: { requests_per_minute: 1 } }], 'need a name'],
+    [
+      [
+        { value: 'sk-one-1234', name: 'a' },
+        { value: 'sk-two-1234', name: 'a' },
+      ],
+      "another key is called 'a'",
+    ],
+    [[{ value: 'sk-one-1234', name: 'a/b' }], 'must be 1 to 64 letters'],
+    [[{ value: 'sk-one-1234', expires: '31.1.2027' }], 'must be a day such as'],
+  ])('cannot have keys such as %j', (keys, message) => {
+    const { error } = accountsSchema.safeParse({ acme: { keys } });
+    expect(error?.issues[0]?.message).toContain(message);
   });
 
   it('are replaced at once; those that came, went or changed are named, and all others are the same objects', () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { models as modelsDialect } from '../../../../../plugins/dialects/models/index.ts';
 import { defaultModels } from '../../../../../src/config/example-models.ts';
 import { modelSchema } from '../../../../../src/config/model-schema.ts';
+import { catalogReader } from '../../../../../src/gateway/accounts/model-lists.ts';
+import { sampleExchange } from '../../../sample-exchange.ts';
 
 const models = defaultModels('upstream').map(model => ({
   ...modelSchema.parse(model),
@@ -14,7 +16,7 @@ interface Body {
   models: Record<string, unknown>[];
 }
 const answerOf = (catalog: typeof models) =>
-  modelsDialect.create({}, { models: catalog }).answer({}, '/v1/models');
+  modelsDialect.create({}, { models: catalog }).answer({}, '/v1/models', sampleExchange());
 const {
   body: text = '',
   headers: { etag },
@@ -71,5 +73,25 @@ describe('the model list', () => {
     expect(etag).toMatch(/^"[\w-]{20,}"$/);
     expect(answerOf(models).headers.etag).toBe(etag);
     expect(answerOf(models.slice(1)).headers.etag).not.toBe(etag);
+  });
+});
+
+describe('the catalog of a key that may use some models', () => {
+  const [first, second] = models;
+  const exchange = sampleExchange();
+  exchange.set(catalogReader, {
+    id: 'acme',
+    plan: undefined,
+    model_lists: [[second!.id, 'nothing/*'], ['*']],
+  });
+  const dialect = modelsDialect.create({}, { models });
+
+  it('has those alone, for no other reader', () => {
+    const { body: listed, headers } = dialect.answer({}, '/v1/models', exchange);
+    expect((JSON.parse(listed!) as Body).data.map(({ id }) => id)).toEqual([second!.id]);
+    expect(headers).toMatchObject({ 'cache-control': 'private, max-age=60', vary: 'authorization' });
+    expect(headers.etag).not.toBe(etag);
+    expect(dialect.answer({}, `/v1/models/${second!.id}`, exchange).status).toBe(200);
+    expect(() => dialect.answer({}, `/v1/models/${first!.id}`, exchange)).toThrow('does not exist');
   });
 });

@@ -381,7 +381,7 @@ describe('an account below others', () => {
     expect(await keys.find(key)).toEqual({
       ...{ id: 'acme', plan: 'free', limits, key_id: record.id },
       parents: [
-        { id: 'team', plan: undefined, limits },
+        { id: 'team', plan: undefined, limits, parents: [{ id: 'org', plan: 'big', limits }] },
         { id: 'org', plan: 'big', limits },
       ],
     });
@@ -397,6 +397,20 @@ describe('an account below others', () => {
     expect(await above(key)).toEqual(['team undefined', 'config-org small']);
     await settle('acme', { parent: null });
     expect(await above(key)).toBeUndefined();
+  });
+
+  it('may use what it, those above it and the key name, and nothing where a list is malformed', async () => {
+    const made = await store.keys.create(
+      { account: 'acme', name: '', expires_ms: null, models: ['a/*'] },
+      operator,
+    );
+    await settle('acme', { models: ['a/b'] });
+    expect((await keys.find(made.key))?.model_lists).toEqual([['a/*'], ['a/b']]);
+    await settle('org', { models: [] });
+    expect((await keys.find(made.key))?.model_lists).toEqual([['a/*'], ['a/b'], []]);
+    expect((await keys.findById('acme'))?.model_lists).toEqual([['a/b'], []]);
+    await settle('team', { models: 'a/b' as never });
+    await expect(keys.find(made.key)).rejects.toMatchObject({ type: 'configuration_error', status: 400 });
   });
 
   it('is refused while one of them is disabled', async () => {
