@@ -389,6 +389,8 @@ export type { PostgresClient, PostgresPool, PostgresQuery } from './records/post
 export {
   type ControlOptions,
   checkControl,
+  max_reason,
+  max_weight,
   type NewControl,
   type ProviderControl,
   type ProviderControls,

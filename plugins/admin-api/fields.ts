@@ -15,11 +15,11 @@ export const givenTime = z.iso
   .datetime({ offset: true })
   .describe('RFC 3339, such as `2027-01-31T18:00:00Z`.');
 
-/** Milliseconds since 1970 at which a key is to end. Throws the error that names the field for what has passed. */
-export function endOf(text: string | null, now_ms: number): number | null {
+/** Milliseconds since 1970 at which a key, or what the field `param` is of, is to end. Throws the error that names the field for what has passed. */
+export function endOf(text: string | null, now_ms: number, param = 'expires_at'): number | null {
   const at_ms = text === null ? null : Date.parse(text);
   if (at_ms === null || at_ms > now_ms) return at_ms;
-  throw apiError('invalid_request', { message: 'expires_at has passed already.', param: 'expires_at' });
+  throw apiError('invalid_request', { message: `${param} has passed already.`, param });
 }
 
 /** Limits as they are kept. */

@@ -4,6 +4,12 @@ import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { post } from '../support/chain-app.ts';
 import { CountingUpstream } from '../support/counting-upstream.ts';
+import {
+  type DashboardVisitor,
+  dashboardAdmin,
+  operatorAt,
+  password_hash,
+} from '../support/dashboard-visitor.ts';
 import { ask, clientKey, sumOf } from '../support/gateway-under-test.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
@@ -12,6 +18,8 @@ import { until } from '../support/until.ts';
 
 /** Said in the documents: a change reaches every instance within this. */
 const bound_ms = 1000;
+
+const apiKey = 'sk-admin-api-of-this-test-0123456789';
 
 let postgres: PostgresServer;
 let place: RecordsPlace;
@@ -27,7 +35,10 @@ beforeAll(async () => {
   const providerAt = ({ url }: CountingUpstream) => ({ adapter: 'vllm', base_url: url });
   const providers = { first: providerAt(first), second: providerAt(second) };
   const upstreams = Object.keys(providers).map(provider => ({ provider, model: 'any' }));
-  const base = sidecarConfig(first.url, { stores: place.stores });
+  const admin_api = { enabled: true, keys: [{ name: 'ops', role: 'operator', value: apiKey }] };
+  const users = { olga: { password_hash }, victor: { password_hash, role: 'viewer' } };
+  const admin = dashboardAdmin({ users });
+  const base = sidecarConfig(first.url, { stores: place.stores, admin, admin_api } as Partial<GatewayConfig>);
   const models = base.models.map(model => ({ ...model, upstreams }));
   config = { ...base, providers, models } as GatewayConfig;
   sidecars = await Promise.all([serve(config), serve(config)]);
@@ -124,6 +135,69 @@ it('ends a pause at its time, and refuses clearly what no provider may serve', a
     'first paused',
     'second active',
   ]);
+});
+
+const stateAt = async ({ gateway }: Sidecar) => (await gateway.providers.get('first'))!.control;
+
+it('takes a provider out of service in code and over the Admin API, for all to see', async () => {
+  const [here, there] = sidecars as [Sidecar, Sidecar];
+  const control = `${here.adminUrl}/admin-api/v1/providers/first/control`;
+  const ask = async (method: string, body?: object, url = control) => {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const reply = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return [reply.status, (await reply.json()) as object] as const;
+  };
+  await there.gateway.providers.weight('first', 2.5, { actor: 'autoscaler', reason: 'half the cards' });
+  await until(async () => (await stateAt(here)) !== undefined, bound_ms);
+  const set = {
+    state: 'active',
+    weight: 2.5,
+    until: null,
+    reason: 'half the cards',
+    actor: 'autoscaler',
+  };
+  expect(await ask('GET')).toEqual([200, expect.objectContaining(set)]);
+  const paused = { state: 'paused', until: '2099-01-01T00:00:00+01:00' };
+  const answer = { state: 'paused', weight: null, until: '2098-12-31T23:00:00.000Z', reason: '' };
+  expect(await ask('PUT', paused)).toEqual([200, expect.objectContaining(answer)]);
+  await until(async () => !(await isAsked(first)), bound_ms);
+  for (const [body, status] of [
+    [{ state: 'paused', weight: 1 }, 400],
+    [{ state: 'active' }, 400],
+    [{ state: 'paused', until: '2001-01-01T00:00:00Z' }, 400],
+  ] as const)
+    expect((await ask('PUT', body))[0]).toBe(status);
+  expect((await ask('PUT', paused, control.replace('first', 'third')))[0]).toBe(404);
+  expect(await ask('DELETE')).toEqual([200, expect.objectContaining({ state: 'active', actor: null })]);
+  expect(await here.gateway.providers.resume('first')).toBe(false);
+  await expect(here.gateway.providers.pause('third')).rejects.toThrow("no provider 'third'");
+});
+
+it('is a form of the dashboard, for those who may change something', async () => {
+  const [here] = sidecars as [Sidecar];
+  const [olga, victor] = (await Promise.all(['olga', 'victor'].map(name => operatorAt(here, name)))) as [
+    DashboardVisitor,
+    DashboardVisitor,
+  ];
+  const page = 'provider?name=first';
+  expect((await olga.get('models')).text).toContain('href="provider?name=first"');
+  const { text } = await olga.get(page);
+  const seen = /name="seen" value="([^"]*)"/.exec(text)![1]!;
+  const fields = { change: 'pause', end: 'in 4 h', reason: '<b>cards</b>', seen };
+  expect((await olga.post(page, { ...fields, end: 'never' })).status).toBe(422);
+  expect((await olga.post(page, { ...fields, change: 'weight', weight: 'x' })).status).toBe(422);
+  expect((await olga.post(page, fields)).location).toBe(page);
+  expect(await stateAt(here)).toMatchObject({ state: 'paused', reason: '<b>cards</b>', actor: 'olga' });
+  const shown = await olga.get(page);
+  expect(shown.text).toMatch(/paused by operators until .*&lt;b&gt;cards/s);
+  expect((await olga.get('models')).text).toContain('paused by operators until');
+  expect((await olga.post(page, { ...fields, change: 'drain' })).status).toBe(409);
+  await victor.get('models');
+  expect((await victor.get(page)).text).not.toContain('name="change"');
+  expect((await victor.post(page, { ...fields, change: 'resume' })).status).toBe(403);
+  const now = /name="seen" value="([^"]*)"/.exec((await olga.get(page)).text)![1]!;
+  await olga.post(page, { change: 'resume', seen: now });
+  expect(await stateAt(here)).toBeUndefined();
 });
 
 it.each([

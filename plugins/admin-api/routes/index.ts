@@ -6,6 +6,7 @@ import { catalogRoutes } from './catalog.ts';
 import { configurationRoutes } from './configuration.ts';
 import { documentRoute } from './document.ts';
 import { keyRoutes } from './keys.ts';
+import { providerControlRoutes } from './provider-controls.ts';
 import { requestRoutes } from './requests.ts';
 import { statementRoutes } from './statements.ts';
 import { usageRoutes } from './usage.ts';
@@ -21,5 +22,6 @@ export const routes: readonly Route[] = [
   ...configurationRoutes,
   ...adminKeyRoutes,
   ...auditRoutes,
+  ...providerControlRoutes,
   documentRoute(() => routes),
 ];

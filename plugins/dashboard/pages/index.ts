@@ -4,6 +4,7 @@ import { accountsPage } from './accounts.ts';
 import { auditExportPage, auditPage } from './audit.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { invitedPage, signInsPage } from './portal-sign-ins.ts';
+import { providerPage } from './provider.ts';
 import { requestsLivePage } from './requests.ts';
 import { sharedPages } from './shared.ts';
 
@@ -15,6 +16,7 @@ export const pages: readonly Page[] = [
   requestsLivePage,
   accountsPage,
   accountPage,
+  providerPage,
   auditPage,
   auditExportPage,
   signInsPage,

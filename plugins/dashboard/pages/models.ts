@@ -1,6 +1,7 @@
 import {
   catalogEntry,
   type ExtensionContext,
+  type ListedProvider,
   type Model,
   providerStates,
   type Upstream,
@@ -53,7 +54,7 @@ function modelPanel({ context, scope }: PageRequest, model: Model, at: number): 
   return html`<section class="panel" aria-labelledby="model-${at}"><h2 id="model-${at}"><code>${id}</code></h2>
 <p>${name}${description && html` <span class="muted">${description}</span>`}</p>
 ${facts(model, money)}
-${internals && upstreamTable(id, context.upstreamsOf(id), context.clock.elapsed_ms())}
+${internals && upstreamTable(context, id)}
 ${scope.account && servesChat(model) && clientLinks(id)}
 ${catalogDetails(model, money)}
 </section>`;
@@ -106,22 +107,28 @@ function perMillion(price: string): string {
   return `$${dollars}${rest && `.${rest}`} / million`;
 }
 
-const upstreamTable = (id: string, upstreams: readonly Upstream[], now_ms: number): Html =>
-  tableOf<Upstream>(
+function upstreamTable(context: ExtensionContext, id: string): Html {
+  const controls = new Map(context.providers.map(({ name, control }) => [name, control]));
+  const stateOf = (upstream: Upstream) =>
+    upstreamState(upstream, controls.get(upstream.provider.name), context.clock.elapsed_ms());
+  return tableOf<Upstream>(
     `Upstreams of ${id}`,
     [
       names('Upstream', ({ provider }) => provider.name),
       names('Model there', ({ target }) => target.model),
       numbers('Priority', upstream => upstream.priority),
-      numbers('Weight', upstream => upstream.weight),
-      { title: 'State', cell: upstream => stateMark(upstreamState(upstream, now_ms)) },
+      numbers('Weight', ({ control, weight }) => control?.weight ?? weight),
+      { title: 'State', cell: upstream => stateMark(stateOf(upstream)) },
     ],
-    upstreams,
+    context.upstreamsOf(id),
   );
+}
 
 /** The provider's state, or the upstream's own if only this model is paused there. */
-function upstreamState(upstream: Upstream, now_ms: number): State {
-  const state = providerState(upstream.provider);
+function upstreamState(upstream: Upstream, control: ListedProvider['control'], now_ms: number): State {
+  const { name, healthy, breaker, bulkhead } = upstream.provider;
+  const state = providerState({ name, healthy, breaker, bulkhead, control });
+  if (control && control.state !== 'active') return state;
   const usable_in_ms = upstream.usable_in_ms(now_ms);
   if (state.tone === 'bad' || usable_in_ms <= upstream.provider.breaker.retry_in_ms) return state;
   return { label: `paused, retrying in ${durationOf(usable_in_ms)}`, tone: 'warn' };

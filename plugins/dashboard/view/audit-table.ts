@@ -9,15 +9,16 @@ import { type Column, emptyState, names, tableOf } from './table.ts';
 /** Changes that are shown beside what was changed; the audit log has all. */
 const max_changes = 10;
 
-/** The changes of one account or key for readers who see who made them, without amounts of money and the audit log for those who do not see these. */
+/** The changes of one account, key or provider for readers who see who made them, without amounts of money and the audit log for those who do not see these. */
 export async function historyPanel(
   { context, scope }: PageRequest,
-  what: 'account' | 'key',
+  what: 'account' | 'key' | 'provider',
   id: string,
 ): Promise<Part> {
   const { money, internals } = scope.sees;
   if (!internals) return '';
-  const changes = await context.records.store.audit.list({ target: id, limit: max_changes });
+  const actions = what === 'provider' ? (['provider.change'] as const) : undefined;
+  const changes = await context.records.store.audit.list({ target: id, actions, limit: max_changes });
   const empty = emptyState(
     `No change of this ${what} is recorded.`,
     'Changes that are made here appear with who made them.',

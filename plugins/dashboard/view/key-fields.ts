@@ -128,7 +128,8 @@ function expiryOf(form: URLSearchParams, now_ms: number, key: KeyFields | undefi
   return lifetime.ms === undefined ? null : now_ms + lifetime.ms;
 }
 
-function exactTime(text: string, now_ms: number): number | string {
+/** A time that a form has as a text, in milliseconds since 1970; text for a fault. */
+export function exactTime(text: string, now_ms: number): number | string {
   const at_ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
   if (Number.isNaN(at_ms) || !new Date(at_ms).toISOString().startsWith(text))
     return 'Enter a day and a time, such as 2027-01-31 18:00, in UTC.';

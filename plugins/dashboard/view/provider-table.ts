@@ -1,5 +1,6 @@
 import type { AttemptSum, ExtensionContext, ProviderState, ProviderStatus } from '../../../src/plugin.ts';
 import { durationWithin } from '../traffic-groups.ts';
+import { controlText } from './control-fields.ts';
 import { durationOf, linkOf, muted, numberOf, percentOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
@@ -10,15 +11,22 @@ export interface State {
   readonly tone: 'good' | 'warn' | 'bad';
 }
 
-/** A provider's state: its health check first, then its circuit breaker, then its concurrency limit. */
-export function providerState({ healthy, breaker, bulkhead }: ProviderStatus): State {
+/** A provider's state: what operators have set first, then its health check, its circuit breaker, its concurrency limit. */
+export function providerState({
+  healthy,
+  breaker,
+  bulkhead,
+  control,
+}: ProviderStatus & Partial<Pick<ProviderState, 'control'>>): State {
+  if (control && (control.state !== 'active' || control.weight === 0))
+    return { label: controlText(control), tone: 'warn' };
   if (!healthy) return { label: 'health check fails', tone: 'bad' };
   if (breaker.state === 'open')
     return { label: `paused, retrying in ${durationOf(breaker.retry_in_ms)}`, tone: 'bad' };
   if (breaker.state === 'half_open') return { label: 'testing recovery', tone: 'warn' };
   if (breaker.share < 1) return { label: 'recovering', tone: 'warn' };
   if (!bulkhead.hasPermit) return { label: 'at its concurrency limit', tone: 'warn' };
-  return { label: 'Active', tone: 'good' };
+  return { label: control ? `Active, ${controlText(control)}` : 'Active', tone: 'good' };
 }
 
 /** A state's label in its colour. */
@@ -47,7 +55,7 @@ export function providerTable(
   return tableOf<ProviderState>(
     'Providers and their states',
     [
-      names('Provider', ({ name }) => name),
+      names('Provider', ({ name }) => html`<a href="${linkOf('provider', { name })}">${name}</a>`),
       { title: 'State', cell: provider => stateMark(providerState(provider)) },
       ...(attempts ? attemptColumns(attempts) : []),
       { title: 'Circuit breaker', cell: ({ breaker }) => breaker.state.replace('_', ' ') },
