@@ -24,6 +24,7 @@ export function* checkRouting(config: unknown): Generator<ConfigIssue> {
     const listed = objectsIn(upstreams);
     yield* checkUpstreams(listed, ['models', at, 'upstreams']);
     yield* checkModel(asObject(own), global, listed.length === 1, ['models', at, 'routing']);
+    yield* checkStrategy(asObject(own), global, listed, ['models', at, 'routing']);
   }
 }
 
@@ -95,6 +96,22 @@ function* checkModel(own: Json, global: Json, isAlone: boolean, path: Path): Gen
     yield noEffect([...path, 'sticky'], 'the model has one upstream');
   if (isAlone && max_attempts > 1 && retries_per_upstream === 0)
     yield noEffect([...path, 'max_attempts'], 'the model has one upstream');
+}
+
+/** A strategy chooses among several upstreams of one priority, unless conversations stay where they are. */
+function* checkStrategy(
+  own: Json,
+  global: Json,
+  upstreams: readonly Json[],
+  path: Path,
+): Generator<ConfigIssue> {
+  const { strategy } = own;
+  if (strategy === undefined || strategy === 'weighted') return;
+  if (upstreams.length === 1) yield noEffect([...path, 'strategy'], 'the model has one upstream');
+  else if ((own.sticky ?? global.sticky) === 'conversation')
+    yield noEffect([...path, 'strategy'], 'sticky keeps conversations at one upstream');
+  else if (strategy === 'lowest_cost' && !upstreams.some(({ paid_prices }) => paid_prices))
+    yield noEffect([...path, 'strategy'], 'no upstream has paid_prices');
 }
 
 function* checkRetries(own: Json, global: Json, path: Path): Generator<ConfigIssue> {

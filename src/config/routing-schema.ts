@@ -3,6 +3,12 @@ import { ms } from '../common/option-schemas.ts';
 
 /** Load balancing and failover for all models. */
 export const routingSchema = z.strictObject({
+  strategy: z
+    .enum(['weighted', 'lowest_latency', 'lowest_cost'])
+    .default('weighted')
+    .describe(
+      'Which of the usable upstreams of a priority is asked: `weighted`, by weight, load and latency; `lowest_latency`, the fastest to the first token; `lowest_cost`, the one with the lowest `paid_prices`.',
+    ),
   max_attempts: z
     .int()
     .min(1)

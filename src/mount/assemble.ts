@@ -35,6 +35,7 @@ import { checkUpstreams } from './check-upstreams.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { Passthrough } from './passthrough/passthrough.ts';
 import { type GatewayRecords, startGatewayRecords } from './records/gateway-records.ts';
+import { strategyOf } from './routing-strategies.ts';
 import type { OtherProcesses } from './server-status.ts';
 import { openStateStore } from './state/open-state-store.ts';
 import { openSharedState, openWorkerState } from './state/shared-leases.ts';
@@ -170,7 +171,12 @@ export function configuredParts(
     const setup = { models, aliases: settings.listedAliases, get };
     const routes = new Routes(createDialects(settings.dialects, settings, setup, made.dialect));
     const quotaOf = (upstream: Model['upstreams'][number]) => upstreamQuota(lasting.state, upstream);
-    const router = new Router(settings, providers, { clock, metrics, outages, quotaOf }, before?.router);
+    const router = new Router(
+      settings,
+      providers,
+      { clock, metrics, outages, quotaOf, strategyOf },
+      before?.router,
+    );
     router.control(records.controls.current);
     const stages = stagesOf(settings, lasting, { catalog, application }, before);
     return {

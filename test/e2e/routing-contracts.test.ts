@@ -15,7 +15,11 @@ import { sidecarConfig } from '../support/sidecar-process.ts';
 import { until } from '../support/until.ts';
 
 const [large, mini, other] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.5-mini', 'aion-labs/aion-3.0'];
-const [limited, usual] = ['aion-labs/aion-3.0-mini', 'aion-labs/aion-2.0'];
+const [limited, usual, thrifty] = [
+  'aion-labs/aion-3.0-mini',
+  'aion-labs/aion-2.0',
+  'aion-labs/aion-rp-llama-3.1-8b',
+];
 const prices = (prompt: string, completion: string) => ({ prompt, completion });
 
 /** Keys of an account with $0.01 a month, and of one with a limit on one model. */
@@ -28,7 +32,7 @@ let sidecar: SidecarHere;
 beforeAll(async () => {
   [first, second] = await Promise.all([startScriptedUpstream(), startScriptedUpstream()]);
   const config = sidecarConfig(first.url);
-  const [one, two, three, four, five, ...rest] = defaultModels('upstream').map(model => ({ ...model }));
+  const [one, two, three, four, five, six] = defaultModels('upstream').map(model => ({ ...model }));
   sidecar = await serveHere({
     ...config,
     log: { level: 'info' },
@@ -66,13 +70,20 @@ beforeAll(async () => {
         upstreams: [{ provider: 'upstream', model: 'five' }],
         defaults: { temperature: 0.7, max_tokens: 50, top_p: 0.9 },
       },
-      ...rest,
+      {
+        ...six,
+        upstreams: [
+          { provider: 'upstream', model: 'six', paid_prices: prices('0.000002', '0.000002') },
+          { provider: 'second', model: 'six', paid_prices: prices('0.000001', '0.000001') },
+        ],
+        routing: { strategy: 'lowest_cost' },
+      },
     ],
     stages: [
       'error-envelope',
       'auth',
       'validation',
-      { 'model-access': { accounts: { tester: [large, mini, limited, usual] }, others: ['*'] } },
+      { 'model-access': { accounts: { tester: [large, mini, limited, usual, thrifty] }, others: ['*'] } },
       'rate-limit',
     ],
   } as unknown as GatewayConfig);
@@ -217,6 +228,19 @@ describe('an upstream with limits', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error' } });
     expect(await lineOf(refused)).toMatchObject({ end_reason: 'refused', attempts: [] });
+  });
+});
+
+describe('the strategy lowest_cost', () => {
+  it('asks the cheapest upstream, and the next when it fails', async () => {
+    first.reply(whole(200, answer));
+    second.reply(whole(200, answer));
+    for (let at = 0; at < 8; at++) await (await post({ model: thrifty })).text();
+    expect([first.requests.length, second.requests.length]).toEqual([0, 8]);
+    second.reply(whole(503, {}));
+    const reply = await post({ model: thrifty });
+    expect(reply.status).toBe(200);
+    expect(await lineOf(reply)).toMatchObject({ provider: 'upstream', paid_usd: '0.00003' });
   });
 });
 

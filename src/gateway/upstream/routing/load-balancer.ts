@@ -26,6 +26,12 @@ export type Selection =
       readonly usable_in_ms: number;
     };
 
+/** Chooses among several upstreams of one priority that can be tried now, in place of the draw by weight, load and latency. */
+export type RoutingStrategy = <C extends Candidate & { readonly upstream: Pick<Upstream, 'paid_prices'> }>(
+  candidates: readonly C[],
+  random: () => number,
+) => C;
+
 /** Separates the draw for a recovering upstream's share from the draw that ranks it. */
 const share_salt = 0x5bd1e995;
 
@@ -47,6 +53,7 @@ export class LoadBalancer {
   /** Those and the draining ones, for conversations; undefined if none is draining. */
   #keeping: readonly WeightedGroup[] | undefined;
   readonly #random: () => number;
+  readonly #strategy: RoutingStrategy | undefined;
 
   constructor(
     upstreams: readonly Upstream[],
@@ -54,6 +61,7 @@ export class LoadBalancer {
     clock: Clock,
     random: () => number = Math.random,
     budget: RetryBudget = new RetryBudget(options, clock),
+    strategy?: RoutingStrategy,
   ) {
     this.options = options;
     this.budget = budget;
@@ -63,6 +71,7 @@ export class LoadBalancer {
     this.upstreams = this.#groups.flatMap(group => group.upstreams);
     this.#open = this.upstreams;
     this.#random = random;
+    this.#strategy = strategy;
   }
 
   /** Follows the controls of operators, in place of those before. */
@@ -121,7 +130,7 @@ export class LoadBalancer {
 
   /** The better of two that can be tried now, of many; undefined where a few draws do not find them. */
   #drawnOf(group: WeightedGroup, query: UpstreamQuery): Upstream | undefined {
-    if (group.upstreams.length < many || query.affinity_key !== undefined) return undefined;
+    if (group.upstreams.length < many || query.affinity_key !== undefined || this.#strategy) return undefined;
     let first: Upstream | undefined;
     for (let draws = 0; draws < most_draws; draws++) {
       const upstream = group.drawn(this.#random());
@@ -147,7 +156,7 @@ export class LoadBalancer {
     const candidates = upstreams.map(upstream => candidateOf(upstream, query));
     const chosen =
       affinity_key === undefined
-        ? chooseOfTwo(candidates, this.#random)
+        ? (this.#strategy ?? chooseOfTwo)(candidates, this.#random)
         : chooseSticky(candidates, affinity_key, this.options.sticky_overload);
     return chosen.upstream;
   }

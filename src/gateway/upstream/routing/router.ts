@@ -5,7 +5,7 @@ import { refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { Attempts, type Fallback } from '../attempt/attempts.ts';
 import type { Provider } from '../http/provider.ts';
-import { LoadBalancer } from './load-balancer.ts';
+import { LoadBalancer, type RoutingStrategy } from './load-balancer.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { Upstream, type UpstreamControl, type UpstreamQuota } from './upstream.ts';
 import type { RouterSetup, WaitLimits } from './upstream-selector.ts';
@@ -14,6 +14,8 @@ interface RouterParts {
   readonly clock: Clock;
   /** The quota of an upstream that has limits. */
   readonly quotaOf?: (upstream: Model['upstreams'][number]) => UpstreamQuota | undefined;
+  /** How a model's upstreams are chosen, if not by weight. */
+  readonly strategyOf?: (options: RoutingConfig) => RoutingStrategy | undefined;
 }
 
 /** The load balancer of every model; it goes on with what `before` knows of upstreams that stay. */
@@ -24,7 +26,7 @@ export class Router {
   constructor(
     { models, routing, server }: { models: readonly Model[]; routing: RoutingConfig; server: WaitLimits },
     providers: readonly Provider[],
-    { clock, metrics, outages, quotaOf }: Pick<RouterSetup, 'metrics' | 'outages'> & RouterParts,
+    { clock, metrics, outages, quotaOf, strategyOf }: Pick<RouterSetup, 'metrics' | 'outages'> & RouterParts,
     before?: Router,
   ) {
     this.#setup = { metrics, outages, limits: server };
@@ -34,7 +36,10 @@ export class Router {
       if (upstreams.length === 0) continue;
       const options = { ...routing, ...defined(model.routing) };
       const budget = before ? before.#budgetOf(model.id, options) : undefined;
-      this.#balancers.set(model.id, new LoadBalancer(upstreams, options, clock, undefined, budget));
+      this.#balancers.set(
+        model.id,
+        new LoadBalancer(upstreams, options, clock, undefined, budget, strategyOf?.(options)),
+      );
     }
   }
 

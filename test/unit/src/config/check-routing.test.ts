@@ -52,6 +52,18 @@ describe('an invalid routing option', () => {
       'models[0].fallbacks.unavailable[0]: is the model itself',
     ],
     [
+      served([local], { strategy: 'lowest_latency' }),
+      'models[0].routing.strategy: has no effect: the model has one upstream',
+    ],
+    [
+      served(two, { strategy: 'lowest_cost' }),
+      'models[0].routing.strategy: has no effect: no upstream has paid_prices',
+    ],
+    [
+      served(two, { strategy: 'lowest_latency', sticky: 'conversation' }),
+      'models[0].routing.strategy: has no effect: sticky keeps conversations',
+    ],
+    [
       served([local, { ...local, priority: 2 }]),
       'models[0].upstreams[1]: a at local is listed twice; use weight',
     ],
