@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Voice } from './command.ts';
+import type { FurtherFiles } from './import/litellm/import-litellm.ts';
 import type { ImportOptions } from './import/write-import.ts';
 
 /** `sluice import`, with a command for each gateway that is left. */
@@ -10,13 +11,14 @@ export const importCommand = (voice: Voice): Command =>
       common(new Command('litellm'))
         .description("write a configuration from LiteLLM's config.yaml, and list what has no counterpart")
         .argument('<FILE>', 'its configuration')
+        .option('--prices <FILE>', 'its list of prices and bounds: model_prices_and_context_window.json')
         .option('--keys <FILE>', 'an export of its keys, in JSON: see docs/from-litellm.md')
-        .action(async (file: string, options: ImportOptions & { readonly keys?: string }) => {
+        .action(async (file: string, options: ImportOptions & FurtherFiles) => {
           const [{ importLiteLlm }, { writeImport }] = await Promise.all([
             import('./import/litellm/import-litellm.ts'),
             import('./import/write-import.ts'),
           ]);
-          const imported = importLiteLlm(file, options.models ?? [], options.keys);
+          const imported = importLiteLlm(file, options.models ?? [], options);
           await writeImport(imported, `LiteLLM's ${file}`, options, voice);
         }),
     )

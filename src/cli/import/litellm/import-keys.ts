@@ -119,7 +119,7 @@ class KeyImport {
   }
 
   #nameFor(wanted: unknown): string {
-    const text = String(wanted).slice(0, 100);
+    const text = typeof wanted === 'string' ? wanted.slice(0, 100) : '';
     const usable =
       isPrintable(text) && text.trim() !== '' && !text.includes('${') && text !== '__proto__'
         ? text

@@ -1,3 +1,4 @@
+import { textsIn } from '../../../common/json-object.ts';
 import { CommandMistake } from '../../command.ts';
 import { catalogEntry, type ImportedUpstream } from '../catalog-entry.ts';
 import { Fields } from '../fields.ts';
@@ -8,6 +9,7 @@ import { attempts, mergedUpstreams } from '../upstream-list.ts';
 import { readWritten } from '../written-file.ts';
 import { type Deployment, deploymentsIn } from './deployment.ts';
 import { importKeys } from './import-keys.ts';
+import { KnownModels } from './known-models.ts';
 import { factsOf, infoRules, modeOf, pathsOf } from './model-facts.ts';
 import { ModelNames } from './model-names.ts';
 import { paramRules } from './param-rules.ts';
@@ -21,15 +23,31 @@ interface Group {
   readonly upstreams: readonly ImportedUpstream[];
 }
 
+/** Files beside the configuration. */
+export interface FurtherFiles {
+  /** An export of its keys. */
+  readonly keys?: string | undefined;
+  /** Its list of prices. */
+  readonly prices?: string | undefined;
+}
+
+interface Reading {
+  readonly config: ImportedConfig;
+  readonly findings: Findings;
+  readonly known: KnownModels;
+}
+
 /**
- * Reads LiteLLM's `config.yaml`, and an export of its `keys`. `names` are models that clients use, for wildcards. Throws a CommandMistake for a file that cannot be read,
+ * Reads LiteLLM's `config.yaml`, and what stands beside it. `names` are models that clients use, for wildcards. Throws a CommandMistake for a file that cannot be read,
  * and for one without a model that can be served.
  */
-export function importLiteLlm(file: string, names: readonly string[], keys?: string): Imported {
+export function importLiteLlm(file: string, names: readonly string[], more: FurtherFiles = {}): Imported {
   const { value, findings } = readWritten(file);
   const root = new Fields(value, [], findings);
   const config = new ImportedConfig();
-  const reading = new LiteLlmImport(settingsIn(root, config, findings), config, findings);
+  const { keys, prices } = more;
+  const known = new KnownModels(prices);
+  const reading = new LiteLlmImport(settingsIn(root, config, findings), { config, findings, known });
   reading.addModels(root, names);
   if (config.models.length === 0)
     throw new CommandMistake(
@@ -45,16 +63,18 @@ class LiteLlmImport {
   readonly #settings: Settings;
   readonly #config: ImportedConfig;
   readonly #findings: Findings;
+  readonly #known: KnownModels;
   /** Ids of the models, by all names that clients have for them. */
   readonly #ids = new Map<string, string>();
 
   /** Models by the name of an access group. */
   readonly #accessGroups = new Map<string, readonly string[]>();
 
-  constructor(settings: Settings, config: ImportedConfig, findings: Findings) {
+  constructor(settings: Settings, { config, findings, known }: Reading) {
     this.#settings = settings;
     this.#config = config;
     this.#findings = findings;
+    this.#known = known;
   }
 
   /** The models that came over. */
@@ -119,7 +139,7 @@ class LiteLlmImport {
 
   #addModel({ name, first, upstreams }: Group): void {
     for (const path of pathsOf(modeOf(first))) this.#config.passthrough.add(path);
-    for (const group of first.info.list('access_groups').map(String))
+    for (const group of textsIn(first.info.list('access_groups')))
       this.#accessGroups.set(group, [...(this.#accessGroups.get(group) ?? []), name]);
     const adapters = upstreams.map(({ provider }) => this.#config.settingsOf(provider)!.adapter);
     const num_retries = first.params.number('num_retries');
@@ -128,7 +148,7 @@ class LiteLlmImport {
       catalogEntry({
         id: this.#ids.get(name)!,
         name,
-        facts: factsOf(first),
+        facts: factsOf(first, this.#known),
         upstreams,
         adapters,
         fallbacks: this.#fallbacksOf(name),

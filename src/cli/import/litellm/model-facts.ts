@@ -1,6 +1,7 @@
 import type { ModelFacts } from '../catalog-entry.ts';
 import type { FieldRule } from '../fields.ts';
 import type { Deployment } from './deployment.ts';
+import type { KnownModels } from './known-models.ts';
 
 /** Operations by the `mode` of a model. */
 const operations: Readonly<Record<string, string>> = {
@@ -37,17 +38,21 @@ export function modeOf({ info, model }: Deployment): string {
 /** The paths that a model of this mode is asked at, beside those of the catalog. */
 export const pathsOf = (mode: string): readonly string[] => paths[mode] ?? [];
 
-/** What LiteLLM's file says of a model; prices may stand in either part of an entry. */
-export function factsOf(deployment: Deployment): ModelFacts {
+/** What LiteLLM knows of a model: by its entry, in which prices may stand in either part, or else by its list of prices. */
+export function factsOf(deployment: Deployment, known: KnownModels): ModelFacts {
   const { info, params } = deployment;
-  const price = (name: string) => info.number(name) ?? params.number(name);
+  const listed = known.find(deployment);
+  const price = (name: string) => info.number(name) ?? params.number(name) ?? listed.number(name);
+  const flag = (name: string) => info.boolean(name) ?? listed.boolean(name);
   const mode = modeOf(deployment);
   const operation = pathsOf(mode).length > 0 ? 'passthrough' : operations[mode];
+  const isBare = info.value('max_output_tokens') === undefined;
   return {
     context_length:
       info.count('max_input_tokens') ??
-      (info.value('max_output_tokens') === undefined ? info.count('max_tokens') : undefined),
-    max_completion_tokens: info.count('max_output_tokens'),
+      (isBare ? info.count('max_tokens') : undefined) ??
+      listed.count('max_input_tokens'),
+    max_completion_tokens: info.count('max_output_tokens') ?? listed.count('max_output_tokens'),
     pricing: defined({
       prompt: price('input_cost_per_token'),
       completion: price('output_cost_per_token'),
@@ -56,9 +61,9 @@ export function factsOf(deployment: Deployment): ModelFacts {
       request: price('input_cost_per_request'),
     }),
     ...(operation !== undefined && { operations: [operation] }),
-    reasoning: info.boolean('supports_reasoning'),
-    tool_calls: info.boolean('supports_function_calling'),
-    images: info.boolean('supports_vision'),
+    reasoning: flag('supports_reasoning'),
+    tool_calls: flag('supports_function_calling'),
+    images: flag('supports_vision'),
   };
 }
 
@@ -91,7 +96,8 @@ export const infoRules: Readonly<Record<string, FieldRule>> = {
   output_vector_size: null,
   description: null,
   db_model: null,
-  base_model: 'prices come from the configuration here, not from a list by the name of the model',
+  // By which --prices are looked up.
+  base_model: null,
   // Lists of keys may name them.
   access_groups: null,
   health_check_model: 'a health check asks a path of the server: health_check of the provider',

@@ -1,3 +1,4 @@
+import { textsIn } from '../../../common/json-object.ts';
 import type { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 import { canBeAlias } from '../imported-config.ts';
@@ -19,7 +20,7 @@ export class ModelNames {
 
   /** The ids of the models that a row lists; undefined if it may use all, as where it lists none. */
   idsOf(row: Fields, findings: Findings): readonly string[] | undefined {
-    const names = row.list('models').map(String);
+    const names = textsIn(row.list('models'));
     if (names.length === 0 || names.some(name => every.includes(name))) return undefined;
     const ids = names.flatMap(name => {
       if (name === 'no-default-models') return [];
@@ -35,7 +36,8 @@ export class ModelNames {
   aliasesIn(aliases: Fields, findings: Findings): Readonly<Record<string, string>> {
     const found: [string, string][] = [];
     for (const name of aliases.names) {
-      const id = this.#ids.get(String(aliases.value(name)));
+      const model = aliases.value(name);
+      const id = typeof model === 'string' ? this.#ids.get(model) : undefined;
       if (id !== undefined && canBeAlias(name)) found.push([name, id]);
       else findings.lost([...aliases.path, name], 'names no model that came over');
     }

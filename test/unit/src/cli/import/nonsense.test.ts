@@ -20,7 +20,7 @@ writeFileSync(models, 'model_list: [{ model_name: gpt-4o, litellm_params: { mode
 const gateways = {
   litellm: { read: (file: string) => importLiteLlm(file, ['openai/gpt-4o']), ending: 'yaml' },
   portkey: { read: (file: string) => importPortkey(file, ['gpt-4o']), ending: 'json' },
-  'litellm-keys': { read: (file: string) => importLiteLlm(models, [], file), ending: 'json' },
+  'litellm-keys': { read: (file: string) => importLiteLlm(models, [], { keys: file }), ending: 'json' },
 };
 type Gateway = keyof typeof gateways;
 
