@@ -1,5 +1,6 @@
 import { builtInAdapters } from '../../config/load-adapters.ts';
 import { familyOf } from '../init/model-families.ts';
+import type { ModelDefaults } from './model-defaults.ts';
 
 /** Who serves a model. */
 export interface ImportedUpstream {
@@ -37,6 +38,7 @@ export interface EntryDraft {
   /** The adapters of the upstreams, that of the first one first. */
   readonly adapters: readonly string[];
   readonly routing?: Readonly<Record<string, unknown>> | undefined;
+  readonly defaults?: ModelDefaults | undefined;
   /** Models that answer in its place, by why. */
   readonly fallbacks?: Readonly<Record<string, readonly string[]>> | undefined;
 }
@@ -72,6 +74,7 @@ export function catalogEntry({
   adapters,
   routing,
   fallbacks,
+  defaults = {},
 }: EntryDraft): CatalogEntry {
   const { pricing, operations } = facts;
   const family = familyOf(upstreams[0]!.model);
@@ -110,10 +113,21 @@ export function catalogEntry({
     ...(family?.startsInReasoning && adapters.every(isRaw) && { starts_in_reasoning: 'auto' }),
     upstreams: upstreams.map(upstream => upstreamValue(upstream, upstreams)),
     ...(routing && Object.keys(routing).length > 0 && { routing }),
+    ...withinCap(defaults, max_completion_tokens),
     ...(fallbacks && Object.keys(fallbacks).length > 0 && { fallbacks }),
   };
   const guessed = Object.entries(guesses).flatMap(([field, isGuessed]) => (isGuessed ? [field] : []));
   return { id, value, guessed };
+}
+
+/** Defaults, of which `max_tokens` is at most the cap of the model. */
+function withinCap(defaults: ModelDefaults, max_completion_tokens: number) {
+  if (Object.keys(defaults).length === 0) return {};
+  const { max_tokens, ...rest } = defaults;
+  const bounded = typeof max_tokens === 'number' && {
+    max_tokens: Math.min(max_tokens, max_completion_tokens),
+  };
+  return { defaults: { ...rest, ...bounded } };
 }
 
 /** Servers that may leave reasoning in the text. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { textsIn } from '../../../common/json-object.ts';
 import { CommandMistake } from '../../command.ts';
 import { catalogEntry, type ImportedUpstream } from '../catalog-entry.ts';
@@ -5,6 +6,7 @@ import { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 import type { Imported } from '../imported.ts';
 import { canBeAlias, ImportedConfig } from '../imported-config.ts';
+import { defaultsIn, type ModelDefaults } from '../model-defaults.ts';
 import { attempts, mergedUpstreams } from '../upstream-list.ts';
 import { readWritten } from '../written-file.ts';
 import { type Deployment, deploymentsIn } from './deployment.ts';
@@ -20,6 +22,7 @@ import { type FallbackReason, type Settings, settingsIn } from './settings.ts';
 interface Group {
   readonly name: string;
   readonly first: Deployment;
+  readonly all: readonly Deployment[];
   readonly upstreams: readonly ImportedUpstream[];
 }
 
@@ -113,7 +116,7 @@ class LiteLlmImport {
         return upstream ? [{ deployment, upstream }] : [];
       });
       const upstreams = mergedUpstreams(served.map(({ upstream }) => upstream));
-      return served.length === 0 ? [] : [{ name, first: served[0]!.deployment, upstreams }];
+      return served.length === 0 ? [] : [{ name, first: served[0]!.deployment, all, upstreams }];
     });
   }
 
@@ -137,7 +140,7 @@ class LiteLlmImport {
     return { provider, model, priority: params.count('order'), ...(weight && { weight }), limits };
   }
 
-  #addModel({ name, first, upstreams }: Group): void {
+  #addModel({ name, first, all, upstreams }: Group): void {
     for (const path of pathsOf(modeOf(first))) this.#config.passthrough.add(path);
     for (const group of textsIn(first.info.list('access_groups')))
       this.#accessGroups.set(group, [...(this.#accessGroups.get(group) ?? []), name]);
@@ -151,6 +154,7 @@ class LiteLlmImport {
         facts: factsOf(first, this.#known),
         upstreams,
         adapters,
+        defaults: this.#defaultsOf(all),
         fallbacks: this.#fallbacksOf(name),
         ...(isRetried && {
           routing: {
@@ -160,6 +164,18 @@ class LiteLlmImport {
         }),
       }),
     );
+  }
+
+  /** Those of the first entry, which all have to share. */
+  #defaultsOf(all: readonly Deployment[]): ModelDefaults {
+    const [first, ...others] = all.map(({ params }) => [params, defaultsIn(params, this.#findings)] as const);
+    for (const [params, defaults] of others)
+      if (!isDeepStrictEqual(defaults, first![1]))
+        this.#findings.lost(
+          params.path,
+          'has other parameters than the first entry of the model, whose defaults count',
+        );
+    return first![1];
   }
 
   /** Those by the reason, or else those for all reasons, each with those that they have themselves: here they are not followed. */

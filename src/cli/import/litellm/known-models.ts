@@ -8,7 +8,7 @@ import type { Deployment } from './deployment.ts';
 /** LiteLLM's list of models, `model_prices_and_context_window.json`, with their prices and bounds; empty without a file. */
 export class KnownModels {
   readonly #models: Json;
-  /** What is wrong in the list is nobody's concern here. */
+  /** Dropped: the list is not the operator's. */
   readonly #findings = new Findings('', () => undefined);
 
   /** Throws a CommandMistake for a file that is no object of models. */

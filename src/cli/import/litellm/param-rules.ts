@@ -1,13 +1,15 @@
 import type { FieldRule } from '../fields.ts';
+import { defaultNames } from '../model-defaults.ts';
 
 const defaults =
-  'parameters that clients leave out are set for all models, by set of the stage request-rewrite';
+  'is not among the defaults of a model; set of the stage request-rewrite sets parameters for all models';
 const aws = 'Bedrock is asked with an API key here: AWS_BEARER_TOKEN_BEDROCK';
 const gcp =
   'Vertex AI is asked with an access token here: write it to a file that api_key_file names, and renew it there';
 
 /** What is done with each field of `litellm_params`; those that are null are read elsewhere, or mean nothing here. */
 export const paramRules: Readonly<Record<string, FieldRule>> = {
+  ...Object.fromEntries(Object.keys(defaultNames).map(name => [name, null])),
   model: null,
   custom_llm_provider: null,
   api_base: null,
@@ -53,15 +55,7 @@ export const paramRules: Readonly<Record<string, FieldRule>> = {
   client_secret:
     'Azure is asked with a key or a token of Entra ID: write it into a file that api_key_file names',
   litellm_credential_name: 'credentials are written into the provider: api_key',
-  temperature: defaults,
-  top_p: defaults,
   top_k: defaults,
-  max_tokens: defaults,
-  max_completion_tokens: defaults,
-  seed: defaults,
-  stop: defaults,
-  frequency_penalty: defaults,
-  presence_penalty: defaults,
   response_format: defaults,
   reasoning_effort: 'set reasoning_effort.default of the model',
   thinking: 'set reasoning_effort.default of the model',

@@ -1,4 +1,5 @@
 import { basename, extname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../../common/json-object.ts';
 import { CommandMistake } from '../../command.ts';
 import { catalogEntry } from '../catalog-entry.ts';
@@ -6,6 +7,7 @@ import type { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 import type { Imported } from '../imported.ts';
 import { ImportedConfig } from '../imported-config.ts';
+import type { ModelDefaults } from '../model-defaults.ts';
 import { attempts, withFallbacks } from '../upstream-list.ts';
 import { readWritten } from '../written-file.ts';
 import { configNode, modelsIn, modeOf, namedTarget, nodeRules, targetsOf } from './config-node.ts';
@@ -87,7 +89,8 @@ function areNamed(node: Fields, findings: Findings): boolean {
 function addModel({ name, node }: Asked, root: Fields, config: ImportedConfig, findings: Findings): void {
   root.follow(nodeRules);
   const asked = name.replace(/^@[^/]+\//, '');
-  const context = { config, findings, asked, request_timeout_ms: root.count('request_timeout') };
+  const defaults: ModelDefaults[] = [];
+  const context = { config, findings, asked, defaults, request_timeout_ms: root.count('request_timeout') };
   const [first = [], ...others] = levelsOf(node, context).filter(({ length }) => length > 0);
   if (first.length === 0) return;
   const upstreams = withFallbacks(first, others);
@@ -97,8 +100,12 @@ function addModel({ name, node }: Asked, root: Fields, config: ImportedConfig, f
     ...(upstreams.length + retries > 3 && { max_attempts: attempts(upstreams.length + retries) }),
     ...(retries > 0 && { retries_per_upstream: Math.min(5, retries) }),
   };
+  if (defaults.some(other => !isDeepStrictEqual(other, defaults[0])))
+    findings.lost(node.path, 'has targets with other parameters than the first one, whose defaults count');
   const id = config.idFor(name, adapters[0]!);
-  config.add(catalogEntry({ id, name, facts: { pricing: {} }, upstreams, adapters, routing }));
+  config.add(
+    catalogEntry({ id, name, facts: { pricing: {} }, upstreams, adapters, routing, defaults: defaults[0] }),
+  );
 }
 
 /** Turns the cache of the config into the stage response-cache; that of single targets has no counterpart. */

@@ -3,6 +3,7 @@ import { type Expression, expressionOf, isAddress, isVariableAlone } from '../ex
 import type { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 import type { ImportedConfig } from '../imported-config.ts';
+import { defaultNames, defaultsIn, type ModelDefaults } from '../model-defaults.ts';
 import { providerKind, providerNames } from '../provider-kinds.ts';
 
 /** What a target is read with. */
@@ -11,6 +12,8 @@ export interface TargetContext {
   readonly findings: Findings;
   /** What clients ask for, where a target names no model. */
   readonly asked: string | undefined;
+  /** What the targets set where clients leave it out, one for each that was read. */
+  readonly defaults: ModelDefaults[];
   /** Of the configs around it. */
   readonly request_timeout_ms: number | undefined;
 }
@@ -27,7 +30,7 @@ export function ownModel(target: Fields): string | undefined {
 /** The upstream of a target without targets of its own; undefined, with a note, if it is not known who serves it. */
 export function upstreamOf(target: Fields, context: TargetContext): ImportedUpstream | undefined {
   const { config, findings, asked, request_timeout_ms } = context;
-  noteParameters(target, findings);
+  const defaults = parametersOf(target, findings);
   const model = ownModel(target) ?? asked;
   if (model === undefined) {
     findings.lost(
@@ -60,6 +63,7 @@ export function upstreamOf(target: Fields, context: TargetContext): ImportedUpst
     ...(organization !== undefined && { headers: { 'openai-organization': organization } }),
     ...(timeout_ms !== undefined && { idle_timeout_ms: timeout_ms, first_token_timeout_ms: timeout_ms }),
   });
+  context.defaults.push(defaults);
   return { provider, model };
 }
 
@@ -114,12 +118,18 @@ function addressOf(target: Fields, adapter: string, usual: Expression | undefine
   return `https://${location}-aiplatform.googleapis.com/v1/projects/${target.text('vertex_project_id') ?? '${VERTEX_PROJECT}'}/locations/${location}/endpoints/openapi`;
 }
 
-function noteParameters(target: Fields, findings: Findings): void {
-  const { path, names } = target.fields('override_params');
-  for (const name of names)
-    if (name !== 'model')
+/** The parameters that a target overrides, as defaults of its model; others are noted. */
+export function parametersOf(target: Fields, findings: Findings): ModelDefaults {
+  const given = target.fields('override_params');
+  for (const name of given.names) {
+    const path = [...given.path, name];
+    if (Object.hasOwn(defaultNames, name))
+      findings.check(path, 'is set where clients leave it out; their own value stays');
+    else if (name !== 'model')
       findings.lost(
-        [...path, name],
-        'parameters are those of clients; what they leave out is set for all models, by set of the stage request-rewrite',
+        path,
+        'is not among the defaults of a model; set of the stage request-rewrite sets parameters for all models',
       );
+  }
+  return defaultsIn(given, findings);
 }

@@ -28,8 +28,6 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
       'bedrock/bedrock-claude-haiku': 'bedrock-2 eu.anthropic.claude-haiku-3-5-v1:0 1 1',
     },
     lost: [
-      'model_list[0].litellm_params.max_tokens',
-      'model_list[0].litellm_params.temperature',
       'model_list[0].model_info.pricing',
       'router_settings.enable_load_balancing',
       'general_settings.log_level',
@@ -124,7 +122,6 @@ export const liteLlmSamples: Readonly<Record<string, ImportedSample>> = {
     lost: [
       'model_list[0].litellm_params.region_name',
       'model_list[3].litellm_params.model',
-      'model_list[4].model_info.base_model',
       'model_list[5].litellm_params.model',
       'model_list[9].litellm_params.mock_timeout',
       'litellm_settings.default_team_settings',
@@ -193,6 +190,6 @@ export const portkeySamples: Readonly<Record<string, ImportedSample>> = {
   'support-chat': {
     adapters: { cohere: 'openai', openai: 'openai' },
     served: { 'openai/support-chat': 'cohere command-r 1 0.5, openai gpt-4o-mini 1 0.5' },
-    lost: ['targets[1].override_params.temperature', 'retry.on_status_codes'],
+    lost: ['retry.on_status_codes', '(top level)'],
   },
 };

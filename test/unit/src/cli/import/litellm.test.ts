@@ -22,7 +22,7 @@ describe('sluice import litellm', () => {
     const { config, text } = await importedText(`
 model_list:
   - model_name: big
-    litellm_params: { model: hosted_vllm/org/big, api_base: "http://gpu:8000/v1/", order: 1, weight: 3, timeout: 30, stream_timeout: 2.5, max_parallel_requests: 8 }
+    litellm_params: { model: hosted_vllm/org/big, api_base: "http://gpu:8000/v1/", order: 1, weight: 3, timeout: 30, stream_timeout: 2.5, max_parallel_requests: 8, temperature: 0.2, stop: END, max_completion_tokens: 9000 }
     model_info: { input_cost_per_token: 1.5e-7, output_cost_per_token: 0.0000006, max_input_tokens: 32000, max_output_tokens: 4000, supports_vision: true }
   - model_name: big
     litellm_params: { model: hosted_vllm/org/big, api_base: "http://gpu2:8000/v1", order: 2 }
@@ -48,6 +48,7 @@ general_settings: { master_key: sk-1234 }
       max_completion_tokens: 4000,
       pricing: { prompt: '0.00000015', completion: '0.0000006' },
       architecture: { modality: 'text+image->text' },
+      defaults: { temperature: 0.2, stop: ['END'], max_tokens: 4000 },
     });
     expect(servedBy(config)['hosted-vllm/big']).toBe(
       'hosted-vllm org/big 1 1, hosted-vllm-2 org/big 2 1 | unavailable: hosted-vllm/small | context_length: hosted-vllm/huge | content_filter: hosted-vllm/small',
@@ -59,6 +60,40 @@ general_settings: { master_key: sk-1234 }
     });
     expect(text).toContain('# not known: nothing is charged until these are set');
     expect(text).not.toContain('sk-1234');
+  });
+
+  it('takes prices, bounds and abilities from the list of LiteLLM where the file does not say them', async () => {
+    const prices = join(directory, 'prices.json');
+    const listed = {
+      max_input_tokens: 200_000,
+      max_output_tokens: 64_000,
+      input_cost_per_token: 3e-6,
+      output_cost_per_token: 1.5e-5,
+      cache_read_input_token_cost: 3e-7,
+      supports_reasoning: true,
+      supports_vision: true,
+    };
+    writeFileSync(
+      prices,
+      JSON.stringify({ 'claude-sonnet-4-5': listed, 'azure/gpt-5': { max_input_tokens: 272_000 } }),
+    );
+    const text = `
+model_list:
+  - { model_name: sonnet, litellm_params: { model: anthropic/claude-sonnet-4-5 }, model_info: { output_cost_per_token: 2e-5 } }
+  - { model_name: five, litellm_params: { model: azure/my-five }, model_info: { base_model: gpt-5 } }
+`;
+    const { config } = await importedText(text, '--prices', prices);
+    expect(config.models).toMatchObject([
+      {
+        context_length: 200_000,
+        max_completion_tokens: 64_000,
+        pricing: { prompt: '0.000003', completion: '0.00002', input_cache_read: '0.0000003' },
+        reasoning: true,
+        // Claude goes on answering without reasoning, unless a client asks for it.
+        reasoning_effort: { supported: true, default: 'none' },
+      },
+      { context_length: 272_000 },
+    ]);
   });
 
   it('brings keys over by their SHA-256, below their teams, with limits, models and other names', async () => {
