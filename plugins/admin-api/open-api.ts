@@ -66,7 +66,7 @@ export function openApiDocument(routes: readonly Route[]): Record<string, unknow
 }
 
 function operationOf(route: Route, schemas: Schemas): object {
-  const { name, path, summary, permission, status, body } = route;
+  const { name, path, summary, permission, status, body, content_type } = route;
   const etag = { ETag: { description: 'Version of the record, if it has one.', schema: { type: 'string' } } };
   return {
     operationId: name,
@@ -81,7 +81,11 @@ function operationOf(route: Route, schemas: Schemas): object {
     ],
     ...(body && { requestBody: { required: true, ...jsonOf(schemaOf(body, 'input', schemas)) } }),
     responses: {
-      [status]: { description: summary, headers: etag, ...jsonOf(schemaOf(route.reply, 'output', schemas)) },
+      [status]: {
+        description: summary,
+        headers: etag,
+        ...contentOf(content_type, schemaOf(route.reply, 'output', schemas)),
+      },
       default: { $ref: '#/components/responses/Error' },
     },
   };
@@ -101,7 +105,8 @@ function parametersOf(schema: z.ZodObject, place: 'path' | 'query', schemas: Sch
   }));
 }
 
-const jsonOf = (schema: object) => ({ content: { 'application/json': { schema } } });
+const contentOf = (type: string, schema: object) => ({ content: { [type]: { schema } } });
+const jsonOf = (schema: object) => contentOf('application/json', schema);
 
 /** JSON Schema of what goes in or comes out; the parts of it that have names are put into `schemas`. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {

@@ -37,5 +37,7 @@ export async function askAdminApi(
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  const isJson = response.headers.get('content-type') === 'application/json';
+  const answer = await (isJson ? response.json() : response.text());
+  return { status: response.status, headers: response.headers, body: answer };
 }

@@ -143,26 +143,21 @@ describe('limits, models and providers', () => {
 });
 
 describe('statements', () => {
-  const csvOf = (path: string, role = 'viewer') =>
-    fetch(`${gateway.adminUrl}/admin-api/v1${path}`, {
-      headers: { authorization: `Bearer ${adminKeyOf(role)}` },
-    });
-
   it('are CSV of one account or of all, for those who see money', async () => {
-    const one = await csvOf('/accounts/acme/statements/2026-11');
+    const one = await ask('GET /accounts/acme/statements/2026-11', 'viewer');
     expect([one.status, one.headers.get('content-type')]).toEqual([200, 'text/csv']);
-    const lines = (await one.text()).trim().split('\r\n');
+    const lines = one.body.trim().split('\r\n');
     expect(lines[0]).toMatch(/^month,account,model,key,key_name,requests,.*,cost_usd$/);
     expect(lines.slice(1)).toEqual([expect.stringMatching(/^2026-11,acme,v\/one,,,13,.*,1\.30$/)]);
-    const all = (await (await csvOf('/statements/2026-11', 'admin')).text()).trim().split('\r\n');
-    expect(all.slice(1).map(line => line.split(',').slice(1, 3))).toEqual([
+    const all = (await ask('GET /statements/2026-11')).body.trim().split('\r\n');
+    expect(all.slice(1).map((line: string) => line.split(',').slice(1, 3))).toEqual([
       ['acme', 'v/one'],
       ['other', '(none)'],
       ['other', 'v/one'],
     ]);
-    expect((await csvOf('/statements/2026-11', 'operator')).status).toBe(403);
+    expect((await ask('GET /statements/2026-11', 'operator')).status).toBe(403);
     expect((await ask('GET /statements/2026-13')).body.error.param).toBe('month');
-    expect((await csvOf('/accounts/acme/statements/2020-01')).status).toBe(200);
+    expect((await ask('GET /accounts/acme/statements/2020-01')).status).toBe(200);
     expect((await ask('GET /accounts/nobody/statements/2026-11')).status).toBe(404);
   });
 });

@@ -25,6 +25,8 @@ const allowed: Readonly<Record<string, string>> = {
   'GET /usage': 'admin operator viewer',
   'GET /accounts/{account}/limits': 'admin operator viewer',
   'GET /keys/{key}/limits': 'admin operator viewer',
+  'GET /accounts/{account}/statements/{month}': 'admin viewer',
+  'GET /statements/{month}': 'admin viewer',
   'GET /requests': 'admin operator viewer',
   'GET /requests/{request_id}': 'admin operator viewer',
   'GET /models': 'admin operator viewer',
@@ -49,7 +51,7 @@ beforeAll(async () => {
   const { record } = await here.gateway.keys.create({ account: 'acme' });
   const body = { name: 'robot', role: 'viewer' };
   const made = await askAdminApi(here.adminUrl, 'POST /admin-keys', { body });
-  ids = ['acme', 'tester', record.id, made.body.id, 'nobody'];
+  ids = ['acme', 'tester', record.id, made.body.id, 'nobody', '2026-11'];
 });
 afterAll(() => here.close());
 
