@@ -32,7 +32,7 @@ export {
   mayExceed,
 } from './common/json-size.ts';
 export { missingPackage } from './common/missing-package.ts';
-export { nanoUsdOf, picoUsd, signedPicoUsd, signedUsdOf, usdOf } from './common/money.ts';
+export { exactNanoUsdOf, nanoUsdOf, picoUsd, signedPicoUsd, signedUsdOf, usdOf } from './common/money.ts';
 export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
 export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-cache.ts';
@@ -249,6 +249,7 @@ export {
   type AccountRecords,
   type ChangeOf,
   type CheckOf,
+  type Credit,
   isAccountName,
   isContact,
   isDisplayName,
@@ -361,6 +362,7 @@ export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './recor
 export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
 export {
   accountsAbove,
+  creditOf,
   hasLimitsWithoutPlan,
   type LimitedAccount,
   type LimitSettings,

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { noSuchName } from '../common/suggestion.ts';
-import { limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
+import { amountOfRule, type LimitRule, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type AccountChange,
   type AccountRecord,
@@ -75,6 +75,9 @@ Accounts of the configuration are changed there; their names cannot be used here
   withConfig(accounts.command('enable <NAME>'))
     .description('admit its requests again')
     .action(inStore(enable, voice));
+  withConfig(accounts.command('credit <NAME> <DOLLARS>'))
+    .description('add prepaid credit: dollars on top of its usd_total')
+    .action(inStore(credit, voice));
   withList(withConfig(accounts.command('list')))
     .description('list accounts')
     .option('--search <TEXT>', 'a part of the name or of the display name')
@@ -186,6 +189,15 @@ async function enable(context: CommandContext, id: string): Promise<void> {
   refuseConfigured(context, id, 'it cannot be disabled');
   await context.store.accounts.enable(id, context.operator).catch(refused);
   context.print(`enabled account ${id}`);
+}
+
+async function credit(context: CommandContext, id: string, amount_usd: string): Promise<void> {
+  refuseConfigured(context, id, 'its usd_total is changed there');
+  const { plan_limits } = context.settings;
+  const ofPlan = (plan: string | null) => (plan === null ? undefined : plan_limits[plan]?.usd_total);
+  const { accounts } = context.store;
+  const { limits } = await accounts.topUp(id, { amount_usd, ofPlan }, context.operator).catch(refused);
+  context.print(`account ${id} has a usd_total of ${amountOfRule(limits.usd_total as LimitRule)} dollars`);
 }
 
 async function change(

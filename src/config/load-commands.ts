@@ -43,6 +43,8 @@ export async function loadCommandSettings(file: string, environment: Environment
     place: records,
     /** The names that an account's plan can have. */
     plans: Object.keys(data.plans),
+    /** Their limits. */
+    plan_limits: data.plans,
     /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
     configured: Object.entries(data.accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
     models: data.models.map(({ id }) => id),

@@ -1,3 +1,4 @@
+import type { LimitRule } from '../gateway/limits/plan-limits.ts';
 import type { Operator } from './audit-log.ts';
 import type { PagedRecords, PageQuery } from './page-query.ts';
 
@@ -73,6 +74,14 @@ export type ChangeOf<R, C> = C | ((now: R) => C);
 /** Is told the record as it is in the transaction of a change; it may throw, and nothing is changed. */
 export type CheckOf<R> = (now: R) => void;
 
+/** Money that is added to the `usd_total` of an account. */
+export interface Credit {
+  /** Dollars above 0, with at most nine decimal places. */
+  readonly amount_usd: string;
+  /** The `usd_total` of a plan, with which that of an account begins that has none of its own. */
+  ofPlan(plan: string | null): LimitRule | undefined;
+}
+
 /** The accounts of a records store, by id. */
 export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery> {
   /** The accounts that have these ids, in no order. */
@@ -90,4 +99,9 @@ export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery
   disable(id: string, operator: Operator, check?: CheckOf<AccountRecord>): Promise<AccountRecord>;
   /** Admits the requests of an account again. Throws NotThere. */
   enable(id: string, operator: Operator, check?: CheckOf<AccountRecord>): Promise<AccountRecord>;
+  /**
+   * Adds to the `usd_total` of an account, in one step. Where neither the account nor its plan has one, it begins with what the account and
+   * all below it have used, so that the credit is for what comes. Throws NotThere, and RecordRefused for what is no amount.
+   */
+  topUp(id: string, credit: Credit, operator: Operator): Promise<AccountRecord>;
 }

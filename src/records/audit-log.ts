@@ -7,6 +7,7 @@ export const auditActions = [
   'account.change',
   'account.disable',
   'account.enable',
+  'account.credit',
   'key.create',
   'key.change',
   'key.rotate',

@@ -12,7 +12,7 @@ import {
   type Plans,
 } from '../gateway/limits/plan-limits.ts';
 import type { LimitStatus, StateStore } from '../gateway/limits/state-store.ts';
-import type { AccountRecord } from './account-records.ts';
+import type { AccountRecord, Credit } from './account-records.ts';
 import { max_parents } from './account-tree.ts';
 import type { ConfiguredAccounts } from './configured-accounts.ts';
 import { RecordRefused } from './record-errors.ts';
@@ -60,6 +60,12 @@ export function planLimitsOf(settings: LimitSettings, plan: string | undefined):
   const { plans = settings.plans } = rateLimitsOf(settings) ?? {};
   return plan !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined;
 }
+
+/** A credit for an account of the store, where the stage `rate-limit` holds these plans. */
+export const creditOf = ({ settings }: { readonly settings: LimitSettings }, amount_usd: string): Credit => ({
+  amount_usd,
+  ofPlan: plan => planLimitsOf(settings, plan ?? undefined)?.usd_total,
+});
 
 /** Whether accounts without a plan and overrides have limits, which the first override of an account replaces. */
 export const hasLimitsWithoutPlan = (settings: LimitSettings): boolean =>

@@ -26,6 +26,7 @@ import {
   TooManyKeys,
 } from '../../src/records/record-errors.ts';
 import type { RecordsStore } from '../../src/records/records-store.ts';
+import type { BudgetSum } from '../../src/records/usage-records.ts';
 import type { RecordsTarget } from '../support/open-records.ts';
 import { openRecords } from '../support/open-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
@@ -844,6 +845,41 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.usage.ofKeys([], '2026-11-20')).toEqual(new Map());
   });
 
+  it('adds credit to an account, exactly and once each, from its plan or from what it has used', async () => {
+    const operator = { actor: 'anna', at_ms: now_ms };
+    for (const [id, limits] of Object.entries({
+      own: { usd_total: '0.1' },
+      planned: {},
+      used: { usd_total: null },
+    }))
+      await store.accounts.create(
+        { id: `credit-${id}`, plan: id === 'planned' ? 'trial' : null, limits },
+        operator,
+      );
+    await store.accounts.create(
+      { id: 'credit-below', plan: null, limits: {}, parent: 'credit-used' },
+      operator,
+    );
+    for (const account of ['credit-used', 'credit-below'])
+      await store.ledger.insert([row({ account, cost_usd: '1.0000000001' })]);
+    const topUp = async (id: string, amount_usd: string) => {
+      const ofPlan = (plan: string | null) => (plan === 'trial' ? { limit: 5, hard: false } : undefined);
+      return (await store.accounts.topUp(`credit-${id}`, { amount_usd, ofPlan }, operator)).limits.usd_total;
+    };
+    const sums = await Promise.all([topUp('own', '0.2'), topUp('own', '0.2')]);
+    expect(sums.sort()).toEqual(['0.3', '0.5']);
+    expect(await topUp('planned', '25.00')).toEqual({ limit: '30', hard: false });
+    expect(await topUp('used', '10')).toBe('12.000000002');
+    for (const amount of ['0', '-1', '0.0000000001', 'ten', '9999999999'])
+      await expect(topUp('own', amount)).rejects.toThrow('a credit is an amount of dollars above 0');
+    await expect(topUp('nobody', '1')).rejects.toThrow("there is no account 'credit-nobody'");
+    const audited = await store.audit.list({ target: 'credit-own', actions: ['account.credit'], limit: 9 });
+    expect(audited.map(({ detail }) => JSON.parse(detail))).toEqual([
+      { limits: { usd_total: '0.5' }, before: { limits: { usd_total: '0.3' } } },
+      { limits: { usd_total: '0.3' }, before: { limits: { usd_total: '0.1' } } },
+    ]);
+  });
+
   it('returns what accounts have used since some times', async () => {
     const of = (account: string, more: Partial<LedgerRow>) => row({ account, cost_usd: '0.000001', ...more });
     await store.ledger.insert([
@@ -879,6 +915,29 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
         'budget-2 v/one 0 1000',
       ].sort(),
     );
+  });
+
+  it('returns what accounts and keys have used since times within days, with the whole hour', async () => {
+    const at = (time: string, model = 'v/one') =>
+      row({ account: 'zoned', key_id: 'key_zoned', model, started_ms: Date.parse(time) });
+    const times = ['2026-10-31T17:59Z', '2026-10-31T18:01Z', '2026-11-03T12:00Z', '2026-11-19T17:30Z'];
+    await store.ledger.insert([...times, '2026-11-19T18:59Z', '2026-11-20T10:00Z'].map(time => at(time)));
+    await store.ledger.insert([at('2026-11-19T18:40Z', 'v/two')]);
+    const since = ['2026-10-31T18:30Z', '2026-11-19T18:30Z', '2026-11-20T00:00Z'].map(text =>
+      Date.parse(text),
+    );
+    const requestsOf = (sums: readonly BudgetSum[], of: string) =>
+      since.map((_, from) =>
+        sums
+          .filter(({ model, since }) => model === of && since >= from)
+          .reduce((sum, { requests }) => sum + requests, 0),
+      );
+    const told = await store.usage.budgets(['zoned', 'nobody'], [0, ...since]);
+    const later = told.filter(({ since }) => since > 0).map(sum => ({ ...sum, since: sum.since - 1 }));
+    expect(requestsOf(later, '*')).toEqual([6, 3, 1]);
+    expect(requestsOf(later, 'v/one')).toEqual([5, 2, 1]);
+    expect(told.filter(({ since, model }) => since === 0 && model === '*')).toMatchObject([{ requests: 7 }]);
+    expect(requestsOf(await store.usage.budgetsOfKeys(['key_zoned'], since), '*')).toEqual([6, 3, 1]);
   });
 
   it('returns what keys have used since some times', async () => {

@@ -4,6 +4,7 @@ import {
   checkAccountChange,
   checkIsStored,
   checkNewAccount,
+  creditOf,
   type ExtensionContext,
   limitOverridesSchema,
   max_contacts,
@@ -194,6 +195,28 @@ const switching = (what: 'disable' | 'enable', summary: string) =>
     },
   });
 
+const addCredit = defineRoute({
+  method: 'POST',
+  path: '/accounts/{account}/credit',
+  name: 'addCredit',
+  summary: 'Add prepaid credit to an account: dollars on top of its `usd_total`',
+  permission: 'administer',
+  once: true,
+  params,
+  body: z.strictObject({
+    amount_usd: z
+      .string()
+      .max(30)
+      .describe('Dollars above 0 with at most 9 decimal places, such as `"25.00"`.'),
+  }),
+  reply: account,
+  async handler({ params: { account: id }, body, caller, context, operator }) {
+    checkIsStored(context, id);
+    const credit = creditOf(context, body.amount_usd);
+    return replyFor(caller, await context.records.store.accounts.topUp(id, credit, operator));
+  },
+});
+
 /** Accounts. */
 export const accountRoutes = [
   listAccounts,
@@ -202,4 +225,5 @@ export const accountRoutes = [
   changeAccount,
   switching('disable', 'Refuse all requests of an account'),
   switching('enable', 'Admit the requests of an account again'),
+  addCredit,
 ];

@@ -45,6 +45,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.change': 'changed the account',
   'account.disable': 'disabled the account',
   'account.enable': 'enabled the account',
+  'account.credit': 'added credit to the account',
   'key.create': 'issued the key',
   'key.change': 'changed the key',
   'key.rotate': 'rotated the key',

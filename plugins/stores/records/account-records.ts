@@ -15,6 +15,7 @@ import {
   type Operator,
   rowMarks,
 } from '../../../src/plugin.ts';
+import { credited, usedUsd } from './account-credit.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { pagedRecords } from './paged-records.ts';
@@ -63,14 +64,7 @@ export const accountRecords = (database: Database): AccountRecords => ({
     return (await database.run<StoredAccount>(sql, ids)).map(accountOf);
   },
 
-  async below(ids) {
-    const among = `IN ${rowMarks(1, ids.length)}`;
-    return database.run(
-      `SELECT id, parent AS above FROM sluice.accounts WHERE parent ${among}
-      UNION ALL SELECT g.id, c.parent AS above FROM sluice.accounts c JOIN sluice.accounts g ON g.parent = c.id WHERE c.parent ${among}`,
-      [...ids, ...ids],
-    );
-  },
+  below: ids => accountsBelow(database, ids),
 
   create: ({ id, plan, limits, display_name = '', contacts = [], parent = null, models = null }, operator) =>
     database.transaction(async connection => {
@@ -106,7 +100,23 @@ export const accountRecords = (database: Database): AccountRecords => ({
 
   enable: (id, operator, check) =>
     changed(database, id, checked({ disabled_ms: null }, check), 'account.enable', operator),
+
+  async topUp(id, credit, operator) {
+    const below = await accountsBelow(database, [id]);
+    const used_usd = await usedUsd(database, [id, ...below.map(account => account.id)]);
+    const set = (now: AccountRecord) => ({ limits: credited(now, credit, used_usd) });
+    return changed(database, id, set, 'account.credit', operator);
+  },
 });
+
+function accountsBelow(database: Database, ids: readonly string[]): ReturnType<AccountRecords['below']> {
+  const among = `IN ${rowMarks(1, ids.length)}`;
+  return database.run(
+    `SELECT id, parent AS above FROM sluice.accounts WHERE parent ${among}
+    UNION ALL SELECT g.id, c.parent AS above FROM sluice.accounts c JOIN sluice.accounts g ON g.parent = c.id WHERE c.parent ${among}`,
+    [...ids, ...ids],
+  );
+}
 
 function accountOf({ limits, contacts, models, ...row }: StoredAccount): AccountRecord {
   return {

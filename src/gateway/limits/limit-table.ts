@@ -151,7 +151,8 @@ export const limitTable = {
     unit: 'nano_usd',
     window: 'total',
     title: 'Dollars in total',
-    description: "Prepaid credit: dollars at the catalog's prices at all times. It never resets.",
+    description:
+      "Prepaid credit: dollars at the catalog's prices at all times. It never resets; `sluice accounts credit` adds to it.",
   },
 } as const satisfies Record<string, LimitRow>;
 

@@ -2,6 +2,7 @@ import type { LimitOverrides } from '../../common/options.ts';
 import type { AccountChange, AccountQuery, AccountRecord, ChangeOf } from '../../records/account-records.ts';
 import { checkAccountChange, checkIsStored, checkNewAccount } from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
+import { creditOf } from '../../records/limit-states.ts';
 import { RecordRefused } from '../../records/record-errors.ts';
 import { type ChangedBy, noticed, operatorNow, page_records } from './administrator.ts';
 
@@ -41,6 +42,8 @@ export interface GatewayAccounts {
   disable(id: string, by?: ChangedBy): Promise<AccountRecord>;
   /** Admits the requests of an account again. */
   enable(id: string, by?: ChangedBy): Promise<AccountRecord>;
+  /** Adds dollars of prepaid credit to the `usd_total` of an account. */
+  topUp(id: string, amount_usd: string, by?: ChangedBy): Promise<AccountRecord>;
 }
 
 /** The accounts of the gateway that `context` is of. */
@@ -74,6 +77,10 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
     async enable(id, by) {
       checkIsStored(context, id);
       return noticed(context, accounts.enable(id, operatorNow(clock, by)));
+    },
+    async topUp(id, amount_usd, by) {
+      checkIsStored(context, id);
+      return noticed(context, accounts.topUp(id, creditOf(context, amount_usd), operatorNow(clock, by)));
     },
   };
 }

@@ -16,6 +16,7 @@ const allowed: Readonly<Record<string, string>> = {
   'PATCH /accounts/{account}': 'admin operator',
   'POST /accounts/{account}/disable': 'admin operator',
   'POST /accounts/{account}/enable': 'admin operator',
+  'POST /accounts/{account}/credit': 'admin',
   'GET /keys': 'admin operator viewer',
   'GET /keys/{key}': 'admin operator viewer',
   'POST /keys': 'admin operator',
