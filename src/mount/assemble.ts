@@ -33,6 +33,7 @@ import { ApplicationAccounts } from './chain/application-accounts.ts';
 import { createStages } from './chain/create-stages.ts';
 import { checkUpstreams } from './check-upstreams.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { paidUsdOf } from './paid-usd.ts';
 import { Passthrough } from './passthrough/passthrough.ts';
 import { type GatewayRecords, startGatewayRecords } from './records/gateway-records.ts';
 import { strategyOf } from './routing-strategies.ts';
@@ -196,7 +197,7 @@ export function configuredParts(
         controls: records.controls,
       }),
       newCounter: settings.newCounter,
-      reports: { metrics, ledger: records.ledger, log_sample: settings.log.sample },
+      reports: { metrics, ledger: records.ledger, paidUsdOf, log_sample: settings.log.sample },
     };
   } catch (thrown) {
     for (const provider of opened) void provider.close();

@@ -12,12 +12,13 @@ import { callCostOf } from './cost.ts';
 import type { LedgerRow } from './ledger-entry.ts';
 import { isEstimated, ledgerRowOf, wholeMs } from './ledger-row.ts';
 import { lineShare } from './log-sample.ts';
-import { paidUsdOf } from './paid.ts';
 
 /** Who gets the record of an exchange. */
 export interface Reports {
   readonly metrics: Metrics;
   readonly ledger?: { record(row: LedgerRow): void } | undefined;
+  /** What providers are paid, where a model has their prices. */
+  readonly paidUsdOf?: (exchange: Exchange) => string | undefined;
   /** Share of successful exchanges that have a line in the log. */
   readonly log_sample: number;
 }
@@ -28,14 +29,15 @@ export interface Reports {
  * once, from the `finally` that every exchange passes through.
  */
 export function settle(exchange: Exchange, reports: Reports): Outcome {
-  const outcome = settledOutcome(exchange);
+  const outcome = settledOutcome(exchange, reports);
   setImmediate(report, exchange, outcome, reports);
   return outcome;
 }
 
-function settledOutcome(exchange: Exchange): Outcome {
+function settledOutcome(exchange: Exchange, { paidUsdOf }: Reports): Outcome {
   try {
-    return outcomeOf(exchange);
+    const outcome = outcomeOf(exchange);
+    return exchange.model?.has_paid_prices ? { ...outcome, paid_usd: paidUsdOf?.(exchange) } : outcome;
   } catch (fault) {
     failed(exchange, 'cost', fault);
     // Without a price the tokens are still worth a row.
@@ -105,8 +107,10 @@ const isFailure: Readonly<Record<EndReason, boolean>> = {
 const errorTypeOf = (status: number, reason: EndReason): string => (status >= 500 ? String(status) : reason);
 
 /** Outcome of an exchange so far; its record, once it has ended. Throws only for a price that cannot be computed, if none is given. */
-export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchange)): Outcome {
-  const { account, model, requested_model, usage, first_token_ms, started_ms, end } = exchange;
+export function outcomeOf(exchange: Exchange, known_cost_usd?: string): Outcome {
+  const { account, model, requested_model, usage, attempts, first_token_ms, started_ms, end } = exchange;
+  const isAnswered = attempts.at(-1)?.outcome === 'completed';
+  const cost_usd = known_cost_usd ?? (model ? callCostOf(usage, model.pricing, isAnswered) : '0');
   const { error } = end;
   return {
     id: exchange.id,
@@ -126,9 +130,8 @@ export function outcomeOf(exchange: Exchange, cost_usd: string = priceOf(exchang
     trace_id: exchange.trace_id,
     usage,
     cost_usd,
-    paid_usd: model?.has_paid_prices ? paidUsdOf(exchange) : undefined,
     provider: exchange.provider,
-    attempts: exchange.attempts,
+    attempts,
     stages: stageRecords(exchange.stageTimelines),
     timings: {
       started_epoch_ms: exchange.started_epoch_ms,
@@ -158,11 +161,6 @@ function messageOf(exchange: Exchange, { message, type, code }: SentError): stri
   const mayQuote = type === 'invalid_request_error' || code === undefined;
   const said = mayQuote ? withoutPrompt(exchange, message) : message;
   return typeof said === 'string' ? storable(said, max_text) : undefined;
-}
-
-function priceOf({ model, usage, attempts }: Exchange): string {
-  if (!model) return '0';
-  return callCostOf(usage, model.pricing, attempts.at(-1)?.outcome === 'completed');
 }
 
 function logLine(exchange: Exchange, outcome: Outcome, log_sample: number): void {

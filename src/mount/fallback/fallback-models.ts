@@ -1,8 +1,9 @@
 import { allName } from '../../gateway/accounts/model-lists.ts';
 import { type Catalog, type Model, takesImages } from '../../gateway/catalog/catalog.ts';
 import type { RequestFormat } from '../../gateway/dialects/define-dialect.ts';
-import { type ChatRequest, imagesIn } from '../../gateway/exchange/canonical.ts';
+import { type ChatRequest, type Chunk, type Completion, imagesIn } from '../../gateway/exchange/canonical.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
+import { hasContent } from '../../gateway/upstream/attempt/attempt-stream.ts';
 import type { Fallback, FallbackReason } from '../../gateway/upstream/attempt/attempts.ts';
 import type { LoadBalancer } from '../../gateway/upstream/routing/load-balancer.ts';
 import type { Router } from '../../gateway/upstream/routing/router.ts';
@@ -59,8 +60,20 @@ export function fallbackModels(
 }
 
 function kindOf(why: FallbackReason): Kind | undefined {
-  if (typeof why === 'string') return why;
+  if (why === 'unavailable') return why;
+  if (!('kind' in why)) return isFiltered(why) ? 'content_filter' : undefined;
   return why.kind === 'refused' ? refusalKindOf(why.error.message, why.body) : undefined;
+}
+
+/** Whether a filter has ended all of a reply, or a stream before its first word. */
+function isFiltered(reply: Completion | readonly Chunk[]): boolean {
+  if ('choices' in reply)
+    return reply.choices.every(({ finish_reason }) => finish_reason === 'content_filter');
+  const choices = reply.flatMap(chunk => chunk.choices);
+  return choices.every(
+    ({ delta, finish_reason }) =>
+      (finish_reason === null || finish_reason === 'content_filter') && !hasContent(delta),
+  );
 }
 
 /** Whether a model takes what the request cannot be without. */

@@ -1,6 +1,6 @@
 import type { DeniedRetry } from '../../../telemetry/routing-metrics.ts';
 import { markEvent } from '../../../telemetry/tracing.ts';
-import type { Chunk, ChunkChoice, Completion } from '../../exchange/canonical.ts';
+import type { Chunk, Completion } from '../../exchange/canonical.ts';
 import { GatewayError, refusal } from '../../exchange/errors.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { withoutPrompt } from '../../exchange/prompt-filter.ts';
@@ -10,13 +10,13 @@ import type { LoadBalancer } from '../routing/load-balancer.ts';
 import { NoUpstreamAvailable, type RouterSetup, UpstreamSelector } from '../routing/upstream-selector.ts';
 import { Attempt } from './attempt.ts';
 import { AttemptFailed, causeOf, type Failure, isRetryable } from './attempt-failure.ts';
-import { AttemptStream, hasContent } from './attempt-stream.ts';
+import { AttemptStream } from './attempt-stream.ts';
 
 /** Chunks without content that may wait for the first with content, while a retry is possible. */
 const max_held = 16;
 
-/** What ended the attempts at a model: a refusal, a filter at the end of its reply, or that none of its upstreams answers. */
-export type FallbackReason = Failure | 'content_filter' | 'unavailable';
+/** What ended the attempts at a model: a refusal, its reply or the first content of it, or that none of its upstreams answers. */
+export type FallbackReason = Failure | Completion | readonly Chunk[] | 'unavailable';
 
 /** Finds the model that then takes its place. What it returns makes the exchange that model's, and returns its load balancer. */
 export type Fallback = (why: FallbackReason) => (() => LoadBalancer) | undefined;
@@ -65,8 +65,7 @@ export class Attempts {
 
   /** The reply, or that of another model where a filter has ended all of it: the client has had nothing yet. */
   #unlessFiltered(reply: Completion): Completion | Promise<Completion> {
-    if (!reply.choices.every(({ finish_reason }) => finish_reason === 'content_filter')) return reply;
-    if (!this.#fallBack('content_filter')) return reply;
+    if (!this.#fallBack(reply)) return reply;
     this.#exchange.attempts.at(-1)!.used = reply.usage;
     return this.reply();
   }
@@ -88,8 +87,7 @@ export class Attempts {
 
   /** Fails the attempt whose stream a filter ends before its first word, if another model takes its place. */
   refuses(chunks: readonly Chunk[]): boolean {
-    const isFiltered = chunks.every(({ choices }) => choices.every(isEmptyOrFiltered));
-    if (!isFiltered || !this.#fallback?.('content_filter')) return false;
+    if (!this.#fallback?.(chunks)) return false;
     const body = { code: 'content_filter' };
     const failed = new AttemptFailed({ kind: 'refused', body, error: refusal('upstream_refused') });
     this.#current?.fault(failed, false);
@@ -301,9 +299,6 @@ export class Attempts {
 /** Undefined where another model would not help: something was generated. */
 const fallbackReasonOf = ({ failure, generated }: Attempt): FallbackReason | undefined =>
   generated ? undefined : failure && isRetryable(failure) ? 'unavailable' : failure;
-
-const isEmptyOrFiltered = ({ delta, finish_reason }: ChunkChoice): boolean =>
-  (finish_reason === null || finish_reason === 'content_filter') && !hasContent(delta);
 
 /** The later of two errors, unless it only says that one of several upstreams is misconfigured. */
 function errorOf(earlier: GatewayError | undefined, later: GatewayError): GatewayError {

@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { picoUsd, usdOf } from '../../../../../src/common/money.ts';
-import { usageOf } from '../../../../../src/gateway/exchange/canonical.ts';
-import { paidUsdOf } from '../../../../../src/gateway/settlement/paid.ts';
-import { outcomeOf } from '../../../../../src/gateway/settlement/settle.ts';
-import { sampleExchange } from '../../../sample-exchange.ts';
+import { Registry } from 'prom-client';
+import { picoUsd, usdOf } from '../../../../src/common/money.ts';
+import { usageOf } from '../../../../src/gateway/exchange/canonical.ts';
+import type { Exchange } from '../../../../src/gateway/exchange/exchange.ts';
+import { settle } from '../../../../src/gateway/settlement/settle.ts';
+import { paidUsdOf } from '../../../../src/mount/paid-usd.ts';
+import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { sampleExchange } from '../../sample-exchange.ts';
 
 const cheap = { prompt: '0.000001', completion: '0.000002' };
 const dear = { prompt: '0.00001', completion: '0.00002', request: '0.5' };
@@ -17,17 +20,20 @@ function exchangeAt(prices: readonly (typeof cheap | undefined)[]) {
   return { exchange, attempts };
 }
 
+const settled = (exchange: Exchange) =>
+  settle(exchange, { metrics: new Metrics(new Registry()), paidUsdOf, log_sample: 1 });
+
 describe('what the providers of an exchange are paid', () => {
   it('is the price of the upstream that was asked, not the one that is billed', () => {
     const { exchange, attempts } = exchangeAt([cheap]);
     attempts[0]!.ended('completed');
     exchange.model = { ...exchange.model!, pricing: dear, has_paid_prices: true };
-    const { cost_usd, paid_usd } = outcomeOf(exchange);
+    const { cost_usd, paid_usd } = settled(exchange);
     expect([cost_usd, paid_usd]).toEqual(['0.50017', '0.000017']);
   });
 
   it('is unknown of a model without such prices, and of an upstream without', () => {
-    expect(outcomeOf(exchangeAt([cheap]).exchange).paid_usd).toBeUndefined();
+    expect(settled(exchangeAt([cheap]).exchange).paid_usd).toBeUndefined();
     expect(paidUsdOf(exchangeAt([cheap, undefined]).exchange)).toBeUndefined();
   });
 

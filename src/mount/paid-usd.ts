@@ -1,8 +1,8 @@
-import { picoUsd, usdOf } from '../../common/money.ts';
-import type { Usage } from '../exchange/canonical.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import { callCostOf } from './cost.ts';
-import { boundedUsage, windowBounds } from './usage-bounds.ts';
+import { picoUsd, usdOf } from '../common/money.ts';
+import type { Usage } from '../gateway/exchange/canonical.ts';
+import type { Exchange } from '../gateway/exchange/exchange.ts';
+import { callCostOf } from '../gateway/settlement/cost.ts';
+import { boundedUsage, windowBounds } from '../gateway/settlement/usage-bounds.ts';
 
 /**
  * What the providers of an exchange are paid, as an exact decimal string; undefined if one of them has worked at an unknown price. An
