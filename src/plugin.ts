@@ -376,14 +376,15 @@ export {
 export { limitedAccount, limitedKey } from './records/limited-accounts.ts';
 export { type LoginAttempt, LoginThrottle } from './records/login-throttle.ts';
 export { isMoneyLimit, keepingMoney, moneyLimitIn, withoutMoney } from './records/money-limits.ts';
-export type {
-  ClaimedDelivery,
-  DeliveryResult,
-  NewNotice,
-  NoticeDelivery,
-  NoticeQuery,
-  NoticeRecord,
-  NoticeRecords,
+export {
+  type ClaimedDelivery,
+  type DeliveryResult,
+  type NewNotice,
+  type NoticeDelivery,
+  type NoticeQuery,
+  type NoticeRecord,
+  type NoticeRecords,
+  testNotice,
 } from './records/notice-records.ts';
 export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
 export type { PageQuery } from './records/page-query.ts';

@@ -13,7 +13,7 @@ const operator_ms = 10_000;
 
 /** The operators' dashboard: for those who may sign in by `admin`, or in their place those whom `operatorOf` names. */
 export function operatorsSite({
-  settings: { admin },
+  settings: { admin, notices },
   operatorOf,
 }: Pick<ExtensionContext, 'settings' | 'operatorOf'>): SiteParts {
   return {
@@ -27,6 +27,7 @@ export function operatorsSite({
       { page: 'models', label: 'Models' },
       { page: 'playground', label: 'Playground' },
       { page: 'audit', label: 'Audit log', readers: ['admin', 'viewer'] },
+      ...(isTold(notices) ? [{ page: 'notices', label: 'Notices', readers: ['admin'] as const }] : []),
     ],
     pages,
     area: {
@@ -37,6 +38,10 @@ export function operatorsSite({
     },
   };
 }
+
+/** Whether anybody is told of notices. */
+const isTold = (notices: ExtensionContext['settings']['notices']): boolean =>
+  notices !== undefined && (notices.mail !== undefined || Object.keys(notices.webhooks).length > 0);
 
 /** Who may sign in by the configuration. */
 function configuredWays({

@@ -93,6 +93,10 @@ ledger find: the records store is down, or it has no such request
   sluice ledger find req_123 --config sluice.yaml
 audit: the records store is down
   sluice audit --action key.revoke --from 2026-11-01 --config sluice.yaml
+notices test: the records store is down, or a receiver does not have it
+  sluice notices test --config sluice.yaml
+notices list: the records store is down
+  sluice notices list --limit 20 --config sluice.yaml
 hash-password: the password is too short
   sluice hash-password < password.txt
 completion: never

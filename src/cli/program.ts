@@ -15,6 +15,7 @@ import { importCommand } from './import-command.ts';
 import { initCommand } from './init-command.ts';
 import { keysCommand } from './keys-command.ts';
 import { ledgerCommand } from './ledger-command.ts';
+import { noticesCommand } from './notices-command.ts';
 import { providersCommand } from './providers-command.ts';
 import { reloadCommand } from './reload-command.ts';
 import { serveCommand } from './serve-command.ts';
@@ -78,6 +79,7 @@ export function createProgram(voice: Voice): Command {
     .addCommand(usageCommand(voice))
     .addCommand(ledgerCommand(voice))
     .addCommand(auditCommand(voice))
+    .addCommand(noticesCommand(voice))
     .addCommand(hashPasswordCommand(voice))
     .version(`sluice ${version} (Node ${process.versions.node})`, '-V, --version', 'print the version')
     .addHelpText('after', overview);

@@ -97,6 +97,11 @@ export interface ExtensionSettings {
   readonly plans: Plans;
   /** Accounts. */
   readonly accounts: AccountsConfig;
+  /** Who is told of notices. */
+  readonly notices?: {
+    readonly webhooks: Readonly<Record<string, unknown>>;
+    readonly mail?: { readonly to: readonly string[]; readonly customers: boolean } | undefined;
+  };
   /** Bounds of requests and of slow clients. */
   readonly server: {
     readonly max_body_bytes: number;

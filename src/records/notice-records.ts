@@ -1,3 +1,4 @@
+import { timeOrderedUuid } from '../common/ids.ts';
 import type { PagedRecords, PageQuery } from './page-query.ts';
 
 /** A notice for people: something has happened that they asked to be told of. */
@@ -20,6 +21,12 @@ export interface NoticeRecord {
 
 /** A new notice; its receivers are decided by an instance that sends notices. Its id is a `timeOrderedUuid`. */
 export type NewNotice = Omit<NoticeRecord, 'deliveries'>;
+
+/** A test, which every receiver gets. */
+export function testNotice(actor: string, now_ms: number): NewNotice {
+  const id = timeOrderedUuid(now_ms);
+  return { id, key: `test:${id}`, subject: 'test', type: 'test', data: { actor }, created_ms: now_ms };
+}
 
 /** A notice on its way to one receiver. */
 export interface NoticeDelivery {

@@ -68,6 +68,8 @@ beforeAll(async () => {
       admin: dashboardAdmin({
         users: Object.fromEntries(operatorRoles.map(role => [people[role], { password_hash, role }])),
       }),
+      // Nobody listens there.
+      notices: { webhooks: { ops: { url: 'http://127.0.0.1:9/', secrets: [`whsec_${'a'.repeat(32)}`] } } },
       portal: { enabled: true },
       stores: place.stores,
       plans: {
@@ -576,6 +578,7 @@ const expected: Readonly<Record<string, Expected>> = {
   'playground-record': { visits: ['playground-record?id=covered'], get: all(200) },
   audit: { visits: ['audit', 'audit?action=account'], get: noOperator },
   'audit-csv': { visits: ['audit-csv'], get: noOperator },
+  notices: { visits: ['notices'], get: adminOnly(200), form: {} },
   'sign-ins': {
     visits: ['sign-ins?account=acme'],
     get: adminOnly(303),
@@ -732,7 +735,10 @@ describe('somebody who may change nothing', () => {
     expect(new Set(Object.values(await sent('viewer')))).toEqual(new Set([403]));
     expect(await changes()).toEqual(before);
     const refused = Object.entries(await sent('operator')).filter(([, status]) => status >= 400);
-    expect(refused).toEqual([['sign-ins', 403]]);
+    expect(refused).toEqual([
+      ['notices', 403],
+      ['sign-ins', 403],
+    ]);
     expect((await changes()).length).toBeGreaterThan(before.length);
   });
 });

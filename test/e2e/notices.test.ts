@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
+import { runHere } from '../support/command-here.ts';
 import { ask, clientKey } from '../support/gateway-under-test.ts';
 import { completion } from '../support/hostile-setting.ts';
-import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
+import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
 import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
@@ -80,4 +81,23 @@ it('posts a threshold once, with the same id until the receiver takes it, also w
   });
   const [notice] = await place.look(({ notices }) => notices!.list({ limit: 5 }));
   expect(notice!.deliveries).toMatchObject([{ target: 'webhook:ops', state: 'sent', attempts: 3 }]);
+});
+
+it('sends a test by command to every receiver, and lists who has it', async () => {
+  const gateway = await serveHere(config());
+  const command = (...args: readonly string[]) => runHere(['notices', ...args, '--config', gateway.file]);
+  const count = posted.length;
+  expect(await command('test')).toEqual({ code: 0, stdout: 'webhook:ops has it\n', stderr: '' });
+  expect(posted.slice(count).map(({ body }) => JSON.parse(body))).toMatchObject([{ type: 'test' }]);
+  statuses.push(500);
+  expect(await command('test')).toMatchObject({
+    code: 1,
+    stdout: 'webhook:ops does not have it, attempts: 1 status 500\n',
+  });
+  expect((await command('list', '--format', 'csv')).stdout).toMatch(/,test,test,webhook:ops sent,/);
+  await gateway.stop();
+  expect(await runCommand(config(), 'notices', 'test', '--wait', '1')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no gateway has sent it within 1 s'),
+  });
 });

@@ -6,6 +6,7 @@ import { catalogRoutes } from './catalog.ts';
 import { configurationRoutes } from './configuration.ts';
 import { documentRoute } from './document.ts';
 import { keyRoutes } from './keys.ts';
+import { noticeRoutes } from './notices.ts';
 import { providerControlRoutes } from './provider-controls.ts';
 import { requestRoutes } from './requests.ts';
 import { statementRoutes } from './statements.ts';
@@ -21,6 +22,7 @@ export const routes: readonly Route[] = [
   ...catalogRoutes,
   ...configurationRoutes,
   ...adminKeyRoutes,
+  ...noticeRoutes,
   ...auditRoutes,
   ...providerControlRoutes,
   documentRoute(() => routes),

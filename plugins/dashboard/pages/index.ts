@@ -2,6 +2,7 @@ import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
 import { auditExportPage, auditPage } from './audit.ts';
+import { noticesPage } from './notices.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { invitedPage, signInsPage } from './portal-sign-ins.ts';
 import { providerPage } from './provider.ts';
@@ -19,6 +20,7 @@ export const pages: readonly Page[] = [
   providerPage,
   auditPage,
   auditExportPage,
+  noticesPage,
   signInsPage,
   invitedPage,
 ];
