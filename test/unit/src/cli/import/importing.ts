@@ -19,6 +19,7 @@ const environment = {
   ),
   AWS_REGION: 'eu-central-1',
   AZURE_OPENAI_API_BASE: 'https://resource.openai.azure.com',
+  AZURE_API_BASE: 'https://resource.openai.azure.com',
   LMSTUDIO_URL: 'http://127.0.0.1:1234/v1',
   REDIS_HOST: 'redis.example.com',
   REDIS_PORT: '6379',
