@@ -10,7 +10,7 @@ import { type Expr, of, ofModel, perSecond, promql, rate, sum } from './promql.t
 
 const requests = 'sluice_requests_total';
 /** The endpoints that ask a model. */
-const asking = 'endpoint!~"models|messages.count-tokens|unknown"';
+const asking = 'endpoint!~"models|usage|messages.count-tokens|unknown"';
 /** Types of errors that are not the client's: an overload ends as `refused` with one of them. */
 const ours = 'error_type=~"provider_error|server_error|timeout_error|configuration_error"';
 

@@ -2,7 +2,14 @@ import type { Clock } from '../common/clock.ts';
 import { usdOf } from '../common/money.ts';
 import { rootOf } from '../gateway/accounts/accounts.ts';
 import type { StagePlan } from '../gateway/exchange/stage-plan.ts';
-import { type Limit, type LimitName, neverResets, rowOf, windowOf } from '../gateway/limits/limit-table.ts';
+import {
+  type Limit,
+  type LimitName,
+  neverResets,
+  periodsOf,
+  rowOf,
+  windowOf,
+} from '../gateway/limits/limit-table.ts';
 import {
   AccountLimits,
   keyLimitsSchema,
@@ -138,7 +145,7 @@ export interface LimitState {
   readonly used: number | string;
   /** How much more would be admitted now. */
   readonly remaining: number | string;
-  /** RFC 3339: when nothing counts any longer; null for concurrency and in total, and where nothing counts now. */
+  /** RFC 3339: when the period ends, or nothing counts any longer; null for concurrency and in total, and in minutes without use. */
   readonly resets_at: string | null;
 }
 
@@ -177,7 +184,6 @@ function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): L
   const { name, model, key, inherited, soft, raised_until_ms, max } = limit;
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const shown = (amount: number) => (isMoney ? usdOf(BigInt(amount) * 1000n) : amount);
-  const resets = windowOf(limit).kind !== 'running' && !neverResets(limit) && reset_ms > 0;
   return {
     name,
     ...(model !== undefined && { model }),
@@ -188,6 +194,13 @@ function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): L
     max: shown(max),
     used: shown(max - remaining),
     remaining: shown(remaining),
-    resets_at: resets ? new Date(now_ms + reset_ms).toISOString() : null,
+    resets_at: resetOf(limit, reset_ms, now_ms),
   };
+}
+
+function resetOf(limit: Limit, reset_ms: number, now_ms: number): string | null {
+  const { kind } = windowOf(limit);
+  if (kind === 'running' || neverResets(limit)) return null;
+  if (kind === 'calendar') return new Date(periodsOf(limit).around(now_ms).end_ms).toISOString();
+  return reset_ms > 0 ? new Date(now_ms + reset_ms).toISOString() : null;
 }

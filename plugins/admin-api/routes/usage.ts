@@ -146,10 +146,14 @@ const limitState = z
     model: z.string().optional(),
     key: z.string().optional().describe('The key that it limits; absent for the whole account.'),
     inherited: z.literal(true).optional().describe('Set if it is a limit of an account above.'),
+    soft: z.literal(true).optional().describe('Set if it refuses nothing.'),
+    raised_until: time.optional().describe('Until when `max` is a raised one.'),
     max: z.union([z.number(), z.string()]).describe('Dollars as an exact decimal string.'),
     used: z.union([z.number(), z.string()]),
     remaining: z.union([z.number(), z.string()]),
-    resets_at: time.nullable().describe('When nothing counts any longer; `null` where nothing counts now.'),
+    resets_at: time
+      .nullable()
+      .describe('When the period ends; `null` for concurrency and in total, and in minutes without use.'),
   })
   .meta({ id: 'LimitState' });
 

@@ -149,11 +149,24 @@ describe('usage in code', () => {
     expect(states).toEqual([
       { name: 'requests_per_minute', max: 5, used: 0, remaining: 5, resets_at: null },
       { name: 'concurrent_requests', max: 2, used: 0, remaining: 2, resets_at: null },
-      { name: 'usd_per_month', max: '2.5', used: '0', remaining: '2.5', resets_at: null },
+      {
+        name: 'usd_per_month',
+        max: '2.5',
+        used: '0',
+        remaining: '2.5',
+        resets_at: '2026-12-01T00:00:00.000Z',
+      },
     ]);
     expect(await gateway.usage.limitsOfKey(record.id)).toEqual([
       ...states,
-      { name: 'tokens_per_day', key: record.id, max: 100, used: 0, remaining: 100, resets_at: null },
+      {
+        name: 'tokens_per_day',
+        key: record.id,
+        max: 100,
+        used: 0,
+        remaining: 100,
+        resets_at: '2026-11-22T00:00:00.000Z',
+      },
     ]);
     expect(await gateway.usage.limits('tester')).toEqual([]);
     expect(await faultOf(gateway.usage.limits('nobody'))).toBe("NotThere: there is no account 'nobody'");
