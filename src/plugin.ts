@@ -3,6 +3,7 @@
 export { dayOf, hourOf, isDay, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
 export type { Clock } from './common/clock.ts';
 export { issuesOf, mistakesIn } from './common/config-error.ts';
+export { decodePath } from './common/decode-path.ts';
 export { day_ms, hour_ms, minute_ms } from './common/durations.ts';
 export {
   classOfReason,
@@ -61,7 +62,6 @@ export { Catalog, type Model, takesImages } from './gateway/catalog/catalog.ts';
 export { catalogEntry, publicModelFields } from './gateway/catalog/catalog-entry.ts';
 export { CallIds } from './gateway/dialects/call-ids.ts';
 export { summaryAgents } from './gateway/dialects/client-agents.ts';
-export { decodePath } from './gateway/dialects/decode-path.ts';
 export {
   type CatalogAnswer,
   type CatalogAnswers,

@@ -1,8 +1,8 @@
 import { builtInStages } from '../../plugins/index.ts';
+import { decodePath } from '../common/decode-path.ts';
 import { valueAt } from '../common/field-path.ts';
 import { asObject, isObject } from '../common/json-object.ts';
 import { hrefOf, severalHostsOf } from '../common/several-hosts.ts';
-import { decodePath } from '../gateway/dialects/decode-path.ts';
 import type { LoadedConfig } from './load.ts';
 import { builtInAdapters } from './load-adapters.ts';
 import { providerBaseSchema } from './provider-schema.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
+import { decodePath } from '../../common/decode-path.ts';
 import { type Finding, finding } from '../../common/finding.ts';
 import { within } from '../../common/within.ts';
-import { decodePath } from '../../gateway/dialects/decode-path.ts';
 import {
   type Environment,
   given,

@@ -1,9 +1,9 @@
+import { decodePath } from '../../common/decode-path.ts';
 import type { Finding } from '../../common/finding.ts';
 import { min_secret_characters, secretsIn } from '../../config/effective-config.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { ProviderSettings } from '../../config/load-provider.ts';
-import { decodePath } from '../../gateway/dialects/decode-path.ts';
 import { keysOf } from '../../gateway/upstream/http/key-file.ts';
 import { given } from '../../telemetry/otel-variables.ts';
 

@@ -12,7 +12,6 @@ import { ExchangeRun } from '../../gateway/exchange/runner.ts';
 import type { ErrorHandler, RequestHandler } from '../../gateway/exchange/stage-plan.ts';
 import { bufferLimits } from '../../gateway/inbound/buffer-limits.ts';
 import { BufferedBytes } from '../../gateway/inbound/buffered-bytes.ts';
-import { parserFault } from '../../gateway/inbound/parser-fault.ts';
 import { Routes } from '../../gateway/inbound/routes.ts';
 import { Background } from '../../gateway/settlement/background.ts';
 import { type AccountsConfig, ConfiguredAccounts } from '../../records/configured-accounts.ts';
@@ -31,6 +30,7 @@ import {
   checkedChain,
 } from './chain-options.ts';
 import { createStages } from './create-stages.ts';
+import { parserFault } from './parser-fault.ts';
 import { isShared, locatedIn } from './shared-exchange.ts';
 import { readsExchanges, UnreadPaths } from './unread-paths.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { decodePath } from '../../gateway/dialects/decode-path.ts';
+import { decodePath } from '../../common/decode-path.ts';
 import { type GatewayError, refusal } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
 import type { Stage } from '../../gateway/exchange/stage.ts';

@@ -1,7 +1,7 @@
+import { decodePath } from '../../common/decode-path.ts';
 import { picoUsd } from '../../common/money.ts';
 import { queryOf } from '../../config/passthrough-path.ts';
 import type { Model } from '../../gateway/catalog/catalog.ts';
-import { decodePath } from '../../gateway/dialects/decode-path.ts';
 
 /** The catalog's models by the names that calls to one provider have for them. */
 export class ServedModels {

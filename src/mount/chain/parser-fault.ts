@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { decompressorFor } from '../../common/decompressors.ts';
-import { refusal } from '../exchange/errors.ts';
-import { type BodyLimits, tooLarge } from './body-limits.ts';
-import { invalidCompression, unacceptedEncoding } from './decompress.ts';
-import { checkContentType, malformed, parseBody } from './read-body.ts';
-import { UploadAborted } from './upload.ts';
+import { refusal } from '../../gateway/exchange/errors.ts';
+import { type BodyLimits, tooLarge } from '../../gateway/inbound/body-limits.ts';
+import { invalidCompression, unacceptedEncoding } from '../../gateway/inbound/decompress.ts';
+import { checkContentType, malformed, parseBody } from '../../gateway/inbound/read-body.ts';
+import { UploadAborted } from '../../gateway/inbound/upload.ts';
 
 /** An error of body-parser, which Express 4 and 5 bring along, and of raw-body; other fields are those of `http-errors`. */
 interface ParserError extends Error {

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { bodyLimits } from '../../../../../src/config/server-limits.ts';
-import { parserFault } from '../../../../../src/gateway/inbound/parser-fault.ts';
 import { UploadAborted } from '../../../../../src/gateway/inbound/upload.ts';
+import { parserFault } from '../../../../../src/mount/chain/parser-fault.ts';
 
 const limits = z.object(bodyLimits).parse({});
 const json = { 'content-type': 'application/json' };
