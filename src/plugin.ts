@@ -333,7 +333,9 @@ export {
 } from './records/idempotent-requests.ts';
 export {
   type FoundKey,
+  type ImportedKey,
   type KeyChange,
+  type KeyImport,
   type KeyOptions,
   type KeyQuery,
   type KeyRecord,

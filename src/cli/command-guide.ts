@@ -43,6 +43,8 @@ simulate: its address is taken, or its options contradict each other
 keys create: the records store is down, or there is no such account
   sluice keys create --account acme --name laptop --expires 30d --config sluice.yaml
   sluice keys create --account acme --limits '{"requests_per_minute": 5}' --config sluice.yaml
+keys import: the records store is down, the file is malformed, an account is not there, or a key is another's
+  sluice keys import keys.jsonl --config sluice.yaml
 keys set-models: the records store is down, or there is no such key or model
   sluice keys set-models key_123 aion-labs/aion-3.0 --config sluice.yaml
 keys set-limits: the records store is down, or there is no such key

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { suggested } from '../common/suggestion.ts';
 import { keyLimitsSchema } from '../gateway/limits/plan-limits.ts';
 import { type KeyRecord, max_key_name } from '../records/key-records.ts';
-import { KeyEnded, NotThere } from '../records/record-errors.ts';
+import { KeyEnded, NotThere, RecordRefused } from '../records/record-errors.ts';
 import {
   type CommandContext,
   CommandMistake,
@@ -11,6 +11,7 @@ import {
   type Voice,
   withConfig,
 } from './command.ts';
+import { readImportedKeys } from './imported-keys.ts';
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 import {
@@ -52,6 +53,11 @@ Keys of the configuration are not listed here.`,
       modelsOf,
     )
     .action(inStore(create, voice));
+  withConfig(keys.command('import <FILE>'))
+    .description(
+      'take keys that were made elsewhere, all or none: JSON lines of { account, name, sha256, hint, expires, limits, models }',
+    )
+    .action(inStore(importKeys, voice));
   withConfig(keys.command('set-models <ID> <IDS>'))
     .description('change the models that it may use, divided by commas; - for all that its account may')
     .action(inStore(setModels, voice));
@@ -122,6 +128,21 @@ async function create(
   remark(
     `${record.id} of account ${account}; ${endOf(record)}. The key is shown this once and cannot be shown again.`,
   );
+}
+
+async function importKeys({ store, settings, operator, print }: CommandContext, file: string): Promise<void> {
+  if (!store.keys.import)
+    throw new CommandMistake('this records store takes no keys that were made elsewhere');
+  const keys = readImportedKeys(file);
+  const configured = settings.configured.map(({ id }) => id);
+  const asked = [...new Set(keys.map(({ account }) => account))].filter(id => !configured.includes(id));
+  for (const account of asked)
+    if (!(await store.accounts.find(account))) throw new CommandMistake(`there is no account '${account}'`);
+  for (const { models = null } of keys) checkModels(settings, models);
+  const { imported, known } = await store.keys.import(keys, operator).catch((thrown): never => {
+    throw thrown instanceof RecordRefused ? new CommandMistake(thrown.message) : thrown;
+  });
+  print(`imported ${imported} keys, ${known} were there already`);
 }
 
 const columns = (now_ms: number): readonly Column<KeyRecord>[] => [

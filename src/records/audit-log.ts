@@ -9,6 +9,7 @@ export const auditActions = [
   'account.enable',
   'account.credit',
   'key.create',
+  'key.import',
   'key.change',
   'key.rotate',
   'key.revoke',

@@ -8,6 +8,8 @@ export interface Changes {
   readonly of: 'all' | { readonly digests: readonly string[]; readonly accounts: readonly string[] };
   /** All accounts that are disabled; left out if none can have been disabled or enabled. */
   readonly disabled?: readonly string[];
+  /** Whether the store has keys that were made elsewhere, whose form says nothing; left out if that cannot have changed, or never is so. */
+  readonly has_imported?: boolean;
   /** All controls of providers; left out if none can have been set or cleared. */
   readonly controls?: readonly ProviderControl[];
 }

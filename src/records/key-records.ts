@@ -89,6 +89,22 @@ export interface MadeKey {
   readonly record: KeyRecord;
 }
 
+/** A key that was made elsewhere, of which only the hash is known. */
+export interface ImportedKey
+  extends Pick<KeyRecord, 'account' | 'name'>,
+    Partial<Pick<KeyRecord, 'hint' | 'expires_ms' | 'limits' | 'models'>> {
+  /** SHA-256 of its text, 64 hexadecimal digits in lower case. */
+  readonly digest: string;
+}
+
+/** What an import has done. */
+export interface KeyImport {
+  /** Keys that are new. */
+  readonly imported: number;
+  /** Keys that were here already. */
+  readonly known: number;
+}
+
 /** The keys of a records store; lists begin with the newest unless sorted otherwise. */
 export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
   /** Throws KeyExists and TooManyKeys. */
@@ -113,6 +129,11 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
   revoke(id: string, operator: Operator, check?: CheckOf<KeyRecord>): Promise<KeyRecord>;
   /** The same for several keys, all or none. */
   revokeAll(ids: readonly string[], operator: Operator): Promise<KeyRecord[]>;
+  /**
+   * Takes keys that were made elsewhere, all or none; those that are here already, also revoked ones, stay as they are. Throws RecordRefused
+   * for a key that another account has. A store may do without.
+   */
+  import?(keys: readonly ImportedKey[], operator: Operator): Promise<KeyImport>;
   /** The keys of these ids, in no order; without those that are not there. */
   named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint' | 'limits'>[]>;
   /** The keys that have these digests, revoked ones included. */

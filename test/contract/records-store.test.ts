@@ -433,6 +433,35 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(JSON.parse(entry!.detail)).toEqual({ models: null, before: { models } });
   });
 
+  it('takes keys that were made elsewhere by their hashes, all or none, and each once', async () => {
+    const first = { account: 'i-acme', name: 'ci', digest: sha256('sk-elsewhere-1'), hint: 're-1' };
+    const models = ['a/*'];
+    const second = {
+      account: 'i-acme',
+      name: '',
+      digest: sha256('sk-elsewhere-2'),
+      expires_ms: now_ms,
+      models,
+    };
+    const before = (await store.changes.since(undefined)).change;
+    expect(await store.keys.import!([first, second, first], alice)).toEqual({ imported: 2, known: 1 });
+    expect(await store.changes.since(before)).toMatchObject({ has_imported: true });
+    const [found] = await store.keys.lookUp([first.digest]);
+    expect(found).toMatchObject({ account: 'i-acme', expires_ms: null, revoked_ms: null });
+    expect((await store.keys.lookUp([second.digest]))[0]).toMatchObject({ expires_ms: now_ms, models });
+    const [entry] = await store.audit.list({ target: found!.id, limit: 1 });
+    expect(entry).toMatchObject({ action: 'key.import', actor: alice.actor });
+    await store.keys.revoke(found!.id, alice);
+    expect(await store.keys.import!([first], alice)).toEqual({ imported: 0, known: 1 });
+    expect((await store.keys.find(found!.id))!.revoked_ms).toBe(now_ms);
+    const third = { ...first, digest: sha256('sk-elsewhere-3') };
+    const foreign = { ...second, account: 'i-other' };
+    await expect(store.keys.import!([third, foreign], alice)).rejects.toThrow(
+      "of account 'i-other' belongs to the account 'i-acme' already",
+    );
+    expect(await store.keys.lookUp([third.digest])).toEqual([]);
+  });
+
   it('keeps keys of accounts that are not in the store', async () => {
     const { key } = await keyOf('of-the-config');
     expect(await store.keys.lookUp([sha256(key)])).toMatchObject([
@@ -632,6 +661,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.changes.since(change)).toEqual({
       change: change + 3,
       of: { digests: [sha256(key)], accounts: ['acme'] },
+      has_imported: true,
       disabled: [],
       controls: [],
     });

@@ -47,6 +47,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.enable': 'enabled the account',
   'account.credit': 'added credit to the account',
   'key.create': 'issued the key',
+  'key.import': 'imported the key',
   'key.change': 'changed the key',
   'key.rotate': 'rotated the key',
   'key.revoke': 'revoked the key',

@@ -14,6 +14,7 @@ import {
 import { storedLimits, storedModels, textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
+import { importKeys } from './imported-keys.ts';
 import { keyColumns, keyIn, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
 import { insertKey, newKey, refuseTwice } from './new-key.ts';
 import { pagedRecords } from './paged-records.ts';
@@ -117,6 +118,8 @@ export const keyRecords = (database: Database): KeyRecords => ({
       for (const id of ids) revoked.push(await revokeIn(connection, id, operator));
       return revoked;
     }),
+
+  import: (keys, operator) => importKeys(database, keys, operator),
 
   async named(ids) {
     if (ids.length === 0) return [];

@@ -86,8 +86,10 @@ export const migrations: readonly Migration[] = [
         expires_ms BIGINT,
         revoked_ms BIGINT,
         last_used_ms BIGINT,
+        imported SMALLINT NOT NULL DEFAULT 0,
         change BIGINT NOT NULL
       )`,
+      'CREATE INDEX api_keys_imported ON sluice.api_keys (id) WHERE imported = 1',
       'CREATE INDEX api_keys_by_account ON sluice.api_keys (account, id)',
       'CREATE INDEX api_keys_by_change ON sluice.api_keys (change)',
       'CREATE INDEX api_keys_by_use ON sluice.api_keys ((COALESCE(last_used_ms, 0)), id)',

@@ -7,7 +7,7 @@ import type { Log } from '../../telemetry/log.ts';
 /** Interval of polling for changes. */
 const sync_ms = 500;
 
-type OnChange = (changes: Changes['of'], disabled: Changes['disabled']) => void;
+type OnChange = (changes: Changes['of'], more: Pick<Changes, 'disabled' | 'has_imported'>) => void;
 type OnControls = (controls: NonNullable<Changes['controls']>) => void;
 
 /** Polls the store for changes of keys, accounts and controls. */
@@ -62,11 +62,12 @@ export class StoreSync {
   async refresh(): Promise<void> {
     const asked_ms = this.#clock.elapsed_ms();
     try {
-      const { change, of, disabled, controls } = await this.#feed.since(this.#change);
+      const answer = await this.#feed.since(this.#change);
+      const { change, of, controls } = answer;
       // Keys looked up before the first poll may have changed since.
       const changes = this.#change === undefined ? 'all' : of;
       if (changes === 'all' || changes.digests.length + changes.accounts.length > 0)
-        this.#onChange(changes, disabled);
+        this.#onChange(changes, answer);
       if (controls) this.#onControls?.(controls);
       this.#change = change;
       this.#synced_ms = asked_ms;

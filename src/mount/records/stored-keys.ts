@@ -92,6 +92,8 @@ export class StoredKeys implements AccountDirectory {
   readonly #sync: StoreSync;
   readonly #keys: CachedLookups<Placed<FoundKey>, Known>;
   readonly #accounts: CachedLookups<Placed<AccountRecord>, KnownAccount>;
+  /** Whether there are keys of any form, so that all are looked up; undefined until that is known. */
+  #hasImported: boolean | undefined;
   /** As of the last change that was polled. */
   #disabled: ReadonlySet<string> = new Set();
 
@@ -99,9 +101,10 @@ export class StoredKeys implements AccountDirectory {
     const { keys, accounts, changes, clock, log, key_cache_ttl_ms: ttl_ms } = setup;
     this.#setup = setup;
     this.#uses = new KeyUses(keys, log);
-    const onChange = (changed: Changes['of'], disabled: Changes['disabled']) => {
+    const onChange = (changed: Changes['of'], { disabled, has_imported }: Omit<Changes, 'change' | 'of'>) => {
       this.#forget(changed);
       if (disabled) this.#disabled = new Set(disabled);
+      this.#hasImported = has_imported ?? this.#hasImported ?? false;
     };
     this.#sync = new StoreSync(changes, clock, log, onChange, setup.onControls);
     const age_ms = () => this.#sync.age_ms;
@@ -133,7 +136,7 @@ export class StoredKeys implements AccountDirectory {
    * `permission_error`, or rejects with it, if the account is disabled.
    */
   find(key: string, digest = hashKey(key)): Account | undefined | Promise<Account | undefined> {
-    if (!isStoredKeyForm(key)) return undefined;
+    if (this.#hasImported === false && !isStoredKeyForm(key)) return undefined;
     const known = this.#keys.find(digest);
     return known instanceof Promise ? known.then(found => this.#admitted(found)) : this.#admitted(known);
   }

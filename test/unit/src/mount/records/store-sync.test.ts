@@ -20,7 +20,12 @@ beforeEach(() => {
     polled = Promise.withResolvers<Changes>();
     return polled.promise;
   };
-  sync = new StoreSync({ since }, clock, log, (...changes) => void told.push(changes));
+  sync = new StoreSync(
+    { since },
+    clock,
+    log,
+    (of, { disabled, has_imported }) => void told.push([of, disabled, has_imported]),
+  );
 });
 
 /** A poll that is answered after a second, or fails then. */
@@ -39,13 +44,13 @@ it('asks for what came after the last answer, and tells what has changed, at fir
   await poll({ change: 5, of: nothing, disabled: ['x'] });
   await poll({ change: 5, of: nothing });
   await poll(fault);
-  await poll({ change: 6, of: changed });
+  await poll({ change: 6, of: changed, has_imported: true });
   await poll({ change: 900, of: 'all', disabled: [] });
   expect(asked).toEqual([undefined, 5, 5, 5, 6]);
   expect(told).toEqual([
-    ['all', ['x']],
-    [changed, undefined],
-    ['all', []],
+    ['all', ['x'], undefined],
+    [changed, undefined, true],
+    ['all', [], undefined],
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Account } from '../../../../../src/gateway/accounts/accounts.ts';
 import { StoredKeys } from '../../../../../src/mount/records/stored-keys.ts';
-import { newSecret } from '../../../../../src/records/key-secret.ts';
+import { hashKey, newSecret } from '../../../../../src/records/key-secret.ts';
 import { StoreUnavailable } from '../../../../../src/records/record-errors.ts';
 import type { RecordsStore } from '../../../../../src/records/records-store.ts';
 import { createLog } from '../../../../../src/telemetry/log.ts';
@@ -435,5 +435,18 @@ describe('an account below others', () => {
     await expect(keys.find(key)).rejects.toMatchObject(unusable);
     configured.set('config-org', { id: 'config-org', plan: 'huge' });
     expect(await above(key)).toHaveLength(2);
+  });
+});
+
+describe('a key that was made elsewhere', () => {
+  it('is found by the hash of its text once it is imported, and not asked for before', async () => {
+    const key = 'sk-of-another-gateway';
+    const before = queries;
+    expect(keys.find(key)).toBeUndefined();
+    expect(queries).toBe(before);
+    await store.keys.import!([{ account: 'acme', name: '', digest: hashKey(key) }], operator);
+    await keys.refresh();
+    expect(await keys.find(key)).toMatchObject({ id: 'acme', key_id: expect.stringMatching(/^key_/) });
+    expect(await keys.find('sk-of-nobody')).toBeUndefined();
   });
 });
