@@ -264,6 +264,7 @@ export {
   checkContacts,
   checkIsStored,
   checkKey,
+  checkModels,
   checkNewAccount,
 } from './records/account-rules.ts';
 export { idsAbove, max_parents } from './records/account-tree.ts';
@@ -286,7 +287,12 @@ export {
 } from './records/audit-log.ts';
 export { callHandler } from './records/call-handler.ts';
 export type { ChangeFeed, Changes } from './records/change-feed.ts';
-export { accountsSchema, ConfiguredAccounts, digestOfKey } from './records/configured-accounts.ts';
+export {
+  accountsSchema,
+  ConfiguredAccounts,
+  digestOfKey,
+  modelListSchema,
+} from './records/configured-accounts.ts';
 export { csvOf } from './records/csv.ts';
 export {
   type CustomerCheck,

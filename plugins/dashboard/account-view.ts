@@ -24,6 +24,8 @@ export interface AccountView {
   readonly display_name: string;
   /** The account whose limits hold for it as well. */
   readonly parent?: string | null | undefined;
+  /** The models that it may use. */
+  readonly models?: readonly string[] | null | undefined;
   /** When it was disabled; `null` while it is enabled. */
   readonly disabled_ms: number | null;
 }

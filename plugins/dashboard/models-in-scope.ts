@@ -1,8 +1,13 @@
-import { type Model, within } from '../../src/plugin.ts';
+import {
+  accountsAbove,
+  allName,
+  type LimitedAccount,
+  type Model,
+  namesModel,
+  within,
+} from '../../src/plugin.ts';
 import type { PageRequest } from './page-request.ts';
 
-/** In a list of the stage `model-access`, stands for every model. */
-const every = '*';
 const answer_ms = 5000;
 
 /** The options of the stage `model-access`. */
@@ -18,16 +23,21 @@ export async function modelsInScope({
   context,
   scope: { account },
 }: Pick<PageRequest, 'context' | 'scope'>): Promise<readonly Model[]> {
-  const { models } = context.catalog;
-  if (!account) return models;
+  if (!account) return context.catalog.models;
+  const own = context.configured.findById(account.id) ?? account;
+  const lists = [own, ...(await accountsAbove(context, account.parent))].flatMap(listsOf);
+  const models = context.catalog.models.filter(({ id }) => allName(lists, id));
   const stage = context.settings.stages.find(({ name }) => name === 'model-access');
   if (!stage) return models;
   const names = await namesOf(stage.options as ModelAccess, account.id, account.plan).catch(thrown => {
     context.log.warn({ err: thrown }, 'failed to find the models that an account may use');
     return [] as readonly string[];
   });
-  return names.includes(every) ? models : models.filter(({ id }) => names.includes(id));
+  return models.filter(({ id }) => namesModel(names, id));
 }
+
+const listsOf = ({ models, model_lists = [] }: Pick<LimitedAccount, 'models' | 'model_lists'>) =>
+  models ? [models, ...model_lists] : model_lists;
 
 /** Those of them that serve chats, which the playground and the examples are. */
 export const chatModelsInScope = async (request: Pick<PageRequest, 'context' | 'scope'>) =>

@@ -37,6 +37,10 @@ export interface LimitSettings {
 export interface LimitedAccount {
   /** Its id; needed where it has parents. */
   readonly id?: string;
+  /** The models that it may use, of one of the store. */
+  readonly models?: readonly string[] | null | undefined;
+  /** Lists of the models that it may use, of one of the configuration: its own, and those of the accounts above it. */
+  readonly model_lists?: readonly (readonly string[])[] | undefined;
   /** The accounts above it, as `accountsAbove` finds them. */
   readonly parents?: readonly (LimitedAccount & { readonly id: string })[] | undefined;
   /** A plan of the configuration. */

@@ -9,6 +9,7 @@ import {
   limitOverridesSchema,
   max_contacts,
   max_display_name,
+  modelListSchema,
   NotThere,
 } from '../../../src/plugin.ts';
 import { etagOf } from '../entity-tag.ts';
@@ -29,10 +30,14 @@ const account = z
     display_name: z.string(),
     contacts: z.array(z.string()).describe('Mail addresses of its people.'),
     parent: z.string().nullable().describe('The account whose limits hold for it as well.'),
+    models: z.array(z.string()).nullable().describe('The models that it may use; `null` for all.'),
     created_at: time.nullable().describe('`null` for one of the configuration.'),
     disabled_at: time.nullable(),
   })
   .meta({ id: 'Account' });
+
+/** In one list. */
+const max_models = 1000;
 
 const params = z.strictObject({ account: z.string().describe('Its id.') });
 
@@ -51,13 +56,17 @@ const fields = {
     .max(200)
     .nullable()
     .describe('The account whose limits hold for it as well; `null` for none.'),
+  models: modelListSchema
+    .max(max_models)
+    .nullable()
+    .describe('The models that it may use: ids, or `openai/*` for all that begin like that; `null` for all.'),
 };
 
 type View = z.input<typeof account>;
 
 /** An account of the store as `caller` may see it. */
 function viewFor(caller: Caller, record: AccountRecord): View {
-  const { id, plan, limits, display_name, contacts, parent, created_ms, disabled_ms } = record;
+  const { id, plan, limits, display_name, contacts, parent, models, created_ms, disabled_ms } = record;
   return {
     object: 'account',
     id,
@@ -67,6 +76,7 @@ function viewFor(caller: Caller, record: AccountRecord): View {
     display_name,
     contacts: [...contacts],
     parent,
+    models: models && [...models],
     created_at: timeOf(created_ms),
     disabled_at: timeOrNull(disabled_ms),
   };
@@ -80,8 +90,8 @@ const replyFor = (caller: Caller, record: AccountRecord): Reply<View> => ({
 /** An account of the configuration. */
 function configuredFor(caller: Caller, { settings }: ExtensionContext, id: string): View | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
-  const { plan = null, limits = {}, contacts = [], parent = null } = settings.accounts[id]!;
-  const view = { object: 'account', source: 'configuration', id, plan, contacts, parent } as const;
+  const { plan = null, limits = {}, contacts = [], parent = null, models = null } = settings.accounts[id]!;
+  const view = { object: 'account', source: 'configuration', id, plan, contacts, parent, models } as const;
   const none = { display_name: '', created_at: null, disabled_at: null };
   return { ...view, limits: limitsFor(caller, limits), ...none };
 }
@@ -139,6 +149,7 @@ const createAccount = defineRoute({
     display_name: fields.display_name.default(''),
     contacts: fields.contacts.default([]),
     parent: fields.parent.default(null),
+    models: fields.models.default(null),
   }),
   reply: account,
   status: 201,
@@ -163,6 +174,7 @@ const changeAccount = defineRoute({
     display_name: fields.display_name.exactOptional(),
     contacts: fields.contacts.exactOptional(),
     parent: fields.parent.exactOptional(),
+    models: fields.models.exactOptional(),
   }),
   reply: account,
   async handler({ params: { account: id }, body, caller, context, operator, checkMatch }) {

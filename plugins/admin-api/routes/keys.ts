@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import {
   checkKey,
+  checkModels,
   day_ms,
   type KeyRecord,
   keyLimitsSchema,
   max_key_name,
+  modelListSchema,
   NotThere,
 } from '../../../src/plugin.ts';
 import { apiError } from '../api-error.ts';
@@ -22,6 +24,10 @@ const key = z
     name: z.string(),
     hint: z.string().describe('The last characters of its text.'),
     limits: shownLimits,
+    models: z
+      .array(z.string())
+      .nullable()
+      .describe('The models that it may use, of those that its account may; `null` for all of those.'),
     created_at: time,
     expires_at: time.nullable(),
     revoked_at: time.nullable(),
@@ -33,6 +39,9 @@ const madeKey = key
   .extend({ key: z.string().describe('Its text, which is given this once: only its SHA-256 is kept.') })
   .meta({ id: 'MadeKey' });
 
+/** In one list. */
+const max_models = 1000;
+
 const params = z.strictObject({ key: z.string().describe('Its id, `key_…`.') });
 
 const fields = {
@@ -40,13 +49,20 @@ const fields = {
   limits: keyLimitsSchema.describe(
     'Limits beside those of its account, all of them. Amounts of money that the caller does not see stay.',
   ),
+  models: modelListSchema
+    .max(max_models)
+    .nullable()
+    .describe(
+      'The models that it may use, of those that its account may: ids, or `openai/*` for all that begin like that; `null` for all of those.',
+    ),
   expires_at: givenTime.nullable().describe('When it ends; `null` for never.'),
 };
 
 type View = z.input<typeof key>;
 
 function viewFor(caller: Caller, record: KeyRecord): View {
-  const { id, account, name, hint, limits, created_ms, expires_ms, revoked_ms, last_used_ms } = record;
+  const { id, account, name, hint, limits, models, created_ms, expires_ms, revoked_ms, last_used_ms } =
+    record;
   return {
     object: 'key',
     id,
@@ -54,6 +70,7 @@ function viewFor(caller: Caller, record: KeyRecord): View {
     name,
     hint,
     limits: limitsFor(caller, limits),
+    models: models && [...models],
     created_at: timeOf(created_ms),
     expires_at: timeOrNull(expires_ms),
     revoked_at: timeOrNull(revoked_ms),
@@ -117,6 +134,7 @@ const createKey = defineRoute({
     account: z.string().max(200).describe('An account of the records store or of the configuration.'),
     name: fields.name.default(''),
     limits: fields.limits.default({}),
+    models: fields.models.default(null),
     expires_at: fields.expires_at.default(null),
   }),
   reply: madeKey,
@@ -125,6 +143,7 @@ const createKey = defineRoute({
     const expires_ms = endOf(expires_at, operator.at_ms);
     const wanted = { ...given, expires_ms, limits: limitsBy(caller, given.limits) };
     checkKey(wanted, operator.at_ms);
+    checkModels(context, wanted.models);
     const { store } = context.records;
     if (!context.configured.findById(wanted.account) && !(await store.accounts.find(wanted.account)))
       throw apiError('invalid_request', {
@@ -147,6 +166,7 @@ const changeKey = defineRoute({
   body: z.strictObject({
     name: fields.name.exactOptional(),
     limits: fields.limits.exactOptional(),
+    models: fields.models.exactOptional(),
     expires_at: fields.expires_at.exactOptional(),
   }),
   reply: key,
@@ -160,6 +180,7 @@ const changeKey = defineRoute({
         ...(limits && { limits: limitsBy(caller, limits, now.limits) }),
       };
       checkKey(change, operator.at_ms);
+      checkModels(context, change.models);
       return change;
     };
     return replyFor(caller, await context.records.store.keys.change(id, changeOf, operator));
