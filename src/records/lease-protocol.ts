@@ -71,6 +71,8 @@ export interface RowReport {
   readonly block: number;
   /** What settlements return of use that the table has counted at these moments. */
   readonly refunds: readonly (readonly [at_ms: number, amount: number])[];
+  /** Of a limit that never resets, what was used before the table knew of it: see `lacks_past`. */
+  readonly past?: number;
 }
 
 /** A request that blocks do not suffice for: counted under all of its limits or under none. */
@@ -143,6 +145,11 @@ export interface LeaseAnswer {
   readonly seq: number;
   /** When the table counted the message. */
   readonly as_of: TableTime;
+  /**
+   * Nothing was counted, since the table knows nothing of a limit that never resets, or no longer: the message is to be sent again with the
+   * `past` of such rows. A table may do without.
+   */
+  readonly lacks_past?: true;
   /** Absent if the table cannot tell whether it has counted the message before: the holder begins another session. */
   readonly counted?: {
     /** The holder's blocks had expired: what is left of them is not to be used, but given back. */

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../src/common/clock.ts';
 import { type OutagePolicies, outagePolicySchema } from '../../src/config/state-options.ts';
 import type { Limit } from '../../src/gateway/limits/limit-table.ts';
 import { LeasedStateStore } from '../../src/mount/state/leased-state-store.ts';
+import type { PastUseSource } from '../../src/mount/state/past-restorer.ts';
 import { RemoteLeases } from '../../src/mount/state/remote-leases.ts';
 import { told_machine_times } from '../../src/records/lease-protocol.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
@@ -21,6 +22,8 @@ export interface RedisStoreOptions {
   readonly policies?: Partial<OutagePolicies>;
   readonly min_instances?: number;
   readonly log?: Log;
+  /** What the ledger says of totals. */
+  readonly past?: PastUseSource;
 }
 
 /** A guarded state store on a Redis server, and what it counts of itself. */
@@ -51,7 +54,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   });
   const policies = outagePolicySchema.parse(options.policies ?? {});
   const metrics = new StoreMetrics(registry);
-  const leases = new RemoteLeases(remote, { policies, min_instances, times, clock, log, metrics });
+  const leases = new RemoteLeases(remote, {
+    ...{ policies, min_instances, times, clock, log, metrics },
+    past: options.past,
+  });
   const store = new LeasedStateStore(leases, clock);
   await store.started();
   const metric = async (name: string, label = '') => {

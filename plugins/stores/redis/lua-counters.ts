@@ -10,7 +10,8 @@ const slidingWindows = Object.entries<LimitWindow>(limitWindows).flatMap(([name,
  * - A sliding window is a hash of amounts by slot, a 60th of the window, with their `sum` and the first and last slot (`from`, `to`). The
  *   current slot and the 60 before it count.
  * - `calendar` is a hash of the times at which a period begins and ends (`from`, `to`) and the amount `used` in it. Scripts know no calendar:
- *   the row has the times of the period (`from`, `to`) in which the present is, which is for the caller to see to.
+ *   the row has the times of the period (`from`, `to`) in which the present is, which is for the caller to see to, and what was used in it
+ *   (`past`) where nothing is stored.
  *
  * `ARGV[1]` is the time in milliseconds since 1970, or 0 for that of the server. All numbers are integers below 2^53, which Lua keeps
  * exactly; they must not be joined into strings, which keep 14 digits of them.
@@ -52,13 +53,21 @@ local function window(row)
   return { used = sum, from = from, to = to }
 end
 
+local function store_calendar(key, counter)
+  redis.call('HSET', key, 'from', counter.from, 'to', counter.to, 'used', counter.used)
+  if counter.fresh then redis.call('PEXPIRE', key, counter.to - now + spare_ms) end
+  counter.fresh = false
+end
+
 -- Goes on counting in the next period where the clock was set back over its beginning, or another server's clock is slower, and in one that
 -- a process with another edition of the time zones has begun. A period further ahead was written under a wrong clock.
 local function calendar(row)
   local stored = redis.call('HMGET', row.key, 'from', 'to', 'used')
   local from, to = tonumber(stored[1]), tonumber(stored[2])
   if from and now < to and from <= row.to then return { used = tonumber(stored[3]), from = from, to = to } end
-  return { used = 0, from = row.from, to = row.to, fresh = true }
+  local counter = { used = math.max(0, row.past), from = row.from, to = row.to, fresh = true }
+  if counter.used > 0 then store_calendar(row.key, counter) end
+  return counter
 end
 
 local function look(row)
@@ -108,9 +117,7 @@ end
 
 local function add_to_calendar(key, counter, amount)
   counter.used = math.max(0, counter.used + amount)
-  redis.call('HSET', key, 'from', counter.from, 'to', counter.to, 'used', counter.used)
-  if counter.fresh then redis.call('PEXPIRE', key, counter.to - now + spare_ms) end
-  counter.fresh = false
+  store_calendar(key, counter)
 end
 
 -- Whether what was used at a moment counts now.

@@ -8,6 +8,7 @@ import {
   type LeaseMessage,
   type LeaseTimes,
   mostOf,
+  neverResets,
   periodsOf,
   type RemoteServer,
   type RemoteState,
@@ -26,6 +27,8 @@ export interface RedisStateOptions extends ConnectionOptions {
   readonly now_ms?: () => number;
 }
 
+/** What the script returns in place of whether the message is counted. */
+const lacks_past = -2;
 /** The second has the period in which the server's time was a moment before, and the third the next one, if that ended meanwhile. */
 const most_tries = 3;
 
@@ -64,6 +67,7 @@ export class RedisState implements RemoteState {
     for (let tries = 0; tries < most_tries; tries++) {
       const reply = (await server.run(exchangeScript, names, this.#argumentsOf(holder, message))) as Reply;
       const [, at_ms, is_counted] = reply;
+      if (is_counted === lacks_past) return { ...answerOf(message, reply), lacks_past: true };
       if (is_counted >= 0) return answerOf(message, reply);
       this.#ahead_ms = at_ms - Date.now();
     }
@@ -76,10 +80,10 @@ export class RedisState implements RemoteState {
     const now_ms = this.#options.now_ms?.() ?? Date.now() + this.#ahead_ms;
     const args = [this.#now(), holder, session, seq, generation, at_ms, lease_ms, patience_ms, remembered_ms];
     args.push(isAskedForReturns(this.#options.times) ? 1 : 0, rows.length);
-    for (const { limit, used, back, block, refunds } of rows) {
+    for (const { limit, used, back, block, refunds, past = -1 } of rows) {
       if (isCalendar(limit)) {
         const { start_ms, end_ms } = periodsOf(limit).around(now_ms);
-        args.push('calendar', start_ms, end_ms);
+        args.push('calendar', start_ms, end_ms, neverResets(limit) ? past : 0);
       } else args.push(rowOf(limit).window);
       args.push(mostOf(limit), used, back, block, refunds.length, ...refunds.flat());
     }
@@ -156,7 +160,7 @@ type Reply = [generation: string, at_ms: number, is_counted: number, ...numbers:
 function answerOf({ account, session, seq, rows, wants }: LeaseMessage, reply: Reply): LeaseAnswer {
   const [generation, at_ms, is_counted, ...numbers] = reply;
   const answer = { account, session, seq, as_of: { generation, at_ms } };
-  if (!is_counted) return answer;
+  if (is_counted !== 1) return answer;
   let at = 0;
   const next = () => numbers[at++]!;
   const is_expired = next() === 1;

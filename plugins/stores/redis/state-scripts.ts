@@ -6,9 +6,10 @@ import { script } from './lua-script.ts';
  *
  * `KEYS`: the account's leases; the counter of each row. `ARGV`: the time, holder, session and number of the message; generation and time of
  * its `as_of`, -1 without one; `lease_ms`, `patience_ms`, `remembered_ms`; 1 if holders are asked for returns; the number of rows. For each row its kind, of the
- * calendar the beginning and the end of its period, max, `used`, `back`, `block`, and its refunds with their number before them. For each want 1 to force it, and an amount for each row, '' for null.
+ * calendar the beginning and the end of its period and what was used in it if nothing of it is stored, -1 for unknown, max, `used`, `back`, `block`, and its refunds with their number before them. For each want 1 to force it, and an amount for each row, '' for null.
  *
- * Returns the generation, the time, and 1 if the message is counted, -1 if it is not since the present is in another period; then 1 if the holder had expired; for each row what is granted, used, the
+ * Returns the generation, the time, and 1 if the message is counted, -1 if it is not since the present is in another
+ * period, -2 since something unknown is needed; then 1 if the holder had expired; for each row what is granted, used, the
  * time until its reset, what is free, and 1 if it is asked back; for each want the row that refuses it from 0, or -1, the wait, 1 if others
  * hold what is missing, and the rows that are exceeded with their number before them.
  *
@@ -35,7 +36,7 @@ for at = 1, row_count do
   argument = argument + 1
   local row = { name = string.sub(key, #leases - 5), key = key, kind = kind, is_running = kind == 'running' }
   if kind == 'calendar' then
-    row.from, row.to = read(), read()
+    row.from, row.to, row.past = read(), read(), read()
     if now < row.from or now >= row.to then is_other_period = true end
   end
   row.max, row.reported, row.back, row.asked, row.refunds = read(), read(), read(), read(), {}
@@ -46,6 +47,9 @@ for at = 1, row_count do
   rows[at], by_name[row.name] = row, row
 end
 if is_other_period then return { '', now, -1 } end
+for _, row in ipairs(rows) do
+  if row.past == -1 and redis.call('EXISTS', row.key) == 0 then return { generation, now, -2 } end
+end
 
 local stored = redis.call('HMGET', leases, '', holder)
 local shared = stored[1] and cmsgpack.unpack(stored[1])

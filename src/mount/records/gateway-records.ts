@@ -12,7 +12,7 @@ import type { Channel } from '../workers/channel.ts';
 import type { Workers } from '../workers/workers.ts';
 import { channelDatabase } from './channel-database.ts';
 import { serveDatabase } from './serve-database.ts';
-import { startLedger, startWorkerLedger } from './start-ledger.ts';
+import { pastOfWorker, startLedger, startWorkerLedger } from './start-ledger.ts';
 import { startRecords } from './start-records.ts';
 import { StoredKeys } from './stored-keys.ts';
 
@@ -75,8 +75,8 @@ export async function startGatewayRecords(setup: GatewayRecordsSetup) {
     ledger,
     /** What operators have set of providers. */
     controls,
-    /** Use of accounts before this process started; undefined where records are in memory, and in a worker. */
-    past,
+    /** Use of accounts before this process started; undefined where records are in memory. In a worker without what waits on disk. */
+    past: primary ? pastOfWorker(store, configured, setup) : past,
     /** Set while the store does not answer. */
     get outage() {
       return keys.outage;

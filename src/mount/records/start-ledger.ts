@@ -84,6 +84,19 @@ async function accountsBelow(
   ];
 }
 
+/** Past use as a worker finds it: without what waits on the disk of the primary process. */
+export const pastOfWorker = (
+  store: RecordsStore,
+  configured: Pick<ConfiguredAccounts, 'findById' | 'below'>,
+  { clock, settings }: Pick<Surroundings, 'clock'> & { readonly settings: RecordsSettings },
+): PastUseSource | undefined =>
+  settings.place.isMemory
+    ? undefined
+    : pastUsage({
+        below: ids => accountsBelow(ids, store, configured),
+        ...{ usage: store.usage, disk: undefined, clock },
+      });
+
 /** The ledger of a worker, which hands everything over to the primary process. Rows wait here until they have been sent. */
 export async function startWorkerLedger(
   surroundings: Surroundings,

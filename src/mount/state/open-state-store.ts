@@ -25,7 +25,7 @@ export interface StateSurroundings {
   readonly clock?: Clock;
   readonly log?: Logger;
   readonly registry?: Registry;
-  /** Initial values of counters in memory. */
+  /** Initial values of counters in memory, and of totals that the server does not know. */
   readonly past?: PastUseSource | undefined;
   /** The server that `state` names, where it is known already. */
   readonly server?: StatePlace | undefined;
@@ -60,7 +60,10 @@ export function openStateStore(options: StateOptions, surroundings: StateSurroun
     ...common,
   });
   const { on_state_store_down: policies, state_min_instances: min_instances } = config;
-  return new LeasedStateStore(new RemoteLeases(state, { policies, min_instances, cache, ...common }), clock);
+  return new LeasedStateStore(
+    new RemoteLeases(state, { policies, min_instances, cache, past, ...common }),
+    clock,
+  );
 }
 
 function serverOf(state: string): StatePlace | undefined {

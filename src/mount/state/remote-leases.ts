@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../common/clock.ts';
 import type { Outage } from '../../common/outage.ts';
 import { RepeatingTask } from '../../common/repeating-task.ts';
+import { within } from '../../common/within.ts';
 import type { OutagePolicies } from '../../config/state-options.ts';
-import type { Limit } from '../../gateway/limits/limit-table.ts';
+import { type Limit, neverResets } from '../../gateway/limits/limit-table.ts';
 import type {
   LimitStatuses,
   ReservationRequest,
@@ -18,12 +19,18 @@ import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 import type { LeaseSource } from './leased-state-store.ts';
 import { LeaseHolder } from './leases/lease-holder.ts';
 import { LocalQuota } from './local-quota.ts';
+import type { PastUseSource } from './past-restorer.ts';
 import { StateServers } from './state-servers.ts';
 
 /** Interval at which a process that holds something looks what others have asked for. */
 const asked_ms = 200;
 
+/** The longest that the ledger is waited for. */
+const past_ms = 2000;
+
 export interface RemoteLeasesOptions {
+  /** Where totals begin that the store does not know; from 0 without. */
+  readonly past?: PastUseSource | undefined;
   readonly policies: OutagePolicies;
   /** The fewest instances by which a limit is divided. */
   readonly min_instances: number;
@@ -104,7 +111,29 @@ export class RemoteLeases implements LeaseSource {
     const breaker = this.#servers.of(message.account);
     if (!breaker.closed) return undefined;
     this.#asks.runIn(asked_ms);
-    return breaker.call('exchange', async () => this.#remote.exchange(this.#name, message));
+    const send = (message: LeaseMessage) =>
+      breaker.call('exchange', async () => this.#remote.exchange(this.#name, message));
+    return message.rows.some(({ limit }) => neverResets(limit))
+      ? this.#withPast(message, send)
+      : send(message);
+  }
+
+  /** Sends a message, and again with what the ledger says of totals that the store does not know. Rejects where it cannot be read. */
+  async #withPast(
+    message: LeaseMessage,
+    send: (message: LeaseMessage) => Promise<LeaseAnswer>,
+  ): Promise<LeaseAnswer> {
+    const answer = await send(message);
+    if (!answer.lacks_past) return answer;
+    const { account } = message;
+    const rows = message.rows.map(async row => {
+      if (!neverResets(row.limit)) return row;
+      const { key, member } = row.limit;
+      const late = () => new Error(`no answer from the ledger within ${past_ms} ms`);
+      const found = this.#options.past?.find({ account, key, member }, [row.limit]);
+      return { ...row, past: (found && (await within(found, past_ms, late)).of(row.limit, 0)) ?? 0 };
+    });
+    return send({ ...message, rows: await Promise.all(rows) });
   }
 
   reserve(request: ReservationRequest, fault: unknown): ReservationResult {
