@@ -30,6 +30,7 @@ import { halfAYear } from '../support/usage-rows.ts';
 /** What the dashboard counts: requests, the overview, models, and usage; and what of all pages each role may see and do. */
 
 type Role = (typeof operatorRoles)[number];
+const paid_prices = { prompt: '0.000001', completion: '0.000002' };
 const people: Readonly<Record<Role, string>> = { admin: 'olga', operator: 'otto', viewer: 'vera' };
 const [model, alone_model] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.0'];
 const unused = 'http://127.0.0.1:9/v1';
@@ -89,7 +90,7 @@ beforeAll(async () => {
           ...defaultModels('upstream')[0]!,
           upstreams: [
             { provider: 'broken', model: 'away' },
-            { provider: 'upstream', model: 'aion-3.5', priority: 2 },
+            { provider: 'upstream', model: 'aion-3.5', priority: 2, paid_prices },
           ],
         },
         { ...defaultModels('broken').find(({ id }) => id === alone_model)! },
@@ -366,6 +367,20 @@ describe('the page of models and providers', () => {
     const { data } = (await (await fetch(`${own.url}/v1/models`)).json()) as { data: object[] };
     expect([...asClients].map(([, json]) => JSON.parse(unescaped(json!)))).toEqual(data);
     await own.close();
+  });
+});
+
+describe('what providers are paid', () => {
+  it.each([
+    ['request?id=covered', '<dt>Paid</dt>'],
+    ['requests', '>Paid<'],
+    ['usage', '>Margin<'],
+    ['usage-csv?by=model', 'margin_usd'],
+  ])('is shown on %s to admins alone', async (page, shown) => {
+    const texts = await Promise.all(operatorRoles.map(role => textOf(page, as(role))));
+    expect(texts.map(text => text.includes(shown))).toEqual(operatorRoles.map(role => role === 'admin'));
+    for (const [at, role] of operatorRoles.entries())
+      if (role !== 'admin') expect(texts[at]).not.toMatch(/paid_|margin/i);
   });
 });
 
