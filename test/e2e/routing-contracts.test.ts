@@ -54,7 +54,11 @@ beforeAll(async () => {
         ...two,
         pricing: prices('0.00001', '0.00002'),
         max_completion_tokens: 100,
-        upstreams: [{ provider: 'second', model: 'two', paid_prices: prices('0.000003', '0.000004') }],
+        upstreams: [
+          { provider: 'second', model: 'two', paid_prices: prices('0.000003', '0.000004') },
+          { provider: 'upstream', model: 'two', priority: 2 },
+        ],
+        routing: { max_attempts: 2 },
       },
       three!,
       {
@@ -183,6 +187,15 @@ describe('a model with fallbacks', () => {
     first.reply(whole(503, { error: { message: 'overloaded' } }));
     second.reply(whole(200, answer));
     expect(await (await post()).json()).toMatchObject({ model: mini });
+  });
+
+  it('leaves the other model attempts of its own', async () => {
+    first.reply(whole(200, answer));
+    first.replyOnce(tooLong);
+    second.reply(whole(503, {}));
+    const reply = await post();
+    expect(await lineOf(reply)).toMatchObject({ status: 200, model: mini, provider: 'upstream' });
+    expect(first.last.body).toMatchObject({ model: 'two' });
   });
 
   it('is not begun where what is left of a hard limit is less than the dearest of them may cost', async () => {
