@@ -24,7 +24,6 @@ export interface ImportedProvider {
 
 /** Stages beside the default chain, each with the one that it stands behind. */
 const behind: Readonly<Record<string, string>> = {
-  'model-access': 'validation',
   'response-cache': 'reasoning-split',
 };
 

@@ -9,17 +9,17 @@ import { limitsOf } from './key-limits.ts';
 import type { ModelNames } from './model-names.ts';
 
 const elsewhere: Readonly<Record<string, FieldRule>> = {
-  permissions: 'the models of an account are those of the stage model-access',
+  permissions: 'models of a key or account says what it may use',
   allowed_routes: 'a key may use all that is offered',
   allowed_cache_controls: 'clients say with cache-control what they take from the cache',
   model_max_budget: 'limits.models of the account limits single models, by requests, tokens and dollars',
-  soft_budget: 'notices tell of limits that are nearly used',
+  soft_budget: 'notices tell of limits that are nearly used, and soft: true of a limit lets it warn alone',
   rotation_interval: 'sluice keys rotate makes a key in place of another',
 };
 
 /**
- * Reads an export of LiteLLM's keys: rows of its table of keys, or an object with `keys`, `teams` and `users`. Each key becomes an account
- * with its limits and models, below that of its team or user, and goes on working by its SHA-256. Throws a CommandMistake for another file.
+ * Reads an export of LiteLLM's keys: rows of its table of keys, or an object with `keys`, `teams` and `users`. Each key goes on
+ * working by its SHA-256, with its limits, models and end, in the account of its team or user, or one of its own. Throws a CommandMistake for another file.
  */
 export function importKeys(
   file: string,
@@ -48,10 +48,24 @@ interface Reading {
   readonly now_ms: number;
 }
 
+/** An account of the configuration. */
+interface ImportedAccount {
+  readonly limits?: Readonly<Record<string, number>>;
+  readonly models?: readonly string[];
+  readonly keys: { readonly name: string; readonly [field: string]: unknown }[];
+  aliases?: Readonly<Record<string, string>>;
+}
+
+/** An account, with the row of its team or user if there is one. */
+interface Owner {
+  readonly account: ImportedAccount;
+  readonly row: Fields | undefined;
+}
+
 /** One run of the import. */
 class KeyImport {
   readonly #reading: Reading;
-  readonly #owners = new Map<string, { readonly name: string; readonly row: Fields }>();
+  readonly #owners = new Map<string, Owner>();
   readonly #digests = new Set<string>();
 
   /** How many came over. */
@@ -79,7 +93,7 @@ class KeyImport {
   }
 
   addKey(row: Fields): void {
-    const { config, findings, now_ms } = this.#reading;
+    const { findings, now_ms } = this.#reading;
     const sha256 = digestIn(row);
     if (sha256 === undefined) return findings.lost(row.path, 'must have a token: the SHA-256 of the key');
     const ends_ms = timeIn(row.value('expires'));
@@ -88,64 +102,61 @@ class KeyImport {
     if (ends_ms !== undefined && ends_ms <= now_ms)
       return findings.lost([...row.path, 'expires'], 'is over: the key is left out');
     if (this.#digests.has(sha256)) return findings.lost([...row.path, 'token'], 'stands here a second time');
+    const owner = this.#ownerOf(row, sha256);
+    if (owner.row?.value('blocked') === true)
+      return findings.lost(row.path, 'is left out: its team or user is blocked');
     this.#digests.add(sha256);
-    const name = this.#nameFor(row.value('key_alias') ?? row.value('user_id') ?? `key-${sha256.slice(0, 8)}`);
-    const owner = this.#ownerOf(row);
-    config.accounts[name] = {
-      ...(owner && { parent: owner.name }),
-      ...this.#limits(row),
-      keys: [{ sha256 }],
-      ...this.#aliases(row),
-    };
-    this.#grantModels(name, row, owner?.row);
+    const { account } = owner;
+    account.keys.push({
+      sha256,
+      name: keyName(row, sha256, account),
+      ...(ends_ms !== undefined && { expires: new Date(ends_ms).toISOString() }),
+      ...this.#rightsOf(row),
+    });
+    this.#addAliases(row, account);
     this.#noteRest(row);
   }
 
-  #addOwner(key: string, wanted: unknown, row: Fields) {
-    const owner = { name: this.#nameFor(wanted), row };
+  #addOwner(key: string, wanted: unknown, row?: Fields): Owner {
+    const account: ImportedAccount = { ...(row && this.#rightsOf(row)), keys: [] };
+    const owner = { account, row };
     this.#owners.set(key, owner);
-    this.#reading.config.accounts[owner.name] = this.#limits(row);
+    this.#reading.config.accounts[this.#nameFor(wanted)] = account;
     return owner;
   }
 
-  #ownerOf(row: Fields) {
-    const [team, user] = [row.value('team_id'), row.value('user_id')];
-    if (typeof team === 'string' && team !== '')
-      return (
-        this.#owners.get(`team ${team}`) ??
-        this.#addOwner(`team ${team}`, team, new Fields({}, row.path, this.#reading.findings))
-      );
-    return typeof user === 'string' ? this.#owners.get(`user ${user}`) : undefined;
+  /** Whose account has the key: its team's, else its user's, else one of its own. */
+  #ownerOf(row: Fields, sha256: string): Owner {
+    for (const kind of ['team', 'user']) {
+      const id = row.value(`${kind}_id`);
+      if (typeof id !== 'string' || id === '') continue;
+      return this.#owners.get(`${kind} ${id}`) ?? this.#addOwner(`${kind} ${id}`, id);
+    }
+    return this.#addOwner(`key ${sha256}`, row.value('key_alias') ?? `key-${sha256.slice(0, 8)}`);
   }
 
   #nameFor(wanted: unknown): string {
     const text = typeof wanted === 'string' ? wanted.slice(0, 100) : '';
-    const usable =
-      isPrintable(text) && text.trim() !== '' && !text.includes('${') && text !== '__proto__'
-        ? text
-        : 'account';
-    return freeName(usable, name => Object.hasOwn(this.#reading.config.accounts, name));
+    const isUsable = isPrintable(text) && text.trim() !== '' && !text.includes('${') && text !== '__proto__';
+    return freeName(isUsable ? text : 'account', name => Object.hasOwn(this.#reading.config.accounts, name));
   }
 
-  #limits(row: Fields): { readonly limits?: Readonly<Record<string, number>> } {
-    const limits = limitsOf(row, this.#reading.findings);
-    return Object.keys(limits).length > 0 ? { limits } : {};
+  /** The limits and models of a key, a team or a user. */
+  #rightsOf(row: Fields): Pick<ImportedAccount, 'limits' | 'models'> {
+    const { names, findings } = this.#reading;
+    const limits = limitsOf(row, findings);
+    const models = names.idsOf(row, findings);
+    return { ...(Object.keys(limits).length > 0 && { limits }), ...(models && { models }) };
   }
 
-  #aliases(row: Fields) {
+  /** Other names for models are those of the account: of two keys the first one counts. */
+  #addAliases(row: Fields, account: ImportedAccount): void {
     const { names, findings } = this.#reading;
     const aliases = names.aliasesIn(row.fields('aliases'), findings);
-    return Object.keys(aliases).length > 0 ? { aliases } : {};
-  }
-
-  #grantModels(name: string, row: Fields, owner: Fields | undefined): void {
-    const { names, config, findings } = this.#reading;
-    const own = row.list('models').includes('all-team-models') ? [] : row.list('models');
-    const source = own.length > 0 || !owner ? row : owner;
-    const ids = names.idsOf(source, findings);
-    if (ids === undefined) return;
-    const access = (config.stages['model-access'] ??= { accounts: {}, others: ['*'] });
-    (access.accounts as Record<string, readonly string[]>)[name] = ids;
+    for (const [name, id] of Object.entries(aliases))
+      if (account.aliases?.[name] !== undefined && account.aliases[name] !== id)
+        findings.lost([...row.path, 'aliases', name], 'is another model for another key of the account');
+    if (Object.keys(aliases).length > 0) account.aliases = { ...aliases, ...account.aliases };
   }
 
   #noteRest(row: Fields): void {
@@ -156,11 +167,16 @@ class KeyImport {
         value === undefined || (typeof value === 'object' && Object.keys(value as object).length === 0);
       if (!isEmpty) findings.lost([...row.path, field], reason as string);
     }
-    if (row.value('expires') !== undefined)
-      findings.lost([...row.path, 'expires'], 'keys of the configuration do not end by themselves');
     if (row.number('spend'))
       findings.check([...row.path, 'spend'], 'limits begin anew: what was spent before does not count');
   }
+}
+
+/** The name of a key, which its account has once. */
+function keyName(row: Fields, sha256: string, { keys }: ImportedAccount): string {
+  const alias = row.value('key_alias');
+  const text = typeof alias === 'string' ? alias.slice(0, 50).replaceAll(/[^\w.@+-]/g, '-') : '';
+  return freeName(text || `key-${sha256.slice(0, 8)}`, name => keys.some(key => key.name === name));
 }
 
 /** The SHA-256 of a key, also of one that is written itself. */

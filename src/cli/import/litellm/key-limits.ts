@@ -1,8 +1,14 @@
 import type { Fields } from '../fields.ts';
 import type { Findings } from '../findings.ts';
 
-/** Budgets of a month, in LiteLLM's words. */
-const months = ['30d', '31d', '1mo', '1m', 'monthly'];
+/** Limits by the duration of a budget, in LiteLLM's words. */
+const windows: Readonly<Record<string, readonly string[]>> = {
+  usd_per_day: ['1d', '24h', 'daily'],
+  usd_per_week: ['7d', '1w', 'weekly'],
+  usd_per_month: ['30d', '31d', '1mo', 'monthly'],
+};
+/** What is left where all is used: a limit is above 0. */
+const least_usd = 1e-6;
 
 /** The limits of a key, a team or a user. */
 export function limitsOf(row: Fields, findings: Findings): Readonly<Record<string, number>> {
@@ -23,13 +29,19 @@ function budgetOf(row: Fields, findings: Findings): Readonly<Record<string, numb
   const duration = row.value('budget_duration');
   const path = [...row.path, 'max_budget'];
   if (usd === undefined) return {};
-  if (!months.includes(String(duration))) {
-    findings.lost(
-      path,
-      `budgets are those of a calendar month here: set usd_per_month in place of one for ${duration === undefined ? 'good' : String(duration).slice(0, 20)}`,
-    );
+  if (duration === undefined) {
+    findings.check(path, 'is for good: the limit has what was left, as credit');
+    return { usd_total: amountOf(usd - (row.number('spend') ?? 0)) };
+  }
+  const limit = Object.keys(windows).find(name =>
+    windows[name]!.includes(typeof duration === 'string' ? duration : ''),
+  );
+  if (limit === undefined) {
+    findings.lost(path, 'budgets are for days, weeks and months of the calendar, or for good');
     return {};
   }
-  findings.check(path, 'is for a calendar month in UTC here, and begins anew');
-  return { usd_per_month: Number(usd.toFixed(9)) };
+  findings.check(path, 'is for a day, week or month of the calendar in UTC, and begins anew');
+  return { [limit]: amountOf(usd) };
 }
+
+const amountOf = (usd: number): number => Number(Math.max(usd, least_usd).toFixed(6));

@@ -105,5 +105,5 @@ export const infoRules: Readonly<Record<string, FieldRule>> = {
   output_cost_per_second: one,
   output_cost_per_image: one,
   input_cost_per_character: one,
-  team_id: 'models are given to accounts by the stage model-access',
+  team_id: 'models of an account says which it may use',
 };

@@ -4,8 +4,8 @@ import type { Findings } from '../findings.ts';
 import { canBeAlias } from '../imported-config.ts';
 import { restOf } from './deployment.ts';
 
-/** Stands for every model, in lists of LiteLLM. */
-const every = ['all-proxy-models', '*'];
+/** Stand for every model, or those of the team, in lists of LiteLLM. */
+const every = ['all-proxy-models', 'all-team-models', '*'];
 
 /** The models that came over, by the names that LiteLLM has for them. */
 export class ModelNames {

@@ -80,10 +80,11 @@ function rulesOf(section: Fields, reading: Reading): Readonly<Record<string, Fie
       if (value === true) provider.breaker = { consecutive_failures: 0, failure_ratio: 1 };
     },
     routing_strategy: (value, path) => {
-      if (value !== 'simple-shuffle')
+      if (value === 'latency-based-routing') reading.config.routing.strategy = 'lowest_latency';
+      else if (value !== 'simple-shuffle')
         findings.lost(
           path,
-          'upstreams are chosen by priority and weight, and by what is in flight at each of them',
+          'upstreams are chosen by weight, and by what is in flight at each of them; lowest_cost needs paid_prices',
         );
     },
   };
