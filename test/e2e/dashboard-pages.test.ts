@@ -583,6 +583,7 @@ const expected: Readonly<Record<string, Expected>> = {
   'statement-csv': { visits: ['statement-csv?account=tester'], get: all(200) },
   'usage-csv': { visits: ['usage-csv', 'usage-csv?by=day&by=account'], get: all(200) },
   models: { visits: ['models'], get: all(200) },
+  provider: { visits: ['provider?name=upstream'], get: all(200), form: { change: 'resume' } },
   playground: { visits: ['playground'], get: all(200) },
   'playground-run': {
     visits: ['playground-run'],
