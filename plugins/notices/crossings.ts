@@ -21,14 +21,15 @@ export interface Crossing {
   readonly key: string;
   /** The account that has the limit, and is above the one that was used, or is that. */
   readonly account: string;
+  /** `Infinity` for a limit in total. */
   readonly window_ends_ms: number;
   readonly threshold: number;
   readonly status: LimitStatus;
 }
 
 /**
- * The highest threshold that each daily and monthly limit of an account, and of those above it, has reached. All are counted under `root`.
- * `refusing` has the labels of those that refuse requests.
+ * The highest threshold that each limit on periods of the calendar, or in total, has reached: limits of an account and of those above it,
+ * all counted under `root`. `refusing` has the labels of those that refuse requests.
  */
 export function crossingsOf(
   root: string,
@@ -45,15 +46,18 @@ export function crossingsOf(
 ): Crossing[] {
   return statuses.flatMap((status): Crossing[] => {
     const { limit, remaining, reset_ms } = status;
-    if (windowOf(limit).kind !== 'calendar' || reset_ms <= 0) return [];
+    const isEndless = neverResets(limit);
+    if (windowOf(limit).kind !== 'calendar' || (reset_ms <= 0 && !isEndless)) return [];
     const share = 1 - remaining / limit.max;
     const isUsedUp = share >= used_up && refusing.has(limitLabel(limit));
     const reached = thresholds.filter(threshold => isUsedUp || share * 100 >= threshold);
     if (reached.length === 0) return [];
     const threshold = Math.max(...reached);
-    const window_ends_ms = Math.round((now_ms + reset_ms) / window_end_ms) * window_end_ms;
-    // A credit that is added to can be used up again.
-    const window = neverResets(limit) ? limit.max : window_ends_ms;
+    const window_ends_ms = isEndless
+      ? Number.POSITIVE_INFINITY
+      : Math.round((now_ms + reset_ms) / window_end_ms) * window_end_ms;
+    // What never resets is told again once there is more of it.
+    const window = isEndless ? `of ${limit.max}` : window_ends_ms;
     const key = ['limit', root, counterKey(limit), window, threshold].join(':');
     return [{ key, account: limit.member ?? root, window_ends_ms, threshold, status }];
   });
@@ -67,7 +71,7 @@ export function crossingData({
   window_ends_ms,
 }: Crossing): Readonly<Record<string, unknown>> {
   const { limit, remaining } = status;
-  const { name, model, key, max } = limit;
+  const { name, model, key, max, soft } = limit;
   const shown = (amount: number) =>
     unitOf(limit).noun === 'spending' ? usdOf(BigInt(amount) * 1000n) : amount;
   const of = [model !== undefined && `model ${model}`, key !== undefined && `key ${key}`].filter(Boolean);
@@ -82,6 +86,7 @@ export function crossingData({
     used: shown(max - remaining),
     max: shown(max),
     remaining: shown(remaining),
+    ...(soft && { soft }),
     resets_at: neverResets(limit) ? 'never' : new Date(window_ends_ms).toISOString(),
   };
 }

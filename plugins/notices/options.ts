@@ -104,7 +104,7 @@ export const noticesOptions = z.strictObject({
     .max(20)
     .default([50, 80, 100])
     .describe(
-      'Per cent of a daily or monthly limit at which it is told, once in each day or month; 100 also when requests are refused with 90 % used.',
+      'Per cent of a limit on days, weeks, months or in total at which it is told, once in each period; 100 also when requests are refused with 90 % used.',
     ),
   provider_out_ms: ms(60_000).describe(
     'How long a provider is out before that is told, and back before that is.',

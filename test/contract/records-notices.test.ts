@@ -93,6 +93,7 @@ describe.each(kinds)('the outbox of notices in %s', (_, newTarget) => {
       { target: 'webhook:a', attempts: 1 },
       { state: 'failed', at_ms: now_ms, fault: 'late' },
     );
+    expect((await deliveriesOf(added)).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
     await other.settle(added.id, again[0]!, { state: 'sent', at_ms: now_ms + 5, fault: '' });
     await other.settle(added.id, again[1]!, { state: 'waiting', at_ms: now_ms + 9000, fault: 'status 500' });
     expect(

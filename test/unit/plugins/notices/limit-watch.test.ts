@@ -126,6 +126,15 @@ describe('watching the limits of accounts', () => {
     expect(await told()).toEqual(['usd_per_month 50', 'usd_per_month 100']);
   });
 
+  it('tells a soft limit in total', async () => {
+    const { use, look, told, records } = await setting({ usd_total: { limit: 10, soft: true } } as never);
+    use(1, 1, 11_000_000_000)();
+    for (let looks = 0; looks < 3; looks++) await look();
+    expect(await told()).toEqual(['usd_total 100']);
+    const [notice] = await records.notices!.list({ limit: 1 });
+    expect(notice!.data).toMatchObject({ soft: true, resets_at: 'never', used: '10', max: '10' });
+  });
+
   it('looks at no account that was not used', async () => {
     const { use, look, watches } = await setting({ tokens_per_day: 1000 });
     use(100)();

@@ -116,6 +116,10 @@ describe('watching providers', () => {
     for (const each of [one, other]) each.set('open');
     await Promise.all([one.pass(70_000), other.pass(70_000)]);
     expect(await told()).toEqual(['provider.out']);
+    const later = instanceOf('d');
+    later.set('open');
+    await later.pass(70_000);
+    expect(await told()).toEqual(['provider.out']);
     const teller = String((await notices.list({ limit: 1 }))[0]!.data.instance);
     // Another instance that starts knows nothing of before.
     await instanceOf('c').pass(70_000);
