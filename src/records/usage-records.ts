@@ -124,8 +124,8 @@ export interface UsageRecords {
   /** Requests that were refused before an upstream was asked, the most frequent first. */
   refusals(query: RefusalQuery): Promise<RefusalSum[]>;
   /**
-   * What accounts have used since each of some times, the earliest first, with the whole hour that a time is in. Failed requests are left
-   * out.
+   * What accounts have used since each of some times, the earliest first, with the whole hour that a time is in. Since 0 is all that they
+   * have ever used, what is in the sums of later times as well. Failed requests are left out.
    */
   budgets(accounts: readonly string[], since_ms: readonly number[]): Promise<BudgetSum[]>;
   /** The same of keys of the store, of all models together. */

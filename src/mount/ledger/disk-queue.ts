@@ -113,7 +113,10 @@ export class DiskQueue {
       GROUP BY 1, 2, 3`,
       [...later, ...owners, first_ms!],
     );
-    return byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
+    const sums = byModel.flatMap(sum => [sum, { ...sum, model: all_models }]);
+    // Since 0 is at all times.
+    const later_sums = first_ms === 0 ? sums.filter(({ since }) => since > 0) : [];
+    return [...sums, ...later_sums.map(sum => ({ ...sum, since: 0 }))];
   }
 
   /** Runs `work` while no rows are moved from here to the store by this process. */

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type Limit, periodsOf } from '../../../../../src/gateway/limits/limit-table.ts';
 import { DiskQueue } from '../../../../../src/mount/ledger/disk-queue.ts';
 import { pastUsage } from '../../../../../src/mount/ledger/past-usage.ts';
 import type { PastUse } from '../../../../../src/mount/state/counters/counters.ts';
+import { MemoryStateStore } from '../../../../../src/mount/state/counters/memory-state-store.ts';
+import { RestoredStateStore } from '../../../../../src/mount/state/restored-state-store.ts';
 import type { UsageRecords } from '../../../../../src/records/usage-records.ts';
 import { FakeClock, noon_ms } from '../../../../support/fake-clock.ts';
 import { limit } from '../../../../support/state-store-contract.ts';
@@ -81,6 +84,30 @@ it('is that of an account and of all below it', async () => {
     [2 * tokens, 3],
     [tokens, 1],
   ]);
+});
+
+it('begins the counters of a process after a restart, in every zone and in total', async () => {
+  const { usage, ledger } = setting.store;
+  // Noon in UTC is 17:30 in Kolkata and 21:00 in Tokyo; an hour before midnight there is another day.
+  const at = (time: string) => ({
+    ...rowsOf([0, 'v/one'])[0]!,
+    id: randomUUID(),
+    started_ms: Date.parse(time),
+  });
+  const times = ['2025-01-01T00:00Z', '2026-11-14T18:00Z', '2026-11-20T14:30Z', '2026-11-20T15:30Z'];
+  await ledger.insert([...times, '2026-11-20T19:30Z'].map(at));
+  await disk.append([at('2026-11-21T01:00Z')]);
+  const budgets: Limit[] = [
+    { ...limit('tokens_per_day', 100), time_zone: 'Asia/Tokyo' },
+    { ...limit('tokens_per_day', 100), time_zone: 'Asia/Kolkata' },
+    { ...limit('tokens_per_week', 100), time_zone: 'Asia/Kolkata', start_day: 7 },
+    limit('tokens_total', 100),
+  ];
+  const clock = new FakeClock();
+  const past = pastUsage({ below, usage, disk, clock });
+  const store = new RestoredStateStore(new MemoryStateStore(clock), { past, clock, log: { warn() {} } });
+  const statuses = await store.statuses('acme', budgets);
+  expect(statuses.map(({ remaining }) => (100 - remaining) / tokens)).toEqual([3, 2, 5, 6]);
 });
 
 it('counts a row once that is moved from the disk to the ledger meanwhile', async () => {
