@@ -16,6 +16,8 @@ import { pastOfWorker, startLedger, startWorkerLedger } from './start-ledger.ts'
 import { startRecords } from './start-records.ts';
 import { StoredKeys } from './stored-keys.ts';
 
+/** Interval of polling a store that no other program reaches: what changes there is told by who changes it. */
+const alone_ms = 2000;
 /** How long the first changes are waited for: a store that is down at the start does not prevent it. */
 const first_changes_ms = 3000;
 /** How long closing the keys may take, and closing the store. */
@@ -132,6 +134,7 @@ function storedKeys(
     },
     changes: { since: since => metrics.timed('changes', () => changes.since(since)) },
     onControls: records => controls.apply(records),
+    sync_ms: settings.place.isMemory ? alone_ms : undefined,
     configured: id => configured.findById(id),
     key_cache_ttl_ms: settings.key_cache_ttl_ms,
     clock,

@@ -4,8 +4,8 @@ import { RepeatingTask } from '../../common/repeating-task.ts';
 import type { ChangeFeed, Changes } from '../../records/change-feed.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-/** Interval of polling for changes. */
-const sync_ms = 500;
+/** Interval of polling for changes of other programs, which are told to be noticed within a second. */
+const usual_ms = 500;
 
 type OnChange = (changes: Changes['of'], more: Pick<Changes, 'disabled' | 'has_imported'>) => void;
 type OnControls = (controls: NonNullable<Changes['controls']>) => void;
@@ -19,13 +19,14 @@ export class StoreSync {
   readonly #log: Log;
   readonly #onChange: OnChange;
   readonly #onControls: OnControls | undefined;
+  readonly #interval_ms: number;
   #change: number | undefined;
   #isStopped = false;
   /** Time at which the last answered poll was sent. */
   #synced_ms = Number.NEGATIVE_INFINITY;
   readonly #task = new RepeatingTask(async () => {
     await this.refresh();
-    return sync_ms;
+    return this.#interval_ms;
   });
 
   constructor(
@@ -34,12 +35,14 @@ export class StoreSync {
     log: Log,
     onChange: OnChange,
     onControls?: OnControls,
+    interval_ms = usual_ms,
   ) {
     this.#feed = feed;
     this.#clock = clock;
     this.#log = log;
     this.#onChange = onChange;
     this.#onControls = onControls;
+    this.#interval_ms = interval_ms;
   }
 
   /** Age of the last complete state. */

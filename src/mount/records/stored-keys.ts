@@ -37,6 +37,8 @@ export interface StoredKeysSetup extends Omit<Surroundings, 'metrics'> {
   readonly keys: Pick<KeyRecords, 'lookUp' | 'used'>;
   readonly accounts: Pick<AccountRecords, 'lookUp'>;
   readonly changes: Pick<ChangeFeed, 'since'>;
+  /** Interval of polling for changes. */
+  readonly sync_ms?: number | undefined;
   /** Told all controls of providers when they may have changed. */
   readonly onControls?: (controls: NonNullable<Changes['controls']>) => void;
   /** The configured account with this id, which takes precedence over one of the store. */
@@ -106,7 +108,7 @@ export class StoredKeys implements AccountDirectory {
       if (disabled) this.#disabled = new Set(disabled);
       this.#hasImported = has_imported ?? this.#hasImported ?? false;
     };
-    this.#sync = new StoreSync(changes, clock, log, onChange, setup.onControls);
+    this.#sync = new StoreSync(changes, clock, log, onChange, setup.onControls, setup.sync_ms);
     const age_ms = () => this.#sync.age_ms;
     this.#keys = new CachedLookups({
       lookUp: async digests => {
