@@ -34,14 +34,6 @@ export const auth: StageFactory<AuthOptions> = defineStage({
   schema,
   create({ accounts: own, x_api_key }, setup) {
     const accounts = own ? new ConfiguredAccounts(own) : setup.accounts;
-    const keyOf = ({ headers, endpoint }: Exchange): string | undefined => {
-      const bareHeader = endpoint.headers?.key ?? (x_api_key ? 'x-api-key' : undefined);
-      const bare = bareHeader && headers[bareHeader];
-      return (
-        credentials.exec(headers.authorization?.trim() ?? '')?.[1] ??
-        (typeof bare === 'string' && bare !== '' ? bare : undefined)
-      );
-    };
     // The catalog needs no key: with one that cannot be used it is shown as without.
     const noteReader = async (exchange: Exchange, key: string): Promise<void> => {
       try {
@@ -50,8 +42,14 @@ export const auth: StageFactory<AuthOptions> = defineStage({
       } catch {}
     };
     const admitByKey = (exchange: Exchange): void | Promise<void> => {
-      const key = keyOf(exchange);
-      if (key === undefined) throw missingKey(exchange.endpoint);
+      const { headers, endpoint } = exchange;
+      const bareHeader = endpoint.headers?.key ?? (x_api_key ? 'x-api-key' : undefined);
+      const bare = bareHeader && headers[bareHeader];
+      const key =
+        credentials.exec(headers.authorization?.trim() ?? '')?.[1] ??
+        (typeof bare === 'string' && bare !== '' ? bare : undefined);
+      if (endpoint.public) return key === undefined ? undefined : noteReader(exchange, key);
+      if (key === undefined) throw missingKey(endpoint);
       const found = accounts.find(key);
       if (found instanceof Promise) return found.then(account => admit(exchange, account));
       admit(exchange, found);
@@ -62,10 +60,7 @@ export const auth: StageFactory<AuthOptions> = defineStage({
       // Synchronous if the application and the directory are, since this runs for every request.
       onHeaders(exchange) {
         const { endpoint } = exchange;
-        if (endpoint.public) {
-          const key = endpoint.name === 'models' ? keyOf(exchange) : undefined;
-          return key === undefined ? undefined : noteReader(exchange, key);
-        }
+        if (endpoint.public) return endpoint.name === 'models' ? admitByKey(exchange) : undefined;
         if (!setup.accountOf) return admitByKey(exchange);
         const named = setup.accountOf(exchange, accounts);
         if (named instanceof Promise) return named.then(account => admitNamed(exchange, account));

@@ -164,7 +164,7 @@ export class LimitEnforcer implements Hooks {
     const { account } = exchange;
     const held: Held = {
       account: account?.id ?? no_account,
-      root: account ? rootOf(account) : no_account,
+      root: account?.parents ? rootOf(account) : (account?.id ?? no_account),
       reservations: before?.reservations ?? none,
       over: before?.over ?? none,
       used: undefined,
