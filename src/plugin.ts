@@ -266,6 +266,7 @@ export {
   checkKey,
   checkModels,
   checkNewAccount,
+  checkParent,
 } from './records/account-rules.ts';
 export { idsAbove, max_parents } from './records/account-tree.ts';
 export {
@@ -340,6 +341,7 @@ export {
 export {
   type FoundKey,
   type ImportedKey,
+  isKeyName,
   type KeyChange,
   type KeyImport,
   type KeyOptions,

@@ -1,30 +1,15 @@
 import { Command } from 'commander';
-import { noSuchName } from '../common/suggestion.ts';
-import { amountOfRule, type LimitRule, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
-import {
-  type AccountChange,
-  type AccountRecord,
-  isAccountName,
-  isDisplayName,
-  max_display_name,
-  sameName,
-} from '../records/account-records.ts';
-import { checkContacts } from '../records/account-rules.ts';
-import { AlreadyThere, NotThere, RecordRefused } from '../records/record-errors.ts';
-import {
-  type CommandContext,
-  CommandMistake,
-  inStore,
-  UsageMistake,
-  type Voice,
-  withConfig,
-} from './command.ts';
+import { amountOfRule, type LimitRule } from '../gateway/limits/plan-limits.ts';
+import { type AccountChange, type AccountRecord, max_display_name } from '../records/account-records.ts';
+import { checkAccountChange, checkIsStored, checkNewAccount, checkParent } from '../records/account-rules.ts';
+import { type CommandContext, inStore, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 import {
-  checkModels,
   modelsOf,
-  parsedLimits,
+  parsedJson,
+  refusing,
   replacing,
+  rulesOf,
   shownModels,
   type WasOption,
   withWas,
@@ -97,31 +82,28 @@ interface CreateOptions {
 }
 
 async function create(context: CommandContext, id: string, options: CreateOptions): Promise<void> {
-  if (!isAccountName(id))
-    throw new UsageMistake(
-      `'${id}' cannot be an account's name: letters, digits and _ . @ : + -, at most 128`,
-    );
-  const configured = sameName(
-    context.settings.configured.map(account => account.id),
+  const { settings, store } = context;
+  const plan = nameOrNone(options.plan);
+  const account = {
     id,
-  );
-  if (configured !== undefined) refuseConfigured(context, configured, 'its name is taken');
-  const plan = planOf(context, options.plan);
-  const limits = limitsOf(context, options.limits);
-  const display_name = displayNameOf(options.displayName);
-  const parent = await parentOf(context, options.parent);
-  const contacts = contactsOf(options.contacts);
-  const models = modelsOf(options.models);
-  checkModels(context.settings, models);
-  const account = { id, plan, limits, display_name, contacts, parent, models };
-  await context.store.accounts.create(account, context.operator).catch(refused);
+    plan,
+    limits: parsedJson(options.limits),
+    display_name: options.displayName.trim(),
+    contacts: partsOf(options.contacts),
+    parent: nameOrNone(options.parent),
+    models: modelsOf(options.models),
+  };
+  await refusing(async () => {
+    checkNewAccount(rulesOf(settings), account);
+    await checkParent(rulesOf(settings), store.accounts, account.parent);
+    await store.accounts.create(account, context.operator);
+  });
   context.print(`created account ${id}, plan: ${plan ?? 'none'}`);
   context.remark(`a key for it: sluice keys create --account ${id} --config ${options.config}`);
 }
 
 async function setPlan(context: CommandContext, id: string, name: string, { was }: WasOption): Promise<void> {
-  const plan = planOf(context, name);
-  // A plan that is no longer configured can be what was there.
+  const plan = nameOrNone(name);
   await change(context, id, replacing('plan', plan, was === '-' ? null : was));
   context.print(`account ${id} has the plan ${plan ?? 'none'}`);
 }
@@ -132,15 +114,14 @@ async function setLimits(
   json: string,
   { was }: WasOption,
 ): Promise<void> {
-  const limits = limitsOf(context, json);
-  const before = was === undefined ? undefined : parsedLimits(was, limitOverridesSchema);
+  const limits = parsedJson(json);
+  const before = was === undefined ? undefined : parsedJson(was);
   await change(context, id, replacing<'limits', AccountRecord['limits']>('limits', limits, before));
   context.print(`account ${id} has the limits ${JSON.stringify(limits)}`);
 }
 
 async function setModels(context: CommandContext, id: string, text: string): Promise<void> {
   const models = modelsOf(text);
-  checkModels(context.settings, models);
   await change(context, id, () => ({ models }));
   context.print(`account ${id} may use ${shownModels(models)}`);
 }
@@ -151,7 +132,9 @@ async function setParent(
   name: string,
   { was }: WasOption,
 ): Promise<void> {
-  const parent = await parentOf(context, name);
+  const { settings, store } = context;
+  const parent = nameOrNone(name);
+  await refusing(() => checkParent(rulesOf(settings), store.accounts, parent));
   await change(context, id, replacing('parent', parent, was === '-' ? null : was));
   context.print(`account ${id} has the parent ${parent ?? 'none'}`);
 }
@@ -162,7 +145,7 @@ async function setDisplayName(
   text: string,
   { was }: WasOption,
 ): Promise<void> {
-  const display_name = displayNameOf(text);
+  const display_name = text.trim();
   await change(context, id, replacing('display_name', display_name, was));
   context.print(`account ${id} has the display name ${display_name || 'none'}`);
 }
@@ -173,46 +156,52 @@ async function setContacts(
   text: string,
   { was }: WasOption,
 ): Promise<void> {
-  const contacts = contactsOf(text);
-  await change(context, id, replacing('contacts', contacts, was === undefined ? undefined : contactsOf(was)));
+  const contacts = partsOf(text);
+  await change(context, id, replacing('contacts', contacts, was === undefined ? undefined : partsOf(was)));
   context.print(`account ${id} has the contacts ${contacts.join(', ') || 'none'}`);
 }
 
 async function disable(context: CommandContext, id: string): Promise<void> {
-  refuseConfigured(context, id, 'remove its keys there');
-  await context.store.accounts.disable(id, context.operator).catch(refused);
+  await refusing(async () => {
+    checkIsStored(rulesOf(context.settings), id);
+    await context.store.accounts.disable(id, context.operator);
+  });
   context.print(`disabled account ${id}`);
   context.remark('every instance refuses its requests within 5 seconds');
 }
 
 async function enable(context: CommandContext, id: string): Promise<void> {
-  refuseConfigured(context, id, 'it cannot be disabled');
-  await context.store.accounts.enable(id, context.operator).catch(refused);
+  await refusing(async () => {
+    checkIsStored(rulesOf(context.settings), id);
+    await context.store.accounts.enable(id, context.operator);
+  });
   context.print(`enabled account ${id}`);
 }
 
 async function credit(context: CommandContext, id: string, amount_usd: string): Promise<void> {
-  refuseConfigured(context, id, 'its usd_total is changed there');
-  const { plan_limits } = context.settings;
-  const ofPlan = (plan: string | null) => (plan === null ? undefined : plan_limits[plan]?.usd_total);
-  const { accounts } = context.store;
-  const { limits } = await accounts.topUp(id, { amount_usd, ofPlan }, context.operator).catch(refused);
+  const { settings, store, operator } = context;
+  const ofPlan = (plan: string | null) => (plan === null ? undefined : settings.plans[plan]?.usd_total);
+  const { limits } = await refusing(async () => {
+    checkIsStored(rulesOf(settings), id);
+    return store.accounts.topUp(id, { amount_usd, ofPlan }, operator);
+  });
   context.print(`account ${id} has a usd_total of ${amountOfRule(limits.usd_total as LimitRule)} dollars`);
 }
 
 async function change(
-  context: CommandContext,
+  { settings, store, operator }: CommandContext,
   id: string,
-  set: (now: AccountRecord) => AccountChange,
+  changeOf: (now: AccountRecord) => AccountChange,
 ): Promise<void> {
-  refuseConfigured(context, id, 'it is changed there');
-  await context.store.accounts.change(id, set, context.operator).catch(refused);
-}
-
-function refused(thrown: unknown): never {
-  throw thrown instanceof AlreadyThere || thrown instanceof NotThere || thrown instanceof RecordRefused
-    ? new CommandMistake(thrown.message)
-    : thrown;
+  await refusing(async () => {
+    checkIsStored(rulesOf(settings), id);
+    const checked = (now: AccountRecord) => {
+      const set = changeOf(now);
+      checkAccountChange(rulesOf(settings), set);
+      return set;
+    };
+    await store.accounts.change(id, checked, operator);
+  });
 }
 
 const columns: readonly Column<AccountRecord>[] = [
@@ -245,53 +234,12 @@ async function list(
   );
   print(shownRows(rows, columns, options));
   if (hasMore) remark(`${await store.accounts.count(query)} accounts in all; --limit N shows more`);
-  const names = settings.configured.map(({ id }) => id);
+  const names = Object.keys(settings.accounts);
   if (names.length > 0) remark(`and in the configuration: ${names.join(', ')}`);
 }
 
-/** An account of the configuration wins, so that one of the same name here would have no effect. */
-function refuseConfigured({ settings }: CommandContext, id: string, why: string): void {
-  if (settings.configured.some(account => account.id === id))
-    throw new CommandMistake(`account '${id}' is one of the configuration: ${why}`);
-}
+/** A name; `null` for `-`. */
+const nameOrNone = (name: string): string | null => (name === '-' ? null : name);
 
-function displayNameOf(text: string): string {
-  const display_name = text.trim();
-  if (isDisplayName(display_name)) return display_name;
-  throw new UsageMistake(
-    `a display name has ${max_display_name} characters at most, none of them control characters`,
-  );
-}
-
-function contactsOf(text: string): readonly string[] {
-  const contacts = text.split(',').flatMap(part => part.trim() || []);
-  try {
-    checkContacts(contacts);
-  } catch (thrown) {
-    throw new UsageMistake((thrown as Error).message);
-  }
-  return contacts;
-}
-
-/** A plan by its name; `null` for `-`. */
-function planOf({ settings }: CommandContext, name: string): string | null {
-  if (name === '-') return null;
-  if (settings.plans.includes(name)) return name;
-  throw new CommandMistake(noSuchName('plan', name, settings.plans));
-}
-
-/** The parent of this name, which must be there; `null` for `-`. */
-async function parentOf({ settings, store }: CommandContext, name: string): Promise<string | null> {
-  if (name === '-') return null;
-  if (settings.configured.some(({ id }) => id === name) || (await store.accounts.find(name))) return name;
-  throw new CommandMistake(`there is no account '${name}'`);
-}
-
-function limitsOf({ settings }: CommandContext, json: string): Record<string, unknown> {
-  const limits = parsedLimits(json, limitOverridesSchema);
-  for (const model of Object.keys(limits.models ?? {})) {
-    if (!settings.models.includes(model))
-      throw new CommandMistake(`limits: ${noSuchName('model', model, settings.models)}`);
-  }
-  return limits;
-}
+/** Parts of a text that are divided by commas. */
+const partsOf = (text: string): readonly string[] => text.split(',').flatMap(part => part.trim() || []);

@@ -2,7 +2,6 @@ import { Command, Option } from 'commander';
 import { notOneOf } from '../common/config-error.ts';
 import { type AdminKeyRecord, type AdminKeyRecords, isAdminKeyName } from '../records/admin-key-records.ts';
 import { type OperatorRole, operatorRoles } from '../records/operator-role.ts';
-import { NameTaken, NotThere } from '../records/record-errors.ts';
 import {
   type CommandContext,
   CommandMistake,
@@ -14,6 +13,7 @@ import {
 import { expiryOf } from './key-times.ts';
 import { endOf, stateOf } from './keys-command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
+import { refusing } from './record-changes.ts';
 
 /** `sluice admin-keys …`. */
 export function adminKeysCommand(voice: Voice): Command {
@@ -65,9 +65,8 @@ async function create(
 ): Promise<void> {
   if (!isAdminKeyName(name))
     throw new UsageMistake('a name has 1 to 100 characters, none of them control characters');
-  const { key, record } = await adminKeysIn(context)
-    .create({ name, role, expires_ms: expires ?? null }, context.operator)
-    .catch(refused);
+  const wanted = { name, role, expires_ms: expires ?? null };
+  const { key, record } = await refusing(() => adminKeysIn(context).create(wanted, context.operator));
   context.print(key);
   context.remark(
     `${record.id}, role ${role}; ${endOf(record)}. The key is shown this once and cannot be shown again.`,
@@ -102,13 +101,7 @@ async function list(context: CommandContext, options: AdminKeyListOptions): Prom
 
 async function revoke(context: CommandContext, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    const { name } = await adminKeysIn(context).revoke(id, context.operator).catch(refused);
+    const { name } = await refusing(() => adminKeysIn(context).revoke(id, context.operator));
     context.print(`revoked ${id}, ${name}`);
   }
-}
-
-function refused(thrown: unknown): never {
-  throw thrown instanceof NameTaken || thrown instanceof NotThere
-    ? new CommandMistake(thrown.message)
-    : thrown;
 }

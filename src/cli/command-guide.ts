@@ -45,7 +45,7 @@ keys create: the records store is down, or there is no such account
   sluice keys create --account acme --limits '{"requests_per_minute": 5}' --config sluice.yaml
 keys import: the records store is down, the file is malformed, an account is not there, or a key is another's
   sluice keys import keys.jsonl --config sluice.yaml
-keys set-models: the records store is down, or there is no such key or model
+keys set-models: the records store is down, or there is no such key
   sluice keys set-models key_123 aion-labs/aion-3.0 --config sluice.yaml
 keys set-limits: the records store is down, or there is no such key
   sluice keys set-limits key_123 '{"requests_per_minute": 5}' --config sluice.yaml
@@ -57,13 +57,13 @@ keys rotate: the records store is down, or there is no such key that works
   sluice keys rotate key_123 --overlap 7d --config sluice.yaml
 keys revoke: the records store is down, or there is no such key; those before it are revoked
   sluice keys revoke key_123 key_456 --config sluice.yaml
-accounts create: the records store is down, the name is taken, or there is no such plan, model or parent
+accounts create: the records store is down, or the name is taken
   sluice accounts create acme --plan free --config sluice.yaml
-accounts set-plan: the records store is down, or there is no such account or plan
+accounts set-plan: the records store is down, or there is no such account
   sluice accounts set-plan acme standard --config sluice.yaml
-accounts set-limits: the records store is down, or there is no such account or model
+accounts set-limits: the records store is down, or there is no such account
   sluice accounts set-limits acme '{"usd_per_month": 20}' --config sluice.yaml
-accounts set-models: the records store is down, or there is no such account or model
+accounts set-models: the records store is down, or there is no such account
   sluice accounts set-models acme 'aion-labs/*' --config sluice.yaml
 accounts set-parent: the records store is down, there is no such account, or two are above the parent already
   sluice accounts set-parent ann acme-sales --config sluice.yaml
@@ -71,6 +71,8 @@ accounts set-display-name: the records store is down, or there is no such accoun
   sluice accounts set-display-name acme 'ACME Inc.' --config sluice.yaml
 accounts set-contacts: the records store is down, or there is no such account
   sluice accounts set-contacts acme 'ann@acme.example' --config sluice.yaml
+accounts credit: the records store is down, or there is no such account
+  sluice accounts credit acme 25.00 --config sluice.yaml
 accounts disable: the records store is down, or there is no such account
   sluice accounts disable acme --config sluice.yaml
 accounts enable: the records store is down, or there is no such account
@@ -87,6 +89,14 @@ providers weight: the records store is down, or there is no such provider
   sluice providers weight gpu-7 0.2 --until 2099-01-31T18:00Z --config sluice.yaml
 providers resume: the records store is down, or there is no such provider
   sluice providers resume gpu-7 --config sluice.yaml
+admin-keys create: the records store is down, or a key that can be used has the name
+  sluice admin-keys create deploy --role operator --expires 90d --config sluice.yaml
+admin-keys list: the records store is down
+  sluice admin-keys list --all --config sluice.yaml
+admin-keys revoke: the records store is down, or there is no such key; those before it are revoked
+  sluice admin-keys revoke admin_key_123 --config sluice.yaml
+admin-api openapi: never
+  sluice admin-api openapi > admin-api.json
 usage: the records store is down
   sluice usage --by day --by model --from 2026-11-01 --config sluice.yaml
 ledger import: the records store is down, or a row of the log cannot be imported

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { suggested } from '../common/suggestion.ts';
-import { keyLimitsSchema } from '../gateway/limits/plan-limits.ts';
-import { type KeyRecord, max_key_name } from '../records/key-records.ts';
-import { KeyEnded, NotThere, RecordRefused } from '../records/record-errors.ts';
+import { checkKey, checkModels } from '../records/account-rules.ts';
+import type { KeyRecord } from '../records/key-records.ts';
+import { KeyEnded, NotThere } from '../records/record-errors.ts';
 import {
   type CommandContext,
   CommandMistake,
@@ -15,10 +15,11 @@ import { readImportedKeys } from './imported-keys.ts';
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 import {
-  checkModels,
   modelsOf,
-  parsedLimits,
+  parsedJson,
+  refusing,
   replacing,
+  rulesOf,
   shownModels,
   type WasOption,
   withWas,
@@ -38,14 +39,14 @@ Keys of the configuration are not listed here.`,
       '-a, --account <ACCOUNT>',
       'its account, of the configuration or made with: sluice accounts create',
     )
-    .option('-n, --name <NAME>', 'who or what uses it', nameOf)
+    .option('-n, --name <NAME>', 'who or what uses it')
     .option('--expires <TIME>', '12h, 30d, 8w, 2027-01-31 or an ISO time', text =>
       expiryOf('--expires', text),
     )
     .option(
       '--limits <JSON>',
       'limits of this key beside those of its account, such as \'{"requests_per_minute": 5}\'',
-      limitsOf,
+      parsedJson,
     )
     .option(
       '--models <IDS>',
@@ -93,13 +94,6 @@ Keys of the configuration are not listed here.`,
   return keys;
 }
 
-function nameOf(text: string): string {
-  if (text.length <= max_key_name) return text;
-  throw new UsageMistake(`--name: at most ${max_key_name} characters`);
-}
-
-const limitsOf = (json: string): Record<string, unknown> => parsedLimits(json, keyLimitsSchema);
-
 interface CreateOptions {
   readonly config: string;
   readonly account: string;
@@ -114,16 +108,16 @@ async function create(
   { store, settings, operator, print, remark }: CommandContext,
   { account, name = '', expires, limits = {}, models = null, config }: CreateOptions,
 ): Promise<void> {
-  const configured = settings.configured.map(({ id }) => id);
+  const configured = Object.keys(settings.accounts);
   if (!configured.includes(account) && !(await store.accounts.find(account)))
     throw new CommandMistake(
       `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
     );
-  checkModels(settings, models);
-  const { key, record } = await store.keys.create(
-    { account, name, expires_ms: expires ?? null, limits, models },
-    operator,
-  );
+  const wanted = { account, name, expires_ms: expires ?? null, limits, models };
+  const { key, record } = await refusing(async () => {
+    checkKey(rulesOf(settings), wanted, operator.at_ms);
+    return store.keys.create(wanted, operator);
+  });
   print(key);
   remark(
     `${record.id} of account ${account}; ${endOf(record)}. The key is shown this once and cannot be shown again.`,
@@ -134,13 +128,13 @@ async function importKeys({ store, settings, operator, print }: CommandContext, 
   if (!store.keys.import)
     throw new CommandMistake('this records store takes no keys that were made elsewhere');
   const keys = readImportedKeys(file);
-  const configured = settings.configured.map(({ id }) => id);
+  const configured = Object.keys(settings.accounts);
   const asked = [...new Set(keys.map(({ account }) => account))].filter(id => !configured.includes(id));
   for (const account of asked)
     if (!(await store.accounts.find(account))) throw new CommandMistake(`there is no account '${account}'`);
-  for (const { models = null } of keys) checkModels(settings, models);
-  const { imported, known } = await store.keys.import(keys, operator).catch((thrown): never => {
-    throw thrown instanceof RecordRefused ? new CommandMistake(thrown.message) : thrown;
+  const { imported, known } = await refusing(async () => {
+    for (const { models } of keys) checkModels(rulesOf(settings), models);
+    return store.keys.import!(keys, operator);
   });
   print(`imported ${imported} keys, ${known} were there already`);
 }
@@ -189,13 +183,14 @@ async function list(
 }
 
 async function setLimits(
-  { store, operator, print }: CommandContext,
+  { store, settings, operator, print }: CommandContext,
   id: string,
   json: string,
   { was }: WasOption,
 ): Promise<void> {
-  const limits = limitsOf(json);
-  const before = was === undefined ? undefined : limitsOf(was);
+  const limits = parsedJson(json);
+  const before = was === undefined ? undefined : parsedJson(was);
+  await refusing(async () => checkKey(rulesOf(settings), { limits }, operator.at_ms));
   const set = replacing<'limits', KeyRecord['limits']>('limits', limits, before);
   const { account } = await store.keys.change(idOf(id, 'set-limits'), set, operator).catch(mistakenId);
   print(`key ${id} of account ${account} has the limits ${JSON.stringify(limits)}`);
@@ -207,7 +202,7 @@ async function setModels(
   text: string,
 ): Promise<void> {
   const models = modelsOf(text);
-  checkModels(settings, models);
+  await refusing(async () => checkModels(rulesOf(settings), models));
   const { account } = await store.keys.change(idOf(id, 'set-models'), { models }, operator).catch(mistakenId);
   print(`key ${id} of account ${account} may use ${shownModels(models)}`);
 }

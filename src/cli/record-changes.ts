@@ -1,37 +1,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import type { z } from 'zod';
-import { issuesOf, shownIssue } from '../common/config-error.ts';
-import { noSuchName } from '../common/suggestion.ts';
-import { namesModel } from '../gateway/accounts/model-lists.ts';
+import type { CommandSettings } from '../config/load-commands.ts';
+import type { AccountRules } from '../records/account-rules.ts';
+import { AlreadyThere, NameTaken, NotThere, RecordRefused } from '../records/record-errors.ts';
 import { CommandMistake, UsageMistake } from './command.ts';
 
-/** Limits that a command takes as JSON. Throws UsageMistake, which names the limit and what was wrong. */
-export function parsedLimits<S extends z.ZodType>(json: string, schema: S): z.output<S> {
-  let given: unknown;
+/** Limits that a command takes as JSON; the store's rules say which are accepted. Throws UsageMistake. */
+export function parsedJson(json: string): Readonly<Record<string, unknown>> {
   try {
-    given = JSON.parse(json);
+    return JSON.parse(json) as Readonly<Record<string, unknown>>;
   } catch {
     throw new UsageMistake(`limits must be JSON, such as '{"requests_per_minute": 5}'; not '${json}'`);
   }
-  const checked = schema.safeParse(given);
-  if (checked.success) return checked.data;
-  const [issue] = issuesOf(checked.error, schema, given);
-  throw new UsageMistake(`limits: ${shownIssue(issue!)}`);
+}
+
+/** What of a configuration the rules of accounts and keys ask for. */
+export const rulesOf = (settings: CommandSettings): AccountRules => ({ settings, catalog: settings });
+
+/** Carries out a change. What the rules or the store refuse of it is a mistake of the command. */
+export async function refusing<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (thrown) {
+    if (thrown instanceof RecordRefused && thrown.field !== undefined) throw new UsageMistake(thrown.message);
+    const isRefusal = [AlreadyThere, NotThere, RecordRefused, NameTaken].some(kind => thrown instanceof kind);
+    throw isRefusal ? new CommandMistake((thrown as Error).message) : thrown;
+  }
 }
 
 /** A list of models that a command takes, divided by commas; `null`, which stands for all, for `-`. */
 export const modelsOf = (text: string): readonly string[] | null =>
   text === '-' ? null : text.split(',').flatMap(name => name.trim() || []);
-
-/** Throws CommandMistake for a name that none of the models has. */
-export function checkModels(
-  { models: known }: { readonly models: readonly string[] },
-  models: readonly string[] | null,
-): void {
-  const unknown = models?.find(name => !known.some(id => namesModel([name], id)));
-  if (unknown !== undefined) throw new CommandMistake(noSuchName('model', unknown, known));
-}
 
 export const shownModels = (models: readonly string[] | null): string =>
   models === null ? 'all models' : `the models ${models.join(', ') || '(none)'}`;

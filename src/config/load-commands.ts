@@ -41,13 +41,10 @@ export async function loadCommandSettings(file: string, environment: Environment
   if (issues.length > 0 || !data || !records) throw part.error(issues);
   return {
     place: records,
-    /** The names that an account's plan can have. */
-    plans: Object.keys(data.plans),
-    /** Their limits. */
-    plan_limits: data.plans,
+    plans: data.plans,
     /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
-    configured: Object.entries(data.accounts).map(([id, { plan, limits }]) => ({ id, plan, limits })),
-    models: data.models.map(({ id }) => id),
+    accounts: data.accounts,
+    models: data.models,
     providers: Object.keys(asObject(all.providers)),
   };
 }

@@ -4,6 +4,7 @@ import { namesModel } from '../gateway/accounts/model-lists.ts';
 import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type AccountChange,
+  type AccountRecords,
   isAccountName,
   isContact,
   isDisplayName,
@@ -33,7 +34,7 @@ export function checkNewAccount(rules: AccountRules, account: NewAccount): void 
       'id',
     );
   const configured = sameName(Object.keys(rules.settings.accounts), id);
-  if (configured !== undefined) throw new AlreadyThere(configured);
+  if (configured !== undefined) throw new AlreadyThere(configured, ' in the configuration');
   checkAccountChange(rules, account);
 }
 
@@ -74,6 +75,16 @@ export function checkModels(
     throw new RecordRefused(`models: ${noSuchName('model', unknown, known)}`, 'models');
 }
 
+/** Rejects with RecordRefused for a parent that is not there: those below it would be refused. */
+export async function checkParent(
+  { settings }: AccountRules,
+  accounts: Pick<AccountRecords, 'find'>,
+  parent: string | null | undefined,
+): Promise<void> {
+  if (parent == null || Object.hasOwn(settings.accounts, parent) || (await accounts.find(parent))) return;
+  throw new RecordRefused(`there is no account '${parent}'`, 'parent');
+}
+
 /** Throws RecordRefused for what are no mail addresses, or too many. */
 export function checkContacts(contacts: readonly string[]): void {
   const wrong = contacts.find(contact => !isContact(contact));
@@ -89,7 +100,11 @@ export function checkIsStored({ settings }: AccountRules, id: string): void {
 }
 
 /** Throws RecordRefused for values that a key cannot have. */
-export function checkKey({ name = '', limits = {}, expires_ms = null }: KeyChange, now_ms: number): void {
+export function checkKey(
+  rules: AccountRules,
+  { name = '', limits = {}, expires_ms = null, models }: KeyChange,
+  now_ms: number,
+): void {
   if (!isKeyName(name))
     throw new RecordRefused(
       `a key's name has ${max_key_name} characters at most, none of them control characters`,
@@ -98,6 +113,7 @@ export function checkKey({ name = '', limits = {}, expires_ms = null }: KeyChang
   if (expires_ms !== null && !(expires_ms > now_ms))
     throw new RecordRefused('its end has passed already', 'expires_ms');
   checkedLimits(keyLimitsSchema, limits);
+  checkModels(rules, models);
 }
 
 function checkedLimits<S extends typeof limitOverridesSchema | typeof keyLimitsSchema>(

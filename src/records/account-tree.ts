@@ -13,10 +13,12 @@ export function idsAbove(id: string, parentOf: (id: string) => string | null | u
     if (parent === id || above.includes(parent))
       throw new RecordRefused(
         `the account '${id}' would be above itself: ${[id, ...above, parent].join(' → ')}`,
+        'parent',
       );
     if (above.length === max_parents)
       throw new RecordRefused(
         `the account '${id}' would have more than ${max_parents} accounts above it: ${[id, ...above, parent].join(' → ')}`,
+        'parent',
       );
     above.push(parent);
   }

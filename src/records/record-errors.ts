@@ -40,8 +40,8 @@ export class AlreadyThere extends Error {
   /** The account that has it, which may differ in upper and lower case. */
   readonly taken: string;
 
-  constructor(taken: string) {
-    super(`there is an account '${taken}' already`);
+  constructor(taken: string, where = '') {
+    super(`there is an account '${taken}'${where} already`);
     this.taken = taken;
   }
 }

@@ -165,6 +165,8 @@ describe('the Admin API', () => {
     ['POST /accounts', { id: 'x', plam: 'free' }, 400, 'plam'],
     ['POST /accounts', { id: 'a b' }, 400, 'id'],
     ['POST /accounts', { id: 'x', plan: 'fre' }, 400, 'plan'],
+    ['POST /accounts', { id: 'x', parent: 'nobody' }, 400, 'parent'],
+    ['POST /accounts', { id: 'x', contacts: ['nobody'] }, 400, 'contacts'],
     ['POST /accounts', { id: 'Tester' }, 409, null],
     ['PATCH /accounts/tester', { plan: null }, 409, null],
     ['PATCH /accounts/nobody', { plan: null }, 404, null],

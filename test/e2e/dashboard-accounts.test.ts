@@ -386,7 +386,7 @@ describe('an account that is disabled', () => {
     for (const [args, said] of [
       [['disable', 'nobody'], "there is no account 'nobody'"],
       [['disable', 'tester'], 'one of the configuration'],
-      [['create', 'TESTER'], 'its name is taken'],
+      [['create', 'TESTER'], 'in the configuration already'],
     ] as const)
       expect((await command('accounts', ...args)).stderr).toContain(said);
   });
@@ -401,7 +401,7 @@ describe('the display name of an account', () => {
     expect(text).toContain('<dt>Parent</dt><dd><a href="account?id=above">above</a></dd>');
     expect(text).toContain('<span class="muted">shared</span>');
     for (const [at, parent, fault] of [
-      [page, 'nobody', 'There is no account “nobody”.'],
+      [page, 'nobody', 'There is no account &#39;nobody&#39;.'],
       ['account?id=above', 'beneath', 'would be above itself'],
     ] as const)
       expect((await visitor.post(at, { change: 'parent', parent })).text).toContain(fault);
@@ -808,13 +808,13 @@ describe('two instances', () => {
   });
 
   it.each<[string, Record<string, string>, number, string]>([
-    ['accounts', { id: 'ACME' }, 422, 'There is an account “acme” already.'],
-    ['accounts', { id: 'Tester' }, 422, 'The configuration has an account “tester” already.'],
-    ['accounts', { id: 'new', plan: 'huge' }, 422, 'There is no plan “huge” in the configuration.'],
-    ['accounts', { id: ' ' }, 422, 'A name begins with a letter or digit'],
+    ['accounts', { id: 'ACME' }, 422, 'There is an account &#39;acme&#39; already.'],
+    ['accounts', { id: 'Tester' }, 422, 'There is an account &#39;tester&#39; in the configuration already.'],
+    ['accounts', { id: 'new', plan: 'huge' }, 422, 'There is no plan &#39;huge&#39;; there are: '],
+    ['accounts', { id: ' ' }, 422, 'cannot be an account&#39;s name: letters, digits and _ . @ : + -'],
     ['account?id=tester', { plan: 'small' }, 422, 'This account is changed in the configuration file.'],
     ['account?id=tester', { change: 'disable' }, 422, 'changed in the configuration file'],
-    ['account?id=acme', { plan: 'huge' }, 422, 'There is no plan “huge” in the configuration.'],
+    ['account?id=acme', { plan: 'huge' }, 422, 'There is no plan &#39;huge&#39;; there are: '],
     ['account?id=acme', { change: 'nothing' }, 400, ''],
     ['keys?account=nobody', { name: 'x' }, 404, 'There is no account “nobody”.'],
     ['keys?account=acme', { expires: 'later' }, 422, '“later” is not a lifetime of keys.'],

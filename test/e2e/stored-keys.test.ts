@@ -141,7 +141,7 @@ describe('keys created by command', () => {
   it('work beside those of the configuration', async () => {
     for (const sidecar of sidecars) expect(await statusOf(sidecar, clientKey)).toBe(200);
     const taken = await runCommand(config, 'accounts', 'create', 'tester');
-    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the configuration') });
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('in the configuration already') });
   });
 
   it('have no path on the public listener', async () => {

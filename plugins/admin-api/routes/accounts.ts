@@ -4,6 +4,7 @@ import {
   checkAccountChange,
   checkIsStored,
   checkNewAccount,
+  checkParent,
   creditOf,
   type ExtensionContext,
   limitOverridesSchema,
@@ -155,8 +156,10 @@ const createAccount = defineRoute({
   status: 201,
   async handler({ body, caller, context, operator }) {
     const wanted = { ...body, limits: limitsBy(caller, body.limits) };
+    const { accounts } = context.records.store;
     checkNewAccount(context, wanted);
-    return replyFor(caller, await context.records.store.accounts.create(wanted, operator));
+    await checkParent(context, accounts, wanted.parent);
+    return replyFor(caller, await accounts.create(wanted, operator));
   },
 });
 
@@ -180,13 +183,15 @@ const changeAccount = defineRoute({
   async handler({ params: { account: id }, body, caller, context, operator, checkMatch }) {
     checkIsStored(context, id);
     const { limits, ...set } = body;
+    const { accounts } = context.records.store;
+    await checkParent(context, accounts, set.parent);
     const changeOf = (now: AccountRecord) => {
       checkMatch(etagOf(now));
       const change = limits ? { ...set, limits: limitsBy(caller, limits, now.limits) } : set;
       checkAccountChange(context, change);
       return change;
     };
-    return replyFor(caller, await context.records.store.accounts.change(id, changeOf, operator));
+    return replyFor(caller, await accounts.change(id, changeOf, operator));
   },
 });
 

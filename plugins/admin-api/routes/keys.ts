@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   checkKey,
-  checkModels,
   day_ms,
   type KeyRecord,
   keyLimitsSchema,
@@ -142,8 +141,7 @@ const createKey = defineRoute({
   async handler({ body: { expires_at, ...given }, caller, context, operator }) {
     const expires_ms = endOf(expires_at, operator.at_ms);
     const wanted = { ...given, expires_ms, limits: limitsBy(caller, given.limits) };
-    checkKey(wanted, operator.at_ms);
-    checkModels(context, wanted.models);
+    checkKey(context, wanted, operator.at_ms);
     const { store } = context.records;
     if (!context.configured.findById(wanted.account) && !(await store.accounts.find(wanted.account)))
       throw apiError('invalid_request', {
@@ -179,8 +177,7 @@ const changeKey = defineRoute({
         ...(expires_at !== undefined && { expires_ms: endOf(expires_at, operator.at_ms) }),
         ...(limits && { limits: limitsBy(caller, limits, now.limits) }),
       };
-      checkKey(change, operator.at_ms);
-      checkModels(context, change.models);
+      checkKey(context, change, operator.at_ms);
       return change;
     };
     return replyFor(caller, await context.records.store.keys.change(id, changeOf, operator));

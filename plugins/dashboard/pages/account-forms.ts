@@ -1,13 +1,15 @@
 import {
   type AccountChange,
   type AccountRecord,
+  AlreadyThere,
+  checkAccountChange,
   hasLimitsWithoutPlan,
-  isDisplayName,
   max_display_name,
   planLimitsOf,
+  RecordRefused,
   withoutMoney,
 } from '../../../src/plugin.ts';
-import { type AccountView, findAccount } from '../account-view.ts';
+import type { AccountView } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { conflict_fault, editedFields, seenInput } from '../view/edited-fields.ts';
 import { linkOf } from '../view/format.ts';
@@ -59,11 +61,18 @@ ${isGone && html`<option value="${chosen}" selected disabled>${chosen} (not conf
 </select></label>`;
 }
 
-/** Why `plan` cannot be chosen; undefined if it can. */
-export const noSuchPlan = ({ context }: PageRequest, plan: string | null): string | undefined =>
-  plan === null || Object.hasOwn(context.settings.plans, plan)
-    ? undefined
-    : `There is no plan “${plan}” in the configuration.`;
+/** What the rules or the store say against a change, as a sentence. Throws what is no refusal. */
+export function faultOf(thrown: unknown): string {
+  if (!(thrown instanceof AlreadyThere || thrown instanceof RecordRefused)) throw thrown;
+  return `${thrown.message.charAt(0).toUpperCase()}${thrown.message.slice(1)}.`;
+}
+
+/** A form with a field that was refused so. */
+export function refusedBy(thrown: unknown, form: URLSearchParams): Refused {
+  const fault = faultOf(thrown);
+  const { field = '' } = thrown as RecordRefused;
+  return { fault, ...(form.has(field) && { [field]: { typed: form.get(field)!.trim(), fault } }) };
+}
 
 /** The form that changes the display name, for an account of the store. */
 export function nameForm(
@@ -91,14 +100,6 @@ export function parentForm(
 <button name="change" value="parent">Change parent</button>
 ${fault && html`<span class="fault" id="parent-fault">${fault}</span>`}`;
   return postForm(request, linkOf('account', { id }), fields, 'row');
-}
-
-/** Why the parent that was sent cannot be one; undefined if it is there. */
-export async function noSuchParent(request: PageRequest): Promise<Refused | undefined> {
-  const typed = (request.form.get('parent') ?? '').trim();
-  if (typed === '' || (await findAccount(request.context, typed))) return undefined;
-  const fault = `There is no account “${typed}”.`;
-  return { fault, parent: { typed, fault } };
 }
 
 /** The overrides: in a form for an account of the store, otherwise as a list. */
@@ -148,13 +149,11 @@ ${form(html`<button class="danger primary" name="change" value="disable">Disable
   );
 }
 
-const displayNameRule = `A display name has ${max_display_name} characters at most, none of them control characters.`;
-
 const follows = 'every instance follows within 5 seconds';
 
 /** One of the forms of the page. */
 interface AccountForm {
-  /** What it changes of the account as it is now, or why it is refused. */
+  /** What it changes of the account as it is now, or why it is refused. Throws RecordRefused for what no account may have. */
   changeOf(request: PageRequest, now: AccountRecord): AccountChange | Refused;
   /** What the operator is told of the account that it has changed. */
   notice(after: AccountRecord): string;
@@ -184,8 +183,8 @@ function newPlan(request: PageRequest, now: AccountRecord): AccountChange | Refu
   const conflict = conflicts.get('plan');
   if (conflict !== undefined) return { ...conflicting, plan: { typed, fault: conflict } };
   const plan = typed || null;
-  const fault = noSuchPlan(request, plan);
-  return fault === undefined ? { plan } : { fault };
+  checkAccountChange(request.context, { plan });
+  return { plan };
 }
 
 function newLimits(request: PageRequest, { limits }: AccountRecord): AccountChange | Refused {
@@ -202,11 +201,11 @@ function newLimits(request: PageRequest, { limits }: AccountRecord): AccountChan
 function newName(request: PageRequest, { display_name: present }: AccountRecord): AccountChange | Refused {
   const { form, conflicts } = editedFields(request.form, { display_name: present });
   const display_name = form.get('display_name')!.trim();
-  const refused = (fault: string) => ({ display_name: { typed: display_name, fault } });
   const conflict = conflicts.get('display_name');
-  if (conflict !== undefined) return { ...conflicting, ...refused(conflict) };
-  if (isDisplayName(display_name)) return { display_name };
-  return { fault: displayNameRule, ...refused(displayNameRule) };
+  if (conflict !== undefined)
+    return { ...conflicting, display_name: { typed: display_name, fault: conflict } };
+  checkAccountChange(request.context, { display_name });
+  return { display_name };
 }
 
 function newParent(request: PageRequest, now: AccountRecord): AccountChange | Refused {

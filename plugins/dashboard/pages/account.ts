@@ -1,4 +1,4 @@
-import { type AccountRecord, digestOfKey, RecordRefused } from '../../../src/plugin.ts';
+import { type AccountRecord, checkParent, digestOfKey } from '../../../src/plugin.ts';
 import { type AccountView, findAccount, storedAccount, usesOf } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
@@ -13,11 +13,11 @@ import { emptyState } from '../view/table.ts';
 import {
   accountForms,
   nameForm,
-  noSuchParent,
   overridesPanel,
   parentForm,
   planForm,
   type Refused,
+  refusedBy,
   stateForm,
   stateNotices,
 } from './account-forms.ts';
@@ -129,10 +129,11 @@ async function change(request: PageRequest): Promise<PageResponse> {
   }
   const form = accountForms.get(name);
   if (!form) throw new PageError(400, 'This is not a form of the dashboard.');
-  let refused = name === 'parent' ? await noSuchParent(request) : undefined;
-  if (refused) return shown(request, account, refused);
+  let refused: Refused | undefined;
   let after: AccountRecord;
   try {
+    if (name === 'parent')
+      await checkParent(request.context, accounts, request.form.get('parent')?.trim() || null);
     after = await accounts.change(
       id,
       now => {
@@ -143,9 +144,7 @@ async function change(request: PageRequest): Promise<PageResponse> {
       operator,
     );
   } catch (thrown) {
-    // Such as a parent that is below it.
-    if (thrown instanceof RecordRefused) return shown(request, account, { fault: thrown.message });
-    throw thrown;
+    return shown(request, account, refusedBy(thrown, request.form));
   }
   if (refused) return shown(request, storedAccount(after), refused);
   return changed(request, page, form.notice(after));

@@ -1,11 +1,4 @@
-import {
-  type AccountRecord,
-  AlreadyThere,
-  isAccountName,
-  isDisplayName,
-  max_display_name,
-  sameName,
-} from '../../../src/plugin.ts';
+import { type AccountRecord, checkNewAccount, max_display_name } from '../../../src/plugin.ts';
 import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
@@ -15,7 +8,7 @@ import { listPage } from '../view/pager.ts';
 import { searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, names, tableOf } from '../view/table.ts';
-import { noSuchPlan, planSelect } from './account-forms.ts';
+import { faultOf, planSelect } from './account-forms.ts';
 
 /** Accounts that are listed of the configuration, and of the application; the search finds the others. */
 const max_configured = 50;
@@ -140,23 +133,12 @@ async function create(request: PageRequest): Promise<PageResponse> {
   const plan = form.get('plan') || null;
   const display_name = (form.get('display_name') ?? '').trim();
   const given = { id, plan, display_name };
-  const fault = faultOf(request, given) ?? noSuchPlan(request, plan);
-  if (fault !== undefined) return listed(request, { ...given, fault });
+  const account = { ...given, limits: {} };
   try {
-    await context.records.store.accounts.create({ ...given, limits: {} }, operatorOf(request));
+    checkNewAccount(context, account);
+    await context.records.store.accounts.create(account, operatorOf(request));
   } catch (thrown) {
-    if (!(thrown instanceof AlreadyThere)) throw thrown;
-    return listed(request, { ...given, fault: `There is an account “${thrown.taken}” already.` });
+    return listed(request, { ...given, fault: faultOf(thrown) });
   }
   return changed(request, linkOf('account', { id }), `Account ${id} is created. Issue a key for it below.`);
-}
-
-function faultOf({ context }: PageRequest, given: Required<Pick<Given, 'id' | 'display_name'>>) {
-  const { id, display_name } = given;
-  if (!isAccountName(id))
-    return 'A name begins with a letter or digit and has letters, digits and _ . @ : + - after it; 128 characters at most.';
-  if (!isDisplayName(display_name))
-    return `A display name has ${max_display_name} characters at most, none of them control characters.`;
-  const taken = sameName(Object.keys(context.settings.accounts), id);
-  return taken && `The configuration has an account “${taken}” already.`;
 }

@@ -1,4 +1,4 @@
-import { day_ms, type KeyRecord, max_key_name } from '../../../src/plugin.ts';
+import { day_ms, isKeyName, type KeyRecord, max_key_name } from '../../../src/plugin.ts';
 import { conflict_fault, editedFields, type FieldTexts, seenInput } from './edited-fields.ts';
 import { minuteOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
@@ -104,7 +104,7 @@ export function readKeyFields(
   const expires = expiryOf(form, now_ms, key);
   const limits = keyLimitsFrom(form, key?.limits ?? no_limits, seesMoney);
   const faults = new Map('faults' in limits ? limits.faults : []);
-  if (name.length > max_key_name || /\p{Cc}/u.test(name) || !name.isWellFormed())
+  if (!isKeyName(name))
     faults.set('name', `A name has ${max_key_name} characters at most, none of them control characters.`);
   if (typeof expires === 'string') faults.set('expires', expires);
   if (faults.size > 0 || typeof expires === 'string' || 'faults' in limits)

@@ -1,9 +1,13 @@
 import type { LimitOverrides } from '../../common/options.ts';
 import type { AccountChange, AccountQuery, AccountRecord, ChangeOf } from '../../records/account-records.ts';
-import { checkAccountChange, checkIsStored, checkNewAccount } from '../../records/account-rules.ts';
+import {
+  checkAccountChange,
+  checkIsStored,
+  checkNewAccount,
+  checkParent,
+} from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
 import { creditOf } from '../../records/limit-states.ts';
-import { RecordRefused } from '../../records/record-errors.ts';
 import { type ChangedBy, noticed, operatorNow, page_records } from './administrator.ts';
 
 /** An account to be made. */
@@ -57,12 +61,12 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
       const { display_name = '', contacts = [], parent = null, models = null } = given;
       const account = { id, plan, limits: { ...limits }, display_name, contacts, parent, models };
       checkNewAccount(context, account);
-      await checkParent(context, parent);
+      await checkParent(context, accounts, parent);
       return noticed(context, accounts.create(account, operatorNow(clock, by)));
     },
     async change(id, set, by) {
       checkIsStored(context, id);
-      if (typeof set === 'object') await checkParent(context, set.parent);
+      if (typeof set === 'object') await checkParent(context, accounts, set.parent);
       const checked = (now: AccountRecord): AccountChange => {
         const change = typeof set === 'function' ? set(now) : set;
         checkAccountChange(context, change);
@@ -83,11 +87,4 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
       return noticed(context, accounts.topUp(id, creditOf(context, amount_usd), operatorNow(clock, by)));
     },
   };
-}
-
-/** Throws RecordRefused for a parent that is not there: those below it would be refused. */
-async function checkParent(context: ExtensionContext, parent: string | null | undefined): Promise<void> {
-  if (parent == null || context.configured.findById(parent)) return;
-  if (!(await context.records.store.accounts.find(parent)))
-    throw new RecordRefused(`there is no account '${parent}'`);
 }

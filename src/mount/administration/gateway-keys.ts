@@ -1,6 +1,6 @@
 import type { PlanOptions } from '../../common/options.ts';
 import type { ChangeOf } from '../../records/account-records.ts';
-import { checkKey, checkModels } from '../../records/account-rules.ts';
+import { checkKey } from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
 import type { KeyChange, KeyQuery, KeyRecord, MadeKey } from '../../records/key-records.ts';
 import { NotThere } from '../../records/record-errors.ts';
@@ -58,8 +58,7 @@ export function gatewayKeys(context: ExtensionContext): GatewayKeys {
     get: id => keys.find(id),
     async create({ name = '', expires_ms = null, limits = {}, ...rest }, by) {
       const key = { ...rest, name, expires_ms, limits: { ...limits } };
-      checkKey(key, clock.epoch_ms());
-      checkModels(context, key.models);
+      checkKey(context, key, clock.epoch_ms());
       const { account } = key;
       if (!configured.findById(account) && !(await accounts.find(account)))
         throw new NotThere(`there is no account '${account}'`);
@@ -68,8 +67,7 @@ export function gatewayKeys(context: ExtensionContext): GatewayKeys {
     change(id, set, by) {
       const checked = (now: KeyRecord): KeyChange => {
         const change = typeof set === 'function' ? set(now) : set;
-        checkKey(change, clock.epoch_ms());
-        checkModels(context, change.models);
+        checkKey(context, change, clock.epoch_ms());
         return change;
       };
       return noticed(context, keys.change(id, checked, operatorNow(clock, by)));

@@ -71,7 +71,7 @@ describe('a mistyped command', () => {
     ['accounts create', /^sluice accounts create: missing required argument 'NAME'\n/],
     ['accounts create -x', /^sluice accounts create: unknown option '-x'/],
     ['accounts create a\u00a0b', /^'a\u00a0b' cannot be an account's name: /],
-    ['accounts create tester', /^account 'tester' is one of the configuration: its name is taken$/],
+    ['accounts create tester', /^there is an account 'tester' in the configuration already$/],
     ['accounts create new --plan huge', /^there is no plan 'huge'; there are: small$/],
     ['accounts create new --limits {', /^limits must be JSON, /],
     ['accounts create new --limits {"requests_per_minut":1}', /^limits: .*requests_per_minut/],

@@ -39,7 +39,7 @@ describe('a secret in a file', () => {
     expect(await mistakesOf(path)).toEqual([
       `providers.local.api_key (line 6): the file ${dirname(path)}/secrets/none does not exist`,
     ]);
-    expect((await loadCommandSettings(path, {})).models).toEqual(['example/small']);
+    expect((await loadCommandSettings(path, {})).models).toEqual([{ id: 'example/small' }]);
   });
 
   it('that no header can carry is a mistake of the configuration, not of every request', async () => {

@@ -68,7 +68,7 @@ describe('accounts in code', () => {
         faultOf(accounts.disable('nobody')),
       ]),
     ).toEqual([
-      "AlreadyThere: there is an account 'tester' already",
+      "AlreadyThere: there is an account 'tester' in the configuration already",
       "AlreadyThere: there is an account 'kept' already",
       expect.stringMatching(/^RecordRefused: 'a b' cannot be an account's name/),
       expect.stringMatching(/^RecordRefused: there is no plan 'fre'; did you mean 'free'/),
