@@ -97,19 +97,20 @@ describe('a raise', () => {
     const until = new Date(friday_ms + 60_000).toISOString();
     const plan = { requests_per_day: { limit: 1, raised: { limit: 3, until } } };
     const limited = new LimitedStage(plan, { began_ms: friday_ms });
-    for (let at = 0; at < 2; at++) limited.settle(await limited.admitted());
+    const account = { id: 'a', plan: 'tested' };
+    for (let at = 0; at < 2; at++) limited.settle(await limited.admitted({}, account));
     limited.clock.advance(60_000);
-    expect((await limited.refused()).error.message).toBe(
+    expect((await limited.refused({}, account)).error.message).toBe(
       'Daily request limit exceeded. Resets at 00:00 UTC.',
     );
     limited.clock.set(86_400_000);
-    limited.settle(await limited.admitted());
-    await limited.refused();
+    limited.settle(await limited.admitted({}, account));
+    await limited.refused({}, account);
   });
 
   it('holds for those without a plan as well', async () => {
     const until = new Date(friday_ms + 60_000).toISOString();
-    const limits = { requests_per_day: { limit: 1, raised: { limit: 2, until } } };
+    const limits = { requests_per_day: { limit: 1, raised: { limit: 3, until } } };
     const limited = new LimitedStage(undefined, { began_ms: friday_ms, options: { limits } });
     const account = { id: 'b', plan: undefined };
     for (let at = 0; at < 2; at++) limited.settle(await limited.admitted({}, account));
