@@ -353,6 +353,7 @@ export {
   rotatedExpiry,
 } from './records/key-records.ts';
 export { hashKey, isAdminKeyForm, isStoredKeyForm, newAdminSecret, newSecret } from './records/key-secret.ts';
+export { type AllowedTags, type KeyTags, keyTagsSchema, type TagGroup } from './records/key-tags.ts';
 export {
   isAskedForReturns,
   type LeaseAnswer,
@@ -447,6 +448,13 @@ export {
   statementOf,
 } from './records/statement.ts';
 export type { StoredResponse, StoredResponses } from './records/stored-responses.ts';
+export {
+  isTagGroup,
+  sumByTags,
+  type TaggedQuery,
+  type TaggedSum,
+  type TagSource,
+} from './records/tagged-usage.ts';
 export {
   type AttemptSum,
   duration_bounds_ms,

@@ -47,6 +47,8 @@ keys import: the records store is down, the file is malformed, an account is not
   sluice keys import keys.jsonl --config sluice.yaml
 keys set-models: the records store is down, or there is no such key
   sluice keys set-models key_123 aion-labs/aion-3.0 --config sluice.yaml
+keys set-tags: the records store is down, or there is no such key
+  sluice keys set-tags key_123 team=a,product=x --config sluice.yaml
 keys set-limits: the records store is down, or there is no such key
   sluice keys set-limits key_123 '{"requests_per_minute": 5}' --config sluice.yaml
 keys set-expiry: the records store is down, or there is no such key

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { suggested } from '../common/suggestion.ts';
 import { checkKey, checkModels } from '../records/account-rules.ts';
 import type { KeyRecord } from '../records/key-records.ts';
+import { checkTags, type KeyTags } from '../records/key-tags.ts';
 import { KeyEnded, NotThere } from '../records/record-errors.ts';
 import {
   type CommandContext,
@@ -53,6 +54,11 @@ Keys of the configuration are not listed here.`,
       'the models that it may use, divided by commas; ai/* for all that begin like that',
       modelsOf,
     )
+    .option(
+      '--tag <NAME=VALUE>',
+      'a tag of it, of those that the configuration lists; several as --tag team=a --tag product=x',
+      (text: string, before: KeyTags = {}) => ({ ...before, ...tagsOf(text) }),
+    )
     .action(inStore(create, voice));
   withConfig(keys.command('import <FILE>'))
     .description(
@@ -62,6 +68,9 @@ Keys of the configuration are not listed here.`,
   withConfig(keys.command('set-models <ID> <IDS>'))
     .description('change the models that it may use, divided by commas; - for all that its account may')
     .action(inStore(setModels, voice));
+  withConfig(keys.command('set-tags <ID> <TAGS>'))
+    .description('replace its tags: team=a, several divided by commas; - for none')
+    .action(inStore(setTags, voice));
   withWas(withConfig(keys.command('set-limits <ID> <JSON>')))
     .description("change its own limits, which hold beside those of its account; '{}' for none")
     .action(inStore(setLimits, voice));
@@ -102,18 +111,19 @@ interface CreateOptions {
   readonly expires?: number;
   readonly limits?: Record<string, unknown>;
   readonly models?: readonly string[] | null;
+  readonly tag?: KeyTags;
 }
 
 async function create(
   { store, settings, operator, print, remark }: CommandContext,
-  { account, name = '', expires, limits = {}, models = null, config }: CreateOptions,
+  { account, name = '', expires, limits = {}, models = null, tag: tags = {}, config }: CreateOptions,
 ): Promise<void> {
   const configured = Object.keys(settings.accounts);
   if (!configured.includes(account) && !(await store.accounts.find(account)))
     throw new CommandMistake(
       `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
     );
-  const wanted = { account, name, expires_ms: expires ?? null, limits, models };
+  const wanted = { account, name, expires_ms: expires ?? null, limits, models, tags };
   const { key, record } = await refusing(async () => {
     checkKey(rulesOf(settings), wanted, operator.at_ms);
     return store.keys.create(wanted, operator);
@@ -152,6 +162,7 @@ const columns = (now_ms: number): readonly Column<KeyRecord>[] => [
     value: ({ limits }) => (Object.keys(limits).length === 0 ? '' : JSON.stringify(limits)),
   },
   { title: 'models', value: ({ models }) => models?.join(',') ?? '' },
+  { title: 'tags', value: ({ tags }) => shownTags(tags) },
   { title: 'state', value: key => stateOf(key, now_ms) },
 ];
 
@@ -206,6 +217,30 @@ async function setModels(
   const { account } = await store.keys.change(idOf(id, 'set-models'), { models }, operator).catch(mistakenId);
   print(`key ${id} of account ${account} may use ${shownModels(models)}`);
 }
+
+async function setTags(
+  { store, settings, operator, print }: CommandContext,
+  id: string,
+  text: string,
+): Promise<void> {
+  const tags = tagsOf(text);
+  await refusing(async () => checkTags(settings.tags, tags));
+  const { account } = await store.keys.change(idOf(id, 'set-tags'), { tags }, operator).catch(mistakenId);
+  print(`key ${id} of account ${account} has the tags ${shownTags(tags) || '(none)'}`);
+}
+
+/** Tags that the command takes, divided by commas; none for `-`. */
+function tagsOf(text: string): KeyTags {
+  if (text === '-') return {};
+  const pairs = text.split(',').map(pair => /^([^=]+)=(.+)$/.exec(pair.trim()));
+  if (pairs.includes(null)) throw new UsageMistake(`a tag must be NAME=VALUE, such as team=a; not '${text}'`);
+  return Object.fromEntries(pairs.map(pair => [pair![1], pair![2]]));
+}
+
+const shownTags = (tags: KeyTags): string =>
+  Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',');
 
 async function setExpiry(
   { store, operator, print }: CommandContext,

@@ -2,10 +2,12 @@ import { Command, Option } from 'commander';
 import { dayOf } from '../common/calendar-day.ts';
 import { notOneOf } from '../common/config-error.ts';
 import { fixedUsd, isMonth, statementColumns, statementOf } from '../records/statement.ts';
+import { isTagGroup, sumByTags, type TaggedQuery } from '../records/tagged-usage.ts';
 import { hasPaid, no_model, usageColumns } from '../records/usage-columns.ts';
-import { type UsageGroup, usageGroups } from '../records/usage-records.ts';
+import { usageGroups } from '../records/usage-records.ts';
 import { type CommandContext, dayIn, inStore, UsageMistake, type Voice, withConfig } from './command.ts';
 import { type FormatOptions, shownRows, withFormat } from './output-table.ts';
+import { refusing } from './record-changes.ts';
 
 interface UsageOptions extends FormatOptions {
   readonly account?: string;
@@ -28,7 +30,9 @@ export const usageCommand = (voice: Voice): Command =>
       text => dayIn('--from', text),
     )
     .option('--to <DAY>', 'the last day; today if not given', text => dayIn('--to', text))
-    .option('--by <GROUP...>', `${usageGroups.join(', ')}; several as --by day --by model`, ['model'])
+    .option('--by <GROUP...>', `${usageGroups.join(', ')}, tag:NAME; several as --by day --by model`, [
+      'model',
+    ])
     .addOption(
       new Option('--month <MONTH>', 'the statement of a month in UTC, by account, model and key, as CSV')
         .argParser(monthOf)
@@ -39,7 +43,7 @@ export const usageCommand = (voice: Voice): Command =>
       'after',
       `
 An exchange belongs to the hour and day in which it began, and to the provider that was asked last. Sums by
-hour and key are kept for 92 days, as those of one account by provider. They begin with schema version 6 of the store.
+hour, key and tag are kept for 92 days, as those of one account by provider. Tags are those that keys have now. They begin with schema version 6 of the store.
 Errors are failures of providers and of the gateway, refusals (401, 403, 429) and errors of clients; those of before
 schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time; paid and margin are those of the requests whose upstreams have
 paid_prices. A table ends with the total. A statement has the same decimals in all its costs; what was used by keys
@@ -49,13 +53,13 @@ more than 92 days ago, and by keys that are not in the store, is in lines withou
 
 async function showUsage(context: CommandContext, options: UsageOptions): Promise<void> {
   if (options.month !== undefined) return showStatement(context, options.month, options);
-  const { store, operator, print, remark } = context;
+  const { store, settings, operator, print, remark } = context;
   const by = options.by.flatMap(text => text.split(',')).map(groupOf);
   const today = dayOf(operator.at_ms);
   const { account, model, from: from_day = `${today.slice(0, 8)}01`, to: to_day = today } = options;
   if (from_day > to_day) throw new UsageMistake(`--from ${from_day} is after --to ${to_day}`);
   const query = { from_day, to_day, account, model: model === no_model ? '' : model };
-  const rows = await store.usage.sum({ ...query, by });
+  const rows = await refusing(() => sumByTags({ store, settings }, { ...query, by }));
   const [total] = await store.usage.sum({ ...query, by: [] });
   if (options.format === 'table' && total) rows.push({ ...total, [by[0]!]: 'all' });
   print(shownRows(rows, usageColumns(by, true, hasPaid(rows)), options));
@@ -84,8 +88,9 @@ function monthOf(text: string): string {
   throw new UsageMistake(`--month must be a month such as 2026-10, not '${text}'`);
 }
 
-function groupOf(text: string): UsageGroup {
+function groupOf(text: string): TaggedQuery['by'][number] {
+  if (isTagGroup(text)) return text;
   const group = usageGroups.find(name => name === text);
-  if (!group) throw new UsageMistake(`--by ${notOneOf(text, usageGroups)}`);
+  if (!group) throw new UsageMistake(`--by ${notOneOf(text, [...usageGroups, 'tag:NAME'])}`);
   return group;
 }

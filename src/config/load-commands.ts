@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ConfigIssue } from '../common/config-error.ts';
 import { asObject } from '../common/json-object.ts';
 import { limitOverridesSchema, plansSchema } from '../gateway/limits/plan-limits.ts';
+import { allowedTagsSchema, keyTagsSchema } from '../records/key-tags.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { default_load_ms } from './import-plugin.ts';
@@ -18,8 +19,16 @@ const schema = z.object({
     .prefault({}),
   plans: plansSchema.default({}),
   accounts: z
-    .record(z.string(), z.object({ plan: z.string().optional(), limits: limitOverridesSchema.default({}) }))
+    .record(
+      z.string(),
+      z.object({
+        plan: z.string().optional(),
+        limits: limitOverridesSchema.default({}),
+        keys: z.array(z.object({ name: z.string().optional(), tags: keyTagsSchema.optional() })).catch([]),
+      }),
+    )
     .default({}),
+  tags: allowedTagsSchema.default({}),
   models: z.array(z.object({ id: z.string() })).default([]),
 });
 
@@ -30,8 +39,8 @@ const schema = z.object({
 export async function loadCommandSettings(file: string, environment: Environment = process.env) {
   const written = readConfig(file);
   const all = asObject(written.value);
-  const { stores: storesWritten = {}, plans = {}, accounts = {}, models = [] } = all;
-  const part = expandPart(written, environment, { stores: storesWritten, plans, accounts, models });
+  const { stores: storesWritten = {}, plans = {}, accounts = {}, models = [], tags = {} } = all;
+  const part = expandPart(written, environment, { stores: storesWritten, plans, accounts, models, tags });
   const data = part.check(schema);
   const place = { directory: written.directory, load_ms: default_load_ms };
   const plugins = { entries: data?.stores.plugins, path: ['stores', 'plugins'], place };
@@ -44,6 +53,8 @@ export async function loadCommandSettings(file: string, environment: Environment
     plans: data.plans,
     /** The accounts of the configuration: their names are taken, and their plans and limits stand there. */
     accounts: data.accounts,
+    /** Tags that keys may have. */
+    tags: data.tags,
     models: data.models,
     providers: Object.keys(asObject(all.providers)),
   };

@@ -4,6 +4,7 @@ import { asObject } from '../common/json-object.ts';
 import { ms, off } from '../common/option-schemas.ts';
 import { plansSchema } from '../gateway/limits/plan-limits.ts';
 import type { ProviderDefinition } from '../gateway/upstream/adapter.ts';
+import { allowedTagsSchema } from '../records/key-tags.ts';
 import { adminSignIn, portalSchema } from '../records/sign-in-schema.ts';
 import { aliasOptions, configuredAccountSchema } from './alias-schema.ts';
 import { dialectSections } from './built-in-dialects.ts';
@@ -228,6 +229,11 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), configuredAccountSchema)
     .default({})
     .describe('Accounts by name, with their plans and keys.'),
+  tags: allowedTagsSchema
+    .default({})
+    .describe(
+      'Tags that keys may have, by which usage can be grouped: the values of each, by its name. At most 10 names with 100 values each.',
+    ),
   stages: z.array(stageEntrySchema).optional().describe('The chain in order; without it the default chain.'),
   stores: storesSchema.prefault({}),
 });

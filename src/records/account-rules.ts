@@ -15,12 +15,17 @@ import {
 } from './account-records.ts';
 import { modelListSchema } from './configured-accounts.ts';
 import { isKeyName, type KeyChange, max_key_name } from './key-records.ts';
+import { type AllowedTags, checkTags } from './key-tags.ts';
 import { AlreadyThere, ConfiguredRecord, RecordRefused } from './record-errors.ts';
 
 /** What of a gateway decides which accounts can be kept. */
 export interface AccountRules {
-  /** What the configuration says of plans and accounts. */
-  readonly settings: { readonly plans: object; readonly accounts: object };
+  /** What the configuration says of plans, accounts and tags. */
+  readonly settings: {
+    readonly plans: object;
+    readonly accounts: object;
+    readonly tags?: AllowedTags | undefined;
+  };
   /** The models. */
   readonly catalog: { readonly models: readonly { readonly id: string }[] };
 }
@@ -102,7 +107,7 @@ export function checkIsStored({ settings }: AccountRules, id: string): void {
 /** Throws RecordRefused for values that a key cannot have. */
 export function checkKey(
   rules: AccountRules,
-  { name = '', limits = {}, expires_ms = null, models }: KeyChange,
+  { name = '', limits = {}, expires_ms = null, models, tags }: KeyChange,
   now_ms: number,
 ): void {
   if (!isKeyName(name))
@@ -114,6 +119,7 @@ export function checkKey(
     throw new RecordRefused('its end has passed already', 'expires_ms');
   checkedLimits(keyLimitsSchema, limits);
   checkModels(rules, models);
+  checkTags(rules.settings.tags, tags);
 }
 
 function checkedLimits<S extends typeof limitOverridesSchema | typeof keyLimitsSchema>(

@@ -7,6 +7,7 @@ import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-li
 import { isContact, max_contacts } from './account-records.ts';
 import { idsAbove } from './account-tree.ts';
 import { hashKey } from './key-secret.ts';
+import { keyTagsSchema } from './key-tags.ts';
 
 /** Schema of a list of models. */
 export const modelListSchema = z.array(z.string().min(1)).meta({ shown: true });
@@ -32,6 +33,9 @@ const keyOptions = {
     .describe(
       "The models that it may use, of those that its account may: ids, or `openai/*` for all that begin like that. By default the account's.",
     ),
+  tags: keyTagsSchema
+    .optional()
+    .describe('What its usage can be grouped by, of what `tags` at the top level lists. Needs a `name`.'),
 };
 
 const keySchema = z
@@ -56,6 +60,10 @@ const keySchema = z
   .refine(({ name, limits }) => name !== undefined || limits === undefined, {
     path: ['limits'],
     error: 'need a name, under which they are counted',
+  })
+  .refine(({ name, tags }) => name !== undefined || tags === undefined, {
+    path: ['tags'],
+    error: 'need a name, under which its usage is',
   });
 
 export const accountSchema = z.strictObject({

@@ -18,6 +18,7 @@ import type { Upstream } from '../gateway/upstream/routing/upstream.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PluginMetrics } from '../telemetry/metric-factory.ts';
 import type { AccountsConfig, ConfiguredAccounts } from './configured-accounts.ts';
+import type { AllowedTags } from './key-tags.ts';
 import type { OperatorRole } from './operator-role.ts';
 import type { ProviderControl, ProviderSwitch } from './provider-controls.ts';
 import type { RecordsStore } from './records-store.ts';
@@ -97,6 +98,8 @@ export interface ExtensionSettings {
   readonly plans: Plans;
   /** Accounts. */
   readonly accounts: AccountsConfig;
+  /** Tags that keys may have. */
+  readonly tags?: AllowedTags;
   /** Who is told of notices. */
   readonly notices?: {
     readonly webhooks: Readonly<Record<string, unknown>>;

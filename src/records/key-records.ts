@@ -1,5 +1,6 @@
 import type { AccountRecord, ChangeOf, CheckOf } from './account-records.ts';
 import type { Operator } from './audit-log.ts';
+import type { KeyTags } from './key-tags.ts';
 import type { PagedRecords, PageQuery } from './page-query.ts';
 
 /** A key of the store, without its text, of which only the last characters are stored. */
@@ -16,6 +17,8 @@ export interface KeyRecord {
   readonly limits: Readonly<Record<string, unknown>>;
   /** The models that it may use, of those that its account may: ids, or beginnings with `*`; `null` for all of those. */
   readonly models: readonly string[] | null;
+  /** What its usage can be grouped by, of what the configuration lists. */
+  readonly tags: KeyTags;
   /** Unix milliseconds at which it was made. */
   readonly created_ms: number;
   /** Unix milliseconds at which it ends; null for never. */
@@ -53,7 +56,7 @@ export interface FoundKey
 }
 
 /** What can be changed of a key. */
-export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'expires_ms' | 'limits' | 'models'>>;
+export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'expires_ms' | 'limits' | 'models' | 'tags'>>;
 
 /** End of a key that replaces `old` at this time: it lasts as long as that was to last. */
 export const rotatedExpiry = (
@@ -67,6 +70,8 @@ export interface NewKey extends Pick<KeyRecord, 'account' | 'name' | 'expires_ms
   readonly limits?: KeyRecord['limits'];
   /** The models that it may use; by default all of its account's. */
   readonly models?: KeyRecord['models'];
+  /** Its tags; by default none. */
+  readonly tags?: KeyTags;
 }
 
 /** How a key is made. */
@@ -110,7 +115,7 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
   /** Throws KeyExists and TooManyKeys. */
   create(key: NewKey, operator: Operator): Promise<MadeKey>;
   /**
-   * Makes a key in place of a usable one, for its account, by its name, with its limits and its models. The old one expires after `overlap_ms`, or at
+   * Makes a key in place of a usable one, for its account, by its name, with its limits, models and tags. The old one expires after `overlap_ms`, or at
    * its own time if that is earlier. The new one lasts as long as the old one was to last. Throws NotThere, KeyEnded, KeyExists and
    * TooManyKeys.
    */
@@ -135,7 +140,7 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
    */
   import?(keys: readonly ImportedKey[], operator: Operator): Promise<KeyImport>;
   /** The keys of these ids, in no order; without those that are not there. */
-  named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint' | 'limits'>[]>;
+  named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint' | 'limits' | 'tags'>[]>;
   /** The keys that have these digests, revoked ones included. */
   lookUp(digests: readonly string[]): Promise<FoundKey[]>;
   /** Records when keys were last used, by id; never sets a time back. */

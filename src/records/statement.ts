@@ -1,6 +1,7 @@
 import { isDay, lastDayOf } from '../common/calendar-day.ts';
 import { picoUsd, usdOf } from '../common/money.ts';
 import type { KeyRecords } from './key-records.ts';
+import { namedKeys } from './named-keys.ts';
 import { RecordRefused } from './record-errors.ts';
 import { no_model } from './usage-columns.ts';
 import type { UsageRecords, UsageSum } from './usage-records.ts';
@@ -66,12 +67,12 @@ export async function statementOf(
   if (max_lines !== undefined && Math.max(byKey.length, whole.length) > max_lines)
     throw new RecordRefused(`the statement has more than ${max_lines} lines`);
   const ofKeys = byKey.filter(({ key }) => key !== '');
-  const names = await namesOf(store.keys, [...new Set(ofKeys.map(({ key }) => key!))]);
+  const keys = await namedKeys(store.keys, [...new Set(ofKeys.map(({ key }) => key!))]);
   const partsOf = Map.groupBy(ofKeys, nameOf);
   const lines = whole.flatMap(sum => {
     const parts = partsOf.get(nameOf(sum)) ?? [];
     const named = { account: sum.account ?? account!, model: sum.model! };
-    const line = (of: Totals, key: string) => ({ ...of, ...named, key, key_name: names.get(key) ?? '' });
+    const line = (of: Totals, key: string) => ({ ...of, ...named, key, key_name: keys.get(key)?.name ?? '' });
     const rest = without(totalOf([sum]), totalOf(parts));
     return [...(rest.requests > 0 ? [line(rest, '')] : []), ...parts.map(part => line(part, part.key!))];
   });
@@ -83,19 +84,6 @@ export async function statementOf(
 }
 
 const nameOf = ({ account, model }: UsageSum): string => JSON.stringify([account, model]);
-
-/** Keys whose names are looked up at once. */
-const keys_per_query = 1000;
-
-async function namesOf(
-  keys: Pick<KeyRecords, 'named'>,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
-  const names = new Map<string, string>();
-  for (let at = 0; at < ids.length; at += keys_per_query)
-    for (const { id, name } of await keys.named(ids.slice(at, at + keys_per_query))) names.set(id, name);
-  return names;
-}
 
 /** Dollars with so many decimals, of which no more are needed. */
 export function fixedUsd(usd: string, decimals: number): string {

@@ -1,5 +1,6 @@
 import { errorClasses } from '../common/end-class.ts';
-import type { UsageGroup, UsageSum } from './usage-records.ts';
+import type { TaggedQuery, TaggedSum } from './tagged-usage.ts';
+import type { UsageSum } from './usage-records.ts';
 
 /** The name of usage without a model, in output and queries. */
 export const no_model = '(none)';
@@ -33,8 +34,8 @@ const paid: Readonly<Record<string, UsageColumn['value']>> = {
 };
 
 /** The groups, then what was counted, then the exact cost unless left out, and what is paid for it if asked for. */
-export const usageColumns = (by: readonly UsageGroup[], hasCost = true, hasPaid = false): UsageColumn[] => [
-  ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup(sum[group]) })),
+export const usageColumns = (by: TaggedQuery['by'], hasCost = true, hasPaid = false): UsageColumn[] => [
+  ...by.map(group => ({ title: group, value: (sum: UsageSum) => shownGroup((sum as TaggedSum)[group]) })),
   ...Object.entries({ ...numbers, ...(hasPaid && paid) })
     .filter(([title]) => hasCost || title !== 'cost_usd')
     .map(([title, value]) => ({ title, value, isNumber: true })),

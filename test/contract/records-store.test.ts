@@ -362,6 +362,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       hint: key.slice(-4),
       limits: {},
       models: null,
+      tags: {},
       created_ms: now_ms,
       expires_ms: now_ms + day_ms,
       revoked_ms: null,
@@ -431,6 +432,23 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect((await store.keys.change(next.record.id, { models: null }, alice)).models).toBeNull();
     const [entry] = await store.audit.list({ target: next.record.id, limit: 1 });
     expect(JSON.parse(entry!.detail)).toEqual({ models: null, before: { models } });
+  });
+
+  it('keeps the tags of a key, through its rotation', async () => {
+    const tags = { team: 'a', product: 'x y' };
+    const { record } = await store.keys.create(
+      { account: 'tagged', name: '', expires_ms: null, tags },
+      alice,
+    );
+    const next = await store.keys.rotate(record.id, 0, alice);
+    expect([record.tags, next.record.tags, next.old.tags]).toEqual([tags, tags, tags]);
+    expect(await store.keys.named([next.record.id])).toMatchObject([{ tags }]);
+    expect((await store.keys.change(next.record.id, { tags: {} }, alice)).tags).toEqual({});
+    expect(await store.keys.named([next.record.id])).toMatchObject([{ tags: {} }]);
+    const [entry] = await store.audit.list({ target: next.record.id, limit: 1 });
+    expect(JSON.parse(entry!.detail)).toEqual({ tags: {}, before: { tags } });
+    const [made] = await store.audit.list({ target: record.id, actions: ['key.create'], limit: 1 });
+    expect(JSON.parse(made!.detail)).toMatchObject({ tags });
   });
 
   it('takes keys that were made elsewhere by their hashes, all or none, and each once', async () => {

@@ -4,6 +4,7 @@ import {
   day_ms,
   type KeyRecord,
   keyLimitsSchema,
+  keyTagsSchema,
   max_key_name,
   modelListSchema,
   NotThere,
@@ -27,6 +28,7 @@ const key = z
       .array(z.string())
       .nullable()
       .describe('The models that it may use, of those that its account may; `null` for all of those.'),
+    tags: z.record(z.string(), z.string()).describe('What its usage can be grouped by.'),
     created_at: time,
     expires_at: time.nullable(),
     revoked_at: time.nullable(),
@@ -54,13 +56,16 @@ const fields = {
     .describe(
       'The models that it may use, of those that its account may: ids, or `openai/*` for all that begin like that; `null` for all of those.',
     ),
+  tags: keyTagsSchema.describe(
+    'What its usage can be grouped by, of what the configuration lists; all of them.',
+  ),
   expires_at: givenTime.nullable().describe('When it ends; `null` for never.'),
 };
 
 type View = z.input<typeof key>;
 
 function viewFor(caller: Caller, record: KeyRecord): View {
-  const { id, account, name, hint, limits, models, created_ms, expires_ms, revoked_ms, last_used_ms } =
+  const { id, account, name, hint, limits, models, tags, created_ms, expires_ms, revoked_ms, last_used_ms } =
     record;
   return {
     object: 'key',
@@ -70,6 +75,7 @@ function viewFor(caller: Caller, record: KeyRecord): View {
     hint,
     limits: limitsFor(caller, limits),
     models: models && [...models],
+    tags: { ...tags },
     created_at: timeOf(created_ms),
     expires_at: timeOrNull(expires_ms),
     revoked_at: timeOrNull(revoked_ms),
@@ -134,6 +140,7 @@ const createKey = defineRoute({
     name: fields.name.default(''),
     limits: fields.limits.default({}),
     models: fields.models.default(null),
+    tags: fields.tags.default({}),
     expires_at: fields.expires_at.default(null),
   }),
   reply: madeKey,
@@ -165,6 +172,7 @@ const changeKey = defineRoute({
     name: fields.name.exactOptional(),
     limits: fields.limits.exactOptional(),
     models: fields.models.exactOptional(),
+    tags: fields.tags.exactOptional(),
     expires_at: fields.expires_at.exactOptional(),
   }),
   reply: key,

@@ -6,11 +6,15 @@ import {
   isDay,
   isMoneyLimit,
   isOutage,
+  isTagGroup,
   type LimitState,
   limitedAccount,
   limitedKey,
   limitStates,
   no_model as none,
+  sumByTags,
+  type TaggedQuery,
+  type TaggedSum,
   totalOf,
   type UsageGroup,
   type UsageSum,
@@ -56,7 +60,10 @@ const line = z
       z.ZodOptional<z.ZodNullable<z.ZodString>>
     >,
   )
-  .extend(totals.shape)
+  .extend({
+    tags: z.record(z.string(), z.string().nullable()).optional().describe('Those that it is grouped by.'),
+    ...totals.shape,
+  })
   .meta({ id: 'UsageLine' });
 
 /** What of sums `caller` may see: money not for operators, and what providers are paid for admins alone. */
@@ -68,7 +75,20 @@ const viewFor =
     return { ...counts, ...(seesMoney(role) && { cost_usd }), ...(role === 'admin' && paid) };
   };
 
-const groupsForm = new RegExp(`^(${usageGroups.join('|')})(,(${usageGroups.join('|')}))*$`);
+const group = `(${usageGroups.join('|')}|tag:[a-z][a-z0-9_-]{0,31})`;
+const groupsForm = new RegExp(`^${group}(,${group}){0,19}$`);
+
+/** Sums by key that are read for those by tags. */
+const max_sums = 50_000;
+
+function groupsOf(by: TaggedQuery['by'], sum: TaggedSum) {
+  const groups = by.filter(group => !isTagGroup(group)).map(group => [group, sum[group] || null] as const);
+  const tags = by.filter(isTagGroup).map(tag => [tag.slice(4), sum[tag] || null] as const);
+  return {
+    ...Object.fromEntries(groups),
+    ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
+  };
+}
 
 const sumUsage = defineRoute({
   method: 'GET',
@@ -79,10 +99,10 @@ const sumUsage = defineRoute({
   query: z.strictObject({
     by: z
       .string()
-      .regex(groupsForm, `must be groups divided by commas, among ${usageGroups.join(', ')}`)
+      .regex(groupsForm, `must be groups divided by commas, among ${usageGroups.join(', ')}, tag:NAME`)
       .optional()
       .describe(
-        `Groups divided by commas, among ${usageGroups.join(', ')}. Without it there is the total alone.`,
+        `Groups divided by commas, among ${usageGroups.join(', ')}, and \`tag:NAME\` for tags of keys. Without it there is the total alone.`,
       ),
     from: day.optional().describe('The first day in UTC; that of the current month if not given.'),
     to: day.optional().describe('The last day; today if not given.'),
@@ -119,20 +139,25 @@ const sumUsage = defineRoute({
     const named = (name: string | undefined) => (name === none ? '' : name);
     const filters = { account, model: named(model), provider: named(provider), key: named(key) };
     const asked = { from_day, to_day, ...filters };
-    const by = [...new Set((groups?.split(',') ?? []) as UsageGroup[])];
-    const { usage } = context.records.store;
+    const by = [...new Set((groups?.split(',') ?? []) as TaggedQuery['by'][number][])];
+    const { store } = context.records;
     const [rows, total] = await Promise.all([
-      by.length === 0 ? [] : usage.sum({ ...asked, by, order, limit: limit + 1 }),
-      usage.sum({ ...asked, by: [] }),
+      by.length === 0
+        ? []
+        : sumByTags(
+            { store, settings: context.settings },
+            { ...asked, by, order, limit: limit + 1 },
+            max_sums,
+          ),
+      store.usage.sum({ ...asked, by: [] }),
     ]);
     const viewOf = viewFor(caller);
-    const groupsOf = (row: UsageSum) => Object.fromEntries(by.map(group => [group, row[group] || null]));
     return {
       body: {
         object: 'list' as const,
         from: from_day,
         to: to_day,
-        data: rows.slice(0, limit).map(row => ({ ...groupsOf(row), ...viewOf([row]) })),
+        data: rows.slice(0, limit).map(row => ({ ...groupsOf(by, row), ...viewOf([row]) })),
         total: viewOf(total),
         has_more: rows.length > limit,
       },

@@ -1,24 +1,32 @@
-import { type Connection, type KeyRecord, NotThere } from '../../../src/plugin.ts';
+import { type Connection, type KeyRecord, type KeyTags, NotThere } from '../../../src/plugin.ts';
 import { storedLimits, storedModels } from './account-records.ts';
 
 /** A key as its row has it. */
-export type StoredKey = Omit<KeyRecord, 'limits' | 'models'> & {
+export type StoredKey = Omit<KeyRecord, 'limits' | 'models' | 'tags'> & {
   readonly limits: string;
   readonly models: string | null;
+  readonly tags: string | null;
 };
 
 export const keyColumns =
-  'id, account, name, hint, limits, models, created_ms, expires_ms, revoked_ms, last_used_ms';
+  'id, account, name, hint, limits, models, tags, created_ms, expires_ms, revoked_ms, last_used_ms';
 
 /** SQL for a key that can be used; takes the present time. */
 export const usableKey = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
 
 /** The key that a row has. */
-export const keyRecordOf = ({ limits, models, ...row }: StoredKey): KeyRecord => ({
+export const keyRecordOf = ({ limits, models, tags, ...row }: StoredKey): KeyRecord => ({
   ...row,
   limits: storedLimits(limits),
   models: storedModels(models),
+  tags: storedTags(tags),
 });
+
+export const storedTags = (text: string | null): KeyTags =>
+  text === null ? {} : (storedLimits(text) as KeyTags);
+
+export const textOfTags = (tags: KeyTags): string | null =>
+  Object.keys(tags).length === 0 ? null : JSON.stringify(tags);
 
 /** Reads a key in a transaction, and keeps others from changing it: an update that changes nothing does so in every database. Throws NotThere. */
 export async function keyIn(connection: Connection, id: string): Promise<KeyRecord> {

@@ -15,7 +15,15 @@ import { storedLimits, storedModels, textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { importKeys } from './imported-keys.ts';
-import { keyColumns, keyIn, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
+import {
+  keyColumns,
+  keyIn,
+  keyRecordOf,
+  type StoredKey,
+  storedTags,
+  textOfTags,
+  usableKey,
+} from './key-record.ts';
 import { insertKey, newKey, refuseTwice } from './new-key.ts';
 import { pagedRecords } from './paged-records.ts';
 import { Condition, searchable } from './statements.ts';
@@ -42,17 +50,18 @@ export const keyRecords = (database: Database): KeyRecords => ({
         .and(usableKey, usable_at_ms),
   }),
 
-  create: ({ nonce, max_usable, limits = {}, models = null, ...named }, operator) =>
+  create: ({ nonce, max_usable, limits = {}, models = null, tags = {}, ...named }, operator) =>
     database.transaction(async connection => {
       const made = newKey(operator);
       const detail = {
         ...named,
         ...(Object.keys(limits).length > 0 && { limits }),
         ...(models !== null && { models }),
+        ...(Object.keys(tags).length > 0 && { tags }),
       };
       const change = await recordChange(connection, operator, 'key.create', made.id, detail);
       await refuseTwice(connection, nonce);
-      return insertKey(connection, made, { ...named, limits, models, nonce, max_usable, change });
+      return insertKey(connection, made, { ...named, limits, models, tags, nonce, max_usable, change });
     }),
 
   rotate: (id, overlap_ms, operator, { nonce, max_usable, check } = {}) =>
@@ -60,7 +69,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
       const { at_ms } = operator;
       const old = await keyIn(connection, id);
       check?.(old);
-      const { account, name, limits, models } = old;
+      const { account, name, limits, models, tags } = old;
       const set = { account, name, expires_ms: rotatedExpiry(old, at_ms) };
       const made = newKey(operator);
       const end_ms = Math.min(at_ms + overlap_ms, old.expires_ms ?? Number.POSITIVE_INFINITY);
@@ -77,6 +86,7 @@ export const keyRecords = (database: Database): KeyRecords => ({
         ...set,
         limits,
         models,
+        tags,
         nonce,
         max_usable,
         change,
@@ -93,14 +103,15 @@ export const keyRecords = (database: Database): KeyRecords => ({
       if (changesNothing(before, set)) return before;
       const after: KeyRecord = { ...before, ...set };
       const number = await recordChange(connection, operator, 'key.change', id, changedFields(before, set));
-      const { name, expires_ms, limits, models } = after;
+      const { name, expires_ms, limits, models, tags } = after;
       await connection.run(
-        'UPDATE sluice.api_keys SET name = ?, expires_ms = ?, limits = ?, models = ?, search = ?, change = ? WHERE id = ?',
+        'UPDATE sluice.api_keys SET name = ?, expires_ms = ?, limits = ?, models = ?, tags = ?, search = ?, change = ? WHERE id = ?',
         [
           name,
           expires_ms,
           JSON.stringify(limits),
           textOfModels(models),
+          textOfTags(tags),
           searchable(id, account, name, hint),
           number,
           id,
@@ -123,11 +134,15 @@ export const keyRecords = (database: Database): KeyRecords => ({
 
   async named(ids) {
     if (ids.length === 0) return [];
-    const rows = await database.run<{ id: string; name: string; hint: string; limits: string }>(
-      `SELECT id, name, hint, limits FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
+    const rows = await database.run<Pick<StoredKey, 'id' | 'name' | 'hint' | 'limits' | 'tags'>>(
+      `SELECT id, name, hint, limits, tags FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
       ids,
     );
-    return rows.map(({ limits, ...row }) => ({ ...row, limits: storedLimits(limits) }));
+    return rows.map(({ limits, tags, ...row }) => ({
+      ...row,
+      limits: storedLimits(limits),
+      tags: storedTags(tags),
+    }));
   },
 
   async lookUp(digests) {

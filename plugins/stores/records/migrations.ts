@@ -81,6 +81,7 @@ export const migrations: readonly Migration[] = [
         search TEXT NOT NULL,
         limits TEXT NOT NULL,
         models TEXT,
+        tags TEXT,
         nonce TEXT,
         created_ms BIGINT NOT NULL,
         expires_ms BIGINT,

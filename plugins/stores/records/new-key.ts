@@ -9,7 +9,7 @@ import {
   TooManyKeys,
 } from '../../../src/plugin.ts';
 import { textOfModels } from './account-records.ts';
-import { keyColumns, keyRecordOf, type StoredKey, usableKey } from './key-record.ts';
+import { keyColumns, keyRecordOf, type StoredKey, textOfTags, usableKey } from './key-record.ts';
 import { searchable } from './statements.ts';
 
 /** Id, secret and time of a key to be made. */
@@ -27,7 +27,7 @@ export async function refuseTwice(connection: Connection, nonce: string | undefi
 export async function insertKey(
   connection: Connection,
   { key, ...made }: ReturnType<typeof newKey>,
-  { limits = {}, models = null, nonce, max_usable, ...set }: NewKey & { readonly change: number },
+  { limits = {}, models = null, tags = {}, nonce, max_usable, ...set }: NewKey & { readonly change: number },
 ): Promise<{ readonly key: string; readonly record: KeyRecord }> {
   const search = searchable(made.id, set.account, set.name, made.hint);
   const stored = {
@@ -35,6 +35,7 @@ export async function insertKey(
     ...set,
     limits: JSON.stringify(limits),
     models: textOfModels(models),
+    tags: textOfTags(tags),
     nonce: nonce ?? null,
     search,
   };

@@ -4,6 +4,7 @@ import { noSuchName } from '../../common/suggestion.ts';
 import { namesModel } from '../../gateway/accounts/model-lists.ts';
 import type { ProviderDefinition } from '../../gateway/upstream/adapter.ts';
 import { hashKey } from '../../records/key-secret.ts';
+import { allowedTagsSchema, keyTagsSchema, tagFault } from '../../records/key-tags.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -18,6 +19,7 @@ interface Parts {
   readonly passthrough: readonly Json[];
   readonly stages: readonly Json[];
   readonly plans: Json;
+  readonly tags: unknown;
   /** There may be a million: each reading of a large object takes a second. */
   readonly accounts: readonly (readonly [id: string, account: Json])[];
   /** The names that may be referred to. */
@@ -36,7 +38,7 @@ export interface Known {
 
 /** Reports what no schema sees, even in a configuration that is wrong elsewhere: references to unknown names, and duplicate names. */
 export function checkReferences(config: unknown, known: Known = { adapters: [], paths: [] }): ConfigIssue[] {
-  const { models: listed, providers, passthrough, stages, plans: named, accounts } = asObject(config);
+  const { models: listed, providers, passthrough, stages, plans: named, accounts, tags } = asObject(config);
   const models = objectsIn(listed);
   const plans = asObject(named);
   const parts: Parts = {
@@ -45,6 +47,7 @@ export function checkReferences(config: unknown, known: Known = { adapters: [], 
     passthrough: objectsIn(passthrough),
     stages: objectsIn(stages),
     plans,
+    tags,
     accounts: Object.entries(asObject(accounts)).map(([id, account]) => [id, asObject(account)]),
     known: { model: textsIn(models.map(({ id }) => id)), plan: Object.keys(plans) },
   };
@@ -55,6 +58,7 @@ export function checkReferences(config: unknown, known: Known = { adapters: [], 
     ...checkAccounts(parts),
     ...checkLimits(parts),
     ...checkModelLists(parts),
+    ...checkTags(parts),
     ...checkStages(parts),
   ];
 }
@@ -173,6 +177,19 @@ function* checkModelLists({ accounts, known }: Parts): Generator<ConfigIssue> {
     yield* check(models, 'accounts', id);
     for (const [at, key] of objectsIn(keys).entries()) yield* check(key.models, 'accounts', id, 'keys', at);
   }
+}
+
+/** Reports tags of keys that are not listed. */
+function* checkTags({ accounts, tags = {} }: Parts): Generator<ConfigIssue> {
+  const allowed = allowedTagsSchema.safeParse(tags);
+  if (!allowed.success) return;
+  for (const [id, { keys }] of accounts)
+    for (const [at, key] of objectsIn(keys).entries()) {
+      if (key.tags === undefined) continue;
+      const given = keyTagsSchema.safeParse(key.tags);
+      const fault = given.success ? tagFault(allowed.data, given.data) : undefined;
+      if (fault) yield { path: ['accounts', id, 'keys', at, 'tags', fault.name], message: fault.message };
+    }
 }
 
 /** The same key may be written in both forms. */

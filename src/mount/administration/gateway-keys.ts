@@ -3,6 +3,7 @@ import type { ChangeOf } from '../../records/account-records.ts';
 import { checkKey } from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
 import type { KeyChange, KeyQuery, KeyRecord, MadeKey } from '../../records/key-records.ts';
+import type { KeyTags } from '../../records/key-tags.ts';
 import { NotThere } from '../../records/record-errors.ts';
 import { type ChangedBy, noticed, operatorNow, page_records } from './administrator.ts';
 
@@ -18,6 +19,8 @@ export interface KeyToCreate {
   readonly limits?: Omit<PlanOptions, 'models'>;
   /** The models that it may use, of those that its account may: ids, or beginnings with `*`. By default all of those. */
   readonly models?: readonly string[] | null;
+  /** What its usage can be grouped by, of what the configuration lists. By default nothing. */
+  readonly tags?: KeyTags;
   /** Keys of the account that may be usable at the same time, this one included; more are refused with TooManyKeys. */
   readonly max_usable?: number;
   /** Makes one key of several calls with the same nonce, such as those of a form that is sent twice: the later ones are refused with KeyExists. */

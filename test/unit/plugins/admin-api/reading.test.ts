@@ -19,6 +19,7 @@ const rows = Array.from({ length: 25 }, (_, at) => {
     ...sampleRow({ started_ms, request_id: `request-${at}`, cost_usd: '0.1', paid_usd: '0.04' }),
     account: at % 2 === 0 ? 'acme' : 'other',
     model: at === 3 ? null : 'v/one',
+    key_id: at === 4 ? 'house/ci' : null,
     ...(at === 0 && failed),
     attempts_made: [{ ...sampleRow().attempts_made[0]!, error_message: 'internal detail' }],
   };
@@ -29,7 +30,13 @@ beforeAll(async () => {
   await place.look(({ ledger }) => ledger.insert(rows));
   gateway = await startGateway({
     upstream: 'http://127.0.0.1:9',
-    config: { admin_api: { enabled: true, keys: adminApiKeys }, plans, stores: place.stores },
+    config: {
+      admin_api: { enabled: true, keys: adminApiKeys },
+      plans,
+      stores: place.stores,
+      tags: { team: ['a', 'b'] },
+      accounts: { house: { keys: [{ value: 'sk-house-0123', name: 'ci', tags: { team: 'a' } }] } },
+    },
     options: { clock: new FakeClock() },
   });
   const { accounts } = gateway.gateway;
@@ -51,6 +58,38 @@ describe('GET /usage', () => {
     expect(body.total).toMatchObject({ requests: 25, cost_usd: '2.5', paid_usd: '1', margin_usd: '1.5' });
     expect((await ask('GET /usage?model=(none)')).body).toMatchObject({ data: [], total: { requests: 1 } });
     expect((await ask('GET /usage?account=nobody&from=2026-01-01')).body.total.cost_usd).toBe('0');
+  });
+
+  it('adds up by tags of keys, and takes those alone that are listed', async () => {
+    const { body } = await ask('GET /usage?by=account,tag:team&order=requests&limit=2', 'operator');
+    expect(
+      body.data.map(({ account, tags, requests }: Record<string, unknown>) => [account, tags, requests]),
+    ).toEqual([
+      ['acme', { team: null }, 12],
+      ['other', { team: null }, 12],
+    ]);
+    expect([body.has_more, body.total.requests]).toEqual([true, 25]);
+    expect(JSON.stringify(body)).not.toMatch(/usd/);
+    const [, tagged] = (await ask('GET /usage?by=tag:team')).body.data;
+    expect(tagged).toMatchObject({ tags: { team: 'a' }, requests: 1, cost_usd: '0.1' });
+    const { status, body: refusal } = await ask('GET /usage?by=tag:teem');
+    expect([status, refusal.error.param, refusal.error.message]).toEqual([
+      400,
+      'by',
+      expect.stringContaining("did you mean 'team'?"),
+    ]);
+    const created = await askAdminApi(gateway.adminUrl, 'POST /keys', {
+      key: adminKeyOf('admin'),
+      body: { account: 'acme', tags: { team: 'b' } },
+    });
+    expect([created.status, created.body.tags]).toEqual([201, { team: 'b' }]);
+    const change = (tags: object) =>
+      askAdminApi(gateway.adminUrl, `PATCH /keys/${created.body.id}`, {
+        key: adminKeyOf('admin'),
+        body: { tags },
+      });
+    expect((await change({ team: 'c' })).body.error).toMatchObject({ param: 'tags' });
+    expect((await change({})).body.tags).toEqual({});
   });
 
   it('tells operators no money, and margins to admins alone', async () => {
@@ -148,9 +187,13 @@ describe('statements', () => {
     expect([one.status, one.headers.get('content-type')]).toEqual([200, 'text/csv']);
     const lines = one.body.trim().split('\r\n');
     expect(lines[0]).toMatch(/^month,account,model,key,key_name,requests,.*,cost_usd$/);
-    expect(lines.slice(1)).toEqual([expect.stringMatching(/^2026-11,acme,v\/one,,,13,.*,1\.30$/)]);
+    expect(lines.slice(1)).toEqual([
+      expect.stringMatching(/^2026-11,acme,v\/one,,,12,.*,1\.20$/),
+      expect.stringMatching(/^2026-11,acme,v\/one,house\/ci,,1,.*,0\.10$/),
+    ]);
     const all = (await ask('GET /statements/2026-11')).body.trim().split('\r\n');
     expect(all.slice(1).map((line: string) => line.split(',').slice(1, 3))).toEqual([
+      ['acme', 'v/one'],
       ['acme', 'v/one'],
       ['other', '(none)'],
       ['other', 'v/one'],

@@ -81,7 +81,10 @@ describe('a mistyped command', () => {
     ],
     ['accounts set-plan nobody small', /^there is no account 'nobody'$/],
     ['accounts set-limits tester {}', /^account 'tester' is one of the configuration: it is changed there$/],
-    ['usage --by week', /^--by must be one of: account, model, provider, key, hour, day, month; not 'week'$/],
+    [
+      'usage --by week',
+      /^--by must be one of: account, model, provider, key, hour, day, month, tag:NAME; not 'week'$/,
+    ],
     ['usage --from 2026-11-31', /^--from must be a day in UTC such as 2026-11-20, not '2026-11-31'$/],
     ['usage --from 2026-11-02 --to 2026-11-01', /^--from 2026-11-02 is after --to 2026-11-01$/],
   ])('lists what is accepted: %j', async (line, expected) => {

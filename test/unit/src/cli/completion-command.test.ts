@@ -20,7 +20,7 @@ async function offered(...words: readonly string[]): Promise<string> {
 describe('sluice completion', () => {
   it.each([
     ['ke', 'keys'],
-    ['keys ', 'create import set-models set-limits set-expiry list rotate revoke --help'],
+    ['keys ', 'create import set-models set-tags set-limits set-expiry list rotate revoke --help'],
     ['keys create --ac', '--account'],
     ['keys create --account x --ex', '--expires'],
     ['accounts set-', 'set-plan set-limits set-models set-parent set-display-name set-contacts'],

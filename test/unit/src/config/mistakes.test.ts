@@ -32,6 +32,20 @@ describe('an invalid configuration', () => {
     ],
     [account({ keys: [{ name: 'ci' }] }), 'demo.keys[0]: must have either value or sha256'],
     [account({ keys: [], models: ['aion/none'] }), "demo.models[0]: there is no model 'aion/none'"],
+    [
+      sampleConfig({ tags: { team: Array.from({ length: 101 }, (_, at) => `v${at}`) } }),
+      'tags.team: must have at most 100',
+    ],
+    [
+      sampleConfig({ tags: Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`t${at}`, ['a']])) }),
+      'tags: has 10 names at most',
+    ],
+    [sampleConfig({ tags: { Team: ['a'] } }), 'tags.Team: must be 1 to 32 small letters'],
+    [sampleConfig({ tags: { team: ['a,b'] } }), 'tags.team[0]: must be 1 to 64 characters without commas'],
+    [
+      account({ keys: [{ value: 'sk-12345678', tags: {} }] }),
+      'demo.keys[0].tags: need a name, under which its usage is',
+    ],
     [{ models: sampleConfig().models }, 'providers: is required: an object'],
     [sampleConfig({ server: { port: 'x' } }), 'server.port: must be a number'],
     [
@@ -142,6 +156,24 @@ describe('an invalid configuration', () => {
       [
         "plans.free.models.aion-labs/aion-9: there is no model 'aion-labs/aion-9'; did you mean 'aion-labs/aion-3.5'?",
         "accounts.demo.limits.models.small: there is no model 'small'; there are: aion-labs/aion-3.5",
+      ],
+    ],
+    [
+      'tags of keys that are not listed',
+      sampleConfig({
+        tags: { team: ['red', 'blue'] },
+        accounts: {
+          demo: {
+            keys: [
+              { value: 'sk-12345678', name: 'a', tags: { team: 'bleu' } },
+              { value: 'sk-12345679', name: 'b', tags: { team: 'red', teams: 'red' } },
+            ],
+          },
+        },
+      }),
+      [
+        "accounts.demo.keys[0].tags.team: there is no value of the tag team 'bleu'; did you mean 'blue'?",
+        "accounts.demo.keys[1].tags.teams: there is no tag 'teams'; did you mean 'team'?",
       ],
     ],
     [
