@@ -4,6 +4,7 @@ import { FileProblem, readSmallFile } from '../common/small-file.ts';
 import { keyLimitsSchema } from '../gateway/limits/plan-limits.ts';
 import { modelListSchema } from '../records/configured-accounts.ts';
 import { type ImportedKey, isKeyName, max_key_name } from '../records/key-records.ts';
+import { keyTagsSchema } from '../records/key-tags.ts';
 import { CommandMistake } from './command.ts';
 
 const max_file_bytes = 64 * 1024 * 1024;
@@ -23,6 +24,7 @@ const keySchema = z.strictObject({
     .default(null),
   limits: keyLimitsSchema.default({}),
   models: modelListSchema.nullable().default(null),
+  tags: keyTagsSchema.default({}),
 });
 
 /** The keys in a file of JSON lines. Throws CommandMistake, which names the line. */

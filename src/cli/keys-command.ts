@@ -62,7 +62,7 @@ Keys of the configuration are not listed here.`,
     .action(inStore(create, voice));
   withConfig(keys.command('import <FILE>'))
     .description(
-      'take keys that were made elsewhere, all or none: JSON lines of { account, name, sha256, hint, expires, limits, models }',
+      'take keys that were made elsewhere, all or none: JSON lines of { account, name, sha256, hint, expires, limits, models, tags }',
     )
     .action(inStore(importKeys, voice));
   withConfig(keys.command('set-models <ID> <IDS>'))
@@ -143,7 +143,10 @@ async function importKeys({ store, settings, operator, print }: CommandContext, 
   for (const account of asked)
     if (!(await store.accounts.find(account))) throw new CommandMistake(`there is no account '${account}'`);
   const { imported, known } = await refusing(async () => {
-    for (const { models } of keys) checkModels(rulesOf(settings), models);
+    for (const { models, tags } of keys) {
+      checkModels(rulesOf(settings), models);
+      checkTags(settings.tags, tags);
+    }
     return store.keys.import!(keys, operator);
   });
   print(`imported ${imported} keys, ${known} were there already`);

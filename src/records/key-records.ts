@@ -97,7 +97,7 @@ export interface MadeKey {
 /** A key that was made elsewhere, of which only the hash is known. */
 export interface ImportedKey
   extends Pick<KeyRecord, 'account' | 'name'>,
-    Partial<Pick<KeyRecord, 'hint' | 'expires_ms' | 'limits' | 'models'>> {
+    Partial<Pick<KeyRecord, 'hint' | 'expires_ms' | 'limits' | 'models' | 'tags'>> {
   /** SHA-256 of its text, 64 hexadecimal digits in lower case. */
   readonly digest: string;
 }

@@ -94,7 +94,7 @@ async function checkIsKept(
   const [whole] = await usage.sum({ ...early, by: [] });
   const kept = totalOf(await usage.sum({ ...early, by: ['hour'] }));
   if (!whole || whole.requests <= kept.requests) return;
-  const since = first_day === undefined ? 'there are none yet' : `ask from the day after ${first_day} on`;
+  const since = first_day === undefined ? 'there are none' : `ask from the day after ${first_day} on`;
   throw new RecordRefused(`sums by key, and so by tag, are not kept of all of this time: ${since}`, 'from');
 }
 

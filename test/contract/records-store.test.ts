@@ -460,6 +460,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       digest: sha256('sk-elsewhere-2'),
       expires_ms: now_ms,
       models,
+      tags: { team: 'a' },
     };
     const before = (await store.changes.since(undefined)).change;
     expect(await store.keys.import!([first, second, first], alice)).toEqual({ imported: 2, known: 1 });
@@ -467,6 +468,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     const [found] = await store.keys.lookUp([first.digest]);
     expect(found).toMatchObject({ account: 'i-acme', expires_ms: null, revoked_ms: null });
     expect((await store.keys.lookUp([second.digest]))[0]).toMatchObject({ expires_ms: now_ms, models });
+    const imported = await store.keys.list({ account: 'i-acme', limit: 2 });
+    expect(imported.map(({ tags }) => tags)).toContainEqual({ team: 'a' });
     const [entry] = await store.audit.list({ target: found!.id, limit: 1 });
     expect(entry).toMatchObject({ action: 'key.import', actor: alice.actor });
     await store.keys.revoke(found!.id, alice);

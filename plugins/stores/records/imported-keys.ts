@@ -9,6 +9,7 @@ import {
 } from '../../../src/plugin.ts';
 import { textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
+import { textOfTags } from './key-record.ts';
 import { searchable } from './statements.ts';
 
 /** Digests that are looked up, and rows that are inserted, by one statement. */
@@ -31,7 +32,16 @@ export function importKeys(
       for (const { digest, account } of found) owners.set(digest, account);
     }
     const rows = [];
-    for (const { digest, account, name, hint = '', expires_ms = null, limits = {}, models = null } of keys) {
+    for (const {
+      digest,
+      account,
+      name,
+      hint = '',
+      expires_ms = null,
+      limits = {},
+      models = null,
+      tags = {},
+    } of keys) {
       const owner = owners.get(digest);
       if (owner !== undefined && owner !== account)
         throw new RecordRefused(
@@ -45,6 +55,7 @@ export function importKeys(
       const texts = {
         limits: JSON.stringify(limits),
         models: textOfModels(models),
+        tags: textOfTags(tags),
         search: searchable(id, account, name, hint),
       };
       const stored = { id, account, name, hint, digest, ...texts, expires_ms, nonce: null };

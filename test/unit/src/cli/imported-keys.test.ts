@@ -27,6 +27,7 @@ it('reads a key from each line, but empty ones', () => {
       expires_ms: null,
       limits: {},
       models: null,
+      tags: {},
     },
     expect.objectContaining({ account: 'b', expires_ms: Date.UTC(2027, 0, 31), limits }),
   ]);

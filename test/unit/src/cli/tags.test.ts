@@ -52,6 +52,18 @@ it('tags keys and sums up usage by the tags that they have now', async () => {
   expect(await run('keys', 'set-tags', key.id, '-')).toContain('has the tags (none)');
 });
 
+it('takes the tags of keys that were made elsewhere, if they are listed', async () => {
+  const keys = join(directory, 'keys.jsonl');
+  const lineOf = (team: string) =>
+    JSON.stringify({ account: 'tester', name: 'elsewhere', sha256: 'ab'.repeat(32), tags: { team } });
+  await writeFile(keys, lineOf('z'));
+  await expect(run('keys', 'import', keys)).rejects.toThrow("no value of the tag team 'z'");
+  await writeFile(keys, lineOf('a'));
+  await run('keys', 'import', keys);
+  const listed: { name: string; tags: string }[] = JSON.parse(await run('keys', 'list', '--format', 'json'));
+  expect(listed.find(({ name }) => name === 'elsewhere')!.tags).toBe('team=a');
+});
+
 it.each([
   [
     ['keys', 'create', '--account', 'tester', '--tag', 'team=z'],

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { dayOf } from '../../../../src/common/calendar-day.ts';
 import { day_ms } from '../../../../src/common/durations.ts';
 import { usdOf } from '../../../../src/common/money.ts';
 import type { RecordsStore } from '../../../../src/records/records-store.ts';
@@ -95,6 +96,27 @@ describe('usage by tags', () => {
       { numRuns: 15 },
     );
   });
+
+  it.each([undefined, 'acme'])(
+    'refuses a time whose sums by key the store has deleted, of the account %s',
+    async account => {
+      const { store, tagged } = await storeWithKeys();
+      const hour_ms = 3_600_000;
+      const rows = [-2, 2].map(hours => ({
+        account: 'acme',
+        key_id: tagged[0],
+        started_ms: noon_ms + hours * hour_ms,
+      }));
+      await insert(store, rows);
+      const asked = () =>
+        sumByTags({ store, settings }, { account, from_day: dayOf(noon_ms), by: ['tag:team'] });
+      expect(await asked()).toMatchObject([{ 'tag:team': 'a', requests: 2 }]);
+      await store.pruning.hours(noon_ms, 100);
+      await expect(asked()).rejects.toMatchObject({ field: 'from' });
+      await store.pruning.hours(noon_ms + day_ms, 100);
+      await expect(asked()).rejects.toMatchObject({ message: expect.stringContaining('there are none') });
+    },
+  );
 
   it('refuses an unknown tag, and more sums by key than it may read', async () => {
     const { store, tagged } = await storeWithKeys();
