@@ -73,6 +73,12 @@ export const processes: readonly Row[] = [
       'Since it was loaded or reloaded. Instances that differ for long may run different configurations.',
       { [instance]: promql`time() - ${ofEach('sluice_config_loaded_timestamp_seconds')}` },
     ),
+    stacked(50, 'Notices', 'ops', 'Attempts to deliver notices: sent, to be tried again, or given up.', {
+      '{{kind}} {{result}}': rate(of('sluice_notices_deliveries_total'), 'kind', 'result'),
+    }),
+    series(51, 'Notices that wait', 'short', 'Deliveries that wait to be tried, of all instances.', {
+      waiting: max(of('sluice_notices_waiting')),
+    }),
     stacked(
       47,
       'Reloads',

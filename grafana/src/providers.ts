@@ -1,7 +1,19 @@
 import type { Board } from './dashboard.ts';
 import { row } from './layout.ts';
 import { type Panel, series, stacked } from './panel.ts';
-import { type Expr, min, of, ofModel, ofProvider, orZero, promql, quantile, rate, sum } from './promql.ts';
+import {
+  type Expr,
+  max,
+  min,
+  of,
+  ofModel,
+  ofProvider,
+  orZero,
+  promql,
+  quantile,
+  rate,
+  sum,
+} from './promql.ts';
 import { attempted, failedShare, providerTable } from './provider-table.ts';
 
 const by = 'sluice_provider';
@@ -75,6 +87,13 @@ export const providers: Board = {
           ),
         },
       ),
+      stacked(
+        21,
+        'Fallbacks to other models',
+        'reqps',
+        'Requests that went to another model: which one before, which one next, and why.',
+        { '{{from}} → {{to}} {{kind}}': rate(of('sluice_fallbacks_total'), 'from', 'to', 'kind') },
+      ),
     ]),
     row(7, 'Latency', 3, [
       p99(8, 'First chunk, p99', 'From sending to the first chunk of a stream.', firstChunk),
@@ -109,6 +128,20 @@ export const providers: Board = {
         '0 while the health check of a provider fails; 1 where none is configured.',
         { [each]: min(of('sluice_provider_healthy', ofProvider), by) },
         { thresholds: { warn: 1, bad: 0.5, falling: true } },
+      ),
+      series(
+        22,
+        'Out of service',
+        'short',
+        'Providers that operators have paused, or drain.',
+        {
+          [`${each} {{state}}`]: max(
+            of('sluice_provider_control', ofProvider, 'state!="active"'),
+            by,
+            'state',
+          ),
+        },
+        { thresholds: { warn: 0.5, bad: 2 } },
       ),
       series(
         14,

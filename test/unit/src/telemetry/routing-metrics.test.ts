@@ -34,6 +34,9 @@ it('shows the state of a watched provider at each scrape, until it is unwatched'
     'sluice_breaker_state{sluice_provider="a",state="closed"} 0',
     'sluice_breaker_state{sluice_provider="a",state="open"} 1',
     'sluice_breaker_state{sluice_provider="a",state="half_open"} 0',
+    'sluice_provider_control{sluice_provider="a",state="active"} 1',
+    'sluice_provider_control{sluice_provider="a",state="paused"} 0',
+    'sluice_provider_control{sluice_provider="a",state="draining"} 0',
     'sluice_upstream_certificate_expiry_timestamp_seconds{sluice_provider="a"} 1795000000',
   ]);
   unwatch();
