@@ -42,7 +42,9 @@ export class RedisTable {
     const asked: (readonly [holder: string, account: string])[] = [];
     return {
       exchange: (holder: string, message: LeaseMessage) => {
-        const answer = this.#ask({ holder, message, key_prefix, now_ms: now_ms() });
+        // Nothing was used before the table began, whatever a ledger would know.
+        const rows = message.rows.map(row => ({ ...row, past: 0 }));
+        const answer = this.#ask({ holder, message: { ...message, rows }, key_prefix, now_ms: now_ms() });
         holders.add(holder);
         // The holder tells all others.
         if (answer.counted?.verdicts.some(({ is_held }) => is_held))
