@@ -52,14 +52,12 @@ export class Authentication {
     const attempt = { name: '', address, browser: this.#accepted.has(digest) ? digest : undefined };
     const wait_ms = this.#throttle.wait_ms(attempt);
     if (wait_ms > 0) throw this.#refused('too_many_attempts', address, retryAfter(wait_ms));
-    // Counted in advance; otherwise parallel attempts would bypass the limit.
-    this.#throttle.failed(attempt);
-    const found = await this.#find(secret, digest).catch(thrown => {
-      this.#throttle.undone(attempt);
-      throw thrown;
-    });
-    if (!found) throw this.#refused('invalid_api_key', address, challenge);
-    this.#throttle.succeeded(attempt);
+    const found = await this.#find(secret, digest);
+    // Not counted in advance: a program asks many things side by side, and no number of guesses finds a key.
+    if (!found) {
+      this.#throttle.failed(attempt);
+      throw this.#refused('invalid_api_key', address, challenge);
+    }
     this.#accepted.set(digest, true);
     await this.#used(found);
     const { id, name, role } = found;

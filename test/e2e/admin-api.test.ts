@@ -188,6 +188,13 @@ describe('the Admin API', () => {
     expect([answer.status, answer.body.error?.param]).toEqual([status, param]);
   });
 
+  it('answers a program that asks many things side by side with a key that is new here', async () => {
+    const made = await ask('POST /admin-keys', { body: { name: 'parallel', role: 'viewer' } });
+    const { key } = made.body as { key: string };
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('GET /accounts', { key })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
   it('slows those down who guess, and nobody who has a key', async () => {
     const guess = () => ask('GET /accounts', { key: 'a-wrong-key' });
     const statuses: number[] = [];

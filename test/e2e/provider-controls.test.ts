@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Sidecar, serve } from '../../src/cli/serve.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
@@ -85,13 +84,15 @@ it('drains a provider under load at every instance within a second, over a resta
   const end = load();
   await until(() => first.requests > 5 && second.requests > 5);
   await providers('drain', 'first', '--reason', 'new cards');
-  await sleep(bound_ms);
+  const states = () => Promise.all(sidecars.map(stateAt));
+  await until(async () => (await states()).every(control => control?.state === 'draining'), bound_ms);
+  expect(new Set(await end())).toEqual(new Set([200]));
   const drained = first.requests;
   const left = second.requests;
+  const endAgain = load();
   await until(() => second.requests > left + 30);
-  const statuses = await end();
+  expect(new Set(await endAgain())).toEqual(new Set([200]));
   expect(first.requests).toBe(drained);
-  expect(new Set(statuses)).toEqual(new Set([200]));
   expect(await providers('list')).toMatch(/first +draining +new cards +cli:/);
 
   await sidecars[0]!.close(0);
@@ -117,15 +118,16 @@ it('drains a provider under load at every instance within a second, over a resta
 
 it('ends a pause at its time, and refuses clearly what no provider may serve', async () => {
   await providers('pause', 'second');
-  const until_ms = Date.now() + 2500;
-  await providers('pause', 'first', '--until', new Date(until_ms).toISOString());
+  await providers('pause', 'first');
   const statuses = () => Promise.all(sidecars.map(async sidecar => (await send(sidecar)).status));
-  await until(async () => (await statuses()).every(status => status === 503), bound_ms);
+  await until(async () => (await statuses()).every(status => status === 502), bound_ms);
   const refused = await send(sidecars[0]!);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([502, '30']);
   const text = await refused.text();
   expect(JSON.parse(text)).toMatchObject({ error: { type: 'server_error' } });
   expect(text).not.toMatch(/first|second/);
+  const until_ms = Date.now() + 1000;
+  await providers('pause', 'first', '--until', new Date(until_ms).toISOString());
   await until(async () => (await statuses()).includes(200), 2500);
   expect(Date.now()).toBeGreaterThanOrEqual(until_ms);
   expect(await isAsked(second)).toBe(false);
@@ -136,6 +138,7 @@ it('ends a pause at its time, and refuses clearly what no provider may serve', a
     'first draining',
     'first active',
     'second paused',
+    'first paused',
     'first paused',
     'second active',
   ]);

@@ -138,7 +138,7 @@ export const errorCatalogue = {
     when: "The upstream's health check failed before anything of its reply had arrived, and no other upstream answered either.",
   },
   out_of_service: {
-    status: 503,
+    status: 502,
     type: 'server_error',
     message: 'Out of service at the moment. Retry later.',
     headers: { 'retry-after': '30' },

@@ -50,7 +50,12 @@ async function reloadable(process: GatewayProcess = {}): Promise<ConfigReloads> 
     metrics,
     state: new MemoryStateStore(),
     ownsState: true,
-    records: { accounts, store: {}, configure() {} } as unknown as LastingParts['records'],
+    records: {
+      accounts,
+      store: {},
+      controls: { current: new Map() },
+      configure() {},
+    } as unknown as LastingParts['records'],
     background: new Background(settings.server, metrics),
     buffered: new BufferedBytes(bufferLimits(settings.server), metrics.bodies),
     outages: new ThrottledLog(systemClock),

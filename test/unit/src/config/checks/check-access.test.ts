@@ -3,13 +3,14 @@ import { checkAccess } from '../../../../../src/config/checks/check-access.ts';
 
 const auth = { name: 'auth', authenticates: true };
 const limit = { name: 'rate-limit', authenticates: false };
-const limited = { limits: { requests_per_minute: 1 } };
+const limited = { limits: { requests_per_minute: 1 }, keys: [] };
+const unlimited = { keys: [] };
 const nobody = { stages: [], accounts: {}, plans: {}, open: false, accountOf: false };
 
 it.each<[object, boolean, string[]]>([
   [{}, false, ['must list auth: without it every']],
   [{}, true, []],
-  [{ accounts: { a: {} } }, true, ['must list auth: without it every']],
+  [{ accounts: { a: unlimited } }, true, ['must list auth: without it every']],
   [{ plans: { p: { requests_per_minute: 1 } } }, true, ['must list auth', 'must list rate-limit']],
   [{ open: true }, false, []],
   [{ open: true, stages: [auth] }, false, ['has no effect: the stage auth']],
@@ -18,7 +19,7 @@ it.each<[object, boolean, string[]]>([
   [{ stages: [limit, auth] }, false, ['must come after auth']],
   [{ stages: [auth, limit], accounts: { a: limited } }, false, []],
   [
-    { stages: [auth], accounts: { b: {}, a: limited } },
+    { stages: [auth], accounts: { b: unlimited, a: limited } },
     false,
     ['must list rate-limit: nothing else holds the limits of accounts.a'],
   ],
