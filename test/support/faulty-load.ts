@@ -7,6 +7,8 @@ import { registerTraceMetrics } from '../../src/telemetry/span-metrics.ts';
 import { ask, type GatewayUnderTest, startGateway } from './gateway-under-test.ts';
 import { startTlsProxy } from './tls-proxy.ts';
 
+const secret = `whsec_${Buffer.alloc(32, 'a').toString('base64')}`;
+
 /** A gateway that exercises every metric: two providers of which one fails, queues, and limits that reject. */
 export interface FaultyService {
   readonly gateway: GatewayUnderTest;
@@ -53,7 +55,13 @@ function configOf(flaky: string, sound: string): Partial<GatewayConfig> {
       flaky: { adapter: 'vllm', base_url: flaky, max_concurrent: 1, max_queue: 4, breaker },
       sound: { adapter: 'openai', base_url: sound },
     },
-    models: defaultModels('flaky').map(model => ({ ...model, upstreams })),
+    models: defaultModels('flaky').map((model, at) => ({
+      ...model,
+      upstreams,
+      ...(at === 1 && { fallbacks: { unavailable: ['aion-labs/aion-3.0'] } }),
+    })),
+    // Nobody listens there either.
+    notices: { webhooks: { nobody: { url: 'http://127.0.0.1:9/', secrets: [secret] } }, poll_ms: 500 },
     plans: { small: { requests_per_minute: 20, tokens_per_day: 1_000_000 } },
     accounts: {
       tester: { keys: [{ value: 'sk-client-key-0123456789' }] },
@@ -72,6 +80,7 @@ async function load({ post }: GatewayUnderTest, ended: AbortSignal): Promise<voi
       ),
     () => post(ask('Tell me all at once.')),
     () => post(ask('Fail everywhere [[sim:status=503]]')),
+    () => post(ask('Fail with this model [[sim:status=503]]', { model: 'aion-labs/aion-3.5-mini' })),
     () => post(ask('Break off [[sim:reset_after=3]]', { stream: true })),
     () => post(ask('End oddly [[sim:finish=repetition]]')),
     () => post(ask('Fail after the end [[sim:error=1000]]', { stream: true })),
