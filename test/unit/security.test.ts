@@ -16,6 +16,12 @@ An unknown, a revoked
   gets 401 and no details: %s
 A revoked key ends
   work at every instance at once and stop within the bound after they are revoked
+What is missing from the list
+  hold by %s for chats, for the catalog and for what is passed on unread
+The Admin API is off
+  is not there unless it is enabled
+  refuses everybody without a right key in one form, whatever is asked for
+  admit to %s whom they are for
 A configuration that serves everyone
   rejects the configuration unless server.open is set: %s
   rejects open beside the stage auth
