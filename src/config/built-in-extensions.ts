@@ -8,8 +8,8 @@ export const configurableExtensions = [adminApi, notices] as unknown as readonly
 
 /** The types of these sections. */
 interface Sections {
-  admin_api: z.ZodPrefault<typeof import('../../plugins/admin-api/index.ts').adminApi.schema>;
-  notices: z.ZodPrefault<typeof import('../../plugins/notices/index.ts').notices.schema>;
+  admin_api: z.ZodPrefault<(typeof adminApi)['schema']>;
+  notices: z.ZodPrefault<(typeof notices)['schema']>;
 }
 
 /** The sections of the configuration with their options. */
