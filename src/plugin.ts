@@ -262,6 +262,8 @@ export {
   type AccountRules,
   checkAccountChange,
   checkContacts,
+  checkedAccountChange,
+  checkedKeyChange,
   checkIsStored,
   checkKey,
   checkModels,

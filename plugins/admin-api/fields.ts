@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { modelListSchema } from '../../src/plugin.ts';
 import { apiError } from './api-error.ts';
 
 /** A time of a record as it is shown. */
@@ -26,3 +27,6 @@ export function endOf(text: string | null, now_ms: number, param = 'expires_at')
 export const shownLimits = z
   .record(z.string(), z.unknown())
   .describe('As in the configuration; amounts of money are left out for operators.');
+
+/** A list of models in a request; `null` for no list. */
+export const givenModels = modelListSchema.max(1000).nullable();

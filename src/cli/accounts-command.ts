@@ -1,7 +1,12 @@
 import { Command } from 'commander';
 import { amountOfRule, type LimitRule } from '../gateway/limits/plan-limits.ts';
 import { type AccountChange, type AccountRecord, max_display_name } from '../records/account-records.ts';
-import { checkAccountChange, checkIsStored, checkNewAccount, checkParent } from '../records/account-rules.ts';
+import {
+  checkedAccountChange,
+  checkIsStored,
+  checkNewAccount,
+  checkParent,
+} from '../records/account-rules.ts';
 import { type CommandContext, inStore, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 import {
@@ -195,12 +200,7 @@ async function change(
 ): Promise<void> {
   await refusing(async () => {
     checkIsStored(rulesOf(settings), id);
-    const checked = (now: AccountRecord) => {
-      const set = changeOf(now);
-      checkAccountChange(rulesOf(settings), set);
-      return set;
-    };
-    await store.accounts.change(id, checked, operator);
+    await store.accounts.change(id, checkedAccountChange(rulesOf(settings), changeOf), operator);
   });
 }
 

@@ -4,7 +4,9 @@ import { namesModel } from '../gateway/accounts/model-lists.ts';
 import { keyLimitsSchema, limitOverridesSchema } from '../gateway/limits/plan-limits.ts';
 import {
   type AccountChange,
+  type AccountRecord,
   type AccountRecords,
+  type ChangeOf,
   isAccountName,
   isContact,
   isDisplayName,
@@ -14,7 +16,7 @@ import {
   sameName,
 } from './account-records.ts';
 import { modelListSchema } from './configured-accounts.ts';
-import { isKeyName, type KeyChange, max_key_name } from './key-records.ts';
+import { isKeyName, type KeyChange, type KeyRecord, max_key_name } from './key-records.ts';
 import { type AllowedTags, checkTags } from './key-tags.ts';
 import { AlreadyThere, ConfiguredRecord, RecordRefused } from './record-errors.ts';
 
@@ -65,6 +67,15 @@ export function checkAccountChange(
   if (unknown !== undefined)
     throw new RecordRefused(`limits: ${noSuchName('model', unknown, known)}`, 'limits');
 }
+
+/** What `set` makes of an account within the transaction of the change; throws RecordRefused, and nothing is set. */
+export const checkedAccountChange =
+  (rules: AccountRules, set: ChangeOf<AccountRecord, AccountChange>) =>
+  (now: AccountRecord): AccountChange => {
+    const change = typeof set === 'function' ? set(now) : set;
+    checkAccountChange(rules, change);
+    return change;
+  };
 
 /** Throws RecordRefused for a list of models that is none, or names one that is not there. */
 export function checkModels(
@@ -121,6 +132,15 @@ export function checkKey(
   checkModels(rules, models);
   checkTags(rules.settings.tags, tags);
 }
+
+/** What `set` makes of a key within the transaction of the change; throws RecordRefused, and nothing is set. */
+export const checkedKeyChange =
+  (rules: AccountRules, set: ChangeOf<KeyRecord, KeyChange>, now_ms: number) =>
+  (now: KeyRecord): KeyChange => {
+    const change = typeof set === 'function' ? set(now) : set;
+    checkKey(rules, change, now_ms);
+    return change;
+  };
 
 function checkedLimits<S extends typeof limitOverridesSchema | typeof keyLimitsSchema>(
   schema: S,

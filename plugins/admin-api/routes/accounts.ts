@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   type AccountRecord,
-  checkAccountChange,
+  checkedAccountChange,
   checkIsStored,
   checkNewAccount,
   checkParent,
@@ -10,11 +10,10 @@ import {
   limitOverridesSchema,
   max_contacts,
   max_display_name,
-  modelListSchema,
   NotThere,
 } from '../../../src/plugin.ts';
 import { etagOf } from '../entity-tag.ts';
-import { shownLimits, time, timeOf, timeOrNull } from '../fields.ts';
+import { givenModels, shownLimits, time, timeOf, timeOrNull } from '../fields.ts';
 import { listOf, pageFields, pageOf } from '../page-of.ts';
 import { type Caller, defineRoute, type Reply } from '../route.ts';
 import { limitsBy, limitsFor } from '../visible-limits.ts';
@@ -37,9 +36,6 @@ const account = z
   })
   .meta({ id: 'Account' });
 
-/** In one list. */
-const max_models = 1000;
-
 const params = z.strictObject({ account: z.string().describe('Its id.') });
 
 const fields = {
@@ -57,10 +53,9 @@ const fields = {
     .max(200)
     .nullable()
     .describe('The account whose limits hold for it as well; `null` for none.'),
-  models: modelListSchema
-    .max(max_models)
-    .nullable()
-    .describe('The models that it may use: ids, or `openai/*` for all that begin like that; `null` for all.'),
+  models: givenModels.describe(
+    'The models that it may use: ids, or `openai/*` for all that begin like that; `null` for all.',
+  ),
 };
 
 type View = z.input<typeof account>;
@@ -187,11 +182,10 @@ const changeAccount = defineRoute({
     await checkParent(context, accounts, set.parent);
     const changeOf = (now: AccountRecord) => {
       checkMatch(etagOf(now));
-      const change = limits ? { ...set, limits: limitsBy(caller, limits, now.limits) } : set;
-      checkAccountChange(context, change);
-      return change;
+      return limits ? { ...set, limits: limitsBy(caller, limits, now.limits) } : set;
     };
-    return replyFor(caller, await accounts.change(id, changeOf, operator));
+    const change = checkedAccountChange(context, changeOf);
+    return replyFor(caller, await accounts.change(id, change, operator));
   },
 });
 

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import {
+  checkedKeyChange,
   checkKey,
   day_ms,
   type KeyRecord,
   keyLimitsSchema,
   keyTagsSchema,
   max_key_name,
-  modelListSchema,
   NotThere,
 } from '../../../src/plugin.ts';
 import { apiError } from '../api-error.ts';
 import { etagOf } from '../entity-tag.ts';
-import { endOf, givenTime, shownLimits, time, timeOf, timeOrNull } from '../fields.ts';
+import { endOf, givenModels, givenTime, shownLimits, time, timeOf, timeOrNull } from '../fields.ts';
 import { listOf, pageFields, pageOf } from '../page-of.ts';
 import { type Caller, defineRoute, type Reply } from '../route.ts';
 import { limitsBy, limitsFor } from '../visible-limits.ts';
@@ -40,9 +40,6 @@ const madeKey = key
   .extend({ key: z.string().describe('Its text, which is given this once: only its SHA-256 is kept.') })
   .meta({ id: 'MadeKey' });
 
-/** In one list. */
-const max_models = 1000;
-
 const params = z.strictObject({ key: z.string().describe('Its id, `key_…`.') });
 
 const fields = {
@@ -50,12 +47,9 @@ const fields = {
   limits: keyLimitsSchema.describe(
     'Limits beside those of its account, all of them. Amounts of money that the caller does not see stay.',
   ),
-  models: modelListSchema
-    .max(max_models)
-    .nullable()
-    .describe(
-      'The models that it may use, of those that its account may: ids, or `openai/*` for all that begin like that; `null` for all of those.',
-    ),
+  models: givenModels.describe(
+    'The models that it may use, of those that its account may: ids, or `openai/*` for all that begin like that; `null` for all of those.',
+  ),
   tags: keyTagsSchema.describe(
     'What its usage can be grouped by, of what the configuration lists; all of them.',
   ),
@@ -180,15 +174,14 @@ const changeKey = defineRoute({
     const { limits, expires_at, ...named } = body;
     const changeOf = (now: KeyRecord) => {
       checkMatch(tagOf(now));
-      const change = {
+      return {
         ...named,
         ...(expires_at !== undefined && { expires_ms: endOf(expires_at, operator.at_ms) }),
         ...(limits && { limits: limitsBy(caller, limits, now.limits) }),
       };
-      checkKey(context, change, operator.at_ms);
-      return change;
     };
-    return replyFor(caller, await context.records.store.keys.change(id, changeOf, operator));
+    const change = checkedKeyChange(context, changeOf, operator.at_ms);
+    return replyFor(caller, await context.records.store.keys.change(id, change, operator));
   },
 });
 

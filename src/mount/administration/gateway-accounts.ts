@@ -1,7 +1,7 @@
 import type { LimitOverrides } from '../../common/options.ts';
 import type { AccountChange, AccountQuery, AccountRecord, ChangeOf } from '../../records/account-records.ts';
 import {
-  checkAccountChange,
+  checkedAccountChange,
   checkIsStored,
   checkNewAccount,
   checkParent,
@@ -67,12 +67,8 @@ export function gatewayAccounts(context: ExtensionContext): GatewayAccounts {
     async change(id, set, by) {
       checkIsStored(context, id);
       if (typeof set === 'object') await checkParent(context, accounts, set.parent);
-      const checked = (now: AccountRecord): AccountChange => {
-        const change = typeof set === 'function' ? set(now) : set;
-        checkAccountChange(context, change);
-        return change;
-      };
-      return noticed(context, accounts.change(id, checked, operatorNow(clock, by)));
+      const change = checkedAccountChange(context, set);
+      return noticed(context, accounts.change(id, change, operatorNow(clock, by)));
     },
     async disable(id, by) {
       checkIsStored(context, id);

@@ -1,6 +1,6 @@
 import type { PlanOptions } from '../../common/options.ts';
 import type { ChangeOf } from '../../records/account-records.ts';
-import { checkKey } from '../../records/account-rules.ts';
+import { checkedKeyChange, checkKey } from '../../records/account-rules.ts';
 import type { ExtensionContext } from '../../records/define-extension.ts';
 import type { KeyChange, KeyQuery, KeyRecord, MadeKey } from '../../records/key-records.ts';
 import type { KeyTags } from '../../records/key-tags.ts';
@@ -68,12 +68,8 @@ export function gatewayKeys(context: ExtensionContext): GatewayKeys {
       return noticed(context, keys.create(key, operatorNow(clock, by)));
     },
     change(id, set, by) {
-      const checked = (now: KeyRecord): KeyChange => {
-        const change = typeof set === 'function' ? set(now) : set;
-        checkKey(context, change, clock.epoch_ms());
-        return change;
-      };
-      return noticed(context, keys.change(id, checked, operatorNow(clock, by)));
+      const change = checkedKeyChange(context, set, clock.epoch_ms());
+      return noticed(context, keys.change(id, change, operatorNow(clock, by)));
     },
     rotate: (id, { overlap_ms = 0, ...by } = {}) =>
       noticed(context, keys.rotate(id, overlap_ms, operatorNow(clock, by))),
