@@ -33,7 +33,12 @@ beforeAll(async () => {
   await Promise.all([first.listen(), second.listen()]);
   const providerAt = ({ url }: CountingUpstream) => ({ adapter: 'vllm', base_url: url });
   const providers = { first: providerAt(first), second: providerAt(second) };
-  const upstreams = Object.keys(providers).map(provider => ({ provider, model: 'any' }));
+  // Of equals, one that was slow once is not asked for half a minute.
+  const upstreams = Object.keys(providers).map((provider, at) => ({
+    provider,
+    model: 'any',
+    priority: at + 1,
+  }));
   const admin_api = { enabled: true, keys: [{ name: 'ops', role: 'operator', value: apiKey }] };
   const users = { olga: { password_hash }, victor: { password_hash, role: 'viewer' } };
   const admin = dashboardAdmin({ users });
@@ -82,7 +87,7 @@ const stateAt = async ({ gateway }: Sidecar) => (await gateway.providers.get('fi
 
 it('drains a provider under load at every instance within a second, over a restart, and until it is resumed', async () => {
   const end = load();
-  await until(() => first.requests > 5 && second.requests > 5);
+  await until(() => first.requests > 5);
   await providers('drain', 'first', '--reason', 'new cards');
   const states = () => Promise.all(sidecars.map(stateAt));
   await until(async () => (await states()).every(control => control?.state === 'draining'), bound_ms);
