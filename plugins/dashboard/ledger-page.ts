@@ -2,7 +2,7 @@ import type { LedgerPlace, LedgerQuery, ListedRow } from '../../src/plugin.ts';
 import type { PageRequest } from './page-request.ts';
 import { linkOf, numberOf } from './view/format.ts';
 import type { Html } from './view/html.ts';
-import { page_rows, pageLinks } from './view/pager.ts';
+import { page_rows, pageLinks, placeOf } from './view/pager.ts';
 
 /** A page of the ledger's list, newest first. */
 interface LedgerPage {
@@ -15,8 +15,6 @@ interface LedgerPage {
   readonly pager: Html | undefined;
 }
 
-const words = { first: 'Newest', previous: 'Newer', next: 'Older' };
-
 /** Rows that one page searches for what no index finds: each page must come within a moment, however rare what is asked for is. */
 const searched_rows = 20_000;
 
@@ -25,7 +23,7 @@ export async function ledgerPage(
   { context, path, query }: PageRequest,
   asked: Omit<LedgerQuery, 'limit'>,
 ): Promise<LedgerPage> {
-  const { after, before, ...search } = Object.fromEntries(query);
+  const { after, before, search } = placeOf(query);
   const { ledger } = context.records.store;
   const read = async (cursor: Pick<LedgerQuery, 'after' | 'before'>) => {
     const edge = await ledger.edgeOf({ ...asked, ...cursor }, searched_rows);
@@ -43,7 +41,7 @@ export async function ledgerPage(
     const previous = newer && linkOf(path, { ...search, before: cursorOf(newer) });
     const next = older && linkOf(path, { ...search, after: cursorOf(older) });
     const searched = isPart ? `${numberOf(searched_rows)} requests were searched for this page.` : undefined;
-    const pager = newer || older ? pageLinks({ first, previous, next }, words, searched) : undefined;
+    const pager = newer || older ? pageLinks({ first, previous, next }, searched) : undefined;
     return { rows, isFirst: !newer, isPart, pager };
   };
 

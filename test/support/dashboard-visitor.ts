@@ -158,7 +158,7 @@ export const whoIn = ({ text }: Visited): string | undefined => /class="muted wh
 
 /** The cells of a page's tables, a row each. */
 export const tableRows = (page: string): string[][] =>
-  [...page.matchAll(/<tr>(<td.*?)<\/tr>/gs)].map(([, row = '']) =>
+  [...page.matchAll(/<tr[^>]*>(<td.*?)<\/tr>/gs)].map(([, row = '']) =>
     [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) =>
       cell.replaceAll(/<[^>]*>/g, '').trim(),
     ),

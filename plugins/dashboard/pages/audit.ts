@@ -12,11 +12,12 @@ import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, type PageResponse } from '../page-response.ts';
 import { auditColumns, customerColumns } from '../view/audit-table.ts';
 import { linkOf } from '../view/format.ts';
-import { type Html, html, type Part } from '../view/html.ts';
+import { type Html, html } from '../view/html.ts';
+import { type List, recordList } from '../view/list.ts';
 import { listPage } from '../view/pager.ts';
 import { dayField, optionsOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
-import { type Column, emptyState, tableOf } from '../view/table.ts';
+import { emptyState } from '../view/table.ts';
 
 /** Who sees the audit log: it has amounts of money, which operators do not see. */
 const auditReaders: readonly Role[] = ['admin', 'viewer'];
@@ -38,10 +39,15 @@ async function listed(request: PageRequest): Promise<PageResponse> {
   return pageResponse(request, {
     title: 'Audit log',
     section: 'audit',
-    beside: html`<a class="button" href="${linkOf('audit-csv', { ...filters })}" download>Export CSV</a>`,
     body: html`${inMemoryNotice(request)}
 ${filterForm(request, filters)}
-${changesPanel(auditColumns, rows, noChanges(filters, isFiltered), pager())}
+${changesPanel(request, {
+  columns: auditColumns,
+  rows,
+  empty: noChanges(filters, isFiltered),
+  csv: linkOf('audit-csv', { ...filters }),
+  pager: pager(),
+})}
 <p class="muted">An export has the newest 20 000 entries that match. The command <code>sluice audit</code> has no such limit.</p>`,
   });
 }
@@ -50,25 +56,20 @@ async function history(request: PageRequest): Promise<PageResponse> {
   const { audit } = request.context.records.store;
   const customers_of = request.scope.account!.id;
   const { rows, pager } = await listPage(request, page => audit.list({ ...page, customers_of }));
-  const nothing = emptyState(
+  const empty = emptyState(
     'Nothing has been changed yet.',
     'Changes of keys and sign-ins appear here with who made them.',
   );
   return pageResponse(request, {
     title: 'History',
     section: 'history',
-    body: changesPanel(customerColumns, rows, nothing, pager()),
+    body: changesPanel(request, { columns: customerColumns, rows, empty, pager: pager() }),
   });
 }
 
-const changesPanel = (
-  columns: readonly Column<AuditEntry>[],
-  rows: readonly AuditEntry[],
-  nothing: Html,
-  pager: Part,
-): Html => html`<section class="panel" aria-label="Changes">
-${tableOf('Changes, newest first', columns, rows, nothing)}
-${pager}
+const changesPanel = (request: PageRequest, list: Omit<List<AuditEntry>, 'label'>): Html =>
+  html`<section class="panel" aria-label="Changes">
+${recordList(request, { label: 'Changes, newest first', ...list })}
 </section>`;
 
 const groupTitles: Readonly<Record<string, string>> = {

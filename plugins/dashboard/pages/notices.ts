@@ -3,9 +3,10 @@ import { changed, operatorOf, type Page, type PageRequest } from '../page-reques
 import { PageError, type PageResponse } from '../page-response.ts';
 import { secondOf } from '../view/format.ts';
 import { html, type Part } from '../view/html.ts';
+import { recordList } from '../view/list.ts';
 import { listPage } from '../view/pager.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
-import { type Column, emptyState, names, tableOf } from '../view/table.ts';
+import { type Column, emptyState, names } from '../view/table.ts';
 
 /** Notices with where they have gone, newest first; and a test. */
 export const noticesPage: Page = { name: 'notices', get: listed, post: test, readers: ['admin'] };
@@ -13,13 +14,13 @@ export const noticesPage: Page = { name: 'notices', get: listed, post: test, rea
 async function listed(request: PageRequest): Promise<PageResponse> {
   const notices = noticesOf(request);
   const { rows, pager } = await listPage(request, page => notices.list(page));
-  const nothing = emptyState('Nothing has been told yet.', 'Send a test to see that everybody gets it.');
+  const empty = emptyState('Nothing has been told yet.', 'Send a test to see that everybody gets it.');
   return pageResponse(request, {
     title: 'Notices',
     section: 'notices',
     body: html`${inMemoryNotice(request)}
 ${panel('receivers', 'Receivers', receivers(request))}
-${panel('told', 'Told', html`${tableOf('Notices, newest first', columns, rows, nothing)}${pager()}`)}`,
+${panel('told', 'Told', recordList(request, { label: 'Notices, newest first', columns, rows, empty, pager: pager() }))}`,
   });
 }
 
@@ -57,8 +58,10 @@ const columns: readonly Column<NoticeRecord>[] = [
   { title: 'Time', cell: ({ created_ms }) => secondOf(created_ms) },
   { title: 'Type', cell: ({ type }) => html`<code>${type}</code>` },
   names('About', ({ subject }) => subject),
-  names('Data', ({ data }) => html`<code>${JSON.stringify(data)}</code>`),
-  names('Receivers', ({ deliveries }) => deliveries.map(delivery => html`<div>${stateOf(delivery)}</div>`)),
+  names('Data', ({ data }) => html`<code>${JSON.stringify(data)}</code>`, { key: 'data' }),
+  names('Receivers', ({ deliveries }) => deliveries.map(delivery => html`<div>${stateOf(delivery)}</div>`), {
+    key: 'receivers',
+  }),
 ];
 
 function stateOf({ target, state, attempts, due_ms, fault }: NoticeRecord['deliveries'][number]): Part {

@@ -66,21 +66,23 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
 /** Changes with who made them, and from where. */
 export const auditColumns: readonly Column<AuditEntry>[] = [
   { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
-  names('Who', ({ actor }) => actor),
-  names('From', ({ address }) => address),
+  names('Who', ({ actor }) => actor, { key: 'who' }),
+  names('From', ({ address }) => address, { key: 'from' }),
   { title: 'Change', cell: ({ action }) => actions[action] ?? action },
-  names('What', targetOf),
-  names('Detail', entry => detailOf(entry)),
+  names('What', targetOf, { key: 'target' }),
+  names('Detail', entry => detailOf(entry), { key: 'detail' }),
 ];
 
 /** The same for customers: of those who run the service neither names nor addresses are told, and the account is always the reader's. */
 export const customerColumns: readonly Column<AuditEntry>[] = [
   { title: 'When', cell: ({ at_ms }) => timeOf(at_ms) },
-  names('Who', ({ actor }) => customerOf(actor) ?? muted('the service')),
-  names('From', ({ actor, address }) => customerOf(actor) !== undefined && address),
+  names('Who', ({ actor }) => customerOf(actor) ?? muted('the service'), { key: 'who' }),
+  names('From', ({ actor, address }) => customerOf(actor) !== undefined && address, { key: 'from' }),
   { title: 'Change', cell: ({ action }) => actions[action].replace(/ the portal of$/, ' the portal') },
-  names('Key', ({ action, target }) => action.startsWith('key.') && html`<code>${target}</code>`),
-  names('Detail', entry => detailOf(entry, ['account'])),
+  names('Key', ({ action, target }) => action.startsWith('key.') && html`<code>${target}</code>`, {
+    key: 'target',
+  }),
+  names('Detail', entry => detailOf(entry, ['account']), { key: 'detail' }),
 ];
 
 function targetOf({ action, target }: AuditEntry): Part {

@@ -23,7 +23,7 @@ export async function listPage<R extends { readonly id: string }>(
   { path, query }: PageRequest,
   read: (page: PageEdges) => Promise<readonly R[]>,
 ): Promise<ListPage<R>> {
-  const { after, before, ...search } = Object.fromEntries(query);
+  const { after, before, search } = placeOf(query);
   const isBack = before !== undefined;
   const found = await read({ limit: page_rows + 1, after, before });
   const rows = isBack ? found.slice(-page_rows) : found.slice(0, page_rows);
@@ -34,23 +34,29 @@ export async function listPage<R extends { readonly id: string }>(
   const previous = first && !isFirst && linkOf(path, { ...search, before: first.id });
   const pager = (total?: string) => {
     if (isFirst && !next) return total === undefined ? undefined : html`<p class="muted">${total}</p>`;
-    const words = { first: 'First page', previous: 'Previous', next: 'Next' };
-    return pageLinks({ first: !isFirst && linkOf(path, search), previous, next }, words, total);
+    return pageLinks({ first: !isFirst && linkOf(path, search), previous, next }, total);
   };
   return { rows, pager };
 }
 
-type Places = 'first' | 'previous' | 'next';
+/** The place in a list that an address names, and its other parameters, with which its links go on. */
+export function placeOf(query: URLSearchParams): {
+  readonly after: string | undefined;
+  readonly before: string | undefined;
+  readonly search: Readonly<Record<string, string | undefined>>;
+} {
+  const { after, before, ...search } = Object.fromEntries(query);
+  return { after, before, search: { ...search, columns: query.getAll('columns').join(',') } };
+}
 
-/** Links to the pages around one, each named by `words`; those that are missing or false are left out. */
+/** Links to the pages around one; those that are missing or false are left out. */
 export const pageLinks = (
-  { first, previous, next }: Record<Places, string | false | undefined>,
-  words: Record<Places, string>,
+  { first, previous, next }: Record<'first' | 'previous' | 'next', string | false | undefined>,
   total?: string,
 ): Html =>
   html`<nav class="pager" aria-label="Pages">
-${first && html`<a class="button" href="${first}">${words.first}</a>`}
-${previous && html`<a class="button" href="${previous}" rel="prev">${words.previous} ${numberOf(page_rows)}</a>`}
-${next && html`<a class="button" href="${next}" rel="next">${words.next} ${numberOf(page_rows)}</a>`}
+${first && html`<a class="button" href="${first}">First page</a>`}
+${previous && html`<a class="button" href="${previous}" rel="prev">Previous ${numberOf(page_rows)}</a>`}
+${next && html`<a class="button" href="${next}" rel="next">Next ${numberOf(page_rows)}</a>`}
 ${total && html`<span class="muted">${total}</span>`}
 </nav>`;

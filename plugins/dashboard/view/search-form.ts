@@ -8,15 +8,19 @@ export const find_page = 'find';
 /** The hidden field with the page that is searched. */
 export const page_field = 'page';
 
+/** What of a page's address its form leaves as it is: how the list is sorted, and its columns. */
+const kept = ['sort', 'order', 'columns'];
+
 /** A form that searches `page`. It is sent by POST, because a secret may be pasted into any of its fields. */
 export const searchForm = (
-  { form_token }: PageRequest,
+  { form_token, path, query }: PageRequest,
   page: string,
   fields: Part,
   { style = 'row panel', label = '' } = {},
 ): Html => html`<form method="post" action="${find_page}" class="${style}" role="search" ${label && html`aria-label="${label}"`}>
 ${tokenInput(form_token)}
 <input type="hidden" name="${page_field}" value="${page}">
+${path === page && kept.map(name => query.has(name) && html`<input type="hidden" name="${name}" value="${query.getAll(name).join(',')}">`)}
 ${fields}
 </form>`;
 

@@ -9,21 +9,38 @@ export interface Column<R> {
   readonly isName?: boolean;
   /** True for pictures, which take the room that is left. */
   readonly isWide?: boolean;
+  /** Name of a column in addresses, by which a list is sorted and its columns are chosen; one without it is always there. */
+  readonly key?: string;
+  /** Orders in which the source of a list can return the rows, the one of a first click first. */
+  readonly orders?: readonly Order[];
+  /** What a list sorts the rows at hand by, in either order; for those that are all on one page. */
+  readonly by?: (row: R) => string | number | null | undefined;
+  /** True if only those see it who choose it. */
+  readonly isExtra?: boolean;
 }
 
+export type Order = 'asc' | 'desc';
+
 /** A column of numbers, which are shown as they are given. */
-export const numbers = <R>(title: string, cell: Column<R>['cell']): Column<R> => ({
-  title,
-  cell,
-  isNumber: true,
-});
+export const numbers = <R>(
+  title: string,
+  cell: Column<R>['cell'],
+  more: Partial<Column<R>> = {},
+): Column<R> => ({ title, cell, isNumber: true, ...more });
 
 /** A column of names, which may be broken anywhere. */
-export const names = <R>(title: string, cell: Column<R>['cell']): Column<R> => ({
-  title,
-  cell,
-  isName: true,
-});
+export const names = <R>(
+  title: string,
+  cell: Column<R>['cell'],
+  more: Partial<Column<R>> = {},
+): Column<R> => ({ title, cell, isName: true, ...more });
+
+interface TableParts<R> {
+  /** Identifies a row where the table is kept up to date. */
+  readonly keyOf?: ((row: R) => string) | undefined;
+  /** The head of a column; by default its title. */
+  readonly headOf?: (column: Column<R>) => { readonly title: Part; readonly sorted?: string | undefined };
+}
 
 /**
  * A table called `label`; `empty` in place of one without rows. Where the window is narrow its rows become cards, with titles beside the
@@ -34,17 +51,22 @@ export function tableOf<R>(
   columns: readonly Column<R>[],
   rows: readonly R[],
   empty?: Html,
+  { keyOf, headOf = ({ title }) => ({ title }) }: TableParts<R> = {},
 ): Html {
   if (rows.length === 0 && empty) return empty;
   const style = ({ isNumber, isName, isWide }: Column<R>): string =>
     isNumber ? 'number' : isName ? 'name' : isWide ? 'picture' : '';
   const hasPictures = columns.some(({ isWide }) => isWide);
+  const head = (column: Column<R>): Html => {
+    const { title, sorted } = headOf(column);
+    return html`<th scope="col" class="${style(column)}" ${sorted && html`aria-sort="${sorted}"`}>${title}</th>`;
+  };
   return html`<div class="scroll ${!hasPictures && 'cards'}" role="region" aria-label="${label}" tabindex="0">
 <table>
-<thead><tr>${columns.map(column => html`<th scope="col" class="${style(column)}">${column.title}</th>`)}</tr></thead>
+<thead><tr>${columns.map(head)}</tr></thead>
 <tbody>${rows.map(
     row =>
-      html`<tr>${columns.map(column => html`<td data-label="${column.title}" class="${style(column)}">${column.cell(row)}</td>`)}</tr>\n`,
+      html`<tr${keyOf && html` data-key="${keyOf(row)}"`}>${columns.map(column => html`<td data-label="${column.title}" class="${style(column)}">${column.cell(row)}</td>`)}</tr>\n`,
   )}</tbody>
 </table>
 </div>`;
