@@ -437,6 +437,7 @@ export {
   type RemoteState,
   Unreachable,
 } from './records/remote-state.ts';
+export type { RunningExchange, RunningExchanges, RunningPlace } from './records/running-exchange.ts';
 export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
 export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
 export {

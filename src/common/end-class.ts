@@ -8,6 +8,7 @@ export type EndReason =
   | 'time_limit' // 524 sent, generation read to its end
   | 'background_aborted' // 524 sent or client gone, and its reply was not read to its end: max_background, max_background_ms, shutdown
   | 'shutdown'
+  | 'cancelled' // by an operator
   | 'internal_error';
 
 /** Classes of ends that count as errors, by who has to act: the provider, the operator, the account's plan or key, the client's code. */
@@ -72,6 +73,7 @@ export const classOfReason: Readonly<Record<EndReason, ReasonClass>> = {
   internal_error: closed('gateway_failed', true),
   time_limit: closed('gateway_failed', true),
   shutdown: closed('gateway_failed'),
+  cancelled: closed('gateway_failed'),
 };
 
 /** All end reasons. */

@@ -29,6 +29,7 @@ export function extensionContexts(
     controls,
     operatorOf,
     server: service.server,
+    running: service.exchanges,
     reload,
     handler,
     isWorker: service.isWorker,

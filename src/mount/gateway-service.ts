@@ -7,6 +7,7 @@ import type { ErrorHandler, RequestHandler } from '../gateway/exchange/stage-pla
 import { formatOf, type Route } from '../gateway/inbound/routes.ts';
 import { startExchange } from '../gateway/inbound/start-exchange.ts';
 import { closing_patience_ms } from '../gateway/outbound/reply-limits.ts';
+import type { RunningExchanges } from '../records/running-exchange.ts';
 import { watchEventLoop } from '../telemetry/event-loop-delay.ts';
 import type { Parts } from './assemble.ts';
 import { parserFault } from './chain/parser-fault.ts';
@@ -14,6 +15,7 @@ import type { Extensions } from './extensions.ts';
 import { GatewayExchange, located, refusalOf } from './gateway-exchange.ts';
 import { isPassthrough } from './passthrough/passthrough.ts';
 import { type RunningConfiguration, RunningConfigurations } from './running-configuration.ts';
+import { runningExchanges } from './running-exchanges.ts';
 import { type OtherProcesses, ServerStatus } from './server-status.ts';
 import { bodyFault, isWebSocket, responseOn, UpgradeExchange } from './upgrade-exchange.ts';
 
@@ -21,6 +23,7 @@ import { bodyFault, isWebSocket, responseOn, UpgradeExchange } from './upgrade-e
 export class GatewayService {
   readonly running: RunningConfigurations;
   readonly server: ServerStatus;
+  readonly exchanges: RunningExchanges;
   /** True where another process is the primary one of the server. */
   readonly isWorker: boolean;
   /** Set once they are open: they are opened with this. */
@@ -46,6 +49,7 @@ export class GatewayService {
     });
     this.isWorker = others.primary !== undefined;
     this.server = new ServerStatus(status, parts.metrics.registry, others);
+    this.exchanges = runningExchanges(() => this.running.runs().map(({ exchange }) => exchange), others);
   }
 
   /** The parts of the configuration that is in use. */

@@ -1,7 +1,7 @@
 import type { IdempotentRequest } from './idempotent-requests.ts';
 import type { PagedRecords, PageQuery } from './page-query.ts';
 
-/** What is recorded: changes, and sign-ins. */
+/** What is recorded: changes, requests that were ended, and sign-ins. */
 export const auditActions = [
   'account.create',
   'account.change',
@@ -20,6 +20,7 @@ export const auditActions = [
   'customer.password',
   'customer.remove',
   'provider.change',
+  'request.cancel',
   'sign-in.accept',
   'sign-in.refuse',
   'sign-in.end',
@@ -37,7 +38,7 @@ export interface AuditEntry {
   readonly address: string;
   /** What was done. */
   readonly action: (typeof auditActions)[number];
-  /** The id of the account or key, for customers their account, the name of a provider; of a sign-in `dashboard` or `portal`. */
+  /** The id of the account or key, for customers their account, the name of a provider, the id of a request; of a sign-in `dashboard` or `portal`. */
   readonly target: string;
   /** What was set, as JSON, and under `before` what was there until then; never a key. */
   readonly detail: string;
@@ -79,11 +80,11 @@ export interface AuditQuery extends PageQuery {
 
 /** The operators' changes, newest first, each recorded by the method that makes it. */
 export interface AuditLog extends PagedRecords<AuditEntry, AuditQuery> {
-  /** Records a sign-in, or the end of one, which no other instance need notice. */
-  signIn(
+  /** Records what no other instance need notice: a sign-in, the end of one, or that a request is ended. */
+  record(
     who: Operator,
-    action: Extract<AuditEntry['action'], `sign-in.${string}`>,
-    target: 'dashboard' | 'portal',
+    action: Extract<AuditEntry['action'], `${'sign-in' | 'request'}.${string}`>,
+    target: string,
     detail?: object,
   ): Promise<void>;
 }

@@ -22,6 +22,7 @@ import type { AllowedTags } from './key-tags.ts';
 import type { OperatorRole } from './operator-role.ts';
 import type { ProviderControl, ProviderSwitch } from './provider-controls.ts';
 import type { RecordsStore } from './records-store.ts';
+import type { RunningExchanges } from './running-exchange.ts';
 import type { AdminSignIn, PortalSettings } from './sign-in-schema.ts';
 
 /** An operator whom the application has signed in. A string is the name of an admin. */
@@ -171,6 +172,8 @@ export interface ExtensionContext {
   readonly operatorOf: OperatorOf | undefined;
   /** All processes of the server. */
   readonly server: { all(): Promise<ProcessStatus>; registry(): Promise<Registry> };
+  /** The exchanges that run in all processes of the server. */
+  readonly running: RunningExchanges;
   /**
    * Serves the configuration as its source has it now, from the next request on, in all processes of the server. Rejects with a ConfigError
    * that lists every mistake if it cannot be used; the one before it serves on then.

@@ -180,7 +180,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.sessions.find(digest)).toEqual({ ...session, seen_ms: now_ms + 5 });
     await store.sessions.end({ digest });
     expect(await store.sessions.find(digest)).toBeUndefined();
-    await store.audit.signIn(alice, 'sign-in.end', 'dashboard');
+    await store.audit.record(alice, 'sign-in.end', 'dashboard');
     expect(await store.audit.list({ target: 'dashboard', limit: 1 })).toMatchObject([
       { action: 'sign-in.end' },
     ]);
@@ -716,7 +716,7 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     const at = (at_ms: number) => ({ actor: 'filters', at_ms: now_ms + at_ms });
     await store.accounts.create({ id: 'filtered', plan: null, limits: {} }, at(70_000));
     await store.accounts.disable('filtered', at(70_001));
-    await store.audit.signIn(at(70_002), 'sign-in.accept', 'dashboard');
+    await store.audit.record(at(70_002), 'sign-in.accept', 'dashboard');
     const actionsOf = async (query: object) =>
       (await store.audit.list({ limit: 9, actor: 'filters', ...query })).map(({ action }) => action);
     expect(await actionsOf({})).toEqual(['sign-in.accept', 'account.disable', 'account.create']);

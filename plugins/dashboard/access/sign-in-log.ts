@@ -71,7 +71,7 @@ export class SignInLog {
   /** Never rejects: nobody is kept out because the log cannot be written. */
   async #write(...[action, who, detail]: SignInEntry): Promise<void> {
     const { records, log } = this.#setup.context;
-    await records.store.audit.signIn(who, action, this.#setup.area, detail).catch(thrown => {
+    await records.store.audit.record(who, action, this.#setup.area, detail).catch(thrown => {
       const message = 'failed to record a sign-in in the audit log';
       log[isOutage(thrown) ? 'warn' : 'error']({ err: thrown }, message);
     });

@@ -77,6 +77,7 @@ const groupTitles: Readonly<Record<string, string>> = {
   key: 'Keys',
   'admin-key': 'Admin keys',
   customer: 'Customers',
+  request: 'Requests',
   'sign-in': 'Sign-ins',
 };
 

@@ -58,6 +58,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'customer.password': 'changed the own password at the portal of',
   'customer.remove': 'removed a sign-in at the portal of',
   'provider.change': 'changed the service of the provider',
+  'request.cancel': 'ended the request',
   'sign-in.accept': 'signed in',
   'sign-in.refuse': 'was refused to sign in',
   'sign-in.end': 'signed out',
@@ -87,9 +88,9 @@ export const customerColumns: readonly Column<AuditEntry>[] = [
 
 function targetOf({ action, target }: AuditEntry): Part {
   if (action.startsWith('sign-in.')) return target;
-  const link = /^(account|customer)\./.test(action)
-    ? linkOf('account', { id: target })
-    : linkOf('key', { id: target });
+  const [group = ''] = action.split('.');
+  const page = group === 'customer' ? 'account' : group.replace('admin-', '');
+  const link = linkOf(page, { [page === 'provider' ? 'name' : 'id']: target });
   return html`<a href="${link}">${target}</a>`;
 }
 

@@ -61,10 +61,6 @@ export const auditLog = (database: Database): AuditLog => ({
         .and('id < ?', until_ms === undefined ? undefined : firstUuidOf(until_ms)),
   }),
 
-  signIn: (
-    who: Operator,
-    action: Extract<AuditEntry['action'], `sign-in.${string}`>,
-    target: 'dashboard' | 'portal',
-    detail: object = {},
-  ) => database.transaction(connection => recordEntry(connection, who, { action, target, detail })),
+  record: (who, action, target, detail = {}) =>
+    database.transaction(connection => recordEntry(connection, who, { action, target, detail })),
 });

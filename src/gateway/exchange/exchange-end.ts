@@ -22,6 +22,7 @@ export type SentError = Pick<GatewayError, 'type'> &
  * |   | - nothing was read for `slow_client_ms`     | `slow_client`     | slow-client                                   |
  * |   | - `non_stream_timeout_ms` passed            | `time_limit`      | time-limit                                    |
  * |   | - the gateway closes                        | `shutdown`        | gateway                                       |
+ * |   | - an operator ends it                       | `cancelled`       | running-exchanges                             |
  * |   | - a hook took longer than its limit         | `internal_error`  | chain                                         |
  * |   | - the last attempt, or the handler, failed  | `upstream_failed` | attempts, passthrough, handler                |
  * |   | - the upstream blamed the request           | `refused`         | attempts, passthrough, handler                |

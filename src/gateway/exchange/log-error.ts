@@ -22,8 +22,8 @@ export function logError(
   outages?: ThrottledLog<string>,
 ): void {
   const { status, type, code, cause } = error;
-  // Overload and shutdown are no faults.
-  const isMeant = exchange.end_reason === 'refused' || exchange.end_reason === 'shutdown';
+  // Overload, shutdown and what an operator ends are no faults.
+  const isMeant = ['refused', 'shutdown', 'cancelled'].includes(exchange.end_reason!);
   const isOurs = (type === 'server_error' && !isMeant) || type === 'configuration_error';
   const level = isOurs ? 'error' : status >= 500 ? 'warn' : 'debug';
   if (level === 'debug' && !exchange.isLogged('debug')) return;

@@ -102,6 +102,7 @@ const isFailure: Readonly<Record<EndReason, boolean>> = {
   slow_client: false,
   background_aborted: false,
   shutdown: false,
+  cancelled: false,
 };
 
 const errorTypeOf = (status: number, reason: EndReason): string => (status >= 500 ? String(status) : reason);

@@ -43,10 +43,10 @@ export class Workers {
   }
 
   /** The answers of all workers that answer within `limit_ms`, by their numbers. */
-  async ask(name: string, limit_ms: number): Promise<WorkerAnswer[]> {
+  async ask(name: string, limit_ms: number, payload?: unknown): Promise<WorkerAnswer[]> {
     const late = () => new ChannelUnavailable(`no answer within ${limit_ms} ms`);
     const asked = [...this.#channels].map(async ([channel, worker]) => {
-      const value = await within(channel.request(name), limit_ms, late);
+      const value = await within(channel.request(name, payload), limit_ms, late);
       return { worker, channel, value };
     });
     const ended = await Promise.allSettled(asked);
