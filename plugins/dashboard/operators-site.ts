@@ -23,6 +23,7 @@ export function operatorsSite({
       { page: 'accounts', label: 'Accounts' },
       { page: 'keys', label: 'Keys' },
       { page: 'requests', label: 'Requests' },
+      { page: 'in-flight', label: 'In flight' },
       { page: 'usage', label: 'Usage' },
       { page: 'models', label: 'Models' },
       { page: 'playground', label: 'Playground' },

@@ -114,6 +114,49 @@ afterAll(async () => {
 
 const textOf = async (page: string, of = visitor): Promise<string> => (await of.get(page)).text;
 
+describe('the requests in flight', () => {
+  /** A request that would not end by itself, once the page lists it, with the form that ends it. */
+  const begun = async (id: string, more: object) => {
+    const headers = { 'x-request-id': id };
+    const reply = gateway.post(ask('[[sim:tokens=endless tps=50]]', more), { headers });
+    let started_ms = '';
+    await until(async () => {
+      started_ms =
+        new RegExp(`value="${id}"><input type="hidden" name="started_ms" value="(\\d+)"`).exec(
+          await textOf('in-flight'),
+        )?.[1] ?? '';
+      return started_ms !== '';
+    });
+    return { reply, fields: { id, started_ms } };
+  };
+
+  it('are listed for operators, and ended by admins alone, with an error and with a bill for what has come', async () => {
+    const { reply, fields } = await begun('endless', { stream: true });
+    const listed = await textOf('in-flight', as('viewer'));
+    expect(listed).toContain('<code>endless</code>');
+    expect(listed).not.toContain('Cancel');
+    expect((await as('operator').submit('in-flight', fields)).status).toBe(403);
+    expect((await visitor.submit('in-flight', { ...fields, started_ms: '1' })).status).toBe(303);
+    await until(async () => /<td[^>]*>[1-9]\d*<\/td>/.test(await textOf('in-flight')));
+    expect((await visitor.submit('in-flight', fields)).location).toBe('in-flight');
+    const events = await (await reply).text();
+    expect(events).toMatch(/"type":"server_error".*data: \[DONE\]\n\n$/s);
+    expect(await textOf('in-flight')).not.toContain('<code>endless</code>');
+    await until(async () => (await visitor.get('request?id=endless')).status === 200);
+    const text = await textOf('request?id=endless');
+    expect(text).toContain('cancelled');
+    expect(text).toMatch(/<dt>Completion tokens<\/dt><dd>[1-9]/);
+    expect(await textOf('audit?action=request.cancel')).toContain('<a href="request?id=endless">endless</a>');
+  });
+
+  it('are answered 502 without an invitation to retry where no reply has begun', async () => {
+    const { reply, fields } = await begun('whole', {});
+    await visitor.submit('in-flight', fields);
+    const { status, headers } = await reply;
+    expect([status, headers.get('x-should-retry')]).toEqual([502, 'false']);
+  });
+});
+
 describe('the page of one request', () => {
   it('shows how it ended, what it used and every attempt', async () => {
     const text = await textOf('request?id=covered');
@@ -568,6 +611,7 @@ const expected: Readonly<Record<string, Expected>> = {
   revoke: { visits: ['revoke?id=KEY'], get: noViewer, form: {} },
   requests: { visits: ['requests', 'requests?account=tester&end=completed'], get: all(200) },
   'requests-live': { visits: ['requests-live'], get: all(200), streams: true },
+  'in-flight': { visits: ['in-flight'], get: all(200), form: { id: 'none', started_ms: '1' } },
   request: { visits: ['request?id=covered'], get: all(200) },
   usage: {
     visits: [
@@ -752,6 +796,7 @@ describe('somebody who may change nothing', () => {
     expect(await changes()).toEqual(before);
     const refused = Object.entries(await sent('operator')).filter(([, status]) => status >= 400);
     expect(refused).toEqual([
+      ['in-flight', 403],
       ['notices', 403],
       ['sign-ins', 403],
     ]);

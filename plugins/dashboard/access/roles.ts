@@ -32,25 +32,27 @@ export interface Rights {
     readonly change: boolean;
     /** Invite customers, who see the money of their account. */
     readonly invite: boolean;
+    /** End requests that run. */
+    readonly cancel: boolean;
   };
 }
 
 export const rights: Readonly<Record<Role, Rights>> = {
   admin: {
     sees: { money: true, margins: true, internals: true, providerTexts: true },
-    may: { change: true, invite: true },
+    may: { change: true, invite: true, cancel: true },
   },
   operator: {
     sees: { money: false, margins: false, internals: true, providerTexts: false },
-    may: { change: true, invite: false },
+    may: { change: true, invite: false, cancel: false },
   },
   viewer: {
     sees: { money: true, margins: false, internals: true, providerTexts: false },
-    may: { change: false, invite: false },
+    may: { change: false, invite: false, cancel: false },
   },
   customer: {
     sees: { money: true, margins: false, internals: false, providerTexts: false },
-    may: { change: true, invite: false },
+    may: { change: true, invite: false, cancel: false },
   },
 };
 

@@ -2,6 +2,7 @@ import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { accountsPage } from './accounts.ts';
 import { auditExportPage, auditPage } from './audit.ts';
+import { inFlightPage } from './in-flight.ts';
 import { noticesPage } from './notices.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { invitedPage, signInsPage } from './portal-sign-ins.ts';
@@ -15,6 +16,7 @@ export const pages: readonly Page[] = [
   overviewLivePage,
   ...sharedPages,
   requestsLivePage,
+  inFlightPage,
   accountsPage,
   accountPage,
   providerPage,
