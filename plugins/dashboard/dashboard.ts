@@ -16,6 +16,7 @@ import { type Scope, scopeOf } from './scope.ts';
 import { type Area, SessionGuard } from './session-guard.ts';
 import { errorDocument } from './view/document.ts';
 import { linkOf } from './view/format.ts';
+import { inReadersZone } from './view/time-zone.ts';
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string };
 
@@ -96,7 +97,8 @@ class Dashboard {
       if (page.asksForChange || (method === 'POST' && !page.changesNothing)) checkMayChange(scope, signedIn);
       return handler({ ...request, ...signedIn, context, services, scope, site });
     };
-    return page.streams ? make() : this.#turns.make(callerOf(signedIn.session), make);
+    const inZone = () => inReadersZone(request.incoming, make);
+    return page.streams ? inZone() : this.#turns.make(callerOf(signedIn.session), inZone);
   }
 
   #errorOf(thrown: unknown): PageError {

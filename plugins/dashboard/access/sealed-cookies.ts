@@ -41,6 +41,11 @@ export class SealedCookies {
     setCookie(this.#response, { name, value, secure: this.#secure, ...kept });
   }
 
+  /** Leaves a text that is no secret under `name`, for later sessions as well. */
+  putPlain(name: string, value: string, maxAge: number): void {
+    setCookie(this.#response, { name, value, secure: this.#secure, maxAge });
+  }
+
   /** The text under `name`, once: the browser forgets it. Undefined if there is none, or another session's. */
   take(name: string): string | undefined {
     const text = this.#read(name);

@@ -5,6 +5,7 @@ import {
   auditGroups,
   csvOf,
   day_ms,
+  dayOf,
   isDay,
 } from '../../../src/plugin.ts';
 import type { Role } from '../access/roles.ts';
@@ -18,6 +19,7 @@ import { listPage } from '../view/pager.ts';
 import { dayField, optionsOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
+import { epochOf } from '../view/time-zone.ts';
 
 /** Who sees the audit log: it has amounts of money, which operators do not see. */
 const auditReaders: readonly Role[] = ['admin', 'viewer'];
@@ -137,8 +139,8 @@ const auditQueryOf = ({ who, action, target, from, to }: AuditFilters): Omit<Aud
   actor: who || undefined,
   actions: actionsNamed(action),
   target: target || undefined,
-  from_ms: from ? Date.parse(from) : undefined,
-  until_ms: to ? Date.parse(to) + day_ms : undefined,
+  from_ms: from ? epochOf(`${from}T00:00`) : undefined,
+  until_ms: to ? epochOf(`${dayOf(Date.parse(to) + day_ms)}T00:00`) : undefined,
 });
 
 /** Entries of a download, which is built in memory; the newest ones. */

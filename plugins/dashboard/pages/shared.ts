@@ -11,6 +11,7 @@ import { requestsPage } from './requests.ts';
 import { revokePage } from './revoke.ts';
 import { rotatePage } from './rotate.ts';
 import { statementExportPage, statementPage } from './statement.ts';
+import { timeZonePage } from './time-zone.ts';
 import { usagePage } from './usage.ts';
 import { usageExportPage } from './usage-export.ts';
 
@@ -29,6 +30,7 @@ export const sharedPages: readonly Page[] = [
   statementPage,
   statementExportPage,
   modelsPage,
+  timeZonePage,
   playgroundPage,
   playgroundRunPage,
   playgroundRecordPage,

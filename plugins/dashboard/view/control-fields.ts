@@ -8,6 +8,7 @@ import {
 import { durationOf, minuteOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { exactTime } from './key-fields.ts';
+import { zoneName } from './time-zone.ts';
 
 /** Ends that forms offer, beside an exact time. */
 const ends = new Map<string, number | null>([
@@ -31,7 +32,7 @@ export function controlFields(sent: URLSearchParams): Html {
   const chosen = sent.get('end');
   const option = (label: string) => html`<option ${label === chosen && html`selected`}>${label}</option>\n`;
   return html`<div class="row"><span class="expiry"><label>Until <select name="end">${[...ends.keys(), at_a_time].map(option)}</select></label>
-<label class="exact">Time (UTC) <input type="datetime-local" name="end_at" value="${sent.get('end_at') ?? ''}"></label></span>
+<label class="exact">Time (${zoneName()}) <input type="datetime-local" name="end_at" value="${sent.get('end_at') ?? ''}"></label></span>
 <label>Reason <input name="reason" value="${sent.get('reason') ?? ''}" maxlength="${max_reason}" autocomplete="off"></label></div>
 <div class="row"><button name="change" value="pause">Pause</button> <button name="change" value="drain">Drain</button>
 <label>Weight <input name="weight" value="${sent.get('weight') ?? ''}" inputmode="decimal" size="6" autocomplete="off"></label> <button name="change" value="weight">Set weight</button></div>`;

@@ -1,24 +1,21 @@
 import { type Html, html } from './html.ts';
+import { localIso } from './time-zone.ts';
 
-/** `2026-11-20 12:00`, in UTC. */
-export const minuteOf = (epoch_ms: number): string =>
-  new Date(epoch_ms).toISOString().slice(0, 16).replace('T', ' ');
+/** `2026-11-20 12:00`, in the reader's zone. */
+export const minuteOf = (epoch_ms: number): string => localIso(epoch_ms).slice(0, 16).replace('T', ' ');
 
 /** The same with the exact time as its tooltip; “never” for `null`. */
 export function timeOf(epoch_ms: number | null): Html {
-  if (epoch_ms === null) return muted('never');
-  const iso = new Date(epoch_ms).toISOString();
-  return timeElement(iso, minuteOf(epoch_ms));
+  return epoch_ms === null ? muted('never') : timeElement(epoch_ms, minuteOf(epoch_ms));
 }
 
-/** `2026-11-20 12:00:07`, in UTC, with the exact time as its tooltip. */
-export function secondOf(epoch_ms: number): Html {
-  const iso = new Date(epoch_ms).toISOString();
-  return timeElement(iso, iso.slice(0, 19).replace('T', ' '));
-}
+/** `2026-11-20 12:00:07`, with the exact time as its tooltip. */
+export const secondOf = (epoch_ms: number): Html =>
+  timeElement(epoch_ms, localIso(epoch_ms).slice(0, 19).replace('T', ' '));
 
 /** Where it does not fit, the line is broken between the day and the time only. */
-function timeElement(iso: string, text: string): Html {
+function timeElement(epoch_ms: number, text: string): Html {
+  const iso = new Date(epoch_ms).toISOString();
   const [day, time] = text.split(' ');
   return html`<time datetime="${iso}" title="${iso}"><span class="nowrap">${day}</span> ${time}</time>`;
 }

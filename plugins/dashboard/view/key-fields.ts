@@ -3,6 +3,7 @@ import { conflict_fault, editedFields, type FieldTexts, seenInput } from './edit
 import { minuteOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { keyLimitsFrom, type Limits, limitFields, limitTexts, type RefusedLimits } from './limit-fields.ts';
+import { epochOf, zoneName } from './time-zone.ts';
 
 /** Lifetimes of a key that forms offer, beside an exact time. */
 const lifetimes = new Map([
@@ -62,7 +63,7 @@ function expiryFields(key: KeyFields | undefined, refused: RefusedKey | undefine
   const kept = key && (key.expires_ms === null ? 'as it is: never' : `as it is: ${minuteOf(key.expires_ms)}`);
   return html`<span class="expiry"><label>Expires <select name="expires" ${fault && invalid('expires-fault')}>
 ${kept && option(as_it_is, kept)}${[...lifetimes].map(([value, { label }]) => option(value, label))}${option(at_a_time, 'at an exact time')}</select></label>
-<label class="exact">Time (UTC) <input type="datetime-local" name="expires_at" value="${refused?.form.get('expires_at') ?? ''}" ${fault && invalid('expires-fault')}></label></span>
+<label class="exact">Time (${zoneName()}) <input type="datetime-local" name="expires_at" value="${refused?.form.get('expires_at') ?? ''}" ${fault && invalid('expires-fault')}></label></span>
 ${fault && html`<span class="fault" id="expires-fault">${fault}</span>`}`;
 }
 
@@ -130,8 +131,7 @@ function expiryOf(form: URLSearchParams, now_ms: number, key: KeyFields | undefi
 
 /** A time that a form has as a text, in milliseconds since 1970; text for a fault. */
 export function exactTime(text: string, now_ms: number): number | string {
-  const at_ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
-  if (Number.isNaN(at_ms) || !new Date(at_ms).toISOString().startsWith(text))
-    return 'Enter a day and a time, such as 2027-01-31 18:00, in UTC.';
+  const at_ms = epochOf(text);
+  if (Number.isNaN(at_ms)) return `Enter a day and a time, such as 2027-01-31 18:00, in ${zoneName()}.`;
   return at_ms > now_ms ? at_ms : 'This time has passed already.';
 }

@@ -3,6 +3,7 @@ import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { documentOf, tokenInput } from './document.ts';
 import { timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import { zoneName } from './time-zone.ts';
 
 /** What a page has beside the shell. */
 interface PageParts {
@@ -53,7 +54,7 @@ ${fault && html`<p class="notice bad" role="alert">${fault}</p>`}
 ${disabledNotice(request)}
 ${body}
 </main>
-<footer class="muted">All times are in UTC.</footer>
+<footer class="muted">All times are in ${zoneName()}. <a href="time-zone">Change</a></footer>
 </body>`,
     scripts.map(name => html`<script type="module" src="assets/${name}"></script>\n`),
   );
