@@ -40,7 +40,7 @@ export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-ca
 export { RepeatingTask } from './common/repeating-task.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
-export { dayIn } from './common/time-zone.ts';
+export { dayIn, timeZoneName } from './common/time-zone.ts';
 export { within } from './common/within.ts';
 export {
   type Account,

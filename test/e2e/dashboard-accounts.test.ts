@@ -218,9 +218,9 @@ describe('the overrides of an account', () => {
       ([, ...fault]) => fault,
     );
     expect(faults).toEqual([
-      ['requests_per_minute', 'must be above 0, not -1'],
-      ['tokens_per_day', 'must be a number, not &#39;many&#39;'],
-      ['concurrent_requests', expect.stringContaining('must be a number')],
+      ['requests_per_minute', expect.stringContaining('“-1” cannot be read: write a whole number')],
+      ['tokens_per_day', expect.stringContaining('“many” cannot be read')],
+      ['concurrent_requests', expect.stringContaining('cannot be read')],
     ]);
     expect(await storedLimits('refused')).toEqual({});
   });
@@ -631,8 +631,8 @@ describe('the page of a key', () => {
   });
 
   it.each<[Record<string, string>, RegExp]>([
-    [{ requests_per_minute: '-1' }, /^must be above 0/],
-    [{ requests_per_minute: 'many' }, /^must be a number/],
+    [{ requests_per_minute: '-1' }, /^“-1” cannot be read/],
+    [{ requests_per_minute: 'many' }, /^“many” cannot be read/],
     [{ expires: 'at', expires_at: '2001-01-01T00:00' }, /^This time has passed already\.$/],
     [{ expires: 'at', expires_at: '2099-02-31T00:00' }, /^Enter a day/],
     [{ expires: 'someday' }, /^“someday” is not a lifetime/],

@@ -329,7 +329,7 @@ describe('an operator', () => {
     await clickLink('Accounts');
     await clickLink('narrow');
     const overrides = page.getByRole('region', { name: 'Overrides' });
-    await overrides.getByLabel('Requests per minute').fill('100');
+    await overrides.getByLabel('Requests per minute', { exact: true }).fill('100');
     await click(overrides.getByRole('button', { name: 'Save overrides' }));
     await page.getByText('Requests per minute: 1 → 100').waitFor();
     expect(await statusWith(key)).toBe(200);

@@ -122,7 +122,7 @@ export function overridesPanel(request: PageRequest, account: AccountView, refus
   return panel(
     'overrides',
     'Overrides',
-    html`<p class="muted">Limits of this account in place of the plan’s, which are shown in grey. Leave a field empty for the plan’s limit; <code>none</code> lifts it.</p>
+    html`<p class="muted">Limits of this account in place of the plan’s, which are shown in grey. Leave a field empty for the plan’s limit; <code>none</code> lifts it. Amounts may be typed as 400 000, 1,000, 400k or 2M.</p>
 ${plan === undefined && hasLimitsWithoutPlan(context.settings) && html`<p class="muted">Without a plan, the limits of the stage <code>rate-limit</code> hold until there is an override, which replaces them all.</p>`}
 ${postForm(request, linkOf('account', { id }), fields, 'stack')}
 ${list && html`<h3>Limits on single models</h3><p class="muted">Changed with <code>sluice accounts set-limits</code>.</p>${list}`}`,

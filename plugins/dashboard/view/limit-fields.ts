@@ -1,17 +1,22 @@
 import type { z } from 'zod';
 import {
+  fieldsOfRule,
   isMoneyLimit,
   issuesOf,
   keyLimitsSchema,
   type LimitName,
   type LimitRule,
+  type LimitRuleFields,
   limitNames,
   limitOverridesSchema,
   limitTable,
   type Plan,
+  timeZoneName,
 } from '../../../src/plugin.ts';
+import { shownDecimal, type Typed, typedCount, typedDollars } from '../typed-number.ts';
 import type { FieldTexts } from './edited-fields.ts';
 import { type Html, html, type Part } from './html.ts';
+import { type Choices, listOf, optionsOf } from './search-form.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
 
 /** Limits as they are stored. */
@@ -28,57 +33,136 @@ export interface RefusedLimits {
 
 type ReadLimits = { readonly limits: Limits } | Pick<RefusedLimits, 'faults'>;
 
+/** The time zone of those that name none. */
+const zone_of_all = 'time_zone';
+const soft = { soft: true };
+/** What may happen at a limit, by what it counts; the first is usual, and not stored. */
+const atLimit: Readonly<Record<string, Readonly<Record<string, Partial<LimitRuleFields>>>>> = {
+  requests: { refuses: {}, soft },
+  leases: { refuses: {}, soft },
+  tokens: { estimate: {}, hard: { hard: true }, soft },
+  nano_usd: { hard: {}, estimate: { hard: false }, soft },
+};
+const waysAtLimit: Readonly<Record<string, string>> = {
+  refuses: 'refuses',
+  hard: 'refuses what might not fit',
+  estimate: 'refuses by an estimate',
+  soft: 'counts and tells only',
+};
+const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+/** Days with which the weeks and months of a limit may begin; the first is usual. */
+const firstDays: Readonly<Record<string, readonly string[]>> = {
+  week: weekdays,
+  month: Array.from({ length: 28 }, (_, at) => `${at + 1}`),
+};
+
 /** The limits that have fields: all, or for people who see no money those that are not in dollars. */
 const fieldNames = (seesMoney: boolean): readonly LimitName[] =>
   seesMoney ? limitNames : limitNames.filter(name => !isMoneyLimit(name));
 
 /** The limits as the texts of their fields. */
-export const limitTexts = (limits: Limits, seesMoney: boolean): FieldTexts =>
-  Object.fromEntries(fieldNames(seesMoney).map(name => [name, textOf(limits[name])]));
+export const limitTexts = (limits: Limits, seesMoney: boolean): FieldTexts => ({
+  [zone_of_all]: String(limits[zone_of_all] ?? ''),
+  ...Object.assign({}, ...fieldNames(seesMoney).map(name => partTexts(name, limits[name]))),
+});
+
+/** A limit as the texts of its fields. */
+function partTexts(name: LimitName, rule: unknown): FieldTexts {
+  const { limit, hard, soft, time_zone = '', start_day } = partsOf(rule);
+  const { unit, window } = limitTable[name];
+  const [usual] = Object.keys(atLimit[unit]!);
+  const days = firstDays[window];
+  return {
+    [name]: rule === null ? lifted : limit === undefined ? '' : shownDecimal(limit),
+    [`${name}.at_limit`]: soft ? 'soft' : hard === undefined ? usual! : hard ? 'hard' : 'estimate',
+    ...(isZoned(window) && { [`${name}.time_zone`]: time_zone }),
+    ...(days && { [`${name}.start_day`]: String(start_day ?? days[0]) }),
+  };
+}
+
+const isZoned = (window: string): boolean => window === 'day' || window in firstDays;
+
+const partsOf = (rule: unknown): Partial<LimitRuleFields> =>
+  rule == null ? {} : fieldsOfRule(rule as LimitRule);
 
 /** Reads the overrides of an account from a form. What has no field, such as limits on single models, stays as in `before`. */
 export const overridesFrom = (form: URLSearchParams, before: Limits, seesMoney: boolean): ReadLimits =>
-  checked(limitOverridesSchema, { ...unshown(before, seesMoney), ...typed(form, seesMoney) });
+  limitsFrom(limitOverridesSchema, form, before, fieldNames(seesMoney));
 
 /** The same of the limits of a key, which has none to lift. */
 export function keyLimitsFrom(form: URLSearchParams, before: Limits, seesMoney: boolean): ReadLimits {
-  const set = Object.entries(typed(form, seesMoney)).filter(([, amount]) => amount !== null);
-  return checked(keyLimitsSchema, { ...unshown(before, seesMoney), ...Object.fromEntries(set) });
+  return limitsFrom(keyLimitsSchema, form, before, fieldNames(seesMoney));
 }
 
-const unshown = (before: Limits, seesMoney: boolean): Limits => {
-  const names: readonly string[] = fieldNames(seesMoney);
-  return Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
-};
-
-const typed = (form: URLSearchParams, seesMoney: boolean): Limits =>
-  Object.fromEntries(
-    fieldNames(seesMoney).flatMap(name => {
-      const text = (form.get(name) ?? '').trim();
-      return text === '' ? [] : [[name, ruleOf(text)] as const];
-    }),
-  );
-
-function checked(schema: z.ZodType, limits: Limits): ReadLimits {
-  const parsed = schema.safeParse(limits);
-  if (parsed.success) return { limits };
-  const faults = issuesOf(parsed.error, schema, limits).map(
-    ({ path: [name = ''], message }): [string, string] =>
-      name === 'models' ? ['', `The limits of models: ${message}`] : [String(name), message],
-  );
-  return { faults: new Map(faults) };
+function limitsFrom(
+  schema: z.ZodType,
+  form: URLSearchParams,
+  before: Limits,
+  fields: readonly LimitName[],
+): ReadLimits {
+  const faults = new Map<string, string>();
+  const limits: Record<string, unknown> = { ...before };
+  const zone = form.get(zone_of_all)?.trim();
+  if (zone !== undefined) limits[zone_of_all] = zoneOf(zone, zone_of_all, faults);
+  for (const name of fields) limits[name] = ruleFrom(form, name, before[name], faults);
+  const read = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+  const parsed = schema.safeParse(read);
+  for (const { path, message } of parsed.success ? [] : issuesOf(parsed.error, schema, read)) {
+    const [name = ''] = path.map(String);
+    const field = name === 'models' ? '' : name;
+    if (!faults.has(field)) faults.set(field, field ? message : `The limits of models: ${message}`);
+  }
+  return faults.size > 0 ? { faults } : { limits: read };
 }
 
-/** What is typed behind an amount to say how it reserves. */
-const hardness = { hard: true, 'not hard': false } as const;
+/** The rule that the fields of a limit say: what of them was not edited is as it was. Undefined for none. */
+function ruleFrom(
+  form: URLSearchParams,
+  name: LimitName,
+  before: unknown,
+  faults: Map<string, string>,
+): LimitRule | null | undefined {
+  const texts = partTexts(name, before);
+  const sent = (field: string): string => form.get(field)?.trim() ?? texts[field] ?? '';
+  const edited = (part: string): string | undefined => {
+    const text = sent(`${name}.${part}`);
+    return text === (texts[`${name}.${part}`] ?? '') ? undefined : text;
+  };
+  const [way, zone, start] = ['at_limit', 'time_zone', 'start_day'].map(edited);
+  const typed = sent(name);
+  if (typed === '' || typed.toLowerCase() === lifted) {
+    if (way ?? zone ?? start) faults.set(name, 'Type the amount as well.');
+    return typed === '' ? undefined : null;
+  }
+  const isSame = typed === texts[name];
+  if (isSame && way === undefined && zone === undefined && start === undefined) return before as LimitRule;
+  const { limit: amount, hard, soft, ...parts } = partsOf(before);
+  const { unit, window } = limitTable[name];
+  const read = isSame ? { value: amount! } : typedAmount(unit, typed);
+  if ('fault' in read) faults.set(name, read.fault);
+  const rule = {
+    limit: 'value' in read ? read.value : 1,
+    ...(way === undefined ? { hard, soft } : atLimit[unit]![way]),
+    ...parts,
+    ...(zone !== undefined && { time_zone: zoneOf(zone, `${name}.time_zone`, faults) }),
+    ...(start !== undefined && { start_day: window === 'month' ? Number(start) : start }),
+  } as LimitRuleFields;
+  const set = Object.entries(rule).filter(([, value]) => value !== undefined);
+  return set.length === 1 ? rule.limit : (Object.fromEntries(set) as unknown as LimitRuleFields);
+}
 
-/** The rule that was typed, such as `20000`, `5 not hard` or `none`. */
-function ruleOf(text: string): LimitRule | null {
-  if (text.toLowerCase() === lifted) return null;
-  const [, typed = text, how] = /^(.*?)\s+(not hard|hard)$/i.exec(text) ?? [];
+/** An amount that was typed, in what the limit counts. */
+export function typedAmount(unit: string, text: string): Typed<number | string> {
+  const read = unit === 'nano_usd' ? typedDollars(text) : typedCount(text);
   // A number where it reads the same, so that amounts of money keep all digits.
-  const limit = String(Number(typed)) === typed ? Number(typed) : typed;
-  return how ? { limit, hard: hardness[how.toLowerCase() as keyof typeof hardness] } : limit;
+  return 'value' in read && String(Number(read.value)) === read.value ? { value: Number(read.value) } : read;
+}
+
+function zoneOf(zone: string, field: string, faults: Map<string, string>): string | undefined {
+  if (zone === '') return undefined;
+  if (timeZoneName(zone) !== undefined) return zone;
+  faults.set(field, 'There is no such time zone: choose one such as Europe/Berlin.');
+  return undefined;
 }
 
 interface LimitFields {
@@ -91,25 +175,64 @@ interface LimitFields {
   readonly refused?: RefusedLimits | undefined;
 }
 
-/** One input for each limit; what holds without it is its placeholder. */
+/** A row of fields for each limit; what holds without it is the placeholder of its amount. */
 export function limitFields({ id: prefix, limits, seesMoney, otherwise, refused }: LimitFields): Html {
-  const field = (name: LimitName): Html => {
-    const fault = refused?.faults.get(name);
-    const value = refused ? (refused.form.get(name) ?? '') : textOf(limits[name]);
-    const id = `${prefix}-${name}`;
-    return html`<div class="field"><label for="${id}">${limitTable[name].title}</label>
-<input id="${id}" name="${name}" value="${value}" placeholder="${textOf(otherwise?.[name]) || 'not limited'}" maxlength="40" autocomplete="off" ${fault && html`aria-invalid="true" aria-describedby="${id}-fault"`}>
-${fault && html`<span class="fault" id="${id}-fault">${fault}</span>`}</div>\n`;
+  const texts = limitTexts(limits, seesMoney);
+  const shownIn = (field: string) => refused?.form.get(field) ?? texts[field]!;
+  const input = (field: string, placeholder: string, more?: Part): Html => {
+    const fault = refused?.faults.get(field);
+    const id = `${prefix}-${field}`;
+    return html`<input id="${id}" name="${field}" value="${shownIn(field)}" placeholder="${placeholder}" size="14" maxlength="40" autocomplete="off" spellcheck="false" ${more} ${fault && html`aria-invalid="true" aria-describedby="${id}-fault"`}>
+${fault && html`<span class="fault" id="${id}-fault">${fault}</span>`}`;
   };
-  return html`<div class="fields">${fieldNames(seesMoney).map(field)}</div>`;
+  const zones = html`list="${prefix}-zones"`;
+  const ofPart = (
+    title: string,
+    part: string,
+    cell: (field: string, row: LimitRow, label: Html) => Part,
+  ) => ({
+    title,
+    cell: (name: LimitName): Part => {
+      const [field, row] = [`${name}.${part}`, limitTable[name]];
+      return field in texts && cell(field, row, html`aria-label="${title}: ${row.title}"`);
+    },
+  });
+  const select = (field: string, label: Html, choices: Choices) =>
+    html`<select name="${field}" ${label}>${optionsOf(choices, shownIn(field))}</select>`;
+  const columns: readonly Column<LimitName>[] = [
+    names('Limit', name => html`<label for="${prefix}-${name}">${limitTable[name].title}</label>`),
+    { title: 'Amount', cell: name => input(name, textOf(otherwise?.[name]) || 'not limited') },
+    ofPart('At the limit', 'at_limit', (field, { unit }, label) =>
+      select(
+        field,
+        label,
+        Object.keys(atLimit[unit]!).map(way => [way, waysAtLimit[way]!]),
+      ),
+    ),
+    ofPart('Begins on', 'start_day', (field, { window }, label) =>
+      select(
+        field,
+        label,
+        firstDays[window]!.map(day => [day, day]),
+      ),
+    ),
+    ofPart('Time zone', 'time_zone', (field, _, label) => input(field, 'as below', html`${zones} ${label}`)),
+  ];
+  return html`<div class="limit-fields">${tableOf('Limits', columns, fieldNames(seesMoney))}</div>
+<div class="row"><label for="${prefix}-${zone_of_all}">Time zone of days, weeks and months</label> ${input(zone_of_all, 'UTC', zones)}</div>
+${listOf(`${prefix}-zones`, Intl.supportedValuesOf('timeZone'))}`;
 }
 
-/** A rule as it is typed. */
+type LimitRow = (typeof limitTable)[LimitName];
+
+/** A rule in words. */
 export function textOf(value: unknown): string {
   if (value === undefined) return '';
   if (value === null) return lifted;
-  const { limit = value, hard } = Object(value) as { limit?: unknown; hard?: boolean };
-  return hard === undefined ? String(limit) : `${limit} ${hard ? 'hard' : 'not hard'}`;
+  const { limit, hard, soft, time_zone, start_day } = partsOf(value);
+  const reserves = hard === undefined ? '' : hard ? 'hard' : 'not hard';
+  const begins = start_day !== undefined && `from ${start_day}`;
+  return [limit, reserves, soft && 'soft', begins, time_zone].filter(Boolean).join(' ');
 }
 
 /** Limits of an account that cannot be edited here: those of single models, and with `isAll` the others too. */

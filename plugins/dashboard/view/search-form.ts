@@ -49,7 +49,8 @@ export const listOf = (id: string, values: readonly string[]): Html =>
 export const dayField = (title: 'From' | 'To', value: string): Html =>
   html`<label>${title} <input type="date" name="${title.toLowerCase()}" value="${value}"></label>`;
 
-type Choices = Iterable<readonly [value: string, title: string]>;
+/** Values with what they are called. */
+export type Choices = Iterable<readonly [value: string, title: string]>;
 
 /** The options of a selection. */
 export const optionsOf = (choices: Choices, chosen: string): Html =>
