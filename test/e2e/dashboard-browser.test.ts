@@ -236,6 +236,49 @@ describe('the overview', () => {
   });
 });
 
+describe('a live part', () => {
+  it('keeps focus, selection, scroll positions and what is open when it is brought up to date', async () => {
+    await open('models');
+    const seen = await page.evaluate(`(async () => {
+      const { update, updateRows } = await import('./assets/update.js');
+      const part = document.getElementById('content');
+      const row = (key, text) => '<tr data-key="' + key + '"><td><a href="#' + key + '">' + text + '</a></td></tr>';
+      const table = (...rows) => '<div class="scroll" tabindex="0"><table><tbody>' + rows.join('') + '</tbody></table></div>';
+      const more = '<details><summary>More</summary><p>all of it</p></details>';
+      update(part, '<p>old</p>' + table(row('a', 'one'), row('b', 'two')) + more);
+      const [scroll, details] = [part.querySelector('.scroll'), part.querySelector('details')];
+      const at = key => part.querySelector('[data-key=' + key + '] a');
+      const kept = at('b');
+      details.open = true;
+      Object.assign(scroll.style, { height: '20px', overflow: 'auto' });
+      scroll.scrollTop = 10;
+      kept.focus();
+      getSelection().selectAllChildren(details.querySelector('p'));
+      const state = () => [
+        part.querySelector('p').textContent,
+        [...part.querySelectorAll('a')].map(link => link.textContent).join(),
+        String(getSelection()),
+        document.activeElement === at('b'),
+        at('b') === kept,
+        details.open && details.isConnected,
+        scroll.scrollTop > 0,
+      ];
+      update(part, '<p class="new">new</p>' + table(row('c', 'zero'), row('b', 'two'), row('a', 'one')) + more);
+      const whole = state();
+      updateRows(part, ['b', 'd', 'c'], { b: row('b', 'second'), d: row('d', '<b>fourth</b>') });
+      const rows = state();
+      updateRows(part, ['d'], {});
+      return { whole, rows, next: document.activeElement === scroll };
+    })()`);
+    const kept = ['all of it', true, true, true, true];
+    expect(seen).toEqual({
+      whole: ['new', 'zero,two,one', ...kept],
+      rows: ['new', 'second,fourth,zero', ...kept],
+      next: true,
+    });
+  });
+});
+
 /** What people come to the dashboard for, from its start page. */
 describe('an operator', () => {
   beforeEach(() => open());

@@ -145,6 +145,7 @@ export function swatchOf({ look }) {
     height: 26,
   });
   swatch.setAttribute('aria-hidden', 'true');
+  swatch.dataset.scripted = '';
   const pen = swatch.getContext('2d');
   pen.fillStyle = fillOf(look);
   pen.scale(2, 2);

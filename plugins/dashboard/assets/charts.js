@@ -21,7 +21,7 @@ const load = () =>
     document.head.append(script);
   });
 
-/** Draws the charts below `root`, and forgets those that have left the page. */
+/** Draws the charts below `root`, those with new figures again, and forgets those that have left the page. */
 export async function drawCharts(root = document) {
   const figures = root.querySelectorAll('figure[data-chart]');
   if (figures.length === 0) return;
@@ -34,6 +34,10 @@ export async function drawCharts(root = document) {
     }
   for (const figure of figures) {
     const details = figure.querySelector('details');
+    if (details.dataset.ready) {
+      drawn.get(figure)?.update();
+      continue;
+    }
     details.open = uPlot === undefined;
     details.dataset.ready = 'yes';
     if (uPlot) drawn.set(figure, new DrawnChart(uPlot, figure));
@@ -55,7 +59,7 @@ class DrawnChart {
   #figure;
   #data;
   #plot;
-  #said = element('p', { class: 'visually-hidden', role: 'status' });
+  #said = element('p', { class: 'visually-hidden', role: 'status', 'data-scripted': '' });
   #readOut = element('div', { class: 'read-out', 'aria-hidden': 'true' });
   #chart;
   #sizes;
@@ -66,7 +70,7 @@ class DrawnChart {
     this.#uPlot = uPlot;
     this.#figure = figure;
     this.#data = dataIn(figure);
-    this.#plot = element('div', { class: 'plot', tabindex: '0', role: 'application' });
+    this.#plot = element('div', { class: 'plot', tabindex: '0', role: 'application', 'data-scripted': '' });
     this.#plot.setAttribute('aria-roledescription', 'chart');
     this.#plot.setAttribute(
       'aria-label',
@@ -82,6 +86,13 @@ class DrawnChart {
     this.#sizes.observe(this.#plot);
   }
 
+  update() {
+    const data = dataIn(this.#figure);
+    if (JSON.stringify(data) === JSON.stringify(this.#data)) return;
+    this.#data = data;
+    this.draw();
+  }
+
   draw() {
     this.#chart?.destroy();
     const { clientWidth: width, clientHeight: height } = this.#plot;
@@ -90,9 +101,15 @@ class DrawnChart {
     this.#chart = new this.#uPlot({ ...options, hooks, width, height }, data, this.#plot);
     this.#chart.over.addEventListener('click', () => this.#open());
     this.#plot.append(this.#readOut);
-    const swatches = this.#figure.querySelectorAll('figcaption .swatch');
-    for (const [at, swatch] of [...swatches].entries())
-      if (this.#data.series[at]) swatch.replaceWith(swatchOf(this.#data.series[at]));
+    this.#drawSwatches();
+  }
+
+  /** In place of those of the page, which are as alike as style sheets can make them. */
+  #drawSwatches() {
+    const caption = this.#figure.querySelector('figcaption');
+    for (const old of caption.querySelectorAll('canvas')) old.remove();
+    for (const [at, swatch] of [...caption.querySelectorAll('.swatch')].entries())
+      if (this.#data.series[at]) swatch.after(swatchOf(this.#data.series[at]));
   }
 
   destroy() {
@@ -140,7 +157,7 @@ class DrawnChart {
   /** Arrow keys, Home and End move from point to point, Enter opens what it stands for, Escape ends it. */
   #readByKeys() {
     let at = -1;
-    const last = this.#data.points.length - 1;
+    const last = () => this.#data.points.length - 1;
     const show = index => {
       at = index;
       this.#isByKeys = index >= 0;
@@ -149,10 +166,10 @@ class DrawnChart {
       this.#said.textContent = index < 0 ? '' : spoken(linesOf(this.#data, this.#data.points[index]));
     };
     const steps = {
-      ArrowRight: () => show(Math.min(last, at + 1)),
-      ArrowLeft: () => show(at < 0 ? last : Math.max(0, at - 1)),
+      ArrowRight: () => show(Math.min(last(), at + 1)),
+      ArrowLeft: () => show(at < 0 ? last() : Math.max(0, at - 1)),
       Home: () => show(0),
-      End: () => show(last),
+      End: () => show(last()),
       Escape: () => show(-1),
       Enter: () => at >= 0 && this.#open(at),
     };

@@ -1,5 +1,6 @@
 import { drawCharts } from './charts.js';
 import { follow } from './live-stream.js';
+import { update } from './update.js';
 
 /** Keeps the overview up to date while it is looked at, and draws what its figures were. */
 
@@ -76,14 +77,11 @@ function say(text) {
   document.getElementById('live').textContent = text;
 }
 
-/** The server has written and escaped it. Nothing is taken away from under the keyboard. */
 function replace(name, text) {
   const part = document.querySelector(`[data-part="${name}"]`);
-  if (part && !part.contains(document.activeElement) && part.dataset.shown !== text) {
-    part.innerHTML = text;
-    part.dataset.shown = text;
-    drawCharts(part);
-  }
+  if (!part) return;
+  update(part, text);
+  drawCharts(part);
 }
 
 /** Lines from left to right since the page was opened, five minutes of them at most. */

@@ -1,17 +1,11 @@
 import { follow } from './live-stream.js';
+import { update } from './update.js';
 
 /** Shows new requests while the switch is on. The filters are those of the address. */
 const button = document.getElementById('live');
 const state = document.getElementById('live-state');
 const isOn = () => button?.getAttribute('aria-pressed') === 'true';
 let stream;
-
-/** The server has written and escaped it. Nothing is taken away from under the keyboard. */
-function show({ html }) {
-  const part = document.getElementById('requests');
-  const focused = document.activeElement;
-  if (!part.contains(focused) || focused.matches('.scroll')) part.innerHTML = html;
-}
 
 /** Said to screen readers only when it changes. */
 function say(text) {
@@ -32,7 +26,7 @@ function turn(on) {
   else
     stream = follow(() => `requests-live${location.search}`, {
       isWanted: isOn,
-      onEvent: show,
+      onEvent: ({ html }) => update(document.getElementById('requests'), html),
       onState: works => say(works ? 'live' : 'no answer; tried again'),
     });
 }

@@ -52,7 +52,10 @@ async function requestsOf(request: PageRequest): Promise<{ readonly list: Html; 
   const empty = isPart ? noneYet : nothing(filtersOf(request));
   const isPaid = request.scope.sees.margins && rows.some(({ paid_usd }) => paid_usd !== null);
   const columns = [...columnsFor(request.scope), ...(isPaid ? [paid] : [])];
-  return { list: html`${tableOf('Requests, newest first', columns, rows, empty)}${pager}`, isFirst };
+  return {
+    list: html`${tableOf('Requests, newest first', columns, rows, empty, { keyOf: ({ id }) => id })}${pager}`,
+    isFirst,
+  };
 }
 
 async function listed(request: PageRequest): Promise<PageResponse> {
