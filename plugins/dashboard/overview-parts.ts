@@ -1,20 +1,17 @@
-import { dayOf, type ExtensionContext, providerStates, rowOf } from '../../src/plugin.ts';
+import { type ExtensionContext, providerStates, rowOf } from '../../src/plugin.ts';
 import { type NearLimit, nearLimits } from './account-view.ts';
-import { groupsOf } from './traffic-groups.ts';
-import { rangeAt, ranges, type TrafficQuestion } from './traffic-range.ts';
+import { max_own_rows, trafficOf } from './traffic-figures.ts';
+import { ranges, type TrafficQuestion } from './traffic-range.ts';
 import { failureTable } from './view/failure-table.ts';
-import { accountLink, dollars } from './view/format.ts';
+import { accountLink, linkOf, minuteOf, numberOf } from './view/format.ts';
 import { type Html, html } from './view/html.ts';
 import { limitBar } from './view/limit-bars.ts';
 import { providerTable } from './view/provider-table.ts';
 import { emptyState } from './view/table.ts';
-import { groupTable, trafficCharts } from './view/traffic.ts';
+import { groupTable, trafficCharts, trafficTiles } from './view/traffic.ts';
 
 /** What the overview shows of the stores, by the names of its parts. */
-export type OverviewParts = Readonly<Record<'traffic' | 'failures' | 'providers' | 'limits', Html>> & {
-  /** Left out for those who see no money. */
-  readonly cost?: Html;
-};
+export type OverviewParts = Readonly<Record<'tiles' | 'traffic' | 'failures' | 'providers' | 'limits', Html>>;
 
 /** How long what one reader has asked for is shown to others. */
 const shared_ms = 3000;
@@ -48,38 +45,32 @@ export function overviewParts(
 
 async function readParts(
   context: ExtensionContext,
-  { since, by }: TrafficQuestion,
+  question: TrafficQuestion,
   withMoney: boolean,
 ): Promise<OverviewParts> {
-  const { traffic } = context.records.store;
-  const range = rangeAt(since, context.clock.epoch_ms());
-  const [points, failures, sums, providers, limits, cost] = await Promise.all([
-    traffic.points(range, by),
-    traffic.failures(range),
-    traffic.attempts(range),
+  const [traffic, providers, limits] = await Promise.all([
+    trafficOf(context, question),
     providerStates(context),
     nearLimits(context),
-    withMoney ? costToday(context) : undefined,
   ]);
-  const shown = { range, split: by, groups: groupsOf(points, range, by) };
+  const { range, filters, total, since_ms } = traffic;
+  const { since, provider } = question;
+  const shown = providers.filter(({ name }) => provider === '' || name === provider);
   const nothing = emptyState(
-    `No request in the last ${ranges[since].title}.`,
-    html`Choose a longer time, or look at <a href="requests?since=all">all requests</a>.`,
+    `No request ${Object.keys(filters).length > 0 ? 'matches ' : ''}in the last ${ranges[since].title}.`,
+    html`Choose a longer time, or look at <a href="${linkOf('requests', { ...filters, since: 'all' })}">all requests</a>.`,
   );
   return {
-    traffic: points.length === 0 ? nothing : html`${trafficCharts(shown)}${groupTable(shown)}`,
-    failures: failureTable(failures, range),
-    providers: providerTable(context, providers, { since, sums }),
+    tiles: trafficTiles(traffic, withMoney),
+    traffic: html`${since_ms !== undefined && cutNotice(since_ms)}${total.requests === 0 ? nothing : html`${trafficCharts(traffic)}${groupTable(traffic)}`}`,
+    failures: failureTable(traffic.failures, range, filters),
+    providers: providerTable(context, shown, { since, sums: traffic.attempts }),
     limits: nearLimitList(limits, withMoney),
-    ...(cost && { cost }),
   };
 }
 
-async function costToday({ records, clock }: ExtensionContext): Promise<Html> {
-  const day = dayOf(clock.epoch_ms());
-  const [sum] = await records.store.usage.sum({ from_day: day, to_day: day, by: [] });
-  return dollars(sum?.cost_usd ?? '0');
-}
+const cutNotice = (since_ms: number): Html =>
+  html`<p class="notice warn">Of an account the last ${numberOf(max_own_rows)} requests are added up: here those since ${minuteOf(since_ms)}. Choose a shorter time for all.</p>`;
 
 function nearLimitList(all: readonly NearLimit[] | 'out', withMoney: boolean): Html {
   if (all === 'out') return html`<p class="notice warn">Unknown: the state store does not answer.</p>`;

@@ -2,20 +2,21 @@ import {
   type AttemptSum,
   duration_bounds_ms,
   type ErrorClass,
-  type ErrorCounts,
   errorClasses,
   first_token_bounds_ms,
   no_model as none,
+  picoUsd,
   serviceFailures,
   type TrafficPoint,
   type TrafficRange,
   type TrafficSplit,
+  usdOf,
 } from '../../src/plugin.ts';
 import { pointsIn, type SampleFilters } from './traffic-range.ts';
 import type { SeriesLook } from './view/series-looks.ts';
 
 /** What requests add up to. */
-export type TrafficSum = Pick<TrafficPoint, 'requests' | 'first_tokens'> & ErrorCounts;
+export type TrafficSum = Omit<TrafficPoint, 'at_ms' | 'name'>;
 
 /** The requests of one provider, model or type of error. */
 export interface TrafficGroup {
@@ -38,13 +39,12 @@ const nameless: Readonly<Record<TrafficSplit, string>> = {
   error_type: 'no error',
 };
 
-const noFirstTokens = Array<number>(first_token_bounds_ms.length + 1).fill(0);
-
 /** The largest groups, in the order of their names, then the others as one. */
 export function groupsOf(
   points: readonly TrafficPoint[],
   range: TrafficRange,
   split: TrafficSplit,
+  filters: SampleFilters,
 ): TrafficGroup[] {
   const times = pointsIn(range);
   const sizes = [...Map.groupBy(points, ({ name }) => name)]
@@ -56,7 +56,7 @@ export function groupsOf(
     .map(({ name, members }, at) => ({
       title: name || nameless[split],
       look: { colour: at + 1, pattern: 'solid' as const },
-      filters: { [split]: name || none },
+      filters: { ...filters, [split]: name || none },
       ...summed(members, times),
     }));
   const rest = sizes.slice(apart.length);
@@ -65,7 +65,7 @@ export function groupsOf(
     rest.flatMap(({ members }) => members),
     times,
   );
-  return [...groups, { title: `${rest.length} others`, look: undefined, filters: {}, ...others }];
+  return [...groups, { title: `${rest.length} others`, look: undefined, filters, ...others }];
 }
 
 function summed(members: readonly TrafficPoint[], times: readonly number[]) {
@@ -78,19 +78,29 @@ export function totalOf(sums: readonly TrafficSum[]): TrafficSum {
   if (sums.length === 1) return sums[0]!;
   const count = (of: (sum: TrafficSum) => number) => sums.reduce((total, sum) => total + of(sum), 0);
   const errors = Object.fromEntries(errorClasses.map(name => [name, count(sum => sum[name])]));
+  // One more than the bounds: that of all that took longer.
+  const times = (of: (sum: TrafficSum) => readonly number[]) =>
+    [...first_token_bounds_ms, Infinity].map((_, at) => count(sum => of(sum)[at]!));
   return {
     requests: count(sum => sum.requests),
+    tokens: count(sum => sum.tokens),
+    cost_usd: usdOf(sums.reduce((total, { cost_usd }) => total + picoUsd(cost_usd), 0n)),
     ...(errors as Record<ErrorClass, number>),
-    first_tokens: noFirstTokens.map((_, at) => count(sum => sum.first_tokens[at]!)),
+    first_tokens: times(sum => sum.first_tokens),
+    attempt_first_tokens: times(sum => sum.attempt_first_tokens),
   };
 }
 
-/** Share of `all` requests that failed at providers or in the gateway; undefined without any. Refusals and clients' errors are none of them. */
-export const failureRateOf = (sum: TrafficSum, all = sum.requests): number | undefined =>
-  all === 0 ? undefined : serviceFailures.reduce((failed, name) => failed + sum[name], 0) / all;
+/** Share of requests that failed at providers or in the gateway; undefined without any. Refusals and clients' errors are none of them. */
+export const failureRateOf = (sum: TrafficSum): number | undefined =>
+  sum.requests === 0 ? undefined : failuresIn(sum) / sum.requests;
 
-/** The time within which a share of requests had their first token, in milliseconds; undefined without any. */
-export const firstTokenWithin = ({ first_tokens }: TrafficSum, share: number): number | undefined =>
+/** How many failed at providers or in the gateway. */
+export const failuresIn = (sum: TrafficSum): number =>
+  serviceFailures.reduce((failed, name) => failed + sum[name], 0);
+
+/** The time within which a share of requests or attempts had their first token, in milliseconds; undefined without any. */
+export const firstTokenWithin = (first_tokens: readonly number[], share: number): number | undefined =>
   timeWithin(first_tokens, first_token_bounds_ms, share);
 
 /** The time within which a share of attempts ended, in milliseconds; undefined without any. */

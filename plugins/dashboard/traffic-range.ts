@@ -2,6 +2,8 @@ import {
   day_ms,
   hour_ms,
   minute_ms,
+  no_model as none,
+  type TrafficFilter,
   type TrafficRange,
   type TrafficSplit,
   trafficSplits,
@@ -47,29 +49,60 @@ export const ranges = {
 
 type RangeName = keyof typeof ranges;
 
+/** Filters of the overview, by name in its address; each is empty where there is none, and all combine. */
+export const trafficFilters = ['account', 'model', 'provider'] as const;
+
 /** What the overview shows of the past, as its address says. */
-export interface TrafficQuestion {
+export interface TrafficQuestion extends Readonly<Record<(typeof trafficFilters)[number], string>> {
   readonly since: RangeName;
   readonly by: TrafficSplit;
 }
 
 /** Reads the question from the address; what is missing or makes no sense has its default. */
 export function trafficQuestionOf(query: URLSearchParams): TrafficQuestion {
-  const since = query.get('since') ?? '';
+  const given = (name: string) => (query.get(name) ?? '').trim();
+  const since = given('since');
   return {
     since: Object.hasOwn(ranges, since) ? (since as RangeName) : 'hour',
-    by: trafficSplits.find(split => split === query.get('by')) ?? 'provider',
+    by: trafficSplits.find(split => split === given('by')) ?? 'provider',
+    account: given('account'),
+    model: given('model'),
+    provider: given('provider'),
   };
 }
 
 /** The address of the overview that asks this. */
 export const overviewLink = (question: TrafficQuestion): string => linkOf('.', { ...question });
 
+/** What the filters mean to the records. */
+export const filterOf = ({ account, model, provider }: TrafficQuestion): TrafficFilter => ({
+  account: account || undefined,
+  model: model === none ? '' : model || undefined,
+  provider: provider === none ? '' : provider || undefined,
+});
+
+/** The filters that are set, as the list of requests has them. */
+export const sampleFiltersOf = ({ account, model, provider }: TrafficQuestion): SampleFilters =>
+  Object.fromEntries(Object.entries({ account, model, provider }).filter(([, name]) => name !== ''));
+
 /** The time that ends with the point of `now_ms`. */
 export function rangeAt(since: RangeName, now_ms: number): TrafficRange {
   const { ms, step_ms, point_ms } = ranges[since];
   const until_ms = (Math.floor(now_ms / point_ms) + 1) * point_ms;
   return { step_ms, point_ms, from_ms: until_ms - ms, until_ms };
+}
+
+/** As much time before `range` as has passed of it. It is one point. */
+export function timeBefore({ from_ms, until_ms, step_ms }: TrafficRange, now_ms: number): TrafficRange {
+  const length_ms = until_ms - from_ms;
+  const before_ms = from_ms - length_ms;
+  const end_ms = Math.round((Math.min(now_ms, until_ms) - length_ms) / step_ms) * step_ms;
+  return {
+    step_ms,
+    point_ms: length_ms,
+    from_ms: before_ms,
+    until_ms: Math.max(end_ms, before_ms + step_ms),
+  };
 }
 
 /** The points of a range, by their beginnings. */
@@ -82,7 +115,7 @@ export const pointLabel = (at_ms: number, { from_ms, until_ms }: TrafficRange): 
 
 /** Filters of the list of requests, by name in its address. */
 export type SampleFilters = Readonly<
-  Partial<Record<'provider' | 'model' | 'error_type' | 'end' | 'failed_at', string>>
+  Partial<Record<'account' | 'provider' | 'model' | 'error_type' | 'end' | 'failed_at', string>>
 >;
 
 /** The list of requests of a time. */

@@ -15,7 +15,7 @@ import type { Database } from '../../src/records/database.ts';
 import type { Pruning } from '../../src/records/pruning.ts';
 import type { RecordsStore } from '../../src/records/records-store.ts';
 import { openSqlite } from '../../src/records/sqlite/sqlite.ts';
-import type { TrafficRange } from '../../src/records/traffic-records.ts';
+import type { TrafficFilter, TrafficRange } from '../../src/records/traffic-records.ts';
 import {
   duration_bounds_ms,
   first_token_bounds_ms,
@@ -67,7 +67,13 @@ describe('sums over time', () => {
       started_ms: start_ms,
       first_token_ms: null,
       attempts_made: [
-        attempt({ outcome: 'failed', kind: 'unreachable', first_token_ms: null, duration_ms: null }),
+        attempt({
+          model: 'small',
+          outcome: 'failed',
+          kind: 'unreachable',
+          first_token_ms: null,
+          duration_ms: null,
+        }),
       ],
     }),
     sampleRow({
@@ -163,8 +169,9 @@ describe('sums over time', () => {
     it('book a delay at the provider whose attempt it was, and not at the one that answered in the end', async () => {
       const [, backup, local] = await store.traffic.points(range(), 'provider');
       const at = (bound_ms: number) => first_token_bounds_ms.map(ms => Number(ms === bound_ms));
-      expect(backup!.first_tokens).toEqual([...at(50), 0]);
-      expect(local!.first_tokens).toEqual([...at(150), 0]);
+      expect(backup!.attempt_first_tokens).toEqual([...at(50), 0]);
+      expect(local!.attempt_first_tokens).toEqual([...at(150), 0]);
+      expect(backup!.first_tokens).toEqual([...at(0), 1]);
       const attempts = await store.traffic.attempts(range({ until_ms: start_ms + minute_ms }));
       const took = attempts.map(({ provider, kind, durations }) => [
         provider,
@@ -177,6 +184,36 @@ describe('sums over time', () => {
         ['local', 'timeout', [30_000]],
         ['local', 'unreachable', []],
       ]);
+    });
+
+    it('are narrowed by filters that combine, those of an account from its rows of the ledger', async () => {
+      const of = async (filter: TrafficFilter) => {
+        const points = await store.traffic.points({ ...range(), ...filter }, 'model');
+        return points.map(({ name, requests, tokens, cost_usd }) => [name, requests, tokens, cost_usd]);
+      };
+      const { prompt_tokens, completion_tokens, cost_usd } = rows[0]!;
+      const used = (requests: number) => [
+        requests,
+        requests * (prompt_tokens + completion_tokens),
+        usdOf(BigInt(requests) * picoUsd(cost_usd)),
+      ];
+      expect(await of({ provider: 'local' })).toEqual([['v/one', ...used(3)]]);
+      expect(await of({ provider: '', model: '' })).toEqual([['', ...used(1)]]);
+      expect(await of({ provider: 'backup', model: 'v/two' })).toEqual([]);
+      const own = { account: 'acme', provider: 'local' };
+      expect(await of(own)).toEqual([['v/one', ...used(3)]]);
+      expect(await of({ account: 'another' })).toEqual([]);
+      const upstreams = [{ provider: 'local', model: 'small' }];
+      const narrowed = { ...range(), account: 'acme', upstreams };
+      expect((await store.traffic.attempts(narrowed)).map(({ kind }) => kind)).toEqual(['unreachable']);
+      for (const split of ['provider', 'model', 'error_type'] as const)
+        for (const filter of [{ provider: 'local' }, { provider: 'local', upstreams }, { provider: '' }]) {
+          const asked = { ...range(), ...filter, from_ms: start_ms - minute_ms };
+          const own = await store.traffic.points({ ...asked, account: 'acme' }, split);
+          const kept = await store.traffic.points(asked, split);
+          // What was refused at once has no rows.
+          expect(own).toEqual(kept.filter(({ refusal }) => refusal === 0));
+        }
     });
 
     it('are the same in every step of time', async () => {
@@ -229,20 +266,24 @@ describe('sums over time', () => {
       ]);
     });
 
-    it('count every attempt of a provider at the time at which it began', async () => {
+    it('count every attempt at a model of a provider at the time at which it began', async () => {
       const sums = await store.traffic.attempts(range());
-      expect(sums.map(({ durations: _, ...sum }) => sum)).toEqual([
-        { provider: 'backup', outcome: 'completed', kind: '', attempts: 1 },
-        { provider: 'local', outcome: 'completed', kind: '', attempts: 2 },
-        { provider: 'local', outcome: 'failed', kind: 'timeout', attempts: 2 },
-        { provider: 'local', outcome: 'failed', kind: 'unreachable', attempts: 1 },
+      const shown = sums.map(({ durations: _, first_tokens, ...sum }) => [
+        Object.values(sum).join(' '),
+        first_tokens.reduce((all, count) => all + count, 0),
+      ]);
+      expect(shown).toEqual([
+        ['backup one completed  1', 1],
+        ['local one completed  2', 2],
+        ['local one failed timeout 2', 0],
+        ['local small failed unreachable 1', 0],
       ]);
       const first = await store.traffic.attempts(range({ until_ms: start_ms + minute_ms }));
       expect(first.find(({ kind }) => kind === 'timeout')).toMatchObject({ attempts: 1 });
     });
 
     it('are pruned, each step when it is not shown any longer', async () => {
-      const now_ms = start_ms + 8 * hour_ms;
+      const now_ms = start_ms + 14 * hour_ms;
       let pruned = 0;
       for (let deleted = -1; deleted !== 0; pruned += deleted)
         deleted = (await store.pruning.traffic(now_ms, 2)) as number;
@@ -251,9 +292,9 @@ describe('sums over time', () => {
       expect(await store.traffic.attempts(range())).toEqual([]);
       const hours = range({ step_ms: hour_ms, point_ms: hour_ms });
       expect(await store.traffic.points(hours, 'error_type')).toHaveLength(4);
-      expect(await store.pruning.traffic(now_ms + 33 * 24 * hour_ms, 100)).toBeGreaterThan(5);
+      expect(await store.pruning.traffic(now_ms + 63 * 24 * hour_ms, 100)).toBeGreaterThan(5);
       expect(await store.traffic.attempts(hours)).not.toEqual([]);
-      while ((await store.pruning.traffic(now_ms + 33 * 24 * hour_ms, 100)) !== 0);
+      while ((await store.pruning.traffic(now_ms + 63 * 24 * hour_ms, 100)) !== 0);
       expect(await store.traffic.attempts(hours)).toEqual([]);
     });
   });

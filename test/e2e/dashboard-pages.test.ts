@@ -325,12 +325,52 @@ describe('the overview', () => {
   });
 });
 
+describe('the filters of the overview', () => {
+  const requestsIn = async (asked: string) =>
+    Number(/<dt>Requests<\/dt><dd><strong><a[^>]*>(\d+)/.exec(await textOf(asked))![1]);
+
+  it('combine, stay over ranges and splits, and narrow every figure and link', async () => {
+    const of = (more: Readonly<Record<string, string>>) =>
+      `.?${new URLSearchParams({ since: 'hour', ...more })}`;
+    await visitor.get('.');
+    const { location } = await visitor.post('find', {
+      page: '.',
+      model,
+      provider: 'upstream',
+      since: 'day',
+      by: 'model',
+    });
+    const text = await textOf(location!);
+    const links = [...text.matchAll(/href="((?:requests|\.)\?[^"]*)"/g)]
+      .map(([, link]) => new URLSearchParams(unescaped(link!).split('?')[1]))
+      .filter(link => !link.has('failed_at'));
+    expect(links.length).toBeGreaterThan(20);
+    // The last one leads back to all traffic.
+    const unfiltered = links.filter(
+      link => link.get('model') !== model || link.get('provider') !== 'upstream',
+    );
+    expect(unfiltered.map(String)).toEqual(['since=day&by=model']);
+    const [all, own, throttled, alone] = await Promise.all(
+      [
+        {},
+        { account: 'tester' },
+        { account: 'throttled' },
+        { account: 'tester', model: alone_model, provider: 'broken' },
+      ].map(more => requestsIn(of(more))),
+    );
+    expect(throttled).toBeGreaterThan(0);
+    expect(own).toBeGreaterThan(60);
+    expect(own! + throttled!).toBeLessThanOrEqual(all!);
+    expect(alone).toBe(1);
+    expect(await textOf(of({ account: 'nobody' }))).toContain('No request matches in the last hour.');
+  });
+});
+
 interface Figures {
   readonly requests: number;
   readonly failures: number;
   readonly tokens: number;
   readonly in_flight: number;
-  readonly first_tokens: readonly { readonly within_s: number | null; readonly count: number }[];
   readonly html: Readonly<Record<string, string>>;
 }
 
@@ -353,14 +393,11 @@ describe('the stream of the overview', () => {
     expect(after.requests - before.requests).toBe(3);
     expect(after.failures - before.failures).toBe(0);
     expect(after.tokens - before.tokens).toBeGreaterThan(reply.usage.total_tokens);
-    expect(after.first_tokens.at(-1)).toEqual({
-      within_s: null,
-      count: before.first_tokens.at(-1)!.count + 1,
-    });
     expect(after.in_flight).toBe(0);
-    const parts = ['failures', 'limits', 'providers', 'traffic'];
-    expect(Object.keys(after.html).sort()).toEqual(['cost', ...parts]);
-    expect(Object.keys((await read(as('operator'))).html).sort()).toEqual(parts);
+    const parts = ['failures', 'limits', 'providers', 'tiles', 'traffic'];
+    expect(Object.keys(after.html).sort()).toEqual(parts);
+    expect(after.html.tiles).toContain('$');
+    expect((await read(as('operator'))).html.tiles).not.toContain('$');
   });
 
   it('requires a session, ends with it, and delays no shutdown', async () => {

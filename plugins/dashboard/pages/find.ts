@@ -9,7 +9,7 @@ import { find_page, page_field } from '../view/search-form.ts';
 
 /** Pages with a form that searches, and those that only operators have. */
 const searched: readonly string[] = ['keys', 'requests', 'request', 'usage'];
-const of_operators: readonly string[] = ['accounts', 'audit'];
+const of_operators: readonly string[] = ['.', 'accounts', 'audit'];
 
 /**
  * Takes all forms that search, and leads to the page of a key that was typed, or to the searched page: nothing secret stands in an address.

@@ -1,10 +1,12 @@
-import { trafficSplits } from '../../../src/plugin.ts';
+import { no_model as none, trafficSplits } from '../../../src/plugin.ts';
 import { liveFigures } from '../live-figures.ts';
 import { type OverviewParts, overviewParts } from '../overview-parts.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { overviewLink, ranges, type TrafficQuestion, trafficQuestionOf } from '../traffic-range.ts';
-import { type Html, html, type Part } from '../view/html.ts';
+import { type Html, html } from '../view/html.ts';
+import { choiceField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { pageResponse, panel } from '../view/shell.ts';
+import { splitTitles } from '../view/traffic.ts';
 
 /** What happens now and what has happened in a range of time, kept up to date by its script. */
 export const overviewPage: Page = {
@@ -19,18 +21,13 @@ export const overviewPage: Page = {
       title: 'Overview',
       section: '',
       scripts: ['overview.js'],
-      beside: html`<span class="muted" id="live">This instance</span>`,
-      body: html`<dl class="figures tiles">
-${tile('Requests', 'requests', 'per second, with failures', '–', 'requests and of failures')}
-${tile('Tokens', 'tokens', 'per second, as requests end', '–', 'tokens')}
-${tile('First token', 'first-token', 'p50 · p99 of streams', '–', 'time to first token')}
-${tile('In flight', 'in-flight', 'requests', in_flight, 'requests in flight')}
-${parts.cost && html`<div class="figure panel"><dt>Cost today</dt><dd><strong data-part="cost">${parts.cost}</strong> <span class="muted">of all instances</span></dd></div>`}
-</dl>
+      body: html`${filterForm(request, question)}
 <section class="panel" aria-labelledby="traffic">
 <div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
+${part('tiles')}
 ${part('traffic')}
-<p class="muted">Of all instances. Every bar, point and number links to its requests; dashed lines show the p50.</p>
+<p class="muted">Of all instances. Every bar, point and number links to its requests.${question.account && ' Of requests that were refused at once, only a sample is counted for a single account.'}</p>
+<p class="muted">This instance now: <span data-figure="in-flight">${in_flight}</span> in flight, <span data-figure="requests">–</span> requests, <span data-figure="failures">–</span> failures and <span data-figure="tokens">–</span> tokens per second <span id="live" role="status"></span></p>
 </section>
 ${panel('failures', 'Why requests ended with an error', part('failures'))}
 ${panel('providers', 'Providers', part('providers'))}
@@ -38,6 +35,34 @@ ${panel('limits', 'Limits near exhaustion', part('limits'))}`,
     });
   },
 };
+
+/** What narrows every figure of the page; the time and the split stay. */
+function filterForm(request: PageRequest, { account, model, provider, since, by }: TrafficQuestion): Html {
+  const { catalog, providers } = request.context;
+  const choose = (title: string, name: string, names: readonly string[], chosen: string) =>
+    choiceField(
+      title,
+      name,
+      [
+        ['', 'any'],
+        ...[...new Set([...names, none, chosen])].filter(Boolean).map((one): [string, string] => [one, one]),
+      ],
+      chosen,
+    );
+  const fields = html`${choose(
+    'Provider',
+    'provider',
+    providers.map(({ name }) => name),
+    provider,
+  )}
+${textField('Model', { name: 'model', value: model, placeholder: 'any', list: 'models' })}
+${textField('Account', { name: 'account', value: account, placeholder: 'any' })}
+<input type="hidden" name="since" value="${since}"><input type="hidden" name="by" value="${by}">
+<button class="primary">Show</button>
+${(account || model || provider) && html`<a href="${overviewLink({ since, by, account: '', model: '', provider: '' })}">All traffic</a>`}
+${listOf('models', [...catalog.models.map(({ id }) => id), none])}`;
+  return searchForm(request, '.', fields, { label: 'Filter traffic' });
+}
 
 const partsFor = (request: PageRequest, question: TrafficQuestion): Promise<OverviewParts> =>
   overviewParts(request.context, question, request.scope.sees.money);
@@ -86,12 +111,6 @@ export const overviewLivePage: Page = {
   },
 };
 
-const tile = (title: string, name: string, unit: string, value: Part, drawn: string): Html =>
-  html`<div class="figure panel"><dt>${title}</dt><dd><strong data-figure="${name}">${value}</strong> <span class="muted">${unit}</span>
-<svg class="lines" data-lines="${name}" role="img" aria-label="The last minutes of ${drawn}" viewBox="0 0 100 30" preserveAspectRatio="none"></svg></dd></div>`;
-
-const splitNames = { provider: 'Provider', model: 'Model', error_type: 'Error type' } as const;
-
 /** Links to the other ranges, splits and forms. */
 function choices(question: TrafficQuestion): Html {
   const choice = (title: string, isChosen: boolean, link: string) =>
@@ -99,5 +118,5 @@ function choices(question: TrafficQuestion): Html {
   const spans = Object.entries(ranges) as [TrafficQuestion['since'], { readonly short: string }][];
   const { since, by } = question;
   return html`<nav class="segments" aria-label="Time">${spans.map(([name, { short }]) => choice(short, name === since, overviewLink({ ...question, since: name })))}</nav>
-<nav class="segments" aria-label="Split by">${trafficSplits.map(name => choice(splitNames[name], name === by, overviewLink({ ...question, by: name })))}</nav>`;
+<nav class="segments" aria-label="Split by">${trafficSplits.map(name => choice(splitTitles[name], name === by, overviewLink({ ...question, by: name })))}</nav>`;
 }

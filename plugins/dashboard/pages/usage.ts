@@ -9,7 +9,7 @@ import {
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import { errorsText } from '../view/error-counts.ts';
-import { dollars, dollarText, linkOf, muted, numberOf } from '../view/format.ts';
+import { changeOf, dollars, dollarText, linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { figure, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
@@ -74,15 +74,6 @@ ${tile('Completion tokens', numberOf(completion_tokens), totals => totals.comple
 ${scope.sees.money && tile('Cost', dollars(total.cost_usd), ({ cost_usd }) => Number(cost_usd), estimated)}
 ${scope.sees.margins && total.margin_usd && tile('Margin', dollars(total.margin_usd), ({ margin_usd = 0 }) => Number(margin_usd), `of ${numberOf(total.paid_requests!)} requests, for which ${dollarText(Number(total.paid_usd))} is paid`)}
 </dl>${comparedWith(context, figures)}</section>`;
-}
-
-/** `+12.5 %`; from nothing there is no percentage. */
-function changeOf(now: number, before: number): string {
-  if (before === 0) return now === 0 ? '±0 %' : 'new';
-  const percent = ((now - before) / before) * 100;
-  const rounded = Math.abs(percent) < 100 ? Number(percent.toFixed(1)) : Math.round(percent);
-  if (rounded === 0) return '±0 %';
-  return `${rounded > 0 ? '+' : '−'}${numberOf(Math.abs(rounded))} %`;
 }
 
 /** With what the changes compare. */

@@ -5,7 +5,7 @@ import {
   no_model as none,
   type TrafficRange,
 } from '../../../src/plugin.ts';
-import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
+import { pointLabel, pointsIn, type SampleFilters, samplesLink } from '../traffic-range.ts';
 import { classTitles } from './error-counts.ts';
 import { muted, numberOf, percentOf } from './format.ts';
 import { type Html, html } from './html.ts';
@@ -22,7 +22,11 @@ interface Cause extends Omit<FailurePoint, 'at_ms'> {
 const max_shown = 10;
 
 /** Why requests of a range ended with an error: the most frequent causes, whose they are, since when, and the requests themselves one link away. */
-export function failureTable(failures: readonly FailurePoint[], range: TrafficRange): Html {
+export function failureTable(
+  failures: readonly FailurePoint[],
+  range: TrafficRange,
+  filters: SampleFilters,
+): Html {
   const causes = causesOf(failures, range);
   const all = causes.reduce((sum, { requests }) => sum + requests, 0);
   const shown = causes.slice(0, max_shown);
@@ -30,7 +34,7 @@ export function failureTable(failures: readonly FailurePoint[], range: TrafficRa
   const table = tableOf<Cause>(
     'Errors by cause',
     [
-      names('Error', cause => errorOf(cause, range)),
+      names('Error', cause => errorOf(cause, range, filters)),
       { title: 'Counts as', cell: classOf },
       names('Provider', ({ provider }) => provider || muted('none asked')),
       names('Model', ({ model }) => model || muted('none known')),
@@ -47,7 +51,7 @@ export function failureTable(failures: readonly FailurePoint[], range: TrafficRa
     ),
   );
   const rest = causes.length - shown.length;
-  return html`${table}${rest > 0 && html`<p class="muted">${numberOf(rest)} rarer causes are among <a href="${samplesLink(range.from_ms, range.until_ms, { end: 'failed' })}">all requests with an error</a>.</p>`}`;
+  return html`${table}${rest > 0 && html`<p class="muted">${numberOf(rest)} rarer causes are among <a href="${samplesLink(range.from_ms, range.until_ms, { ...filters, end: 'failed' })}">all requests with an error</a>.</p>`}`;
 }
 
 function causesOf(failures: readonly FailurePoint[], range: TrafficRange): Cause[] {
@@ -67,9 +71,10 @@ function causesOf(failures: readonly FailurePoint[], range: TrafficRange): Cause
 function errorOf(
   { error_type, end_reason, provider, model }: Cause,
   { from_ms, until_ms }: TrafficRange,
+  filters: SampleFilters,
 ): Html {
-  const filters = { error_type, end: end_reason, provider: provider || none, model: model || none };
-  return html`<a href="${samplesLink(from_ms, until_ms, filters)}"><code>${error_type}</code></a> ${muted(end_reason)}`;
+  const own = { error_type, end: end_reason, provider: provider || none, model: model || none };
+  return html`<a href="${samplesLink(from_ms, until_ms, { ...filters, ...own })}"><code>${error_type}</code></a> ${muted(end_reason)}`;
 }
 
 function classOf({ end_reason, error_type }: Cause): Html | string {

@@ -43,6 +43,15 @@ export const roundedSecondsOf = (ms: number | undefined): string =>
 export const percentOf = (share: number): string =>
   `${Number((share * 100).toFixed(share < 0.01 ? 2 : 1))}\u00a0%`;
 
+/** `+12.5 %`; from nothing there is no percentage. */
+export function changeOf(now: number, before: number): string {
+  if (before === 0) return now === 0 ? '±0 %' : 'new';
+  const percent = ((now - before) / before) * 100;
+  const rounded = Math.abs(percent) < 100 ? Number(percent.toFixed(1)) : Math.round(percent);
+  if (rounded === 0) return '±0 %';
+  return `${rounded > 0 ? '+' : '−'}${numberOf(Math.abs(rounded))} %`;
+}
+
 /** Number with thin spaces between thousands, which no locale reads as a decimal point. */
 export const numberOf = (count: number): string =>
   count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');

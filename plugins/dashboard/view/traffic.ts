@@ -1,147 +1,188 @@
 import { errorClasses, type TrafficRange, type TrafficSplit } from '../../../src/plugin.ts';
 import {
   failureRateOf,
+  failuresIn,
   firstTokenWithin,
   type TrafficGroup,
   type TrafficSum,
-  totalOf,
 } from '../traffic-groups.ts';
-import { pointLabel, pointsIn, samplesLink } from '../traffic-range.ts';
+import { pointLabel, pointsIn, type SampleFilters, samplesLink } from '../traffic-range.ts';
 import { type Chart, type ChartSeries, chart, swatch } from './chart.ts';
 import { classTitles } from './error-counts.ts';
-import { muted, numberOf, percentOf, roundedSecondsOf as waited } from './format.ts';
+import { changeOf, dollars, muted, numberOf, percentOf, roundedSecondsOf as waited } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import type { SeriesLook } from './series-looks.ts';
+import { figure } from './shell.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
 
-/** Requests over time, by group. */
-interface Traffic {
+/** Requests of a range that pass some filters, by group. */
+export interface Traffic {
   readonly range: TrafficRange;
   readonly split: TrafficSplit;
+  readonly filters: SampleFilters;
   readonly groups: readonly TrafficGroup[];
+  /** All groups together. */
+  readonly total: TrafficSum;
+  /** As much time before; undefined if it is not known. */
+  readonly before: TrafficSum | undefined;
 }
 
-const splitTitles: Readonly<Record<TrafficSplit, string>> = {
+export const splitTitles: Readonly<Record<TrafficSplit, string>> = {
   provider: 'Provider',
   model: 'Model',
   error_type: 'Error type',
 };
 
-const rate = (share: number | undefined): string | Html =>
-  share === undefined ? muted('–') : percentOf(share);
+/** The figures of the whole range, with what they were before; money for those who see some. */
+export function trafficTiles({ range, filters, total, before }: Traffic, withMoney: boolean): Html {
+  const link = (text: string, more: SampleFilters = {}) =>
+    html`<a href="${samplesLink(range.from_ms, range.until_ms, { ...filters, ...more })}">${text}</a>`;
+  const count = (of: (sum: TrafficSum) => number) => before && changeOf(of(total), of(before));
+  const was = (of: (sum: TrafficSum) => string) =>
+    before && before.requests > 0 && muted(`was ${of(before)}`);
+  const firstTokens = ({ first_tokens }: TrafficSum) =>
+    [0.5, 0.95].map(share => waited(firstTokenWithin(first_tokens, share))).join(' · ');
+  const rate = (sum: TrafficSum) => percentOf(failureRateOf(sum) ?? 0);
+  return html`<dl class="figures">
+${figure(
+  'Requests',
+  link(numberOf(total.requests)),
+  false,
+  count(({ requests }) => requests),
+)}
+${figure('Failed, by providers or the gateway', link(rate(total), { end: 'service_failed' }), html`${numberOf(failuresIn(total))} requests ${was(rate)}`)}
+${figure('First token p50 · p95', firstTokens(total), was(firstTokens))}
+${figure(
+  'Tokens, in and out',
+  numberOf(total.tokens),
+  false,
+  count(({ tokens }) => tokens),
+)}
+${
+  withMoney &&
+  figure(
+    'Cost',
+    dollars(total.cost_usd),
+    false,
+    count(({ cost_usd }) => Number(cost_usd)),
+  )
+}
+</dl>`;
+}
 
-/** Requests, failure rate and time to the first token of the groups over time, each value of which leads to its requests. */
-export function trafficCharts({ range, split, groups }: Traffic): Html {
+/** Errors of whose making stand out: the provider's and ours. */
+const classLooks: Readonly<Record<(typeof errorClasses)[number], SeriesLook>> = {
+  provider_failed: { colour: 8, pattern: 'solid' },
+  gateway_failed: { colour: 5, pattern: 'hatched' },
+  refusal: { colour: 3, pattern: 'dotted' },
+  client_error: { colour: 6, pattern: 'solid' },
+};
+
+/** Requests and time to the first token of the groups over time, and errors by class, each value of which leads to its requests. */
+export function trafficCharts({ range, split, filters, groups, total }: Traffic): Html {
   const times = pointsIn(range);
-  const all = totalOf(groups.map(({ total }) => total));
-  const linkAt = (at: number, filters = {}) => samplesLink(times[at]!, times[at]! + range.point_ms, filters);
-  const failed = { end: 'service_failed' };
-  const seriesOf = (of: (sum: TrafficSum, at: number) => number | undefined, filters = {}) =>
+  const linkAt = (at: number, more: SampleFilters = {}) =>
+    samplesLink(times[at]!, times[at]! + range.point_ms, { ...filters, ...more });
+  const seriesOf = (of: (sum: TrafficSum) => number | undefined) =>
     groups.map(
       ({ title, look, points, filters: own }): ChartSeries => ({
         name: title,
         look,
         values: points.map(of),
-        linkOf: at => linkAt(at, { ...filters, ...own }),
+        linkOf: at => linkAt(at, own),
       }),
     );
+  const sumsAt = (of: (sum: TrafficSum) => number) =>
+    times.map((_, at) => groups.reduce((sum, { points }) => sum + of(points[at]!), 0));
   const one = (
     title: string,
-    figure: Part,
+    legend: Part,
     more: Pick<Chart, 'kind' | 'unit' | 'least' | 'series'>,
-    filters = {},
+    of: SampleFilters = {},
   ) =>
     chart({
       label: title,
-      caption: html`<span class="muted">${title}</span> <strong>${figure}</strong>`,
+      caption: html`<span>${title}</span> <span class="muted">${legend}</span>`,
       axis: 'Time',
-      points: times.map((at_ms, at) => ({ label: pointLabel(at_ms, range), link: linkAt(at, filters) })),
+      points: times.map((at_ms, at) => ({ label: pointLabel(at_ms, range), link: linkAt(at, of) })),
       ...more,
     });
-  const requestsAt = times.map((_, at) => groups.reduce((sum, { points }) => sum + points[at]!.requests, 0));
-  const waits = (share: number) => seriesOf(sum => firstTokenWithin(sum, share));
-  const link = (text: string | Html, filters = {}) =>
-    html`<a href="${samplesLink(range.from_ms, range.until_ms, filters)}">${text}</a>`;
+  const shown = errorClasses.filter(name => total[name] > 0);
+  const classes = shown.length > 0 ? shown : errorClasses.slice(0, 1);
+  const waits = (share: number) => seriesOf(sum => firstTokenWithin(timesIn(sum, split), share));
   return html`<div class="trends">
-${one('Requests', link(numberOf(all.requests)), {
-  kind: 'bars',
-  unit: 'count',
-  least: 2,
-  series: seriesOf(({ requests }) => requests),
+${one('Requests', '', { kind: 'bars', unit: 'count', least: 2, series: seriesOf(({ requests }) => requests) })}
+${one(
+  'Errors by class',
+  shown.map(name => html`<span class="key">${swatch(classLooks[name])} ${classTitles[name]}</span> `),
+  {
+    kind: 'bars',
+    unit: 'count',
+    least: 2,
+    series: classes.map(
+      (end): ChartSeries => ({
+        name: classTitles[end],
+        look: classLooks[end],
+        values: sumsAt(sum => sum[end]),
+        linkOf: at => linkAt(at, { end }),
+      }),
+    ),
+  },
+  { end: 'failed' },
+)}
+${one(`First token${ofAttempts(split)}`, 'p95, dashed p50', {
+  kind: 'lines',
+  unit: 'ms',
+  least: 100,
+  series: [
+    ...waits(0.5).map(each => ({ ...each, name: `${each.name} p50`, isDashed: true })),
+    ...waits(0.95).map(each => ({ ...each, name: `${each.name} p95` })),
+  ],
 })}
-${one(
-  'Failed, by providers or the gateway',
-  link(rate(failureRateOf(all)), failed),
-  {
-    kind: 'lines',
-    unit: 'share',
-    least: 0.01,
-    series: seriesOf((sum, at) => failureRateOf(sum, ofAll(split) ? requestsAt[at]! : sum.requests), failed),
-  },
-  failed,
-)}
-${one(
-  `First token${split === 'provider' ? ' of attempts' : ''}, p50 · p95`,
-  `${waited(firstTokenWithin(all, 0.5))} · ${waited(firstTokenWithin(all, 0.95))}`,
-  {
-    kind: 'lines',
-    unit: 'ms',
-    least: 100,
-    series: [
-      ...waits(0.5).map(each => ({ ...each, name: `${each.name} p50`, isDashed: true })),
-      ...waits(0.95).map(each => ({ ...each, name: `${each.name} p95` })),
-    ],
-  },
-)}
 </div>`;
 }
 
-/** The rate of a type of error is its share of all requests. */
-const ofAll = (split: TrafficSplit): boolean => split === 'error_type';
+/** Providers are compared by their own attempts. */
+const timesIn = (sum: TrafficSum, split: TrafficSplit): readonly number[] =>
+  split === 'provider' ? sum.attempt_first_tokens : sum.first_tokens;
+const ofAttempts = (split: TrafficSplit): string => (split === 'provider' ? ' of attempts' : '');
 
 interface Line {
   readonly title: Html | string;
   readonly sum: TrafficSum;
-  readonly from_ms: number;
-  readonly until_ms: number;
-  readonly filters: TrafficGroup['filters'];
+  readonly filters: SampleFilters;
   /** Of which the errors are a share. */
   readonly all: number;
 }
 
-const figures: readonly Column<Line>[] = [
-  numbers(
-    'Requests',
-    ({ sum, from_ms, until_ms, filters }) =>
-      html`<a href="${samplesLink(from_ms, until_ms, filters)}">${numberOf(sum.requests)}</a>`,
-  ),
-  ...errorClasses.map(
+/** What each group adds up to in the whole range; the legend of the charts. */
+export function groupTable({ range, split, filters, groups, total }: Traffic): Html {
+  const link = (text: string, of: SampleFilters) =>
+    html`<a href="${samplesLink(range.from_ms, range.until_ms, of)}">${text}</a>`;
+  const lines = groups.map(({ title, look, total: sum, filters: own }): Line => {
+    // The rate of a type of error is its share of all requests.
+    const all = split === 'error_type' ? total.requests : sum.requests;
+    return { title: html`<span class="key">${swatch(look)} ${title}</span>`, sum, filters: own, all };
+  });
+  const together: Line = { title: 'all', sum: total, filters, all: total.requests };
+  const errors = errorClasses.map(
     (end): Column<Line> =>
-      numbers(classTitles[end], ({ sum, all, from_ms, until_ms, filters }) =>
+      numbers(classTitles[end], ({ sum, all, filters: own }) =>
         sum[end] === 0
           ? '0'
-          : html`<a href="${samplesLink(from_ms, until_ms, { ...filters, end })}">${numberOf(sum[end])}</a> ${muted(percentOf(sum[end] / all))}`,
+          : html`${link(numberOf(sum[end]), { ...own, end })} ${muted(percentOf(sum[end] / all))}`,
       ),
-  ),
-  numbers('First token p50', ({ sum }) => waited(firstTokenWithin(sum, 0.5))),
-  numbers('p95', ({ sum }) => waited(firstTokenWithin(sum, 0.95))),
-];
-
-/** What each group adds up to in the whole range; the legend of the charts. */
-export function groupTable({ range, split, groups }: Traffic): Html {
-  const { from_ms, until_ms } = range;
-  const all = totalOf(groups.map(({ total }) => total));
-  const lines = groups.map(({ title, look, total, filters }) => ({
-    title: html`<span class="key">${swatch(look)} ${title}</span>`,
-    sum: total,
-    from_ms,
-    until_ms,
-    filters,
-    all: ofAll(split) ? all.requests : total.requests,
-  }));
-  const together: Line = { title: 'all', sum: all, from_ms, until_ms, filters: {}, all: all.requests };
+  );
+  const wait = (share: number) => (line: Line) => waited(firstTokenWithin(timesIn(line.sum, split), share));
   return tableOf<Line>(
     `Traffic by ${splitTitles[split].toLowerCase()}`,
-    [names(splitTitles[split], ({ title }) => title), ...figures],
+    [
+      names(splitTitles[split], ({ title }) => title),
+      numbers('Requests', ({ sum, filters: own }) => link(numberOf(sum.requests), own)),
+      ...errors,
+      numbers(`First token p50${ofAttempts(split)}`, wait(0.5)),
+      numbers('p95', wait(0.95)),
+    ],
     lines.length > 1 ? [...lines, together] : lines,
   );
 }

@@ -55,6 +55,8 @@ export interface AlikeAttempts {
   /** The beginning of their minute. */
   readonly at_ms: number;
   readonly provider: string;
+  /** The name there. */
+  readonly model: string;
   readonly outcome: string;
   readonly kind: string;
   count: number;
@@ -123,16 +125,18 @@ export class ExchangeCounts {
   #addAttempt(started_ms: number, attempt: AttemptRow): void {
     const at_ms = minuteOf(started_ms + attempt.offset_ms);
     const provider = attempt.provider ?? '';
+    const model = attempt.model ?? '';
     const outcome = attempt.outcome ?? '';
     const kind = attempt.kind ?? '';
     let alike = this.attempts.findLast(
       known =>
         known.at_ms === at_ms &&
         known.provider === provider &&
+        known.model === model &&
         known.outcome === outcome &&
         known.kind === kind,
     );
-    if (!alike) this.attempts.push((alike = { at_ms, provider, outcome, kind, count: 0, times: {} }));
+    if (!alike) this.attempts.push((alike = { at_ms, provider, model, outcome, kind, count: 0, times: {} }));
     alike.count++;
     const { first_token_ms, duration_ms } = attempt;
     if (first_token_ms !== null) add(alike.times, firstTokenColumnOf(first_token_ms));

@@ -163,7 +163,7 @@ export const migrations: readonly Migration[] = [
         requests BIGINT NOT NULL,
         PRIMARY KEY (day, account, key_id, model, status, error_type, end_reason)
       )`),
-      // What all requests, and all attempts, add up to over time: see traffic-sums.ts. `provider` is that of the last attempt.
+      // What all requests, and all attempts, add up to over time: see traffic-sums.ts. `provider` of requests is that of the last attempt, `model` of attempts the name there.
       clustered(`CREATE TABLE sluice.traffic_sums (
         step_ms BIGINT NOT NULL,
         at_ms BIGINT NOT NULL,
@@ -171,13 +171,14 @@ export const migrations: readonly Migration[] = [
         model TEXT NOT NULL,
         error_type TEXT NOT NULL,
         end_reason TEXT NOT NULL,
-        ${counts(['requests', ...firstTokenColumns])},
+        ${counts(['requests', 'tokens', 'cost_pico_usd', ...firstTokenColumns])},
         PRIMARY KEY (${trafficKeys})
       )`),
       clustered(`CREATE TABLE sluice.attempt_sums (
         step_ms BIGINT NOT NULL,
         at_ms BIGINT NOT NULL,
         provider TEXT NOT NULL,
+        model TEXT NOT NULL,
         outcome TEXT NOT NULL,
         kind TEXT NOT NULL,
         ${counts(['attempts', ...firstTokenColumns, ...durationColumns])},

@@ -96,7 +96,9 @@ const timesOf = (epoch_ms: number) =>
 function trafficOf(exchanges: readonly AlikeExchanges[]): KeptSums {
   const sums = new KeptSums();
   for (const { started_ms, provider, model, error_type, end_reason, usage, first_tokens } of exchanges) {
-    const counts = { requests: usage.requests, ...noFirstTokens, ...first_tokens };
+    const { requests, cost_pico_usd } = usage;
+    const tokens = usage.prompt_tokens + usage.completion_tokens;
+    const counts = { requests, tokens, cost_pico_usd, ...noFirstTokens, ...first_tokens };
     for (const time of timesOf(started_ms))
       sums.add({ ...time, provider, model, error_type, end_reason }, counts);
   }

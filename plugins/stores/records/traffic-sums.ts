@@ -25,4 +25,4 @@ export const durationColumnOf = (duration_ms: number): string =>
 /** What the requests of a time are counted by. All are bounded: by the configuration, the catalog and the catalogue of errors. */
 export const trafficKeys = 'step_ms, at_ms, provider, model, error_type, end_reason';
 /** What the attempts of a time are counted by. */
-export const attemptKeys = 'step_ms, at_ms, provider, outcome, kind';
+export const attemptKeys = 'step_ms, at_ms, provider, model, outcome, kind';

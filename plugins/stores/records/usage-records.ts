@@ -21,7 +21,11 @@ const micro = 1_000_000n;
 const money = ['cost', 'paid', 'margin'] as const;
 const microOf = (name: Money) => `SUM(${name}_pico_usd / ${micro})`;
 const restOf = (name: Money) => `SUM(${name}_pico_usd % ${micro})`;
-const partsOf = (name: Money) => [`${microOf(name)} AS ${name}_micro_usd`, `${restOf(name)} AS ${name}_rest`];
+/** The two parts of a sum of money. */
+export const partsOf = (name: Money) => [
+  `${microOf(name)} AS ${name}_micro_usd`,
+  `${restOf(name)} AS ${name}_rest`,
+];
 const costs = partsOf('cost');
 const sums = [
   ...usageColumnNames.filter(name => !name.endsWith('_pico_usd')).map(name => `SUM(${name}) AS ${name}`),
@@ -41,7 +45,7 @@ type StoredSum = Omit<UsageSum, 'cost_usd' | 'paid_usd' | 'margin_usd'> & Stored
 type StoredKeyUse = Omit<KeyUse, 'cost_usd'> & StoredMoney<'cost'>;
 
 /** An amount from its two parts. */
-const usdFrom = (micro_usd: number, rest: number): string =>
+export const usdFrom = (micro_usd: number, rest: number): string =>
   signedUsdOf(BigInt(micro_usd) * micro + BigInt(rest));
 
 const keyCounts = ['requests', 'failed_requests', 'tokens', ...errorClasses];

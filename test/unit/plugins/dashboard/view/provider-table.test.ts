@@ -12,6 +12,8 @@ const provider = {
 };
 const sum = (outcome: string, kind: string, attempts: number, took_ms: number): AttemptSum => ({
   provider: 'primary',
+  model: 'one',
+  first_tokens: [],
   outcome,
   kind,
   attempts,
