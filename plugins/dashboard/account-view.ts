@@ -127,6 +127,12 @@ export async function nearLimits(context: ExtensionContext): Promise<readonly Ne
 
 const shareOf = ({ use }: NearLimit): number => use.used / use.limit.max;
 
+/** The limits of which the most is used, at most `count` of them. */
+export const nearest = (uses: Uses, count: number): Uses =>
+  typeof uses === 'string'
+    ? uses
+    : uses.toSorted((a, b) => b.used / b.limit.max - a.used / a.limit.max).slice(0, count);
+
 async function nearestOf(context: ExtensionContext, id: string): Promise<NearLimit[]> {
   const account = await findAccount(context, id);
   const uses = account ? await usesOf(context, account) : 'unknown';

@@ -187,7 +187,7 @@ describe('a session', () => {
     expect(resumed.text).toContain('&lt;b&gt;Late &amp; Co&lt;/b&gt;');
     expect((await visitor.get('accounts')).text).not.toContain('Late');
     const sent = await visitor.post('accounts', Object.fromEntries(new URLSearchParams(kept)));
-    expect(sent.location).toBe('account?id=late');
+    expect(sent.location).toBe('keys?account=late');
   });
 
   it('survives a restart of the gateway, until the password is changed, with the role of the new one', async () => {
@@ -207,7 +207,7 @@ describe('a session', () => {
     const changed = { ...olga, otto: { password: 'another password' }, anna: { ...anna, role: 'viewer' } };
     const after = await dashboard(users(changed), { stores });
     const [same, other, viewer] = old.map(visitor => visitor.movedTo(after.base));
-    expect((await same!.submit('accounts', { id: 'acme' })).location).toBe('account?id=acme');
+    expect((await same!.submit('accounts', { id: 'acme' })).location).toBe('keys?account=acme');
     expect((await other!.get('accounts')).status).toBe(303);
     viewer!.token = old[2].token;
     expect((await viewer!.post('accounts', { id: 'late' })).status).toBe(403);
@@ -603,7 +603,7 @@ describe('sign-in at the dashboard by OpenID', () => {
     provider.next = { email: 'anna@example.com', email_verified: true };
     const shown = await signInByOpenid(visitor, 'accounts');
     expect(shown.text).toContain('Send the form again?');
-    expect((await visitor.post('accounts', { id: 'typed-in' })).location).toBe('account?id=typed-in');
+    expect((await visitor.post('accounts', { id: 'typed-in' })).location).toBe('keys?account=typed-in');
   });
 
   it('holds at another instance, ends when the settings change, and loses a role that is taken away', async () => {

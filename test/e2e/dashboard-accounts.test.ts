@@ -71,7 +71,9 @@ afterAll(async () => {
 });
 
 const created = async (id: string, more: object = {}) => {
-  expect((await visitor.post('accounts', { id, plan: 'small', ...more })).location).toBe(`account?id=${id}`);
+  expect((await visitor.post('accounts', { id, plan: 'small', ...more })).location).toBe(
+    `keys?account=${id}`,
+  );
   return `account?id=${id}`;
 };
 const asked = (at: number, key: string) =>
@@ -180,7 +182,8 @@ describe('the audit log', () => {
 
 describe('the overrides of an account', () => {
   it('are edited by field, and limits on single models stay as they are', async () => {
-    const page = await created('edited');
+    await created('edited');
+    const page = 'limits?account=edited';
     const models = { 'v/one': { tokens_per_day: 7 } };
     await changeLimits('edited', { models });
     const before = (await visitor.get(page)).text;
@@ -189,27 +192,27 @@ describe('the overrides of an account', () => {
     expect(before).toMatch(/v\/one<\/td><td[^>]+>Tokens per day<\/td><td[^>]+>7</);
 
     const fields = { requests_per_minute: ' 5 ', usd_per_month: 'none', tokens_per_day: '' };
-    expect((await visitor.post(page, { change: 'limits', ...fields })).location).toBe(page);
+    expect((await visitor.post(page, fields)).location).toBe(page);
     expect(await storedLimits('edited')).toEqual({ requests_per_minute: 5, usd_per_month: null, models });
     const after = (await visitor.get(page)).text;
     expect(fieldOf(after, 'requests_per_minute')).toEqual(['5', '40']);
     expect(fieldOf(after, 'usd_per_month')).toEqual(['none', '50']);
     expect(after).not.toContain('{&quot;');
 
-    const small = { change: 'limits', requests_per_minute: '', usd_per_month: '0.000000001' };
+    const small = { requests_per_minute: '', usd_per_month: '0.000000001' };
     expect((await visitor.post(page, small)).status).toBe(303);
     expect(await storedLimits('edited')).toEqual({ usd_per_month: '0.000000001', models });
   });
 
   it('that are refused are told at their field, and what was typed stays', async () => {
-    const page = await created('refused');
+    await created('refused');
     const fields = {
       requests_per_minute: '-1',
       tokens_per_day: 'many',
       concurrent_requests: '"3',
       usd_per_month: '9',
     };
-    const { status, text } = await visitor.post(page, { change: 'limits', ...fields });
+    const { status, text } = await visitor.post('limits?account=refused', fields);
     expect(status).toBe(422);
     expect(text).toContain('see the fields below');
     for (const [name, value] of Object.entries(fields))
@@ -227,19 +230,19 @@ describe('the overrides of an account', () => {
 });
 
 describe('an account that two people edit at once', () => {
-  const buttons = { plan: 'value="plan"', limits: 'value="limits"', name: 'value="name"' };
+  const buttons = { settings: 'Save changes', limits: 'Save overrides' };
   type Change = keyof typeof buttons;
 
   /** The forms of its page as both have loaded it, to be sent by either with what was typed. */
   async function loaded(id: string) {
-    const page = await created(id);
-    const { text } = await visitor.get(page);
-    await there.get(page);
+    const pages = { settings: await created(id), limits: `limits?account=${id}` };
+    const texts = { settings: await visitor.get(pages.settings), limits: await visitor.get(pages.limits) };
+    await there.get(pages.settings);
     const sent = async (who: DashboardVisitor, change: Change, typed: Record<string, string>) => {
-      const { form_token: _, ...fields } = formFields(text, buttons[change]);
-      return who.post(page, { ...fields, ...typed, change });
+      const { form_token: _, ...fields } = formFields(texts[change].text, buttons[change]);
+      return who.post(pages[change], { ...fields, ...typed });
     };
-    return { page, sent };
+    return { pages, sent };
   }
 
   it('keeps what each of them has edited, also in one form', async () => {
@@ -247,11 +250,10 @@ describe('an account that two people edit at once', () => {
     const edits: [DashboardVisitor, Change, Record<string, string>][] = [
       [there, 'limits', { requests_per_minute: '5' }],
       [visitor, 'limits', { tokens_per_day: '900' }],
-      [there, 'name', { display_name: 'Both' }],
+      [there, 'settings', { display_name: 'Both' }],
       // Neither typed what is there already, nor sent without an edit.
       [visitor, 'limits', { requests_per_minute: '5' }],
-      [visitor, 'name', {}],
-      [visitor, 'plan', {}],
+      [visitor, 'settings', {}],
     ];
     for (const edit of edits) expect((await sent(...edit)).status).toBe(303);
     expect(await accountOf('both')).toMatchObject({
@@ -263,13 +265,13 @@ describe('an account that two people edit at once', () => {
 
   it.each<[Change, string, string, string, string]>([
     ['limits', 'requests_per_minute', '5', '6', 'from nothing to “5”'],
-    ['plan', 'plan', '', 'large', 'from “small” to nothing'],
-    ['name', 'display_name', 'Theirs', 'Mine', 'from nothing to “Theirs”'],
+    ['settings', 'plan', '', 'large', 'from “small” to nothing'],
+    ['settings', 'display_name', 'Theirs', 'Mine', 'from nothing to “Theirs”'],
   ])(
     'shows what the other changed by the form for %s, and saves it when it is sent again',
     async (change, field, theirs, mine, said) => {
-      const id = `conflict-${change}`;
-      const { page, sent } = await loaded(id);
+      const id = `conflict-${field}`;
+      const { pages, sent } = await loaded(id);
       expect((await sent(there, change, { [field]: theirs })).status).toBe(303);
       const before = await accountOf(id);
       const refused = await sent(visitor, change, { [field]: mine });
@@ -281,7 +283,7 @@ describe('an account that two people edit at once', () => {
       expect(await accountOf(id)).toEqual(before);
       const again = formFields(refused.text, buttons[change]);
       expect(again[field]).toBe(mine);
-      expect((await visitor.post(page, { ...again, change })).status).toBe(303);
+      expect((await visitor.post(pages[change], again)).status).toBe(303);
       const { plan, display_name, limits } = await accountOf(id);
       expect({ plan, display_name, ...limits }).toMatchObject({ [field]: change === 'limits' ? 6 : mine });
     },
@@ -304,9 +306,9 @@ describe('an account that two people edit at once', () => {
 describe('the changes of an account', () => {
   it('are shown newest first with old and new values, and link to the audit log of this account', async () => {
     const page = await created('history');
-    await visitor.post(page, { change: 'limits', requests_per_minute: '5' });
-    await visitor.post(page, { change: 'limits', requests_per_minute: '6', tokens_per_day: 'none' });
-    await visitor.post(page, { change: 'plan', plan: '' });
+    await visitor.post('limits?account=history', { requests_per_minute: '5' });
+    await visitor.post('limits?account=history', { requests_per_minute: '6', tokens_per_day: 'none' });
+    await visitor.post(page, { plan: '' });
     await changeLimits(
       'history',
       { models: { 'v/one': { tokens_per_day: 7 } } },
@@ -329,7 +331,7 @@ describe('the changes of an account', () => {
       ['changed the account', 'Requests per minute: as the plan → 5'],
       ['created the account', 'plan: small'],
     ];
-    const shown = (await visitor.get(page)).text;
+    const shown = (await visitor.get('history?account=history')).text;
     expect(rowsOf(shown)).toEqual(expected);
     expect(shown).toContain('href="audit?target=history"');
     const { text } = await visitor.get('audit?target=history');
@@ -363,7 +365,7 @@ describe('an account that is disabled', () => {
     expect(await (await inFlight).json()).toMatchObject({ choices: [{ message: { content: 'Hello.' } }] });
     const { text } = await visitor.get(page);
     expect(text).toContain('Disabled since');
-    expect(text).toContain('disabled the account');
+    expect((await visitor.get('history?account=switched')).text).toContain('disabled the account');
     expect((await visitor.get('accounts')).text).toContain('<span class="state bad">disabled</span>');
 
     expect((await visitor.post(page, { change: 'enable' })).status).toBe(303);
@@ -396,7 +398,7 @@ describe('the display name of an account', () => {
   it('is put below another, which is there and not below it, and shows limits that are shared', async () => {
     await created('above');
     const page = await created('beneath');
-    expect((await visitor.post(page, { change: 'parent', parent: 'above' })).status).toBe(303);
+    expect((await visitor.post(page, { parent: 'above' })).status).toBe(303);
     const { text } = await visitor.get(page);
     expect(text).toContain('<dt>Parent</dt><dd><a href="account?id=above">above</a></dd>');
     expect(text).toContain('<span class="muted">shared</span>');
@@ -404,9 +406,9 @@ describe('the display name of an account', () => {
       [page, 'nobody', 'There is no account &#39;nobody&#39;.'],
       ['account?id=above', 'beneath', 'would be above itself'],
     ] as const)
-      expect((await visitor.post(at, { change: 'parent', parent })).text).toContain(fault);
+      expect((await visitor.post(at, { parent })).text).toContain(fault);
     expect((await accountOf('above')).parent).toBeNull();
-    await visitor.post(page, { change: 'parent', parent: '' });
+    await visitor.post(page, { parent: '' });
     expect((await accountOf('beneath')).parent).toBeNull();
   });
 
@@ -417,10 +419,10 @@ describe('the display name of an account', () => {
       '<span class="muted">Olga’s &lt;Lab&gt;</span>',
     );
     for (const display_name of ['a\u0007b', 'x'.repeat(101)]) {
-      const { status, text } = await visitor.post(page, { change: 'name', display_name });
+      const { status, text } = await visitor.post(page, { display_name });
       expect([status, text]).toEqual([422, expect.stringContaining('id="display-name-fault"')]);
     }
-    expect((await visitor.post(page, { change: 'name', display_name: '' })).status).toBe(303);
+    expect((await visitor.post(page, { display_name: '' })).status).toBe(303);
     expect((await visitor.get(page)).text).toContain('<h1>named</h1>');
   });
 });
@@ -454,7 +456,7 @@ describe('the spend of an account', () => {
 describe('the form that issues a key', () => {
   it('issues one key when it is sent twice at once, and shows it once for each time it was sent', async () => {
     const account = await newAccount('double-click');
-    await visitor.get(`account?id=${account}`);
+    await visitor.get(`keys?account=${account}`);
     const send = () => visitor.post(`keys?account=${account}`, { name: 'twice' });
     const sent = await Promise.all([send(), send()]);
     expect(await keysIn(account)).toBe(1);
@@ -468,7 +470,7 @@ describe('the form that issues a key', () => {
     const account = await newAccount('two-tabs');
     const nonces: string[] = [];
     for (const _ of ['one', 'two']) {
-      await visitor.get(`account?id=${account}`);
+      await visitor.get(`keys?account=${account}`);
       nonces.push(visitor.nonce);
     }
     const locations: (string | undefined)[] = [];
@@ -483,7 +485,7 @@ describe('the form that issues a key', () => {
 
   it('issues nothing when it is sent again with other content, and is shown again for another key', async () => {
     const account = await newAccount('changed-form');
-    await visitor.get(`account?id=${account}`);
+    await visitor.get(`keys?account=${account}`);
     const path = `keys?account=${account}`;
     await visitor.post(path, { name: 'one' });
     const changed = await visitor.post(path, { name: 'two' });
@@ -498,11 +500,11 @@ describe('the form that issues a key', () => {
 
   it('issues nothing without a nonce, and shows no secret for a link of another key or session', async () => {
     const account = await newAccount('no-nonce');
-    await visitor.get(`account?id=${account}`);
+    await visitor.get(`keys?account=${account}`);
     for (const nonce of ['', 'x', 'A'.repeat(23)])
       expect((await visitor.post(`keys?account=${account}`, { nonce })).status).toBe(400);
     expect(await keysIn(account)).toBe(0);
-    await visitor.get(`account?id=${account}`);
+    await visitor.get(`keys?account=${account}`);
     const { location } = await visitor.post(`keys?account=${account}`, { name: 'private' });
     expect(secretIn(await (await operatorAt(gateways[0]!)).get(location!))).toBeUndefined();
     expect(await visitor.secretAt(location!.replace(/&show=.*/, ''))).toBe('');
@@ -510,7 +512,7 @@ describe('the form that issues a key', () => {
   });
 
   it('issues one key when it is sent to two instances, as a rotation is made once', async () => {
-    await visitor.get('account?id=tester');
+    await visitor.get('keys?account=tester');
     const { token, nonce } = visitor;
     const other = visitor.movedTo(there.base);
     const before = await place.look(({ keys }) => keys.count());
@@ -672,11 +674,10 @@ describe('a list of keys', () => {
         .filter(text => text.includes('key_'))
         .map(row => [...row.matchAll(/class="number">(.*?)<\/td>/g)].map(([, cell]) => cell!));
     await until(async () => (await rowsOf(`keys?account=${account}`))[0]?.[0] === '2');
-    for (const page of [`keys?account=${account}`, `account?id=${account}`])
-      expect(await rowsOf(page)).toEqual([
-        ['2', expect.stringMatching(/<data value="0\.0*[1-9]\d*"/)],
-        ['0', expect.stringContaining('<data value="0"')],
-      ]);
+    expect(await rowsOf(`keys?account=${account}`)).toEqual([
+      ['2', expect.stringMatching(/<data value="0\.0*[1-9]\d*"/)],
+      ['0', expect.stringContaining('<data value="0"')],
+    ]);
   });
 
   it('revokes the chosen keys after one confirmation', async () => {
@@ -831,7 +832,7 @@ describe('two instances', () => {
   it('share sessions, and the key that a sealed cookie shows once, until signing out at either', async () => {
     const here = await operatorAt(gateways[0]!);
     expect((await here.movedTo(there.base).get('keys')).text).toContain(operator.name);
-    await here.get('account?id=tester');
+    await here.get('keys?account=tester');
     const { location } = await here.post('keys?account=tester', { name: 'seen there', expires: 'month' });
     const [sealed = ''] = [...here.cookies.keys()].filter(name => name.startsWith('sluice_key'));
     const value = here.cookies.get(sealed)!;

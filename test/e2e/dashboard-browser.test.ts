@@ -358,8 +358,7 @@ describe('an operator', () => {
   /** A key of a new account that may send `requests_per_minute`, as an operator has issued it. */
   async function issuedKey(account: string, requests_per_minute: number): Promise<string> {
     await visitor.submit('accounts', { id: account });
-    await visitor.submit(`account?id=${account}`, {
-      change: 'limits',
+    await visitor.submit(`limits?account=${account}`, {
       requests_per_minute: `${requests_per_minute}`,
     });
     return (await visitor.issue(account, { name: `${account} service` })).key;
@@ -369,13 +368,15 @@ describe('an operator', () => {
     const key = await issuedKey('narrow', 1);
     expect([await statusWith(key), await statusWith(key)]).toEqual([200, 429]);
     await clickLink('Accounts');
-    await clickLink('narrow');
+    await click(page.getByRole('row', { name: /^narrow/ }).getByRole('link', { name: /override/ }));
     const overrides = page.getByRole('region', { name: 'Overrides' });
     await overrides.getByLabel('Requests per minute', { exact: true }).fill('100');
     await click(overrides.getByRole('button', { name: 'Save overrides' }));
-    await page.getByText('Requests per minute: 1 → 100').waitFor();
+    await page.getByText('The account is changed').waitFor();
     expect(await statusWith(key)).toBe(200);
     expect(clicks).toBe(3);
+    await clickLink('History');
+    await page.getByText('Requests per minute: 1 → 100').waitFor();
   });
 
   it('rotates a key in four clicks, with the new one copied, and no request is refused', async () => {
@@ -414,10 +415,10 @@ describe('an operator', () => {
 
   it('onboards a customer in four clicks, who takes three to a key and one to the first request', async () => {
     await clickLink('Accounts');
+    await click(page.getByText('Create an account', { exact: true }));
     await page.getByLabel('Name', { exact: true }).fill('newcomer');
+    await page.getByLabel('Invite to the portal').fill('nora@example.org');
     await clickButton('Create account');
-    await page.getByLabel('Name or e-mail address').fill('nora@example.org');
-    await clickButton('Invite to the portal');
     await clickButton('Copy link');
     expect(clicks).toBe(4);
     await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -780,6 +781,7 @@ describe('the playground', () => {
   it('tries a key that a customer has just issued, in no address, and leads to the record at the portal', async () => {
     const { page } = customer;
     await page.goto(`${portal()}keys`);
+    await page.getByText('Issue a key').click();
     await page.getByRole('button', { name: 'Issue key' }).click();
     const key = (await page.locator('#secret').textContent())!;
     await page.getByRole('link', { name: 'Try it in the playground' }).click();
@@ -919,6 +921,7 @@ describe('every page', () => {
     'request?id=lost-2',
     'accounts',
     'account?id=tester',
+    'limits?account=newcomer',
     'models',
     'keys',
   ])('of the dashboard passes the accessibility checks in every look: /%s', async name => {
@@ -931,6 +934,9 @@ describe('every page', () => {
     'usage?account=nobody',
     'statement?account=acme',
     'account?id=newcomer',
+    'keys?account=newcomer',
+    'people?account=newcomer',
+    'history?account=newcomer',
     'audit?target=newcomer&from=2026-01-01&action=account',
     'key?id=KEY',
     'revoke?id=KEY',
@@ -970,6 +976,7 @@ describe('every page', () => {
     for (const { context: of } of [watched, customer]) await context.addCookies(await of.cookies());
     const page = await context.newPage();
     await page.goto(`${portal()}keys`);
+    await page.getByText('Issue a key').click();
     await page.getByLabel('Name', { exact: true }).fill('without scripts');
     await page.keyboard.press('Enter');
     expect(await page.locator('#secret').textContent()).toMatch(/^sk-sluice-/);
@@ -980,13 +987,13 @@ describe('every page', () => {
   });
 
   it('shows a visible keyboard focus from the first key press, and is used with the keyboard alone', async () => {
-    await open('account?id=tester');
+    await open('keys?account=tester');
     await customer.page.goto(`${portal()}keys`);
     for (const [at, links] of [
-      [page, ['Accounts', 'Keys', 'Audit log', 'Sign out', 'name', 'Issue key']],
-      [customer.page, ['Usage', 'Requests', 'Sign out', 'name', 'Issue key']],
+      [page, ['Accounts', 'Keys', 'Audit log', 'Sign out', 'History', 'Issue a key']],
+      [customer.page, ['Usage', 'Requests', 'Sign out', 'Issue a key']],
     ] as const) {
-      const seen = await tabbed(at, 'Issue key');
+      const seen = await tabbed(at, 'Issue a key');
       expect(seen[0]).toBe('Skip to the content');
       expect(seen).toEqual(expect.arrayContaining([...links]));
     }

@@ -635,8 +635,15 @@ const expected: Readonly<Record<string, Expected>> = {
   account: {
     visits: ['account?id=acme', 'account?id=tester'],
     get: all(200),
-    form: { change: 'name', display_name: 'NEXT' },
+    form: { display_name: 'NEXT' },
   },
+  limits: { visits: ['limits?account=acme'], get: all(200), form: { requests_per_minute: '77' } },
+  people: {
+    visits: ['people?account=acme', 'people?account=acme&invited=carla'],
+    get: all(200),
+    form: { change: 'invite', customer: 'NEXT' },
+  },
+  history: { visits: ['history?account=acme'], get: all(200) },
   keys: {
     visits: ['keys?account=acme', 'keys', 'keys?all=yes'],
     get: all(200),
@@ -677,12 +684,6 @@ const expected: Readonly<Record<string, Expected>> = {
   audit: { visits: ['audit', 'audit?action=account'], get: noOperator },
   'audit-csv': { visits: ['audit-csv'], get: noOperator },
   notices: { visits: ['notices'], get: adminOnly(200), form: {} },
-  'sign-ins': {
-    visits: ['sign-ins?account=acme'],
-    get: adminOnly(303),
-    form: { change: 'invite', customer: 'NEXT' },
-  },
-  invited: { visits: ['invited?id=carla'], get: adminOnly(200) },
 };
 
 const filled = (text: string, next = 'next') => text.replaceAll('KEY', key).replaceAll('NEXT', next);
@@ -795,8 +796,8 @@ describe('somebody who sees no money', () => {
 
   it('keeps the limits in US dollars of an account and of a key that they change', async () => {
     await as('operator').get('account?id=acme');
-    const limits = { change: 'limits', requests_per_minute: '3', usd_per_month: '1' };
-    expect((await as('operator').post('account?id=acme', limits)).status).toBe(303);
+    const limits = { requests_per_minute: '3', usd_per_month: '1' };
+    expect((await as('operator').post('limits?account=acme', limits)).status).toBe(303);
     await as('operator').get(filled('key?id=KEY'));
     const ofKey = { name: 'nightly', requests_per_minute: '4', usd_per_month: '1' };
     expect((await as('operator').post(filled('key?id=KEY'), ofKey)).status).toBe(303);
@@ -841,7 +842,7 @@ describe('somebody who may change nothing', () => {
       const statuses: Record<string, number> = {};
       for (const [name, { visits, form, changesNothing }] of Object.entries(expected)) {
         if (!form || changesNothing) continue;
-        await as(role).get('account?id=acme');
+        await as(role).get('keys?account=acme');
         if (role !== 'viewer') await as(role).get(filled(visits[0]!));
         const fields = Object.entries(form).map(([field, value]) => [field, filled(value, `by-${role}`)]);
         statuses[name] = (await as(role).post(filled(visits[0]!), Object.fromEntries(fields))).status;
@@ -855,9 +856,9 @@ describe('somebody who may change nothing', () => {
     expect(await changes()).toEqual(before);
     const refused = Object.entries(await sent('operator')).filter(([, status]) => status >= 400);
     expect(refused).toEqual([
+      ['people', 403],
       ['in-flight', 403],
       ['notices', 403],
-      ['sign-ins', 403],
     ]);
     expect((await changes()).length).toBeGreaterThan(before.length);
   });

@@ -245,7 +245,7 @@ describe('the playground page', () => {
     const hint = 'No key has been issued yet';
     expect((await visitor.get('playground')).text).toContain(hint);
     await visitor.post('accounts', { id: 'acme' });
-    await visitor.get('account?id=acme');
+    await visitor.get('keys?account=acme');
     const { location } = await visitor.post('keys?account=acme', { name: 'for trying', expires: 'day' });
     expect((await visitor.get(location!)).text).toContain('href="playground"');
     expect((await visitor.get('playground')).text).not.toContain(hint);

@@ -375,8 +375,8 @@ describe('the areas of operators and customers', () => {
 
   it('end the sessions of a removed customer at every instance', async () => {
     const other = await startGateway(configuration());
-    await olga.get('account?id=unused');
-    const { location } = await olga.post('sign-ins?account=unused', { change: 'invite', customer: 'ute' });
+    await olga.get('people?account=unused');
+    const { location } = await olga.post('people?account=unused', { change: 'invite', customer: 'ute' });
     const token = (await olga.secretAt(location)).split('token=')[1]!;
     const ute = stranger();
     await ute.get(`invitation?token=${token}`);
@@ -384,8 +384,8 @@ describe('the areas of operators and customers', () => {
     await ute.post('invitation', { token, password, repeated_password: password });
     const there = ute.movedTo(`${other.url}/portal/`);
     expect((await there.get('keys')).status).toBe(200);
-    await olga.get('account?id=unused');
-    await olga.post('sign-ins?account=unused', { change: 'remove', customer: 'ute' });
+    await olga.get('people?account=unused');
+    await olga.post('people?account=unused', { change: 'remove', customer: 'ute' });
     expect((await there.get('keys')).location).toMatch(/^sign-in/);
     await other.close();
   });
@@ -504,8 +504,8 @@ describe('an invitation to the portal', () => {
   });
   afterAll(() => own?.close());
 
-  const account = async (id = 'acme') => (await admin.get(`account?id=${id}`)).text;
-  const change = (fields: object, of = 'acme') => admin.post(`sign-ins?account=${of}`, { ...fields });
+  const account = async (id = 'acme') => (await admin.get(`people?account=${id}`)).text;
+  const change = (fields: object, of = 'acme') => admin.post(`people?account=${of}`, { ...fields });
   const signIn = async (name: string, word = password) => {
     const visitor = stranger(own);
     return { visitor, ...(await visitor.signIn(word, name)) };
@@ -788,8 +788,8 @@ describe('the portal in a parent application', () => {
     expect(text).not.toMatch(/(href|src|action)="\//);
     const olga = new DashboardVisitor(visitor.base.replace('/my/', '/ops/'));
     await olga.signIn();
-    await olga.get('account?id=acme');
-    const { location } = await olga.post('sign-ins?account=acme', { change: 'invite', customer: 'nina' });
+    await olga.get('people?account=acme');
+    const { location } = await olga.post('people?account=acme', { change: 'invite', customer: 'nina' });
     const link = await olga.secretAt(location);
     expect(link.startsWith(`${visitor.base}invitation?token=`)).toBe(true);
     expect((await fetch(link)).status).toBe(200);

@@ -74,7 +74,7 @@ describe('sluice without a configuration', () => {
     expect(dashboard).toBe(`${adminUrl}/dashboard/`);
     const visitor = new DashboardVisitor(dashboard);
     expect((await visitor.signIn(password, operator)).location).toBe('.');
-    const { text } = await visitor.get('account?id=demo');
+    const { text } = await visitor.get('keys?account=demo');
     expect(text).toContain('Issue a key');
     expect((await visitor.get('playground')).text).toContain('Why do rivers bend?');
   });

@@ -174,7 +174,7 @@ describe('three workers of one server', () => {
     await visitor.signIn();
     await visitor.get('accounts');
     await visitor.post('accounts', { id: 'acme' });
-    await visitor.get('account?id=acme');
+    await visitor.get('keys?account=acme');
     const issued = await visitor.post('keys?account=acme', { name: 'shared', expires: 'month' });
     const [, key = ''] = /id="secret">([^<]+)</.exec((await visitor.get(issued.location!)).text) ?? [];
     expect(await statusesOf(key)).toEqual(fleet.workers.map(() => 200));

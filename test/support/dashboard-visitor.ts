@@ -79,7 +79,7 @@ export class DashboardVisitor {
     account: string,
     fields: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly id: string; readonly key: string; readonly location: string }> {
-    await this.get(`account?id=${account}`);
+    await this.get(`keys?account=${account}`);
     const { location = '' } = await this.post(`keys?account=${account}`, fields);
     const id = new URLSearchParams(location.split('?')[1]).get('id')!;
     return { id, key: await this.secretAt(location), location };

@@ -28,8 +28,10 @@ export interface Rights {
     readonly providerTexts: boolean;
   };
   readonly may: {
-    /** Change accounts and keys. */
+    /** Change keys, and the rest of what is shown. */
     readonly change: boolean;
+    /** Change accounts: their plans, limits and state. */
+    readonly changeAccounts: boolean;
     /** Invite customers, who see the money of their account. */
     readonly invite: boolean;
     /** End requests that run. */
@@ -40,19 +42,19 @@ export interface Rights {
 export const rights: Readonly<Record<Role, Rights>> = {
   admin: {
     sees: { money: true, margins: true, internals: true, providerTexts: true },
-    may: { change: true, invite: true, cancel: true },
+    may: { change: true, changeAccounts: true, invite: true, cancel: true },
   },
   operator: {
     sees: { money: false, margins: false, internals: true, providerTexts: false },
-    may: { change: true, invite: false, cancel: false },
+    may: { change: true, changeAccounts: true, invite: false, cancel: false },
   },
   viewer: {
     sees: { money: true, margins: false, internals: true, providerTexts: false },
-    may: { change: false, invite: false, cancel: false },
+    may: { change: false, changeAccounts: false, invite: false, cancel: false },
   },
   customer: {
     sees: { money: true, margins: false, internals: false, providerTexts: false },
-    may: { change: true, invite: false, cancel: false },
+    may: { change: true, changeAccounts: false, invite: false, cancel: false },
   },
 };
 

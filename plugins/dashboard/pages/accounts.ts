@@ -1,14 +1,17 @@
-import { type AccountRecord, checkNewAccount, max_display_name } from '../../../src/plugin.ts';
+import { type AccountRecord, checkNewAccount, max_display_name, NameTaken } from '../../../src/plugin.ts';
 import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
+import { type RefusedForm, refusedField } from '../view/edited-fields.ts';
 import { accountLink, countOf, linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { listPage } from '../view/pager.ts';
 import { searchForm, textField } from '../view/search-form.ts';
-import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
+import { foldedPanel, inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, names, tableOf } from '../view/table.ts';
-import { faultOf, planSelect } from './account-forms.ts';
+import { planSelect, refusedBy } from './account-forms.ts';
+import { canInvite, faultOfName, invite, inviteField } from './account-people.ts';
+import { nonceInput } from './issued.ts';
 
 /** Accounts that are listed of the configuration, and of the application; the search finds the others. */
 const max_configured = 50;
@@ -16,15 +19,7 @@ const max_configured = 50;
 /** All accounts, and the form that creates one. */
 export const accountsPage: Page = { name: 'accounts', get: listed, post: create };
 
-/** The form that creates an account, as it was sent. */
-interface Given {
-  readonly id?: string;
-  readonly plan?: string | null;
-  readonly display_name?: string;
-  readonly fault?: string;
-}
-
-async function listed(request: PageRequest, typed: Given = {}): Promise<PageResponse> {
+async function listed(request: PageRequest, refused?: RefusedForm): Promise<PageResponse> {
   const { context, query } = request;
   const search = query.get('search') ?? '';
   const { accounts } = context.records.store;
@@ -38,9 +33,9 @@ async function listed(request: PageRequest, typed: Given = {}): Promise<PageResp
   return pageResponse(request, {
     title: 'Accounts',
     section: 'accounts',
-    fault: typed.fault,
+    fault: refused?.fault,
     body: html`${inMemoryNotice(request)}
-${request.scope.may.change && createForm(request, typed)}
+${request.scope.may.change && createForm(request, refused)}
 ${accountSearch(request, search)}
 <section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
 ${tableOf('Accounts of the records store', storedColumns, rows, nothing(search))}
@@ -79,7 +74,11 @@ const columns: readonly Column<
 const storedColumns: readonly Column<AccountRecord>[] = [
   ...columns,
   names('Parent', ({ parent }) => (parent ? accountLink(parent) : muted('none'))),
-  { title: 'Overrides', cell: ({ limits }) => Object.keys(limits).length || muted('none') },
+  {
+    title: 'Limits',
+    cell: ({ id, limits }) =>
+      html`<a href="${linkOf('limits', { account: id })}">${countOf(Object.keys(limits).length, 'override')}</a>`,
+  },
   { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
 ];
 
@@ -119,26 +118,44 @@ ${tableOf('Accounts from the application', columns, given)}
 `,
   );
 
-function createForm(request: PageRequest, { id = '', plan, display_name = '' }: Given): Html {
-  const fields = html`<label>Name <input name="id" value="${id}" required maxlength="128" autocomplete="off" spellcheck="false"></label>
-<label>Display name <input name="display_name" value="${display_name}" maxlength="${max_display_name}" placeholder="optional" autocomplete="off"></label>
-${planSelect(request, plan)}
+/** Folded unless it was refused. */
+function createForm(request: PageRequest, refused?: RefusedForm): Html {
+  const id = refusedField(refused, 'id', '');
+  const name = refusedField(refused, 'display_name', '');
+  const fields = html`<label>Name <input name="id" value="${id.value}" required maxlength="128" autocomplete="off" spellcheck="false" ${id.attributes}></label>${id.fault}
+<label>Display name <input name="display_name" value="${name.value}" maxlength="${max_display_name}" placeholder="optional" autocomplete="off" ${name.attributes}></label>${name.fault}
+${planSelect(request, '', refused)}
+${canInvite(request) && html`${inviteField('Invite to the portal', refused)}${nonceInput()}`}
 <button class="primary">Create account</button>`;
-  return panel('create', 'Create an account', html`\n${postForm(request, 'accounts', fields, 'row')}\n`);
+  const form = postForm(request, 'accounts', fields, 'row');
+  return foldedPanel('create', 'Create an account', form, refused !== undefined);
 }
 
 async function create(request: PageRequest): Promise<PageResponse> {
   const { context, form } = request;
-  const id = (form.get('id') ?? '').trim();
-  const plan = form.get('plan') || null;
-  const display_name = (form.get('display_name') ?? '').trim();
-  const given = { id, plan, display_name };
-  const account = { ...given, limits: {} };
+  const text = (name: string) => (form.get(name) ?? '').trim();
+  const id = text('id');
+  const customer = canInvite(request) ? text('customer') : '';
+  const account = { id, plan: text('plan') || null, display_name: text('display_name'), limits: {} };
+  const fault = customer ? await faultOfName(request, id, customer) : undefined;
+  if (fault !== undefined) return listed(request, { form, fault, faults: new Map([['customer', fault]]) });
   try {
     checkNewAccount(context, account);
     await context.records.store.accounts.create(account, operatorOf(request));
   } catch (thrown) {
-    return listed(request, { ...given, fault: faultOf(thrown) });
+    return listed(request, refusedBy(thrown, form));
   }
-  return changed(request, linkOf('account', { id }), `Account ${id} is created. Issue a key for it below.`);
+  try {
+    const invited = customer ? await invite(request, id, customer) : undefined;
+    if (invited) return invited;
+  } catch (thrown) {
+    if (!(thrown instanceof NameTaken)) throw thrown;
+    const told = `Account ${id} is created. Nobody is invited: the name ${customer} is taken.`;
+    return changed(request, linkOf('people', { account: id }), told);
+  }
+  return changed(
+    request,
+    linkOf('keys', { account: id }),
+    `Account ${id} is created. Issue a key for it below.`,
+  );
 }

@@ -11,7 +11,7 @@ import {
 import type { Role } from '../access/roles.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { fileResponse, type PageResponse } from '../page-response.ts';
-import { auditColumns, customerColumns } from '../view/audit-table.ts';
+import { auditColumns } from '../view/audit-table.ts';
 import { linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { type List, recordList } from '../view/list.ts';
@@ -26,9 +26,6 @@ const auditReaders: readonly Role[] = ['admin', 'viewer'];
 
 /** Changes and sign-ins with their authors, newest first. */
 export const auditPage: Page = { name: 'audit', get: listed, readers: auditReaders };
-
-/** The changes of the reader's own account, without the names and the addresses of operators. */
-export const historyPage: Page = { name: 'history', get: history };
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { context, query } = request;
@@ -54,22 +51,8 @@ ${changesPanel(request, {
   });
 }
 
-async function history(request: PageRequest): Promise<PageResponse> {
-  const { audit } = request.context.records.store;
-  const customers_of = request.scope.account!.id;
-  const { rows, pager } = await listPage(request, page => audit.list({ ...page, customers_of }));
-  const empty = emptyState(
-    'Nothing has been changed yet.',
-    'Changes of keys and sign-ins appear here with who made them.',
-  );
-  return pageResponse(request, {
-    title: 'History',
-    section: 'history',
-    body: changesPanel(request, { columns: customerColumns, rows, empty, pager: pager() }),
-  });
-}
-
-const changesPanel = (request: PageRequest, list: Omit<List<AuditEntry>, 'label'>): Html =>
+/** A panel with a page of changes. */
+export const changesPanel = (request: PageRequest, list: Omit<List<AuditEntry>, 'label'>): Html =>
   html`<section class="panel" aria-label="Changes">
 ${recordList(request, { label: 'Changes, newest first', ...list })}
 </section>`;

@@ -1,11 +1,11 @@
 import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
+import { peoplePage } from './account-people.ts';
 import { accountsPage } from './accounts.ts';
 import { auditExportPage, auditPage } from './audit.ts';
 import { inFlightPage } from './in-flight.ts';
 import { noticesPage } from './notices.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
-import { invitedPage, signInsPage } from './portal-sign-ins.ts';
 import { providerPage } from './provider.ts';
 import { requestsLivePage } from './requests.ts';
 import { sharedPages } from './shared.ts';
@@ -19,10 +19,9 @@ export const pages: readonly Page[] = [
   inFlightPage,
   accountsPage,
   accountPage,
+  peoplePage,
   providerPage,
   auditPage,
   auditExportPage,
   noticesPage,
-  signInsPage,
-  invitedPage,
 ];

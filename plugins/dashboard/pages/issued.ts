@@ -16,14 +16,14 @@ interface NewKey {
 }
 
 /**
- * Issues the key of a form once, however often and to whatever instance the form is sent, and leads to the page that shows it, with `notice`. Returns undefined if the form has
- * issued a key with other content before.
+ * Issues the key of a form once, however often and to whatever instance the form is sent, and leads to the page that shows it, with `notice`: that of
+ * the key, unless `shownAt` names another. Returns undefined if the form has issued a key with other content before.
  */
 export async function issueOnce(
   request: PageRequest,
   issue: (operator: Operator, nonce: string) => Promise<NewKey>,
+  shownAt = (id: string, show?: string) => linkOf('issued', { id, show }),
   notice?: string,
-  shownAt = 'issued',
 ): Promise<PageResponse | undefined> {
   const { cookies, form, path, query, session } = request;
   const nonce = form.get(nonce_field) ?? '';
@@ -39,11 +39,11 @@ export async function issueOnce(
   });
   const issued = await submitted.catch(issuedElsewhere);
   if (issued === 'changed') return undefined;
-  if (issued.key === undefined) return changed(request, linkOf('issued', { id: issued.id }), notice);
+  if (issued.key === undefined) return changed(request, shownAt(issued.id), notice);
   const { id, key } = issued;
   const show = newNonce();
   cookies.put(`${key_cookie}${show}`, key);
-  return changed(request, linkOf(shownAt, { id, show }), notice);
+  return changed(request, shownAt(id, show), notice);
 }
 
 /** Another instance has issued the key of the form, and shows it. */

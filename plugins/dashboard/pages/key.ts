@@ -3,9 +3,10 @@ import { usesOfKey } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { historyPanel } from '../view/audit-table.ts';
+import type { RefusedForm } from '../view/edited-fields.ts';
 import { accountLink, linkOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { keyFields, type RefusedKey, readEditedKey } from '../view/key-fields.ts';
+import { keyFields, readEditedKey } from '../view/key-fields.ts';
 import { isUsable, stateOf } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
 import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
@@ -28,7 +29,7 @@ export async function keyOf(
   throw new PageError(404, 'There is no such key.', 'Look for it in the list of keys.');
 }
 
-async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedKey): Promise<PageResponse> {
+async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedForm): Promise<PageResponse> {
   const { context, scope } = request;
   const { id, name } = key;
   const canChange = isUsable(key, context.clock.epoch_ms()) && scope.may.change;
@@ -80,7 +81,7 @@ ${!scope.account && html`<dt>Account</dt><dd>${accountLink(key.account)}</dd>`}
   );
 }
 
-function changePanel(request: PageRequest, key: KeyRecord, refused: RefusedKey | undefined): Html {
+function changePanel(request: PageRequest, key: KeyRecord, refused: RefusedForm | undefined): Html {
   const fields = html`${keyFields({ key, seesMoney: request.scope.sees.money, refused })}
 <button>Save changes</button>`;
   return panel(
@@ -94,7 +95,7 @@ async function change(request: PageRequest): Promise<PageResponse> {
   const { context, form, scope } = request;
   const { id } = await keyOf(request);
   const operator = operatorOf(request);
-  let refused: RefusedKey | undefined;
+  let refused: RefusedForm | undefined;
   const wanted = (now: KeyRecord): KeyChange => {
     const read = readEditedKey(form, operator.at_ms, scope.sees.money, now);
     refused = 'refused' in read ? read.refused : undefined;

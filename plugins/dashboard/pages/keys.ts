@@ -1,15 +1,17 @@
-import { TooManyKeys } from '../../../src/plugin.ts';
+import { digestOfKey, TooManyKeys } from '../../../src/plugin.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { countOf, linkOf } from '../view/format.ts';
+import type { RefusedForm } from '../view/edited-fields.ts';
+import { countOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { keyFields, type RefusedKey, readKeyFields } from '../view/key-fields.ts';
+import { keyFields, readKeyFields } from '../view/key-fields.ts';
 import { keyTable } from '../view/key-table.ts';
 import { listPage } from '../view/pager.ts';
 import { choiceField, searchForm, textField } from '../view/search-form.ts';
-import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
+import { foldedPanel, inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
+import { accountResponse, tabLink } from './account-tabs.ts';
 import { issueOnce, nonceInput } from './issued.ts';
 
 /** The keys of all accounts or of one, for which others are issued here. */
@@ -36,7 +38,7 @@ function filtersOf({ query, scope }: PageRequest): KeyFilters {
   };
 }
 
-async function listed(request: PageRequest, refused?: RefusedKey): Promise<PageResponse> {
+async function listed(request: PageRequest, refused?: RefusedForm): Promise<PageResponse> {
   const { context, scope } = request;
   const filters = filtersOf(request);
   const { search, account, all, sort } = filters;
@@ -49,22 +51,37 @@ async function listed(request: PageRequest, refused?: RefusedKey): Promise<PageR
     chosenAccount(request),
   ]);
   const table = await keyTable(request, 'Keys', rows, {
-    ofAccounts: !scope.account,
+    ofAccounts: !chosen,
     canChoose: scope.may.change,
   });
-  return pageResponse(request, {
-    title: 'Keys',
-    section: 'keys',
-    fault: refused?.fault,
-    body: html`${inMemoryNotice(request)}
-${chosen && issuePanel(request, chosen, refused)}
+  const body = html`${chosen && issuePanel(request, chosen, total === 0, refused)}
 ${keySearch(request, filters)}
 <section class="panel" aria-labelledby="list"><h2 id="list">${all ? 'All keys' : 'Active keys'}</h2>
 ${rows.length === 0 ? nothing(request, filters) : scope.may.change ? chooseForm(table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
-${!scope.account && html`<p class="muted">Keys of the configuration file are listed with their accounts.</p>`}`,
+${chosen?.source === 'configuration' && !scope.account && configuredKeys(request, chosen.id)}`;
+  if (chosen) return accountResponse(request, chosen, { tab: 'keys', fault: refused?.fault, body });
+  return pageResponse(request, {
+    title: 'Keys',
+    section: 'keys',
+    body: html`${inMemoryNotice(request)}${body}
+<p class="muted">Keys of the configuration file are listed with their accounts.</p>`,
   });
+}
+
+/** Lists configured keys by the beginnings of their digests; the keys are in the configuration, and are removed there. */
+function configuredKeys({ context }: PageRequest, id: string): Part {
+  const digests = context.settings.accounts[id]!.keys.map(digestOfKey);
+  return (
+    digests.length > 0 &&
+    panel(
+      'configured',
+      'Keys in the configuration',
+      html`<ul>${digests.map(digest => html`<li>SHA-256 <code>${digest.slice(0, 12)}…</code></li>`)}</ul>
+<p class="muted">They are added and removed in the configuration file.</p>`,
+    )
+  );
 }
 
 /** The reader's account, or the one that an operator has chosen. */
@@ -102,25 +119,25 @@ function nothing({ scope }: PageRequest, { search, account, all }: KeyFilters): 
   );
 }
 
-/** The form that issues a key for an account, for those who may. An application that keeps accounts itself would not find them by a key. */
-export function issuePanel(request: PageRequest, account: AccountView, refused?: RefusedKey): Part {
+/** The form that issues a key for an account, for those who may, folded once it has one. An application that keeps accounts itself would not find them by a key. */
+function issuePanel(
+  request: PageRequest,
+  account: AccountView,
+  isFirst: boolean,
+  refused?: RefusedForm,
+): Part {
   const { scope } = request;
   if (account.source === 'application')
-    return (
-      scope.account &&
-      panel(
-        'issue',
-        'Issue a key',
-        html`<p>The application keeps your account itself and says with each request that it is yours. Such an account has no keys here.</p>`,
-      )
+    return emptyState(
+      'Such an account has no keys here.',
+      `The application keeps ${scope.account ? 'your' : 'the'} account itself and says with each request whose it is.`,
     );
   if (!scope.may.change) return '';
   const fields = html`${keyFields({ seesMoney: scope.sees.money, refused })}
 ${nonceInput()}
 <button class="primary">Issue key</button>`;
-  const action = linkOf('keys', { account: scope.account ? undefined : account.id });
-  const title = scope.account ? 'Issue a key' : `Issue a key for ${account.id}`;
-  return panel('issue', title, postForm(request, action, fields, 'stack'));
+  const form = postForm(request, tabLink(request, 'keys', account.id), fields, 'stack');
+  return foldedPanel('issue', 'Issue a key', form, isFirst || refused !== undefined);
 }
 
 /** Issues a key and leads to the page that shows it, so that a reload issues no second one. */

@@ -67,6 +67,7 @@ async function rotate(request: PageRequest): Promise<PageResponse> {
       request,
       (operator, nonce) =>
         context.records.store.keys.rotate(key.id, overlap.ms, operator, { max_usable, nonce }),
+      undefined,
       notice,
     );
     return issued ?? confirm(request, key, 'This form has rotated the key already.', given);

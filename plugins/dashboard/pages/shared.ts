@@ -1,4 +1,6 @@
 import type { Page } from '../page-request.ts';
+import { historyPage } from './account-history.ts';
+import { limitsPage } from './account-limits.ts';
 import { findPage } from './find.ts';
 import { issuedPage } from './issued.ts';
 import { keyPage } from './key.ts';
@@ -18,6 +20,8 @@ import { usageExportPage } from './usage-export.ts';
 /** Pages of operators and customers, which show what is in the scope of their reader. */
 export const sharedPages: readonly Page[] = [
   findPage,
+  limitsPage,
+  historyPage,
   keysPage,
   keyPage,
   issuedPage,

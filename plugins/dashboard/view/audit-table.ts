@@ -9,10 +9,10 @@ import { type Column, emptyState, names, tableOf } from './table.ts';
 /** Changes that are shown beside what was changed; the audit log has all. */
 const max_changes = 10;
 
-/** The changes of one account, key or provider for readers who see who made them, without amounts of money and the audit log for those who do not see these. */
+/** The changes of one key or provider for readers who see who made them, without amounts of money and the audit log for those who do not see these. */
 export async function historyPanel(
   { context, scope }: PageRequest,
-  what: 'account' | 'key' | 'provider',
+  what: 'key' | 'provider',
   id: string,
 ): Promise<Part> {
   const { money, internals } = scope.sees;
@@ -32,7 +32,8 @@ ${money && html`<p><a href="${linkOf('audit', { target: id })}">All changes of t
   );
 }
 
-function withoutMoney(entry: AuditEntry): AuditEntry {
+/** The entry without amounts of money. */
+export function withoutMoney(entry: AuditEntry): AuditEntry {
   const detail = JSON.parse(entry.detail, (name, value: unknown) =>
     name.startsWith('usd_') ? undefined : value,
   );

@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts';
+import { type Html, html, type Part } from './html.ts';
 
 /** The values of a record by the names of the fields that a form has for them, as texts. */
 export type FieldTexts = Readonly<Record<string, string>>;
@@ -42,3 +42,28 @@ export const conflict_fault =
   'Nothing was saved: what you edited was changed by another person meanwhile. Save again to put your values in place of theirs, or load the page again to keep theirs.';
 
 const quoted = (text: string): string => (text === '' ? 'nothing' : `“${text}”`);
+
+/** A form that was refused, to be shown again. */
+export interface RefusedForm {
+  /** For the whole form. */
+  readonly fault: string;
+  readonly status?: 409;
+  /** The fields as they were sent. */
+  readonly form: URLSearchParams;
+  /** What is wrong with fields, by their names; `''` for what no field has. */
+  readonly faults: ReadonlyMap<string, string>;
+}
+
+/** A field of a form that may have been refused: what stands in it, and what is said of it. */
+export function refusedField(
+  refused: RefusedForm | undefined,
+  name: string,
+  shown: string,
+): { readonly value: string; readonly attributes: Part; readonly fault: Part } {
+  const value = refused?.form.get(name) ?? shown;
+  const said = refused?.faults.get(name);
+  if (said === undefined) return { value, attributes: '', fault: '' };
+  const id = `${name.replaceAll('_', '-')}-fault`;
+  const attributes = html`aria-invalid="true" aria-describedby="${id}"`;
+  return { value, attributes, fault: html`<span class="fault" id="${id}">${said}</span>` };
+}

@@ -1,8 +1,16 @@
 import { day_ms, isKeyName, type KeyRecord, max_key_name } from '../../../src/plugin.ts';
-import { conflict_fault, editedFields, type FieldTexts, seenInput } from './edited-fields.ts';
+import {
+  conflict_fault,
+  editedFields,
+  type FieldTexts,
+  type RefusedForm,
+  refusedField,
+  seenInput,
+} from './edited-fields.ts';
 import { minuteOf } from './format.ts';
-import { type Html, html, type Part } from './html.ts';
-import { keyLimitsFrom, type Limits, limitFields, limitTexts, type RefusedLimits } from './limit-fields.ts';
+import { type Html, html } from './html.ts';
+import { keyLimitsFrom, type Limits, limitFields, limitTexts } from './limit-fields.ts';
+import { optionsOf } from './search-form.ts';
 import { epochOf, zoneName } from './time-zone.ts';
 
 /** Lifetimes of a key that forms offer, beside an exact time. */
@@ -20,18 +28,11 @@ const as_it_is = 'keep';
 /** What the fields of a key say. */
 type KeyFields = Pick<KeyRecord, 'name' | 'expires_ms' | 'limits'>;
 
-/** Fields of a key as they were sent, and what is wrong with them by their names. */
-export interface RefusedKey extends RefusedLimits {
-  /** For the whole form. */
-  readonly fault: string;
-  readonly status?: 409;
-}
-
 interface KeyFieldsSetup {
   /** The key that is changed; undefined for a new one. */
   readonly key?: KeyFields | undefined;
   readonly seesMoney: boolean;
-  readonly refused?: RefusedKey | undefined;
+  readonly refused?: RefusedForm | undefined;
 }
 
 const no_limits: Limits = {};
@@ -48,23 +49,24 @@ export function keyFields({ key, seesMoney, refused }: KeyFieldsSetup): Html {
 ${fields}</details>`;
 }
 
-function nameField(key: KeyFields | undefined, refused: RefusedKey | undefined): Html {
-  const fault = refused?.faults.get('name');
-  const value = refused ? (refused.form.get('name') ?? '') : (key?.name ?? '');
-  return html`<label>Name <input name="name" value="${value}" maxlength="${max_key_name}" placeholder="who or what uses it" autocomplete="off" ${fault && invalid('name-fault')}></label>
-${fault && html`<span class="fault" id="name-fault">${fault}</span>`}`;
+function nameField(key: KeyFields | undefined, refused: RefusedForm | undefined): Html {
+  const { value, attributes, fault } = refusedField(refused, 'name', key?.name ?? '');
+  return html`<label>Name <input name="name" value="${value}" maxlength="${max_key_name}" placeholder="who or what uses it" autocomplete="off" ${attributes}></label>
+${fault}`;
 }
 
-function expiryFields(key: KeyFields | undefined, refused: RefusedKey | undefined): Html {
-  const chosen = refused?.form.get('expires') ?? (key ? as_it_is : 'never');
-  const option = (value: string, label: string) =>
-    html`<option value="${value}" ${value === chosen && html`selected`}>${label}</option>\n`;
-  const fault = refused?.faults.get('expires');
+function expiryFields(key: KeyFields | undefined, refused: RefusedForm | undefined): Html {
+  const { value, attributes, fault } = refusedField(refused, 'expires', key ? as_it_is : 'never');
   const kept = key && (key.expires_ms === null ? 'as it is: never' : `as it is: ${minuteOf(key.expires_ms)}`);
-  return html`<span class="expiry"><label>Expires <select name="expires" ${fault && invalid('expires-fault')}>
-${kept && option(as_it_is, kept)}${[...lifetimes].map(([value, { label }]) => option(value, label))}${option(at_a_time, 'at an exact time')}</select></label>
-<label class="exact">Time (${zoneName()}) <input type="datetime-local" name="expires_at" value="${refused?.form.get('expires_at') ?? ''}" ${fault && invalid('expires-fault')}></label></span>
-${fault && html`<span class="fault" id="expires-fault">${fault}</span>`}`;
+  const choices = [
+    ...(kept ? [[as_it_is, kept] as const] : []),
+    ...[...lifetimes].map(([name, { label }]) => [name, label] as const),
+    [at_a_time, 'at an exact time'] as const,
+  ];
+  return html`<span class="expiry"><label>Expires <select name="expires" ${attributes}>
+${optionsOf(choices, value)}</select></label>
+<label class="exact">Time (${zoneName()}) <input type="datetime-local" name="expires_at" value="${refused?.form.get('expires_at') ?? ''}" ${attributes}></label></span>
+${fault}`;
 }
 
 /** The key as the texts of its fields; the time of its end to the millisecond. */
@@ -92,15 +94,13 @@ export function readEditedKey(
   return { refused: { form, faults, fault: conflict_fault, status: 409 } };
 }
 
-const invalid = (id: string): Part => html`aria-invalid="true" aria-describedby="${id}"`;
-
 /** Reads these fields. What the form has no field for stays as in `key`. */
 export function readKeyFields(
   form: URLSearchParams,
   now_ms: number,
   seesMoney: boolean,
   key?: KeyFields,
-): { readonly set: KeyFields } | { readonly refused: RefusedKey } {
+): { readonly set: KeyFields } | { readonly refused: RefusedForm } {
   const name = (form.get('name') ?? '').trim();
   const expires = expiryOf(form, now_ms, key);
   const limits = keyLimitsFrom(form, key?.limits ?? no_limits, seesMoney);

@@ -14,7 +14,7 @@ import {
   timeZoneName,
 } from '../../../src/plugin.ts';
 import { shownDecimal, type Typed, typedCount, typedDollars } from '../typed-number.ts';
-import type { FieldTexts } from './edited-fields.ts';
+import type { FieldTexts, RefusedForm } from './edited-fields.ts';
 import { type Html, html, type Part } from './html.ts';
 import { type Choices, listOf, optionsOf } from './search-form.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
@@ -25,13 +25,7 @@ export type Limits = Readonly<Record<string, unknown>>;
 /** What is typed for no limit. */
 const lifted = 'none';
 
-/** The fields as they were sent, and what is wrong with them by their names; `''` for what no field has. */
-export interface RefusedLimits {
-  readonly form: URLSearchParams;
-  readonly faults: ReadonlyMap<string, string>;
-}
-
-type ReadLimits = { readonly limits: Limits } | Pick<RefusedLimits, 'faults'>;
+type ReadLimits = { readonly limits: Limits } | Pick<RefusedForm, 'faults'>;
 
 /** The time zone of those that name none. */
 const zone_of_all = 'time_zone';
@@ -172,7 +166,7 @@ interface LimitFields {
   readonly seesMoney: boolean;
   /** What holds where a field is empty. */
   readonly otherwise?: Plan | undefined;
-  readonly refused?: RefusedLimits | undefined;
+  readonly refused?: RefusedForm | undefined;
 }
 
 /** A row of fields for each limit; what holds without it is the placeholder of its amount. */

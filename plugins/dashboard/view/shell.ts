@@ -6,7 +6,7 @@ import { type Html, html, type Part } from './html.ts';
 import { zoneName } from './time-zone.ts';
 
 /** What a page has beside the shell. */
-interface PageParts {
+export interface PageParts {
   readonly title: string;
   /** The section of the navigation that it belongs to. */
   readonly section: string;
@@ -84,6 +84,10 @@ ${fields}
 /** A part of a page; `name` is unique on the page. */
 export const panel = (name: string, title: string, body: Part): Html =>
   html`<section class="panel" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>${body}</section>`;
+
+/** A part of a page that is folded until it is needed. */
+export const foldedPanel = (name: string, title: string, body: Part, isOpen = false): Html =>
+  html`<details class="panel" id="${name}" ${isOpen && html`open`}><summary>${title}</summary>\n${body}</details>`;
 
 /** Warning on pages that create records, if records are in memory only. */
 export const inMemoryNotice = ({ context, scope }: PageRequest): Part =>

@@ -42,6 +42,8 @@ export function pagesOf(now_ms: number, last: Ids): readonly Page[] {
     ['Accounts, search that finds one', `accounts?search=${accountName(4711).toUpperCase()}`],
     ['Accounts, search that finds thousands', 'accounts?search=mer-0'],
     ['Account', `account?id=${account}`],
+    ['Account, limits', `limits?account=${account}`],
+    ['Account, history', `history?account=${account}`],
     ['Keys', 'keys'],
     ['Key', `key?id=${last.key}`],
     ['Keys, last page', `keys?all=yes&after=${last.key}`],

@@ -139,7 +139,8 @@ async function takeAll(page: Page, home: string): Promise<void> {
   await page.goto(`${home}keys`);
   await page.getByRole('link', { name: 'Revoke support bot' }).click();
   await take(page, 'revoke');
-  await page.goto(`${home}account?id=globex`);
+  await page.goto(`${home}keys?account=globex`);
+  await page.getByText('Issue a key').click();
   await page.getByRole('button', { name: 'Issue key' }).click();
   // Nothing that has the form of a key is to be found in the project.
   await page.evaluate(`document.getElementById('secret').textContent = 'sk-sluice-' + '•'.repeat(49)`);
