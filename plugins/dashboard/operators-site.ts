@@ -25,6 +25,7 @@ export function operatorsSite({
       { page: 'requests', label: 'Requests' },
       { page: 'in-flight', label: 'In flight' },
       { page: 'usage', label: 'Usage' },
+      { page: 'providers', label: 'Providers' },
       { page: 'models', label: 'Models' },
       { page: 'playground', label: 'Playground' },
       { page: 'audit', label: 'Audit log', readers: ['admin', 'viewer'] },

@@ -64,7 +64,7 @@ async function readParts(
     tiles: trafficTiles(traffic, withMoney),
     traffic: html`${since_ms !== undefined && cutNotice(since_ms)}${total.requests === 0 ? nothing : html`${trafficCharts(traffic)}${groupTable(traffic)}`}`,
     failures: failureTable(traffic.failures, range, filters),
-    providers: providerTable(context, shown, { since, sums: traffic.attempts }),
+    providers: providerTable(shown, { since, sums: traffic.attempts }),
     limits: nearLimitList(limits, withMoney),
   };
 }

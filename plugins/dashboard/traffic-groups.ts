@@ -1,6 +1,4 @@
 import {
-  type AttemptSum,
-  duration_bounds_ms,
   type ErrorClass,
   errorClasses,
   first_token_bounds_ms,
@@ -103,19 +101,8 @@ export const failuresIn = (sum: TrafficSum): number =>
 export const firstTokenWithin = (first_tokens: readonly number[], share: number): number | undefined =>
   timeWithin(first_tokens, first_token_bounds_ms, share);
 
-/** The time within which a share of attempts ended, in milliseconds; undefined without any. */
-export const durationWithin = (sums: readonly AttemptSum[], share: number): number | undefined =>
-  timeWithin(
-    // One more than the bounds: that of all that took longer.
-    [...duration_bounds_ms, Infinity].map((_, at) =>
-      sums.reduce((count, { durations }) => count + durations[at]!, 0),
-    ),
-    duration_bounds_ms,
-    share,
-  );
-
-/** Between the bounds of the counts as if they were spread evenly, and the last bound for later ones. */
-function timeWithin(
+/** The time within which a share of `counts` lies; between the bounds as if they were spread evenly, and the last bound for later ones. */
+export function timeWithin(
   counts: readonly number[],
   bounds_ms: readonly number[],
   share: number,

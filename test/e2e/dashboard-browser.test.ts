@@ -923,6 +923,7 @@ describe('every page', () => {
     'account?id=tester',
     'limits?account=newcomer',
     'models',
+    'providers',
     'keys',
   ])('of the dashboard passes the accessibility checks in every look: /%s', async name => {
     await open(name);
@@ -942,6 +943,8 @@ describe('every page', () => {
     'revoke?id=KEY',
     'rotate?id=KEY',
     'issued?id=KEY',
+    `model?id=${models[0]!.id}`,
+    'provider?name=upstream',
     'nothing-here',
   ])('of the dashboard passes the accessibility checks: /%s', async name => {
     await open(name.replace('KEY', key_id));

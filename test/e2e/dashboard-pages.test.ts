@@ -6,6 +6,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import {
   DashboardVisitor,
   dashboardAdmin,
+  formFields,
   linkIn,
   operator,
   operatorAt,
@@ -33,6 +34,7 @@ type Role = (typeof operatorRoles)[number];
 const paid_prices = { prompt: '0.000001', completion: '0.000002' };
 const people: Readonly<Record<Role, string>> = { admin: 'olga', operator: 'otto', viewer: 'vera' };
 const [model, alone_model] = ['aion-labs/aion-3.5', 'aion-labs/aion-3.0'];
+const modelLink = `model?id=${encodeURIComponent(model)}`;
 const unused = 'http://127.0.0.1:9/v1';
 let simulator: Simulator;
 let place: RecordsPlace;
@@ -423,9 +425,13 @@ describe('the stream of the overview', () => {
   });
 });
 
-describe('the page of models and providers', () => {
-  it('shows the state of each upstream, models as clients see them, and no key', async () => {
-    const own = await startGateway({
+describe('the pages of providers and models', () => {
+  let own: GatewayUnderTest;
+  let of: DashboardVisitor;
+  const shown = async (page: string) => (await textOf(page, of)).replaceAll(/<[^>]*>/g, ' ');
+
+  beforeAll(async () => {
+    own = await startGateway({
       upstream: unused,
       others: [simulator],
       providers: [
@@ -434,19 +440,52 @@ describe('the page of models and providers', () => {
       ],
       config: { admin: dashboardAdmin() },
     });
-    const of = await operatorAt(own);
-    const shown = async () => (await textOf('models', of)).replaceAll(/<[^>]*>/g, ' ');
-    expect(await shown()).toMatch(/second\s+Active\s+closed\s+none\s+0 of 7/);
+    of = await operatorAt(own);
+  });
+  afterAll(() => own.close());
+
+  it('show the state of each provider, how its attempts by model ended, and no key', async () => {
+    expect(await shown('providers')).toMatch(/second\s+Active\s+0\s+–\s+–\s+–\s+0 of 7\s+1\s/);
     // The first fails at once, and the second answers instead.
     for (let count = 0; count < 3; count++) expect((await own.post(ask('Hello?'))).status).toBe(200);
-    const text = await shown();
-    expect(text).toMatch(/upstream\s+paused, retrying in \d+ \w+\s+open/);
-    expect(text).toMatch(/upstream\s+\S+\s+1\s+1\s+paused[\s\S]*?second\s+\S+\s+2\s+1\s+Active/);
-    expect(text).not.toContain(upstreamKey);
-    const asClients = (await textOf('models', of)).matchAll(/<pre tabindex="0">(.*?)<\/pre>/gs);
-    const { data } = (await (await fetch(`${own.url}/v1/models`)).json()) as { data: object[] };
-    expect([...asClients].map(([, json]) => JSON.parse(unescaped(json!)))).toEqual(data);
-    await own.close();
+    await until(async () => /second\s+Active\s+3\s/.test(await shown('providers')));
+    const rows =
+      /upstream\s+paused, retrying in \d+ \w+\s+2\s+100\s%\s+2 unreachable[\s\S]*?second\s+Active\s+3\s+0\s%/;
+    for (const page of ['providers', modelLink]) {
+      const text = await shown(page);
+      expect([page, text]).toEqual([page, expect.stringMatching(rows)]);
+      expect(text).not.toContain(upstreamKey);
+    }
+    expect(await shown('models')).toMatch(/upstream\s+paused, retrying in \d+ \w+\s+second\s+Active/);
+    const provider = await textOf('provider?name=upstream', of);
+    expect(provider).toContain(`href="${modelLink}&amp;since=hour"`);
+    expect(provider).toMatch(/href="requests\?failed_at=upstream&amp;since=hour[^"]*">100/);
+    expect(provider.replaceAll(/<[^>]*>/g, ' ')).toMatch(/Failed because[\s\S]*unreachable\s+2/);
+  });
+
+  it('show models as clients see them', async () => {
+    const { data } = (await (await fetch(`${own.url}/v1/models`)).json()) as { data: { id: string }[] };
+    for (const entry of data) {
+      const text = await textOf(`model?id=${encodeURIComponent(entry.id)}`, of);
+      expect(JSON.parse(unescaped(/<pre tabindex="0">(.*?)<\/pre>/s.exec(text)![1]!))).toEqual(entry);
+    }
+    expect((await of.get('model?id=none')).status).toBe(404);
+  });
+
+  it('take the slow provider out of service in two clicks, and ask before the last one of a model', async () => {
+    const drained = formFields(await textOf('providers?since=day', of), 'Drain upstream');
+    const { location } = await of.post('provider?name=upstream', { ...drained, change: 'drain' });
+    expect(location).toBe('providers?since=day');
+    expect(await shown(location!)).toMatch(/drained by operators until .* from the list of providers/);
+    const last = formFields(await textOf('providers', of), 'Drain second');
+    const asked = await of.post('provider?name=second', { ...last, change: 'drain' });
+    expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('Nothing else serves ')]);
+    expect(await shown('providers')).toMatch(/second\s+Active/);
+    const answer = formFields(asked.text, 'name="confirmed"');
+    expect((await of.post('provider?name=second', { ...answer, confirmed: 'yes' })).location).toBe(
+      'providers',
+    );
+    expect(await shown('providers')).toMatch(/second\s+drained by operators until/);
   });
 });
 
@@ -455,6 +494,7 @@ describe('what providers are paid', () => {
     ['request?id=covered', '<dt>Paid</dt>'],
     ['requests', '>Paid<'],
     ['usage', '>Margin<'],
+    [modelLink, 'Paid to upstream'],
     ['usage-csv?by=model', 'margin_usd'],
   ])('is shown on %s to admins alone', async (page, shown) => {
     const texts = await Promise.all(operatorRoles.map(role => textOf(page, as(role))));
@@ -672,6 +712,8 @@ const expected: Readonly<Record<string, Expected>> = {
   'usage-csv': { visits: ['usage-csv', 'usage-csv?by=day&by=account'], get: all(200) },
   'time-zone': { visits: ['time-zone'], get: all(200), form: { zone: 'UTC' }, changesNothing: true },
   models: { visits: ['models'], get: all(200) },
+  model: { visits: [modelLink], get: all(200) },
+  providers: { visits: ['providers'], get: all(200) },
   provider: { visits: ['provider?name=upstream'], get: all(200), form: { change: 'resume' } },
   playground: { visits: ['playground'], get: all(200) },
   'playground-run': {
@@ -779,7 +821,16 @@ describe('somebody who sees no money', () => {
 
   it('finds it as an admin and as a viewer, so that there is something to hide', async () => {
     for (const role of ['admin', 'viewer'] as const)
-      for (const name of ['account', 'key', 'usage', 'request', 'playground-record', 'models', 'audit']) {
+      for (const name of [
+        'account',
+        'key',
+        'usage',
+        'request',
+        'playground-record',
+        'models',
+        'model',
+        'audit',
+      ]) {
         const { text } = await visited(role, expected[name]!, expected[name]!.visits[0]!);
         expect([role, name, money.test(told(text))]).toEqual([role, name, true]);
       }

@@ -333,6 +333,7 @@ describe('a customer at the portal', () => {
       'usage?by=account&account=rival',
       'usage?by=key',
       'models',
+      'model?id=aion-labs/aion-3.5',
       '',
     ]) {
       const { status, text } = await customer.get(page);

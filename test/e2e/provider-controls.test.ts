@@ -190,7 +190,7 @@ it('is a form of the dashboard, for those who may change something', async () =>
     DashboardVisitor,
   ];
   const page = 'provider?name=first';
-  expect((await olga.get('models')).text).toContain('href="provider?name=first"');
+  expect((await olga.get('providers')).text).toContain('href="provider?name=first&amp;since=hour"');
   const { text } = await olga.get(page);
   const seen = /name="seen" value="([^"]*)"/.exec(text)![1]!;
   const fields = { change: 'pause', end: 'in 4 h', reason: '<b>cards</b>', seen };
@@ -200,9 +200,10 @@ it('is a form of the dashboard, for those who may change something', async () =>
   expect(await stateAt(here)).toMatchObject({ state: 'paused', reason: '<b>cards</b>', actor: 'olga' });
   const shown = await olga.get(page);
   expect(shown.text).toMatch(/paused by operators until .*&lt;b&gt;cards/s);
-  expect((await olga.get('models')).text).toContain('paused by operators until');
+  expect((await olga.get('providers')).text).toContain('paused by operators until');
   expect((await olga.post(page, { ...fields, change: 'drain' })).status).toBe(409);
-  await victor.get('models');
+  await victor.get('providers');
+  expect((await victor.get('providers')).text).not.toContain('name="change"');
   expect((await victor.get(page)).text).not.toContain('name="change"');
   expect((await victor.post(page, { ...fields, change: 'resume' })).status).toBe(403);
   const now = /name="seen" value="([^"]*)"/.exec((await olga.get(page)).text)![1]!;

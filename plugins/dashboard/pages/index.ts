@@ -7,6 +7,7 @@ import { inFlightPage } from './in-flight.ts';
 import { noticesPage } from './notices.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { providerPage } from './provider.ts';
+import { providersPage } from './providers.ts';
 import { requestsLivePage } from './requests.ts';
 import { sharedPages } from './shared.ts';
 
@@ -20,6 +21,7 @@ export const pages: readonly Page[] = [
   accountsPage,
   accountPage,
   peoplePage,
+  providersPage,
   providerPage,
   auditPage,
   auditExportPage,

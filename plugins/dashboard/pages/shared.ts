@@ -5,6 +5,7 @@ import { findPage } from './find.ts';
 import { issuedPage } from './issued.ts';
 import { keyPage } from './key.ts';
 import { keysPage } from './keys.ts';
+import { modelPage } from './model.ts';
 import { modelsPage } from './models.ts';
 import { playgroundPage } from './playground.ts';
 import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
@@ -35,6 +36,7 @@ export const sharedPages: readonly Page[] = [
   statementExportPage,
   modelsPage,
   timeZonePage,
+  modelPage,
   playgroundPage,
   playgroundRunPage,
   playgroundRecordPage,

@@ -2,6 +2,7 @@ import {
   type ControlOptions,
   day_ms,
   hour_ms,
+  type ListedProvider,
   max_reason,
   type ProviderControl,
 } from '../../../src/plugin.ts';
@@ -16,6 +17,14 @@ const ends = new Map<string, number | null>([
   ...[hour_ms, 4 * hour_ms, day_ms, 7 * day_ms].map((ms): [string, number] => [`in ${durationOf(ms)}`, ms]),
 ]);
 const at_a_time = 'at an exact time';
+
+/** The end that forms set which offer none: it ends by itself if it is forgotten. */
+export const endsSoon = { value: `in ${durationOf(hour_ms)}`, label: `for ${durationOf(hour_ms)}` };
+
+/** By which two who change a provider at once notice each other. */
+export const seenOf = ({ control }: Pick<ListedProvider, 'control'>) => ({
+  control: control ? `${control.at_ms} ${control.actor}` : '',
+});
 
 /** What operators have set of a provider, in words. */
 export function controlText({ state, weight, until_ms }: ProviderControl): string {

@@ -1,125 +1,113 @@
-import type { AttemptSum, ExtensionContext, ProviderState, ProviderStatus } from '../../../src/plugin.ts';
-import { durationWithin } from '../traffic-groups.ts';
+import type { AttemptSum, ProviderState, ProviderStatus, Upstream } from '../../../src/plugin.ts';
+import { type AttemptFigures, attemptFigures } from '../attempt-figures.ts';
 import { controlText } from './control-fields.ts';
-import { durationOf, linkOf, muted, numberOf, percentOf, secondsOf } from './format.ts';
+import { durationOf, linkOf, muted, numberOf, percentOf } from './format.ts';
 import { type Html, html } from './html.ts';
-import { type Column, names, numbers, tableOf } from './table.ts';
+import { type Column, emptyState, names, numbers, tableOf } from './table.ts';
 
 /** The state of a provider or an upstream: a short label and its severity. */
-export interface State {
+interface State {
   readonly label: string;
   readonly tone: 'good' | 'warn' | 'bad';
 }
 
-/** A provider's state: what operators have set first, then its health check, its circuit breaker, its concurrency limit. */
-export function providerState({
+/** How attempts at a provider go: its health check, its circuit breaker, its concurrency limit. */
+function stateOf({
   healthy,
   breaker,
   bulkhead,
-  control,
-}: ProviderStatus & Partial<Pick<ProviderState, 'control'>>): State {
-  if (control && (control.state !== 'active' || control.weight === 0))
-    return { label: controlText(control), tone: 'warn' };
+}: Pick<ProviderStatus, 'healthy' | 'breaker' | 'bulkhead'>): State {
   if (!healthy) return { label: 'health check fails', tone: 'bad' };
   if (breaker.state === 'open')
     return { label: `paused, retrying in ${durationOf(breaker.retry_in_ms)}`, tone: 'bad' };
   if (breaker.state === 'half_open') return { label: 'testing recovery', tone: 'warn' };
   if (breaker.share < 1) return { label: 'recovering', tone: 'warn' };
   if (!bulkhead.hasPermit) return { label: 'at its concurrency limit', tone: 'warn' };
-  return { label: control ? `Active, ${controlText(control)}` : 'Active', tone: 'good' };
+  return { label: 'Active', tone: 'good' };
 }
 
-/** A state's label in its colour. */
-export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
+const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
 
-/** How the attempts of each provider ended in a range. */
-interface AttemptsInRange {
-  /** The name of the range in addresses. */
+/** What operators have set of a provider, and how attempts there go; of an upstream also whether this model alone is paused there. */
+export function providerMarks(
+  provider: Pick<ProviderState, 'control' | 'healthy' | 'breaker' | 'bulkhead'>,
+  upstream?: Upstream,
+  now_ms = 0,
+): Html {
+  const { control } = provider;
+  const state = stateOf(provider);
+  // Paused by operators it is infinite, which the control says.
+  const own_ms = upstream?.usable_in_ms(now_ms) ?? 0;
+  const isOwn = state.tone !== 'bad' && Number.isFinite(own_ms) && own_ms > provider.breaker.retry_in_ms;
+  const shown: State = isOwn ? { label: `paused, retrying in ${durationOf(own_ms)}`, tone: 'warn' } : state;
+  return html`${control && html`${stateMark({ label: controlText(control), tone: 'warn' })} ${control.reason && html`${muted(control.reason)} `}`}${stateMark(shown)}`;
+}
+
+/** Attempts at all instances in a range whose name in addresses is `since`. */
+export interface AttemptsInRange {
   readonly since: string;
   readonly sums: readonly AttemptSum[];
 }
 
-/** Every provider and its state at this instance, with how it is set up; or with how many of its attempts succeeded at all instances. */
+/** Every provider with its state at this instance, and how attempts there ended; `more` are columns behind these. */
 export function providerTable(
-  { catalog }: ExtensionContext,
   providers: readonly ProviderState[],
-  attempts?: AttemptsInRange,
+  { since, sums }: AttemptsInRange,
+  more: readonly Column<ProviderState>[] = [],
 ): Html {
-  const serves = (name: string): number =>
-    catalog.models.filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name)).length;
-  const details: readonly Column<ProviderState>[] = [
-    numbers('Models', ({ name }) => numberOf(serves(name))),
-    { title: 'Adapter', cell: ({ adapter }) => adapter },
-    names('Address', ({ address }) => `${address.host}:${address.port}`),
-  ];
+  const figures = new Map(
+    [...Map.groupBy(sums, ({ provider }) => provider)].map(([name, own]) => [name, attemptFigures(own)]),
+  );
   return tableOf<ProviderState>(
     'Providers and their states',
     [
-      names('Provider', ({ name }) => html`<a href="${linkOf('provider', { name })}">${name}</a>`),
-      { title: 'State', cell: provider => stateMark(providerState(provider)) },
-      ...(attempts ? attemptColumns(attempts) : []),
-      { title: 'Circuit breaker', cell: ({ breaker }) => breaker.state.replace('_', ' ') },
-      ...(attempts ? [] : [{ title: 'Health check', cell: healthOf }]),
+      names('Provider', ({ name }) => html`<a href="${linkOf('provider', { name, since })}">${name}</a>`),
+      { title: 'State', cell: provider => providerMarks(provider) },
+      ...attemptColumns<ProviderState>(
+        ({ name }) => figures.get(name),
+        ({ name }) => linkOf('requests', { failed_at: name, since }),
+      ),
       numbers('In flight', inFlightOf),
-      numbers('Waiting', ({ bulkhead }) => numberOf(bulkhead.queued)),
-      ...(attempts ? [] : details),
+      ...more,
     ],
     providers,
+    emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`),
   );
 }
 
-function healthOf({ config, healthy }: ProviderState): Html | string {
-  if (config.health_check === undefined) return muted('none');
-  return healthy ? 'good' : 'fails';
+export function inFlightOf({ bulkhead, config }: Pick<ProviderState, 'bulkhead' | 'config'>): string {
+  const { in_flight, queued } = bulkhead;
+  const of = config.max_concurrent === undefined ? '' : ` of ${numberOf(config.max_concurrent)}`;
+  return `${numberOf(in_flight)}${of}${queued > 0 ? `, ${numberOf(queued)} waiting` : ''}`;
 }
 
-function inFlightOf({ bulkhead, config }: ProviderState): string {
-  const { max_concurrent } = config;
-  return `${numberOf(bulkhead.in_flight)}${max_concurrent === undefined ? '' : ` of ${numberOf(max_concurrent)}`}`;
-}
+/** Kinds of failures that are named beside their share. */
+const max_kinds = 2;
 
-/** Kinds of failures that are named; the others are in the count of attempts. */
-const max_kinds = 3;
-
-/** The kind of attempts whose request was wrong: they say nothing of the provider. */
-const clients_kind = 'refused';
-/** The kind of those whose connection alone has failed, which are sent again. In no rate, as in the alerts. */
-const resent_kind = 'stale_connection';
-
-const attemptsIn = (sums: readonly AttemptSum[]): number =>
-  sums.reduce((total, { attempts }) => total + attempts, 0);
-
-function attemptColumns({ since, sums }: AttemptsInRange): readonly Column<ProviderState>[] {
-  const byProvider = Map.groupBy(sums, ({ provider }) => provider);
-  const of = ({ name }: ProviderState) => byProvider.get(name) ?? [];
-  const failed = (provider: ProviderState) =>
-    of(provider).filter(({ outcome, kind }) => outcome === 'failed' && kind !== clients_kind);
-  const success = (provider: ProviderState) => {
-    const completed = attemptsIn(of(provider).filter(({ outcome }) => outcome === 'completed'));
-    const all = completed + attemptsIn(failed(provider).filter(({ kind }) => kind !== resent_kind));
-    if (all === 0) return muted('no attempt');
-    return html`<span class="nowrap">${percentOf(completed / all)} ${muted(`of ${numberOf(all)}`)}</span>`;
-  };
-  const clients = (provider: ProviderState) =>
-    numberOf(attemptsIn(of(provider).filter(({ kind }) => kind === clients_kind)));
-  const took = (provider: ProviderState) => {
-    const [half, most] = [0.5, 0.95].map(share => durationWithin(of(provider), share));
-    return half === undefined || most === undefined
-      ? muted('–')
-      : html`<span class="nowrap">${secondsOf(Math.round(half))} · ${secondsOf(Math.round(most))}</span>`;
-  };
-  const failures = (provider: ProviderState) => {
-    const kinds = failed(provider);
-    if (kinds.length === 0) return muted('none');
-    const named = kinds.slice(0, max_kinds).map(({ kind, attempts }) => `${numberOf(attempts)} ${kind}`);
-    // Without an end, so that the list can go on by itself.
-    const link = linkOf('requests', { failed_at: provider.name, since });
-    return html`<a href="${link}">${named.join(', ')}${kinds.length > max_kinds && ', …'}</a>`;
+/** How attempts ended and how long they took; the failed ones lead to their requests. */
+export function attemptColumns<R>(
+  of: (row: R) => AttemptFigures | undefined,
+  linkTo: (row: R) => string,
+): Column<R>[] {
+  const failed = (row: R) => {
+    const { attempts = 0, failed = 0, kinds = [] } = of(row) ?? {};
+    if (attempts === 0) return muted('–');
+    if (kinds.length === 0) return percentOf(0);
+    const named = kinds.slice(0, max_kinds).map(([kind, count]) => `${numberOf(count)} ${kind}`);
+    return html`<a href="${linkTo(row)}">${percentOf(failed / attempts)}</a> ${muted(`${named.join(', ')}${kinds.length > max_kinds ? ', …' : ''}`)}`;
   };
   return [
-    numbers('Success rate', success),
-    { title: 'Failed attempts', cell: failures },
-    numbers('Client errors', clients),
-    numbers('Attempt p50 · p95', took),
+    numbers('Attempts', row => numberOf(of(row)?.attempts ?? 0)),
+    numbers('Failed', failed),
+    numbers('First token p50 · p95 · p99', row => timesText(of(row)?.first_token_ms)),
+    numbers('Duration p50 · p95 · p99', row => timesText(of(row)?.duration_ms)),
   ];
+}
+
+/** `0.35 · 25.9 · 30 s` */
+function timesText(times_ms: readonly (number | undefined)[] = []): Html {
+  const known = times_ms.filter(ms => ms !== undefined);
+  if (known.length === 0) return muted('–');
+  const texts = known.map(ms => (ms < 1000 ? (ms / 1000).toFixed(2) : Number((ms / 1000).toPrecision(3))));
+  return html`<span class="nowrap">${texts.join(' · ')} s</span>`;
 }
