@@ -8,7 +8,7 @@ import {
   StoreUnavailable,
 } from '../../src/plugin.ts';
 import { callerOf, type Role } from './access/roles.ts';
-import { loadAssets } from './assets.ts';
+import { assetAt } from './assets.ts';
 import type { DashboardRequest, Page, Services, SignedIn, Site } from './page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { PageTurns } from './page-turns.ts';
@@ -33,18 +33,22 @@ export function createSite(context: ExtensionContext, parts: SiteParts, services
   const dashboard = new Dashboard(context, parts, services);
   return (incoming, response, next) => {
     const { path, query } = placeOf(incoming);
-    if (path === undefined) return writeResponse(response, redirect(withSlash(incoming)));
+    if (path === undefined) return void writeResponse(response, redirect(withSlash(incoming)));
     if (!dashboard.has(path) && !(incoming as MountedRequest).baseUrl) return next();
-    dashboard.answer({ path, query, incoming, response }).then(
-      answer => answer && writeResponse(response, answer),
-      fault => {
+    const answered = dashboard.answer({ path, query, incoming, response });
+    answered
+      .then(answer => answer && writeResponse(response, answer))
+      .catch(async fault => {
         // The browser has left.
         if (response.destroyed || (incoming.destroyed && !incoming.complete)) return;
         context.log.error({ err: fault, path }, 'failed to render a dashboard page');
         if (response.headersSent) response.destroy();
-        else writeResponse(response, new PageError(500, 'This page failed.', 'The log says why.').response);
-      },
-    );
+        else
+          await writeResponse(
+            response,
+            new PageError(500, 'This page failed.', 'The log says why.').response,
+          );
+      });
   };
 }
 
@@ -54,7 +58,6 @@ class Dashboard {
   readonly #site: Site;
   readonly #guard: SessionGuard;
   readonly #turns = new PageTurns();
-  readonly #assets = loadAssets();
   readonly #pages: ReadonlyMap<string, Page>;
 
   constructor(context: ExtensionContext, { area, pages, ...site }: SiteParts, services: Services) {
@@ -66,14 +69,14 @@ class Dashboard {
   }
 
   has(path: string): boolean {
-    return this.#pages.has(path) || this.#assets.has(path) || this.#guard.has(path);
+    return this.#pages.has(path) || assetAt(path) !== undefined || this.#guard.has(path);
   }
 
   async answer(request: DashboardRequest): Promise<PageResponse | undefined> {
     try {
       const clean = withoutKeys(request);
       if (clean !== undefined) return redirect(clean);
-      const asset = this.#assets.get(request.path);
+      const asset = assetAt(request.path);
       return (
         asset ?? (await (this.#guard.has(request.path) ? this.#guard.answer(request) : this.#page(request)))
       );

@@ -44,7 +44,7 @@ export class GatewaySites {
   /** While the gateway closes, every page is answered 503. */
   readonly portal: RequestHandler = (request, response, next) =>
     this.#context.isClosing()
-      ? writeResponse(response, closing.response)
+      ? void writeResponse(response, closing.response)
       : this.#portal(request, response, next);
 
   /** Ends all streams to open pages. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../src/plugin.ts';
 import { callerOf, type Person } from './access/roles.ts';
-import { beginEvents, PageError, type PageResponse } from './page-response.ts';
+import { beginCompressedEvents, PageError, type PageResponse } from './page-response.ts';
 
 /** What a stream needs of the request of a page. */
 interface LiveRequest {
@@ -97,16 +97,16 @@ export class LiveStreams {
     const { response, isOpen, context, path } = request;
     const { heartbeat_ms, stalled_ms, max_ms } = this.#options;
     const began_ms = performance.now();
-    beginEvents(response);
+    const events = beginCompressedEvents(response);
     response.flushHeaders();
     let written_ms = began_ms;
     let hasFailed = false;
     const write = (text: string) => {
       written_ms = performance.now();
-      response.write(text);
+      events.write(text);
     };
     while (!signal.aborted && performance.now() - began_ms < max_ms) {
-      const isStalled = response.writableNeedDrain;
+      const isStalled = events.writableNeedDrain;
       if (isStalled && performance.now() - written_ms >= stalled_ms) return void response.destroy();
       try {
         if (!(await isOpen())) {
@@ -125,6 +125,6 @@ export class LiveStreams {
       }
       await sleep(source.every_ms, undefined, { signal, ref: false }).catch(() => {});
     }
-    response.end();
+    events.end();
   }
 }

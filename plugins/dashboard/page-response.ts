@@ -1,4 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline, type Writable } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+import { compressed, encodingFor } from './compression.ts';
 import { errorDocument } from './view/document.ts';
 import type { Html } from './view/html.ts';
 
@@ -75,21 +78,44 @@ export class PageError extends Error {
 }
 
 /** Begins a stream of events, which no proxy may buffer. */
-export function beginEvents(response: ServerResponse): void {
+export function beginEvents(response: ServerResponse, more: Readonly<Record<string, string>> = {}): void {
   response.writeHead(200, {
     ...security,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',
     'x-accel-buffering': 'no',
+    ...more,
   });
 }
 
-/** Writes `answer` with the security headers; 304 for an asset that the browser has. */
-export function writeResponse(response: ServerResponse, answer: PageResponse): void {
-  const { method, headers } = response.req;
-  const isKnown = answer.headers.etag !== undefined && headers['if-none-match'] === answer.headers.etag;
-  const body = isKnown || method === 'HEAD' ? '' : answer.body;
-  const length = isKnown ? {} : { 'content-length': Buffer.byteLength(answer.body) };
-  response.writeHead(isKnown ? 304 : answer.status, { ...security, ...length, ...answer.headers });
-  response.end(body);
+/** Begins a stream of events that are compressed, since they say much the same again and again, and sent at once. */
+export function beginCompressedEvents(response: ServerResponse): Writable {
+  if (!encodingFor(response.req, ['gzip'])) {
+    beginEvents(response);
+    return response;
+  }
+  beginEvents(response, { 'content-encoding': 'gzip' });
+  const events = createGzip({ flush: constants.Z_SYNC_FLUSH });
+  // Whatever ends one of them ends the other; who writes hears of it from the response.
+  pipeline(events, response, () => {});
+  return events;
+}
+
+/** Writes `answer` with the security headers, compressed where that is worth it; 304 for an asset that the browser has. */
+export async function writeResponse(response: ServerResponse, answer: PageResponse): Promise<void> {
+  const { req } = response;
+  const { status, body, headers } = answer;
+  if (headers.etag !== undefined && req.headers['if-none-match'] === headers.etag) {
+    response.writeHead(304, { ...security, ...headers }).end();
+    return;
+  }
+  const { encoding, bytes = body } = (await compressed(req, body)) ?? {};
+  response.writeHead(status, {
+    ...security,
+    vary: 'accept-encoding',
+    ...headers,
+    ...(encoding && { 'content-encoding': encoding }),
+    'content-length': Buffer.byteLength(bytes),
+  });
+  response.end(req.method === 'HEAD' ? '' : bytes);
 }

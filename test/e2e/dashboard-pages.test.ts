@@ -783,6 +783,31 @@ describe('the time zone', () => {
   });
 });
 
+describe('a page', () => {
+  it('takes at most 200 kB with its scripts and styles, as they are sent', async () => {
+    const admin = as('admin');
+    const known = new Map<string, number>();
+    /** Adds up what a file and those that it names take, each once. */
+    const load = async (path: string, seen: Set<string>): Promise<number> => {
+      if (seen.has(path)) return 0;
+      seen.add(path);
+      const { headers, text } = await admin.get(path, { 'accept-encoding': 'br' });
+      known.set(path, Number(headers.get('content-length')));
+      const folder = path.startsWith('assets-') ? path.replace(/[^/]+$/, '') : '';
+      const names = [...text.matchAll(/(?:src|href)="(assets-[^"]+)"|'\.\/([\w.-]+\.js)'/g)];
+      const parts = await Promise.all(names.map(([, link, file]) => load(link ?? folder + file, seen)));
+      return parts.reduce((sum, part) => sum + part, known.get(path)!);
+    };
+    for (const [name, { visits, streams, get }] of Object.entries(expected)) {
+      if (streams || get.admin !== 200) continue;
+      const bytes = await load(filled(visits[0]!), new Set());
+      expect([name, bytes > 0 && bytes < 200_000]).toEqual([name, true]);
+    }
+    // What is charted loads the library.
+    expect([...known].filter(([path, bytes]) => path.includes('uPlot') && bytes > 10_000)).toHaveLength(1);
+  });
+});
+
 describe('the audit log', () => {
   it('has who signed in, out and was refused, with the address, and is linked for those who may read it', async () => {
     const leaving = new DashboardVisitor(visitor.base);

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { parseCookie, stringifySetCookie } from 'cookie';
@@ -28,16 +28,28 @@ export const setCookie = (response: ServerResponse, cookie: Cookie): unknown =>
 export const token_field = 'form_token';
 
 /**
- * CSRF token for the forms that are shown to the browser with `cookie`: the same at all instances, and of no use for finding the cookie.
+ * CSRF token for the forms that are shown to the browser with `cookie`: valid at all instances, and of no use for finding the cookie. It looks
+ * different each time, since pages are compressed: what stays the same beside text of the reader could be guessed from their sizes.
  */
-export const formTokenOf = (cookie: string): string =>
-  createHmac('sha256', cookie).update('form token').digest('base64url');
+export function formTokenOf(cookie: string): string {
+  const mask = randomBytes(token_bytes);
+  return Buffer.concat([mask, masked(bareTokenOf(cookie), mask)]).toString('base64url');
+}
 
 /** Whether a form has the token of the browser with `cookie`. */
 export function isFormToken(cookie: string, given: string | null): boolean {
-  const [expected, actual] = [Buffer.from(formTokenOf(cookie)), Buffer.from(given ?? '')];
-  return cookie !== '' && expected.length === actual.length && timingSafeEqual(expected, actual);
+  const token = Buffer.from(given ?? '', 'base64url');
+  if (cookie === '' || token.length !== 2 * token_bytes) return false;
+  const bare = masked(token.subarray(token_bytes), token.subarray(0, token_bytes));
+  return timingSafeEqual(bare, bareTokenOf(cookie));
 }
+
+const token_bytes = 32;
+
+const bareTokenOf = (cookie: string): Buffer => createHmac('sha256', cookie).update('form token').digest();
+
+const masked = (bytes: Buffer, mask: Buffer): Buffer =>
+  Buffer.from(bytes.map((byte, at) => byte ^ mask[at]!));
 
 /**
  * Whether a form was sent by a page of this host: by `Sec-Fetch-Site`, which browsers send on connections that they trust, otherwise by

@@ -34,11 +34,11 @@ export async function run({ action, fields, answer, signal, onChange }) {
   }
 }
 
-/** Takes over the form token of a session that was begun in another tab; false if there is none. */
+/** Takes over the form token of the session that there is now, which was perhaps begun in another tab; false if there is none. */
 async function renewToken(fields, signal) {
   const page = parsed(await (await fetch('playground', { signal })).text());
   const token = page.querySelector('form.playground input[name="form_token"]')?.value;
-  if (token === undefined || token === fields.get('form_token')) return false;
+  if (token === undefined) return false;
   for (const input of document.querySelectorAll('input[name="form_token"]')) input.value = token;
   fields.set('form_token', token);
   return true;

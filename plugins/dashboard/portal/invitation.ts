@@ -9,7 +9,7 @@ import type { Door, Entrance } from '../access/entrance.ts';
 import { customerName } from '../access/roles.ts';
 import type { DashboardRequest } from '../page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect } from '../page-response.ts';
-import { aloneDocument, tokenInput } from '../view/document.ts';
+import { aloneDocument, brandOf, tokenInput } from '../view/document.ts';
 import { html } from '../view/html.ts';
 import { inTurn, newPassword, newPasswordFields } from './password.ts';
 
@@ -44,7 +44,7 @@ export class InvitationEntrance implements Entrance {
 
   async #form(request: DashboardRequest, door: Door, token: string, fault?: string): Promise<PageResponse> {
     const { name, account } = await this.#invited(request, door, token);
-    const body = html`<p class="brand"><img src="assets/icon.svg" alt="" width="28" height="28"> sluice</p>
+    const body = html`<p class="brand">${brandOf()}</p>
 <h1>Choose a password</h1>
 <p>You are invited to see and manage the account <strong>${account}</strong>. You sign in as <strong>${name}</strong>.</p>
 ${fault && html`<p class="notice bad" role="alert" id="fault">${fault}</p>`}

@@ -1,5 +1,6 @@
 import { token_field } from '../access/cookies.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
+import { assetFolder } from '../assets.ts';
 import { seen_field } from './edited-fields.ts';
 import { type Html, html, type Part } from './html.ts';
 
@@ -13,8 +14,8 @@ export function documentOf(title: string, body: Html, head: Part = '', root = ''
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title} · sluice</title>
-<link rel="icon" href="${root}assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="${root}assets/style.css">
+<link rel="icon" href="${root}${assetFolder()}/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}${assetFolder()}/style.css">
 ${head}</head>
 ${body}
 </html>
@@ -24,6 +25,14 @@ ${body}
 /** A document without navigation, for those who are not signed in. */
 export const aloneDocument = (title: string, body: Html, head?: Part, root?: string): Html =>
   documentOf(title, html`<body class="alone">\n<main>\n${body}\n</main>\n</body>`, head, root);
+
+/** Loads a script of a page one level deep. */
+export const scriptOf = (name: string): Html =>
+  html`<script type="module" src="${assetFolder()}/${name}"></script>\n`;
+
+/** Heads the pages of those who are not signed in. */
+export const brandOf = (size = 28): Html =>
+  html`<img src="${assetFolder()}/icon.svg" alt="" width="${size}" height="${size}"> sluice`;
 
 /** Says what went wrong and how to proceed. */
 export const errorDocument = (status: number, message: string, advice: string, root = ''): Html =>
@@ -69,13 +78,13 @@ interface SignIn {
 export const signInDocument = ({ otherWay, ...form }: SignIn): Html =>
   aloneDocument(
     'Sign in',
-    html`<p class="brand"><img src="assets/icon.svg" alt="" width="28" height="28"> sluice</p>
+    html`<p class="brand">${brandOf()}</p>
 <h1>Sign in</h1>
 ${form.fault && html`<p class="notice bad" role="alert" id="fault">${form.fault}</p>`}
 ${otherWay && html`<p class="stack"><a class="button ${form.form_token === undefined && 'primary'}" href="${otherWay.href}">${otherWay.label}</a></p>`}
 ${otherWay && form.form_token !== undefined && html`<p class="or muted">or with a password</p>`}
 ${form.form_token !== undefined && passwordForm(form, form.form_token)}`,
-    html`<script type="module" src="assets/signed-out.js"></script>\n`,
+    scriptOf('signed-out.js'),
   );
 
 const passwordForm = ({ next, name, fault, typed }: SignIn, form_token: string): Html =>

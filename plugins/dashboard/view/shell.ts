@@ -1,6 +1,6 @@
 import { type PageRequest, takeNotice } from '../page-request.ts';
 import { htmlResponse, type PageResponse } from '../page-response.ts';
-import { documentOf, tokenInput } from './document.ts';
+import { brandOf, documentOf, scriptOf, tokenInput } from './document.ts';
 import { timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { zoneName } from './time-zone.ts';
@@ -31,7 +31,7 @@ export function pageResponse(request: PageRequest, parts: PageParts): PageRespon
     html`<body>
 <a class="skip" href="#content">Skip to the content</a>
 <header>
-<a class="brand" href="."><img src="assets/icon.svg" alt="" width="24" height="24"> sluice${site.title && html` <span class="muted">${site.title}</span>`}</a>
+<a class="brand" href=".">${brandOf(24)}${site.title && html` <span class="muted">${site.title}</span>`}</a>
 <nav aria-label="Sections">${sections.map(
       ({ page, label }) =>
         html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
@@ -56,7 +56,7 @@ ${body}
 </main>
 <footer class="muted">All times are in ${zoneName()}. <a href="time-zone">Change</a></footer>
 </body>`,
-    scripts.map(name => html`<script type="module" src="assets/${name}"></script>\n`),
+    scripts.map(scriptOf),
   );
   return htmlResponse(status ?? (fault ? 422 : 200), document);
 }
