@@ -115,9 +115,10 @@ export class LiveStreams {
         }
         const event = isStalled ? undefined : await source.next();
         if (signal.aborted) break;
-        hasFailed = false;
         if (event !== undefined) write(`data: ${JSON.stringify(event)}\n\n`);
+        else if (hasFailed) write('event: well\ndata: \n\n');
         else if (!isStalled && performance.now() - written_ms >= heartbeat_ms) write(': alive\n\n');
+        hasFailed = false;
       } catch (thrown) {
         if (!hasFailed) context.log.warn({ err: thrown, path }, 'failed to update a live page');
         hasFailed = true;

@@ -201,7 +201,7 @@ describe('the overview', () => {
   it('updates itself while it is open', async () => {
     await open();
     await page.getByText('No account has used 80 % of a limit.').waitFor();
-    await page.locator('#live', { hasText: 'live' }).waitFor();
+    await page.locator('#live-state', { hasText: 'live' }).waitFor();
     for (let at = 0; at < 4; at++)
       await gateway.stream(ask('Hello?', { model: well_model }), {
         headers: { authorization: 'Bearer sk-nearly' },
@@ -219,7 +219,7 @@ describe('the overview', () => {
 
   it('closes its stream while nobody looks at it, and opens it again', async () => {
     await open();
-    await page.locator('#live', { hasText: 'live' }).waitFor();
+    await page.locator('#live-state', { hasText: 'live' }).waitFor();
     for (const [hidden, event] of [
       [true, 'requestfailed'],
       [false, 'request'],
@@ -232,6 +232,21 @@ describe('the overview', () => {
       await seen;
     }
     await page.evaluate('delete document.hidden');
+  });
+
+  it('says that the gateway does not answer, and fades, until it does', async () => {
+    const other = await page.context().newPage();
+    await other.clock.install();
+    await other.route('**/overview-live*', route => route.fulfill({ status: 503 }));
+    const refused = other.waitForResponse(response => response.status() === 503);
+    await other.goto(page.url());
+    await refused;
+    await other.clock.runFor(20_000);
+    await other.locator('main[data-stale] [role=status]', { hasText: 'does not answer' }).waitFor();
+    await other.unroute('**/overview-live*');
+    await other.clock.runFor(20_000);
+    await other.locator('main:not([data-stale]) #live-state', { hasText: 'live' }).waitFor();
+    await other.close();
   });
 });
 

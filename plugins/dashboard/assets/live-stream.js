@@ -1,13 +1,25 @@
 /** Time after which a stream that was refused is asked for again. One that breaks off the browser opens again by itself. */
 const again_ms = 5000;
 
+/** A stream that ends by itself is back earlier. */
+const stale_ms = 6000;
+
+const state = document.getElementById('live-state');
+
+/** Screen readers say it when it changes; what is not up to date fades. */
+function tell(text, isStale = false) {
+  document.querySelector('main').toggleAttribute('data-stale', isStale);
+  if (state.textContent !== text) state.textContent = text;
+}
+
 /**
  * Follows the stream at `address()` while the page is looked at: browsers open only six connections to a host. `onEvent` gets what each
- * event says, `onState` whether the stream works; `isWanted` says whether it is to be open at all.
+ * event says; `isWanted` says whether it is to be open at all. Whether it works is said in the page's element `live-state`.
  */
-export function follow(address, { isWanted = () => true, onEvent, onState }) {
+export function follow(address, { isWanted = () => true, onEvent }) {
   let source;
   let waiting;
+  let doubting;
   /** True once a form takes the reader away: after a sign-out the stream would be refused. */
   let isLeaving = false;
 
@@ -16,15 +28,27 @@ export function follow(address, { isWanted = () => true, onEvent, onState }) {
     if (document.hidden || isLeaving || !isWanted()) return;
     source = new EventSource(address());
     source.onmessage = ({ data }) => {
-      onState(true);
+      answers();
       onEvent(JSON.parse(data));
     };
-    source.addEventListener('trouble', () => onState(false));
+    source.addEventListener('trouble', doubt);
+    source.addEventListener('well', () => answers());
     source.addEventListener('signed-out', () => location.reload());
     source.onerror = () => {
-      onState(false);
+      doubt();
       if (source.readyState === EventSource.CLOSED) waiting = setTimeout(check, again_ms);
     };
+  }
+
+  function answers(words = 'live') {
+    clearTimeout(doubting);
+    doubting = undefined;
+    tell(words);
+  }
+
+  function doubt() {
+    const words = 'The gateway does not answer: this is not up to date. It is asked again.';
+    doubting ??= setTimeout(() => tell(words, true), stale_ms);
   }
 
   function close() {
@@ -53,5 +77,11 @@ export function follow(address, { isWanted = () => true, onEvent, onState }) {
     open();
   });
   open();
-  return { open, close };
+  return {
+    open,
+    close() {
+      close();
+      answers('');
+    },
+  };
 }

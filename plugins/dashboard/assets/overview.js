@@ -30,10 +30,6 @@ function tell(name, text) {
   document.querySelector(`[data-figure="${name}"]`).textContent = text;
 }
 
-function say(text) {
-  document.getElementById('live').textContent = text;
-}
-
 function replace(name, text) {
   const part = document.querySelector(`[data-part="${name}"]`);
   if (!part) return;
@@ -41,7 +37,4 @@ function replace(name, text) {
   drawCharts(part);
 }
 
-follow(() => `overview-live${location.search}`, {
-  onEvent: show,
-  onState: works => say(works ? 'live' : 'no answer; tried again'),
-});
+follow(() => `overview-live${location.search}`, { onEvent: show });

@@ -3,14 +3,8 @@ import { update } from './update.js';
 
 /** Shows new requests while the switch is on. The filters are those of the address. */
 const button = document.getElementById('live');
-const state = document.getElementById('live-state');
 const isOn = () => button?.getAttribute('aria-pressed') === 'true';
 let stream;
-
-/** Said to screen readers only when it changes. */
-function say(text) {
-  if (state.textContent !== text) state.textContent = text;
-}
 
 function turn(on) {
   button.setAttribute('aria-pressed', String(on));
@@ -20,14 +14,12 @@ function turn(on) {
   history.replaceState(null, '', address);
   // Other filters leave it on.
   document.getElementById('keep-live').disabled = !on;
-  say('');
   if (!on) stream?.close();
   else if (stream) stream.open();
   else
     stream = follow(() => `requests-live${location.search}`, {
       isWanted: isOn,
       onEvent: ({ html }) => update(document.getElementById('requests'), html),
-      onState: works => say(works ? 'live' : 'no answer; tried again'),
     });
 }
 

@@ -27,7 +27,7 @@ export const overviewPage: Page = {
 ${part('tiles')}
 ${part('traffic')}
 <p class="muted">Of all instances. Every bar, point and number links to its requests.${question.account && ' Of requests that were refused at once, only a sample is counted for a single account.'}</p>
-<p class="muted">This instance now: <span data-figure="in-flight">${in_flight}</span> in flight, <span data-figure="requests">–</span> requests, <span data-figure="failures">–</span> failures and <span data-figure="tokens">–</span> tokens per second <span id="live" role="status"></span></p>
+<p class="muted">This instance now: <span data-figure="in-flight">${in_flight}</span> in flight, <span data-figure="requests">–</span> requests, <span data-figure="failures">–</span> failures and <span data-figure="tokens">–</span> tokens per second <span id="live-state" role="status"></span></p>
 </section>
 ${panel('failures', 'Why requests ended with an error', part('failures'))}
 ${panel('providers', 'Providers', part('providers'))}

@@ -84,15 +84,15 @@ describe('streams of open pages', () => {
     expect(live!.size).toBe(0);
   });
 
-  it('go on after a failure, which is logged once', async () => {
+  it('go on after a failure, which is logged once, and say so', async () => {
     let asked = 0;
     const next = async () => {
       if (++asked < 4) throw new Error('the store is away');
-      if (asked === 5) live!.close();
-      return asked;
+      if (asked === 6) live!.close();
+      return asked === 4 ? undefined : asked;
     };
     const { url, warnings } = await serving({}, { every_ms: 1, next });
-    expect(await textOf(url)).toMatch(/^(event: trouble\ndata: \n\n){3}data: 4\n\n$/);
+    expect(await textOf(url)).toMatch(/^(event: trouble\ndata: \n\n){3}event: well\ndata: \n\ndata: 5\n\n$/);
     expect(warnings).toEqual(['failed to update a live page']);
   });
 
