@@ -140,7 +140,9 @@ export interface KeyRecords extends PagedRecords<KeyRecord, KeyQuery> {
    */
   import?(keys: readonly ImportedKey[], operator: Operator): Promise<KeyImport>;
   /** The keys of these ids, in no order; without those that are not there. */
-  named(ids: readonly string[]): Promise<Pick<KeyRecord, 'id' | 'name' | 'hint' | 'limits' | 'tags'>[]>;
+  named(
+    ids: readonly string[],
+  ): Promise<Pick<KeyRecord, 'id' | 'account' | 'name' | 'hint' | 'limits' | 'tags'>[]>;
   /** The keys that have these digests, revoked ones included. */
   lookUp(digests: readonly string[]): Promise<FoundKey[]>;
   /** Records when keys were last used, by id; never sets a time back. */

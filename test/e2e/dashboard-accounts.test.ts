@@ -521,9 +521,9 @@ describe('the form that issues a key', () => {
     const sent = await both('keys?account=tester', { form_token: token, nonce, name: 'two instances' });
     const [one, two] = sent.map(({ location }) => idIn(location));
     expect([...sent.map(({ status }) => status), one]).toEqual([303, 303, two]);
-    await visitor.get(`rotate?id=${one}`);
-    const form = { form_token: visitor.token, nonce: visitor.nonce, overlap: 'week' };
-    const rotated = await both(`rotate?id=${one}`, form);
+    await visitor.get(`key?id=${one}`);
+    const form = { change: 'rotate', form_token: visitor.token, nonce: visitor.nonce, overlap: 'week' };
+    const rotated = await both(`key?id=${one}`, form);
     expect(rotated.map(({ status }) => status)).toEqual([303, 303]);
     expect(await place.look(({ keys }) => keys.count())).toBe(before + 2);
   });
@@ -533,8 +533,8 @@ describe('the form that rotates a key', () => {
   it('issues one key by the same name however often it is sent, and ends the old one later', async () => {
     const account = await newAccount('rotating');
     const { id } = await visitor.issue(account, { name: 'batch jobs' });
-    expect((await visitor.get(`rotate?id=${id}`)).text).toContain('Rotate batch jobs?');
-    const send = () => visitor.post(`rotate?id=${id}`, { overlap: 'week' });
+    expect((await visitor.get(`key?id=${id}&do=rotate`)).text).toContain('id="rotate" open');
+    const send = () => visitor.post(`key?id=${id}`, { change: 'rotate', overlap: 'week' });
     const sent = await Promise.all([send(), send()]);
     const page = await visitor.get(sent[0]!.location!);
     expect(secretIn(page)).toMatch(/^sk-/);
@@ -550,12 +550,13 @@ describe('the form that rotates a key', () => {
     const account = await newAccount('rotated-once');
     const { id } = await visitor.issue(account);
     const rotate = async (overlap: string) => {
-      return (await visitor.submit(`rotate?id=${id}`, { overlap })).status;
+      // For a new nonce: a key that has ended has no form.
+      await visitor.get(`keys?account=${account}`);
+      return (await visitor.post(`key?id=${id}`, { change: 'rotate', overlap })).status;
     };
     expect([await rotate('year'), await rotate('now'), await rotate('day')]).toEqual([422, 303, 409]);
     expect((await visitor.get(`keys?all=yes&account=${account}`)).text).toContain('>expired<');
     expect(await keysIn(account)).toBe(2);
-    expect((await visitor.get('rotate?id=key_none')).status).toBe(404);
   });
 });
 
@@ -654,7 +655,7 @@ describe('the page of a key', () => {
   it('offers no form for a key that has ended, and refuses one that is sent all the same', async () => {
     const { id } = await issue({ name: 'ended' });
     const fields = await fieldsOf(visitor, id);
-    await visitor.post(`revoke?id=${id}`, {});
+    await visitor.post(`key?id=${id}`, { change: 'revoke' });
     expect((await visitor.post(`key?id=${id}`, fields)).status).toBe(409);
     const { text } = await visitor.get(`key?id=${id}`);
     expect([text.includes('Save changes'), text.includes('revoked</span>')]).toEqual([false, true]);
@@ -680,32 +681,28 @@ describe('a list of keys', () => {
     ]);
   });
 
-  it('revokes the chosen keys after one confirmation', async () => {
+  it('revokes the chosen keys, all or none', async () => {
     const account = await newAccount('revoking');
     const ids: string[] = [];
     for (const name of ['first', 'second', 'kept']) ids.push((await visitor.issue(account, { name })).id);
     const [first, second, kept] = ids;
-    const page = `revoke?id=${first}&id=${second}`;
-    const { text } = await visitor.get(page);
-    expect(text).toContain('Revoke 2 keys?');
-    expect(text).toContain(`action="revoke?id=${first}&amp;id=${second}"`);
-    expect(text).not.toContain(kept);
-    expect((await visitor.post(page, {})).location).toBe('keys');
-    expect((await visitor.get('keys')).text).toContain('2 keys are revoked');
-    const left = await visitor.get(`keys?account=${account}`);
-    expect(left.text).not.toContain('2 keys are revoked');
+    const page = `keys?account=${account}`;
+    const revoke = (chosen: readonly string[]) => visitor.post(page, { change: 'revoke', id: chosen });
+    const many = Array.from({ length: 51 }, (_, at) => `${at}`);
+    for (const [chosen, status] of [
+      [[], 422],
+      [[first!, 'key_none'], 404],
+      [many, 422],
+    ] as const)
+      expect([chosen, (await revoke(chosen)).status]).toEqual([chosen, status]);
+    expect((await revoke([first!, second!])).location).toBe(page);
+    const left = await visitor.get(page);
+    expect(left.text).toContain('2 keys are revoked');
     expect([...left.text.matchAll(/name="id" value="(\w+)"/g)].map(([, id]) => id)).toEqual([kept]);
     for (const id of [first, second]) {
       const log = (await visitor.get(`audit?target=${id}`)).text;
       expect(log.split('revoked the key')).toHaveLength(2);
     }
-    const many = Array.from({ length: 51 }, (_, at) => `id=${at}`).join('&');
-    for (const [query, status] of [
-      ['', 422],
-      [`${'id=x&'.repeat(9)}id=key_none`, 404],
-      [many, 422],
-    ] as const)
-      expect([query, (await visitor.get(`revoke?${query}`)).status]).toEqual([query, status]);
   });
 
   it('is sorted by name, and is paged forwards and back', async () => {
@@ -821,7 +818,7 @@ describe('two instances', () => {
     ['keys?account=acme', { expires: 'later' }, 422, '“later” is not a lifetime of keys.'],
     ['keys?account=acme', { name: 'x'.repeat(201) }, 422, 'A name has 200 characters at most'],
     ['keys?account=acme', { name: 'a\0b' }, 422, 'none of them control characters.'],
-    ['revoke?id=key_none', {}, 404, 'There is no such key.'],
+    ['key?id=key_none', { change: 'revoke' }, 404, 'There is no such key.'],
   ])('reject an invalid change with a readable message: %s %j', async (page, fields, status, said) => {
     await visitor.get('accounts');
     const reply = await visitor.post(page, fields);

@@ -657,7 +657,6 @@ interface Expected {
 }
 
 const all = (status: number): Expected['get'] => ({ admin: status, operator: status, viewer: status });
-const noViewer = { admin: 200, operator: 200, viewer: 403 };
 const adminOnly = (status: number): Expected['get'] => ({ admin: status, operator: 403, viewer: 403 });
 const noOperator = { admin: 200, operator: 403, viewer: 200 };
 
@@ -689,10 +688,11 @@ const expected: Readonly<Record<string, Expected>> = {
     get: all(200),
     form: { name: 'NEXT', expires: 'never' },
   },
-  key: { visits: ['key?id=KEY'], get: all(200), form: { name: 'NEXT' } },
-  issued: { visits: ['issued?id=KEY'], get: all(200) },
-  rotate: { visits: ['rotate?id=KEY'], get: noViewer, form: { overlap: 'hour' } },
-  revoke: { visits: ['revoke?id=KEY'], get: noViewer, form: {} },
+  key: {
+    visits: ['key?id=KEY', 'key?id=KEY&do=rotate', 'key?id=KEY&show=none'],
+    get: all(200),
+    form: { name: 'NEXT' },
+  },
   requests: { visits: ['requests', 'requests?account=tester&end=completed'], get: all(200) },
   'requests-live': { visits: ['requests-live'], get: all(200), streams: true },
   'in-flight': { visits: ['in-flight'], get: all(200), form: { id: 'none', started_ms: '1' } },

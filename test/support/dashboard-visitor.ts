@@ -49,16 +49,16 @@ export class DashboardVisitor {
   /** Sends a form with the latest token and nonce, unless `fields` has others. */
   post(
     page: string,
-    fields: Readonly<Record<string, string>>,
+    fields: Readonly<Record<string, string | readonly string[]>>,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Visited> {
+    const sent = { form_token: this.token, ...(this.nonce && { nonce: this.nonce }), ...fields };
+    const pairs = Object.entries(sent).flatMap(([name, values]) =>
+      [values].flat().map((value): [string, string] => [name, value]),
+    );
     return this.#send(page, {
       method: 'POST',
-      body: new URLSearchParams({
-        form_token: this.token,
-        ...(this.nonce && { nonce: this.nonce }),
-        ...fields,
-      }),
+      body: new URLSearchParams(pairs),
       headers: { origin: this.#origin, ...headers },
     });
   }

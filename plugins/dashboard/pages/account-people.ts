@@ -24,7 +24,7 @@ import { type Html, html, type Part } from '../view/html.ts';
 import { foldedPanel, panel, postForm } from '../view/shell.ts';
 import { type Column, emptyState, names, tableOf } from '../view/table.ts';
 import { accountOf, accountResponse } from './account-tabs.ts';
-import { issueOnce, nonceInput, secretPart, takeKey } from './issued.ts';
+import { issueOnce, nonceInput, secretPart, takeKey } from './issue-once.ts';
 
 /** For how long an invitation can be accepted. */
 const invited_ms = 7 * day_ms;
@@ -223,7 +223,7 @@ export function invite(
       await context.records.store.customers.invite(invited, operator, checkSeen(request));
       return { key: invitationLink(context, incoming, token), record: { id: name } };
     },
-    (invited, show) => linkOf('people', { account, invited, show }),
+    { shownAt: (invited, show) => linkOf('people', { account, invited, show }) },
   );
 }
 

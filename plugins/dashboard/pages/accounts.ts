@@ -11,7 +11,7 @@ import { foldedPanel, inMemoryNotice, pageResponse, panel, postForm } from '../v
 import { type Column, emptyState, names, tableOf } from '../view/table.ts';
 import { planSelect, refusedBy } from './account-forms.ts';
 import { canInvite, faultOfName, invite, inviteField } from './account-people.ts';
-import { nonceInput } from './issued.ts';
+import { nonceInput } from './issue-once.ts';
 
 /** Accounts that are listed of the configuration, and of the application; the search finds the others. */
 const max_configured = 50;

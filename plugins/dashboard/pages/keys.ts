@@ -1,21 +1,22 @@
 import { digestOfKey, TooManyKeys } from '../../../src/plugin.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
-import type { Page, PageRequest } from '../page-request.ts';
+import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import type { RefusedForm } from '../view/edited-fields.ts';
-import { countOf } from '../view/format.ts';
+import { countOf, linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyFields, readKeyFields } from '../view/key-fields.ts';
 import { keyTable } from '../view/key-table.ts';
-import { listPage } from '../view/pager.ts';
+import { listPage, page_rows } from '../view/pager.ts';
 import { choiceField, searchForm, textField } from '../view/search-form.ts';
 import { foldedPanel, inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { accountResponse, tabLink } from './account-tabs.ts';
-import { issueOnce, nonceInput } from './issued.ts';
+import { issueOnce, nonceInput } from './issue-once.ts';
+import { noSuchKey } from './key.ts';
 
 /** The keys of all accounts or of one, for which others are issued here. */
-export const keysPage: Page = { name: 'keys', get: request => listed(request), post: issue };
+export const keysPage: Page = { name: 'keys', get: request => listed(request), post: change };
 
 const sorts = { newest: 'newest', used: 'last used', name: 'name' } as const;
 type Sort = keyof typeof sorts;
@@ -57,7 +58,7 @@ async function listed(request: PageRequest, refused?: RefusedForm): Promise<Page
   const body = html`${chosen && issuePanel(request, chosen, total === 0, refused)}
 ${keySearch(request, filters)}
 <section class="panel" aria-labelledby="list"><h2 id="list">${all ? 'All keys' : 'Active keys'}</h2>
-${rows.length === 0 ? nothing(request, filters) : scope.may.change ? chooseForm(table) : table}
+${rows.length === 0 ? nothing(request, filters) : scope.may.change ? chooseForm(request, table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
 ${chosen?.source === 'configuration' && !scope.account && configuredKeys(request, chosen.id)}`;
@@ -99,11 +100,18 @@ ${choiceField('Sort by', 'sort', Object.entries(sorts), filters.sort)}
   return searchForm(request, 'keys', fields);
 }
 
-/** Leads to the page that asks for confirmation; changes nothing by itself. */
-const chooseForm = (table: Html): Html => html`<form method="get" action="revoke">
-${table}
-<p><button class="danger">Revoke chosen keys…</button></p>
-</form>`;
+/** The keys, with a folded button that revokes those which are chosen. */
+const chooseForm = (request: PageRequest, table: Html): Html =>
+  postForm(
+    request,
+    here(request),
+    html`${table}
+<details><summary>Revoke chosen keys…</summary>
+<p>Requests with these keys are refused with 401 from then on, at every instance within 5 seconds. This cannot be undone.</p>
+<p><button class="danger primary" name="change" value="revoke">Revoke chosen keys</button></p></details>`,
+  );
+
+const here = ({ path, query }: PageRequest): string => linkOf(path, Object.fromEntries(query));
 
 function nothing({ scope }: PageRequest, { search, account, all }: KeyFilters): Html {
   if (search || (account && !scope.account))
@@ -138,6 +146,25 @@ ${nonceInput()}
 <button class="primary">Issue key</button>`;
   const form = postForm(request, tabLink(request, 'keys', account.id), fields, 'stack');
   return foldedPanel('issue', 'Issue a key', form, isFirst || refused !== undefined);
+}
+
+function change(request: PageRequest): Promise<PageResponse> {
+  return request.form.get('change') === 'revoke' ? revokeChosen(request) : issue(request);
+}
+
+/** Revokes all of the chosen keys, or none. */
+async function revokeChosen(request: PageRequest): Promise<PageResponse> {
+  const { context, form, scope } = request;
+  const { keys } = context.records.store;
+  const ids = [...new Set(form.getAll('id'))];
+  if (ids.length === 0) throw new PageError(422, 'No key is chosen.', 'Go back and choose one or more.');
+  if (ids.length > page_rows) throw new PageError(422, `At most ${page_rows} keys are revoked at once.`);
+  const found = await keys.named(ids);
+  const isOfOthers = scope.account && found.some(({ account }) => account !== scope.account!.id);
+  if (found.length < ids.length || isOfOthers) throw noSuchKey();
+  await keys.revokeAll(ids, operatorOf(request));
+  const told = `${countOf(ids.length, 'key is', 'keys are')} revoked; every instance refuses them within 5 seconds.`;
+  return changed(request, here(request), told);
 }
 
 /** Issues a key and leads to the page that shows it, so that a reload issues no second one. */

@@ -2,7 +2,6 @@ import type { Page } from '../page-request.ts';
 import { historyPage } from './account-history.ts';
 import { limitsPage } from './account-limits.ts';
 import { findPage } from './find.ts';
-import { issuedPage } from './issued.ts';
 import { keyPage } from './key.ts';
 import { keysPage } from './keys.ts';
 import { modelPage } from './model.ts';
@@ -11,8 +10,6 @@ import { playgroundPage } from './playground.ts';
 import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
 import { requestPage } from './request.ts';
 import { requestsPage } from './requests.ts';
-import { revokePage } from './revoke.ts';
-import { rotatePage } from './rotate.ts';
 import { statementExportPage, statementPage } from './statement.ts';
 import { timeZonePage } from './time-zone.ts';
 import { usagePage } from './usage.ts';
@@ -25,9 +22,6 @@ export const sharedPages: readonly Page[] = [
   historyPage,
   keysPage,
   keyPage,
-  issuedPage,
-  rotatePage,
-  revokePage,
   requestsPage,
   requestPage,
   usagePage,

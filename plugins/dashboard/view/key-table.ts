@@ -48,8 +48,7 @@ const chooseColumn: Column<KeyRecord> = {
     html`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${name || id}">`,
 };
 
-/** For any table of keys. */
-export const nameColumn: Column<KeyRecord> = names(
+const nameColumn: Column<KeyRecord> = names(
   'Key',
   ({ id, name, hint }) =>
     html`<a href="${linkOf('key', { id })}">${name || 'no name'}</a> <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
@@ -63,8 +62,7 @@ export const accountColumn: Column<{ readonly account: string }> = names('Accoun
 /** Tables of keys have many columns: a time may take two lines, so that the last ones are not cut off. */
 const foldedTime = (at_ms: number | null): Html => html`<span class="folded">${timeOf(at_ms)}</span>`;
 
-/** For any table of keys. */
-export const timeColumns: readonly Column<KeyRecord>[] = [
+const timeColumns: readonly Column<KeyRecord>[] = [
   { title: 'Created', cell: ({ created_ms }) => foldedTime(created_ms) },
   { title: 'Expires', cell: ({ expires_ms }) => foldedTime(expires_ms) },
   { title: 'Last used', cell: ({ last_used_ms }) => foldedTime(last_used_ms) },
@@ -94,8 +92,8 @@ const actionColumn = (now_ms: number): Column<KeyRecord> => ({
     const { id, name, revoked_ms } = key;
     if (revoked_ms !== null) return '';
     return html`<div class="actions">
-${isUsable(key, now_ms) && html`<a href="${linkOf('rotate', { id })}" aria-label="Rotate ${name || id}">Rotate…</a>`}
-<a href="${linkOf('revoke', { id })}" aria-label="Revoke ${name || id}">Revoke…</a>
+${isUsable(key, now_ms) && html`<a href="${linkOf('key', { id, do: 'rotate' })}" aria-label="Rotate ${name || id}">Rotate…</a>`}
+<a href="${linkOf('key', { id, do: 'revoke' })}" aria-label="Revoke ${name || id}">Revoke…</a>
 </div>`;
   },
 });

@@ -134,8 +134,8 @@ export const keyRecords = (database: Database): KeyRecords => ({
 
   async named(ids) {
     if (ids.length === 0) return [];
-    const rows = await database.run<Pick<StoredKey, 'id' | 'name' | 'hint' | 'limits' | 'tags'>>(
-      `SELECT id, name, hint, limits, tags FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
+    const rows = await database.run<Pick<StoredKey, 'id' | 'account' | 'name' | 'hint' | 'limits' | 'tags'>>(
+      `SELECT id, account, name, hint, limits, tags FROM sluice.api_keys WHERE id IN ${rowMarks(1, ids.length)}`,
       ids,
     );
     return rows.map(({ limits, tags, ...row }) => ({

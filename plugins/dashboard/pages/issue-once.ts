@@ -1,11 +1,9 @@
 import { KeyExists, type KeyRecord, type Operator } from '../../../src/plugin.ts';
 import { newNonce, nonce_field } from '../access/issued-keys.ts';
-import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
+import { changed, operatorOf, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { linkOf, timeOf } from '../view/format.ts';
+import { linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { inMemoryNotice, pageResponse } from '../view/shell.ts';
-import { keyOf } from './key.ts';
 
 /** The hidden field by which a form that issues a key is told from the same form sent twice. */
 export const nonceInput = (): Html => html`<input type="hidden" name="${nonce_field}" value="${newNonce()}">`;
@@ -15,6 +13,14 @@ interface NewKey {
   readonly record: Pick<KeyRecord, 'id'>;
 }
 
+interface ShownAt {
+  /** The page that shows it once, and without `show` not again. */
+  readonly shownAt?: (id: string, show: string) => string;
+  readonly notice?: string | undefined;
+}
+
+const keyAt = (id: string, show: string) => linkOf('key', { id, show });
+
 /**
  * Issues the key of a form once, however often and to whatever instance the form is sent, and leads to the page that shows it, with `notice`: that of
  * the key, unless `shownAt` names another. Returns undefined if the form has issued a key with other content before.
@@ -22,8 +28,7 @@ interface NewKey {
 export async function issueOnce(
   request: PageRequest,
   issue: (operator: Operator, nonce: string) => Promise<NewKey>,
-  shownAt = (id: string, show?: string) => linkOf('issued', { id, show }),
-  notice?: string,
+  { shownAt = keyAt, notice }: ShownAt = {},
 ): Promise<PageResponse | undefined> {
   const { cookies, form, path, query, session } = request;
   const nonce = form.get(nonce_field) ?? '';
@@ -39,7 +44,7 @@ export async function issueOnce(
   });
   const issued = await submitted.catch(issuedElsewhere);
   if (issued === 'changed') return undefined;
-  if (issued.key === undefined) return changed(request, shownAt(issued.id), notice);
+  if (issued.key === undefined) return changed(request, shownAt(issued.id, 'elsewhere'), notice);
   const { id, key } = issued;
   const show = newNonce();
   cookies.put(`${key_cookie}${show}`, key);
@@ -66,35 +71,3 @@ export function takeKey({ cookies, incoming, query }: PageRequest): string | und
 export const secretPart = (secret: string, what: 'key' | 'link', more: Part = ''): Html =>
   html`<p><code class="secret" id="secret">${secret}</code></p>
 <p class="row"><button class="primary" data-copy="secret" hidden>Copy ${what}</button> ${more}</p>`;
-
-/** Shows a newly issued key, once. */
-export const issuedPage: Page = { name: 'issued', get: issued };
-
-async function issued(request: PageRequest): Promise<PageResponse> {
-  const { scope } = request;
-  const { id, account, name, expires_ms } = await keyOf(request);
-  const toAccount = scope.account
-    ? html`<a href="keys">To your keys</a>`
-    : html`<a href="${linkOf('account', { id: account })}">To the account ${account}</a>`;
-  const back = html`<p><a href="${linkOf('key', { id })}">Limits, expiry and use of this key</a> · ${toAccount}</p>`;
-  const key = takeKey(request);
-  if (!key)
-    return pageResponse(request, {
-      title: name || id,
-      section: 'keys',
-      body: html`<p class="notice warn">A key is shown once, when it is issued, and this one has been.${scope.may.change && html` If it was lost, <a href="${linkOf('rotate', { id })}">rotate it</a>.`}</p>${back}`,
-    });
-  return pageResponse(request, {
-    title: 'The new key',
-    section: 'keys',
-    scripts: ['copy.js', 'try-key.js'],
-    body: html`${inMemoryNotice(request)}
-<section class="panel" aria-labelledby="key"><h2 id="key">${name || id}</h2>
-<p>Copy it now: it cannot be shown again. Only its SHA-256 is kept.</p>
-${secretPart(key, 'key', html`<a class="button" href="playground" data-try="secret">Try it in the playground</a>`)}
-<dl>${!scope.account && html`<dt>Account</dt><dd>${account}</dd>`}<dt>Id</dt><dd><code>${id}</code></dd>
-<dt>Expires</dt><dd>${timeOf(expires_ms)}</dd></dl>
-${back}
-</section>`,
-  });
-}
