@@ -1,12 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../src/plugin.ts';
 import { callerOf, type Person } from './access/roles.ts';
+import { type LiveParts, patchesOf, type ShownParts } from './live-parts.ts';
 import { beginCompressedEvents, PageError, type PageResponse } from './page-response.ts';
 
 /** What a stream needs of the request of a page. */
 interface LiveRequest {
   readonly path: string;
+  readonly query: URLSearchParams;
   readonly session: Person;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
@@ -19,9 +22,12 @@ interface LiveRequest {
 export interface LiveSource {
   /** Pause between two questions. */
   readonly every_ms: number;
-  /** The next event as JSON; undefined if there is nothing new. */
-  next(): Promise<unknown>;
+  /** The parts of the page as they are now; those that differ from what the page has are sent, piece by piece. */
+  parts(): Promise<LiveParts>;
 }
+
+/** The field of the address with the last event that a page has; browsers that connect again by themselves send a header. */
+const last_field = 'last-event';
 
 const defaults = {
   /** Streams of all people together; each asks the stores again and again. */
@@ -34,11 +40,17 @@ const defaults = {
   stalled_ms: 15_000,
   /** Time after which a stream ends, so that its browser is let in anew. */
   max_ms: 300_000,
+  /** Streams that have ended of which it is known what their pages have, for when they come back. */
+  max_ended: 16,
 };
 
 interface OpenStream {
   readonly person: string;
   readonly ended: AbortController;
+  readonly id: string;
+  /** Events that were sent: the page has `shown` if it names the last of them. */
+  events: number;
+  readonly shown: ShownParts;
 }
 
 /**
@@ -48,6 +60,7 @@ interface OpenStream {
 export class LiveStreams {
   readonly #options: typeof defaults;
   readonly #open = new Set<OpenStream>();
+  readonly #ended = new Map<string, OpenStream>();
   #closed = false;
 
   constructor(options: Partial<typeof defaults> = {}) {
@@ -71,15 +84,34 @@ export class LiveStreams {
     if (request.incoming.method === 'HEAD') return { status: 200, headers: {}, body: '' };
     // The browser left while its session was looked for: its end would never be told.
     if (request.response.closed) return undefined;
-    const stream: OpenStream = { person, ended: new AbortController() };
+    const shown = this.#takeShown(request, person);
+    const id = randomBytes(9).toString('base64url');
+    const stream: OpenStream = { person, ended: new AbortController(), id, events: 0, shown };
     this.#open.add(stream);
     request.response.once('close', () => stream.ended.abort());
     try {
-      await this.#run(request, source, stream.ended.signal);
+      await this.#run(request, source, stream);
     } finally {
       this.#open.delete(stream);
+      this.#keep(stream);
     }
     return undefined;
+  }
+
+  /** What the page has of the stream that it had before. */
+  #takeShown({ incoming, query }: LiveRequest, person: string): ShownParts {
+    const last = String(incoming.headers['last-event-id'] ?? query.get(last_field) ?? '');
+    const [id = '', events] = last.split('.');
+    const before = this.#ended.get(id);
+    if (before?.person !== person || String(before.events) !== events) return new Map();
+    this.#ended.delete(id);
+    return before.shown;
+  }
+
+  #keep(stream: OpenStream): void {
+    this.#ended.set(stream.id, stream);
+    const [oldest = ''] = this.#ended.keys();
+    if (this.#ended.size > this.#options.max_ended) this.#ended.delete(oldest);
   }
 
   /** Ends all streams, and refuses others. */
@@ -93,7 +125,8 @@ export class LiveStreams {
     for (const { ended } of this.#open) ended.abort();
   }
 
-  async #run(request: LiveRequest, source: LiveSource, signal: AbortSignal): Promise<void> {
+  async #run(request: LiveRequest, source: LiveSource, stream: OpenStream): Promise<void> {
+    const { signal } = stream.ended;
     const { response, isOpen, context, path } = request;
     const { heartbeat_ms, stalled_ms, max_ms } = this.#options;
     const began_ms = performance.now();
@@ -113,9 +146,10 @@ export class LiveStreams {
           write('event: signed-out\ndata: \n\n');
           break;
         }
-        const event = isStalled ? undefined : await source.next();
+        const parts = isStalled ? {} : await source.parts();
         if (signal.aborted) break;
-        if (event !== undefined) write(`data: ${JSON.stringify(event)}\n\n`);
+        const event = patchesOf(parts, stream.shown);
+        if (event) write(`id: ${stream.id}.${++stream.events}\ndata: ${JSON.stringify(event)}\n\n`);
         else if (hasFailed) write('event: well\ndata: \n\n');
         else if (!isStalled && performance.now() - written_ms >= heartbeat_ms) write(': alive\n\n');
         hasFailed = false;

@@ -1,61 +1,65 @@
-import { type ExtensionContext, providerStates, rowOf } from '../../src/plugin.ts';
-import { type NearLimit, nearLimits } from './account-view.ts';
-import { max_own_rows, trafficOf } from './traffic-figures.ts';
+import { type ExtensionContext, providerStates } from '../../src/plugin.ts';
+import { attention } from './attention.ts';
+import { LiveRates } from './live-figures.ts';
+import { SharedReads } from './shared-reads.ts';
+import { max_own_rows, type TrafficFigures, trafficOf } from './traffic-figures.ts';
 import { ranges, type TrafficQuestion } from './traffic-range.ts';
 import { failureTable } from './view/failure-table.ts';
-import { accountLink, linkOf, minuteOf, numberOf } from './view/format.ts';
+import { linkOf, minuteOf, numberOf } from './view/format.ts';
 import { type Html, html } from './view/html.ts';
-import { limitBar } from './view/limit-bars.ts';
 import { providerTable } from './view/provider-table.ts';
 import { emptyState } from './view/table.ts';
+import { zoneName } from './view/time-zone.ts';
 import { groupTable, trafficCharts, trafficTiles } from './view/traffic.ts';
 
-/** What the overview shows of the stores, by the names of its parts. */
-export type OverviewParts = Readonly<Record<'tiles' | 'traffic' | 'failures' | 'providers' | 'limits', Html>>;
+/** What the overview shows, by the names of its parts. */
+type OverviewParts = Readonly<
+  Record<'attention' | 'tiles' | 'now' | 'traffic' | 'failures' | 'providers', Html>
+>;
 
-/** How long what one reader has asked for is shown to others. */
-const shared_ms = 3000;
+/** How long what was read is shown: counters of this instance; states; and figures of a range, of long ones for longer. */
+const [now_ms, states_ms] = [1500, 6000];
+const figures_ms = ({ since }: TrafficQuestion): number =>
+  Math.min(60_000, Math.max(10_000, ranges[since].point_ms / 10));
 
-interface Shared {
-  readonly at_ms: number;
-  readonly parts: Promise<OverviewParts>;
-}
+const sharedByContext = new WeakMap<
+  ExtensionContext,
+  { readonly reads: SharedReads; readonly rates: LiveRates }
+>();
 
-/** Parts by what was asked, for each gateway of this process; as many as there are questions. */
-const sharedByContext = new WeakMap<ExtensionContext, Map<string, Shared>>();
-
-/** The parts of the overview, of this moment or of some seconds ago: many readers cost as much as one. */
-export function overviewParts(
+/** The parts of the overview, of this moment or of some seconds ago. */
+export async function overviewParts(
   context: ExtensionContext,
   question: TrafficQuestion,
   withMoney: boolean,
 ): Promise<OverviewParts> {
-  let known = sharedByContext.get(context);
-  if (!known) sharedByContext.set(context, (known = new Map()));
-  const key = [...Object.values(question), withMoney].join(' ');
-  const now_ms = context.clock.elapsed_ms();
-  const shared = known.get(key);
-  if (shared && now_ms - shared.at_ms < shared_ms) return shared.parts;
-  const parts = readParts(context, question, withMoney);
-  known.set(key, { at_ms: now_ms, parts });
-  // A failure is not shared.
-  parts.catch(() => known.delete(key));
-  return parts;
-}
-
-async function readParts(
-  context: ExtensionContext,
-  question: TrafficQuestion,
-  withMoney: boolean,
-): Promise<OverviewParts> {
-  const [traffic, providers, limits] = await Promise.all([
-    trafficOf(context, question),
-    providerStates(context),
-    nearLimits(context),
+  let shared = sharedByContext.get(context);
+  if (!shared)
+    sharedByContext.set(
+      context,
+      (shared = { reads: new SharedReads(context.clock), rates: new LiveRates() }),
+    );
+  const { reads, rates } = shared;
+  const reader = [withMoney, zoneName()].join('\n');
+  const asked = [...Object.values(question), reader].join('\n');
+  const figures = reads.read(`figures ${asked}`, figures_ms(question), async () => {
+    const traffic = await trafficOf(context, question);
+    return { traffic, parts: figureParts(traffic, question, withMoney) };
+  });
+  const [{ parts }, ...states] = await Promise.all([
+    figures,
+    reads.read(`attention ${reader}`, states_ms, () => attention(context, withMoney)),
+    reads.read(`providers ${asked}`, states_ms, async () =>
+      providersPart(context, question, (await figures).traffic),
+    ),
+    reads.read('now', now_ms, () => rates.html(context)),
   ]);
-  const { range, filters, total, since_ms } = traffic;
-  const { since, provider } = question;
-  const shown = providers.filter(({ name }) => provider === '' || name === provider);
+  const [concerns, providers, now] = states;
+  return { attention: concerns, ...parts, now, providers };
+}
+
+function figureParts(traffic: TrafficFigures, { since }: TrafficQuestion, withMoney: boolean) {
+  const { range, filters, total, since_ms, failures } = traffic;
   const nothing = emptyState(
     `No request ${Object.keys(filters).length > 0 ? 'matches ' : ''}in the last ${ranges[since].title}.`,
     html`Choose a longer time, or look at <a href="${linkOf('requests', { ...filters, since: 'all' })}">all requests</a>.`,
@@ -63,24 +67,19 @@ async function readParts(
   return {
     tiles: trafficTiles(traffic, withMoney),
     traffic: html`${since_ms !== undefined && cutNotice(since_ms)}${total.requests === 0 ? nothing : html`${trafficCharts(traffic)}${groupTable(traffic)}`}`,
-    failures: failureTable(traffic.failures, range, filters),
-    providers: providerTable(shown, { since, sums: traffic.attempts }),
-    limits: nearLimitList(limits, withMoney),
+    failures: failureTable(failures, range, filters),
   };
 }
 
 const cutNotice = (since_ms: number): Html =>
   html`<p class="notice warn">Of an account the last ${numberOf(max_own_rows)} requests are added up: here those since ${minuteOf(since_ms)}. Choose a shorter time for all.</p>`;
 
-function nearLimitList(all: readonly NearLimit[] | 'out', withMoney: boolean): Html {
-  if (all === 'out') return html`<p class="notice warn">Unknown: the state store does not answer.</p>`;
-  const near = all.filter(({ use }) => withMoney || rowOf(use.limit).unit !== 'nano_usd');
-  if (near.length === 0)
-    return emptyState(
-      'No account has used 80 % of a limit.',
-      'Accounts that this instance has served since its start are watched.',
-    );
-  return html`<ul class="limits">${near.map(
-    ({ account, use }) => html`<li>${accountLink(account)}<ul class="limits">${limitBar(use)}</ul></li>\n`,
-  )}</ul>`;
+async function providersPart(
+  context: ExtensionContext,
+  { since, provider }: TrafficQuestion,
+  { attempts }: TrafficFigures,
+): Promise<Html> {
+  const all = await providerStates(context);
+  const shown = all.filter(({ name }) => provider === '' || name === provider);
+  return providerTable(shown, { since, sums: attempts });
 }

@@ -13,11 +13,15 @@ function tell(text, isStale = false) {
 }
 
 /**
- * Follows the stream at `address()` while the page is looked at: browsers open only six connections to a host. `onEvent` gets what each
- * event says; `isWanted` says whether it is to be open at all. Whether it works is said in the page's element `live-state`.
+ * Follows the stream at `address()` while the page is looked at: browsers open only six connections to a host. `onPart` gets the
+ * HTML of each part that has changed; `isWanted` says whether it is to be open at all. Whether it works is said in the page's element
+ * `live-state`.
  */
-export function follow(address, { isWanted = () => true, onEvent }) {
+export function follow(address, { isWanted = () => true, onPart }) {
   let source;
+  /** The last event, and the pieces of each part, of which the next ones are made. */
+  let last = '';
+  const shown = new Map();
   let waiting;
   let doubting;
   /** True once a form takes the reader away: after a sign-out the stream would be refused. */
@@ -26,10 +30,13 @@ export function follow(address, { isWanted = () => true, onEvent }) {
   function open() {
     close();
     if (document.hidden || isLeaving || !isWanted()) return;
-    source = new EventSource(address());
-    source.onmessage = ({ data }) => {
+    const place = address();
+    source = new EventSource(last ? `${place}${place.includes('?') ? '&' : '?'}last-event=${last}` : place);
+    source.onopen = () => answers();
+    source.onmessage = ({ data, lastEventId }) => {
       answers();
-      onEvent(JSON.parse(data));
+      last = lastEventId;
+      for (const [name, changes] of Object.entries(JSON.parse(data))) patch(name, changes);
     };
     source.addEventListener('trouble', doubt);
     source.addEventListener('well', () => answers());
@@ -38,6 +45,13 @@ export function follow(address, { isWanted = () => true, onEvent }) {
       doubt();
       if (source.readyState === EventSource.CLOSED) waiting = setTimeout(check, again_ms);
     };
+  }
+
+  function patch(name, changes) {
+    const before = shown.get(name) ?? [];
+    const piecesOf = one => (typeof one === 'string' ? [one] : before.slice(one[0], one[0] + one[1]));
+    shown.set(name, changes.flatMap(piecesOf));
+    onPart(name, shown.get(name).join(''));
   }
 
   function answers(words = 'live') {

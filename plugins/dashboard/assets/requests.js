@@ -19,7 +19,7 @@ function turn(on) {
   else
     stream = follow(() => `requests-live${location.search}`, {
       isWanted: isOn,
-      onEvent: ({ html }) => update(document.getElementById('requests'), html),
+      onPart: (_, html) => update(document.getElementById('requests'), html),
     });
 }
 

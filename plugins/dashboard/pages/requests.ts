@@ -28,20 +28,14 @@ export const requestsPage: Page = { name: 'requests', get: listed };
 /** Pause between two looks at the ledger for an open list. */
 const every_ms = 2000;
 
-/** The stream of the list's script: the list as HTML, whenever it has changed. */
+/** The stream of the list's script: the list, as it changes. */
 export const requestsLivePage: Page = {
   name: 'requests-live',
   streams: true,
   get: request => {
-    let sent: string | undefined;
     return request.services.live.serve(request, {
       every_ms,
-      async next() {
-        const { text } = (await requestsOf({ ...request, path: requestsPage.name })).list;
-        if (text === sent) return undefined;
-        sent = text;
-        return { html: text };
-      },
+      parts: async () => ({ requests: (await requestsOf({ ...request, path: requestsPage.name })).list }),
     });
   },
 };

@@ -26,7 +26,8 @@ function stateOf({
   return { label: 'Active', tone: 'good' };
 }
 
-const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
+/** A state's label in its colour. */
+export const stateMark = ({ label, tone }: State): Html => html`<span class="state ${tone}">${label}</span>`;
 
 /** What operators have set of a provider, and how attempts there go; of an upstream also whether this model alone is paused there. */
 export function providerMarks(

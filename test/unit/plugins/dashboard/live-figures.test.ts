@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { liveFigures } from '../../../../plugins/dashboard/live-figures.ts';
+import { LiveRates, liveFigures } from '../../../../plugins/dashboard/live-figures.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 
 const model = (id: string) => ({
@@ -52,4 +52,22 @@ it('returns zeros where nothing was counted', async () => {
     failures: 0,
     tokens: 0,
   });
+});
+
+it('tells rates of the last seconds, and none before there are two counts', async () => {
+  const registry = new Registry();
+  const metrics = new Metrics(registry);
+  let now_ms = 0;
+  const context = {
+    server: { registry: async () => registry, all: async () => ({ in_flight: 3 }) },
+    clock: { elapsed_ms: () => now_ms },
+  };
+  const rates = new LiveRates();
+  const line = async () => (await rates.html(context as never)).text.replaceAll(/<.*>/g, '').trim();
+  expect(await line()).toBe('3 in flight, – requests/s, – failed/s, – tokens/s');
+  for (let at = 0; at < 6; at++) metrics.settled(model('a/one'), end(undefined, 90));
+  now_ms = 4000;
+  expect(await line()).toBe('3 in flight, 1.5 requests/s, 0.0 failed/s, 18.0 tokens/s');
+  now_ms = 60_000;
+  expect(await line()).toBe('3 in flight, – requests/s, – failed/s, – tokens/s');
 });

@@ -3,6 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Person } from '../../../../plugins/dashboard/access/roles.ts';
 import { type LiveSource, LiveStreams } from '../../../../plugins/dashboard/live-streams.ts';
+import { Html } from '../../../../plugins/dashboard/view/html.ts';
 import { until } from '../../../support/until.ts';
 
 let server: Server | undefined;
@@ -20,6 +21,11 @@ interface Serving {
   /** How many requests were answered with an error of the page. */
   readonly refused: number[];
 }
+
+const query = new URLSearchParams();
+const partsOf = (text: string | number) => ({ part: new Html(String(text)) });
+/** Without the ids of events. */
+const dataOf = (text: string) => text.replaceAll(/^id: .*\n/gm, '');
 
 const personOf = ({ headers }: IncomingMessage): Person => ({
   actor: String(headers.person ?? 'one'),
@@ -39,7 +45,7 @@ async function serving(
   server = createServer((incoming: IncomingMessage, response) => {
     live!
       .serve(
-        { path: 'live', session: personOf(incoming), incoming, response, isOpen, context: { log } },
+        { path: 'live', query, session: personOf(incoming), incoming, response, isOpen, context: { log } },
         source,
       )
       .catch(thrown => {
@@ -56,48 +62,69 @@ const textOf = async (url: string): Promise<string> => (await fetch(url)).text()
 describe('streams of open pages', () => {
   it('send what is new, and a comment while there is nothing', async () => {
     let asked = 0;
-    const next = async () => {
+    const parts = async () => {
       if (++asked === 4) live!.close();
-      return asked === 1 ? { asked } : undefined;
+      return partsOf('same');
     };
-    const { url } = await serving({ heartbeat_ms: 0 }, { every_ms: 1, next });
-    expect(await textOf(url)).toBe('data: {"asked":1}\n\n: alive\n\n: alive\n\n');
+    const { url } = await serving({ heartbeat_ms: 0 }, { every_ms: 1, parts });
+    expect(dataOf(await textOf(url))).toBe('data: {"part":["same"]}\n\n: alive\n\n: alive\n\n');
+  });
+
+  it('go on from the last event of a browser that connects again, unless it is another person or event', async () => {
+    let text = '<b>one</b>two';
+    let asked = 0;
+    const parts = async () => {
+      if (++asked % 2 === 0) live!.restart();
+      return partsOf(text);
+    };
+    const { url } = await serving({}, { every_ms: 1, parts });
+    const [, last = ''] = /^id: (.*)$/m.exec(await textOf(url))!;
+    text = '<b>one</b>three';
+    const again = async (headers: Record<string, string>) =>
+      dataOf(await (await fetch(url, { headers })).text()).trim();
+    const whole = 'data: {"part":["<b>","one</b>","three"]}';
+    expect(await again({ 'last-event-id': last, person: 'two' })).toBe(whole);
+    expect(await again({ 'last-event-id': `${last}1` })).toBe(whole);
+    expect(await again({ 'last-event-id': last })).toBe('data: {"part":[[0,2],"three"]}');
+    expect(await again({ 'last-event-id': last })).toBe(whole);
   });
 
   it('end with the session, and say so', async () => {
     let isOpen = true;
     const source = {
       every_ms: 1,
-      next: async () => {
+      parts: async () => {
         isOpen = false;
-        return 1;
+        return partsOf(1);
       },
     };
     const { url } = await serving({}, source, async () => isOpen);
-    expect(await textOf(url)).toBe('data: 1\n\nevent: signed-out\ndata: \n\n');
+    expect(dataOf(await textOf(url))).toBe('data: {"part":["1"]}\n\nevent: signed-out\ndata: \n\n');
     expect(live!.size).toBe(0);
   });
 
   it('end after their time, so that a browser is let in anew', async () => {
-    const { url } = await serving({ max_ms: 1 }, { every_ms: 1, next: async () => 1 });
-    expect(await textOf(url)).toMatch(/^(data: 1\n\n)*$/);
+    const { url } = await serving({ max_ms: 1 }, { every_ms: 1, parts: async () => partsOf(1) });
+    expect(dataOf(await textOf(url))).toMatch(/^(data: .*\n\n)?$/);
     expect(live!.size).toBe(0);
   });
 
   it('go on after a failure, which is logged once, and say so', async () => {
     let asked = 0;
-    const next = async () => {
+    const parts = async () => {
       if (++asked < 4) throw new Error('the store is away');
       if (asked === 6) live!.close();
-      return asked === 4 ? undefined : asked;
+      return asked === 4 ? {} : partsOf(asked);
     };
-    const { url, warnings } = await serving({}, { every_ms: 1, next });
-    expect(await textOf(url)).toMatch(/^(event: trouble\ndata: \n\n){3}event: well\ndata: \n\ndata: 5\n\n$/);
+    const { url, warnings } = await serving({}, { every_ms: 1, parts });
+    expect(dataOf(await textOf(url))).toMatch(
+      /^(event: trouble\ndata: \n\n){3}event: well\ndata: \n\ndata: {"part":\["5"\]}\n\n$/,
+    );
     expect(warnings).toEqual(['failed to update a live page']);
   });
 
   it('are bounded for a person, whatever the number of sessions, and in all', async () => {
-    const source = { every_ms: 1000, next: async () => 1 };
+    const source = { every_ms: 1000, parts: async () => partsOf(1) };
     const { url } = await serving({}, source);
     // One that is forgotten is closed at some time.
     const open: Response[] = [];
@@ -115,13 +142,14 @@ describe('streams of open pages', () => {
 
   it('do not begin for a browser that left before', async () => {
     let asked = 0;
-    const source = { every_ms: 1, next: async () => ++asked };
+    const source = { every_ms: 1, parts: async () => partsOf(++asked) };
     live = new LiveStreams();
     let ended: Promise<unknown> | undefined;
     server = createServer((incoming, response) => {
       incoming.socket.destroy();
       const request = {
         path: 'live',
+        query,
         session: personOf(incoming),
         incoming,
         response,
@@ -140,11 +168,8 @@ describe('streams of open pages', () => {
   it('are cut off from a reader that takes nothing, without collecting what it does not take', async () => {
     const large = 'x'.repeat(1_000_000);
     let asked = 0;
-    const next = async () => {
-      asked++;
-      return large;
-    };
-    const { url } = await serving({ stalled_ms: 50 }, { every_ms: 1, next });
+    const parts = async () => partsOf(`${large}${asked++}`);
+    const { url } = await serving({ stalled_ms: 50 }, { every_ms: 1, parts });
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.on('error', () => {});
     socket.pause();
@@ -157,18 +182,18 @@ describe('streams of open pages', () => {
   });
 
   it('end at once when they are closed, also while they wait', async () => {
-    const { url, refused } = await serving({}, { every_ms: 3_600_000, next: async () => 1 });
+    const { url, refused } = await serving({}, { every_ms: 3_600_000, parts: async () => partsOf(1) });
     const response = await fetch(url);
     const text = response.text();
     await until(() => live!.size === 1);
     live!.close();
-    expect(await text).toBe('data: 1\n\n');
+    expect(dataOf(await text)).toBe('data: {"part":["1"]}\n\n');
     expect((await fetch(url)).status).toBe(503);
     expect(refused).toEqual([503]);
   });
 
   it('end when the reader leaves', async () => {
-    const { url } = await serving({}, { every_ms: 3_600_000, next: async () => 1 });
+    const { url } = await serving({}, { every_ms: 3_600_000, parts: async () => partsOf(1) });
     const leaving = new AbortController();
     await fetch(url, { signal: leaving.signal });
     expect(live!.size).toBe(1);
