@@ -16,7 +16,18 @@ interface LedgerPage {
 }
 
 /** Rows that one page searches for what no index finds: each page must come within a moment, however rare what is asked for is. */
-const searched_rows = 20_000;
+export const searched_rows = 20_000;
+
+/** Searches a bounded number of rows; `edge` is the last one that was searched, if others are behind it and fewer than `limit` were found. */
+export async function searchLedger(
+  { records }: PageRequest['context'],
+  { limit, ...asked }: Omit<LedgerQuery, 'edge'>,
+) {
+  const { ledger } = records.store;
+  const edge = await ledger.edgeOf(asked, searched_rows);
+  const found = await ledger.list({ ...asked, edge, limit });
+  return { found, edge: found.length === limit ? undefined : edge };
+}
 
 /** Reads the page that the address names: the rows older than `after`, or newer than `before`, of those that `asked` describes. */
 export async function ledgerPage(
@@ -24,12 +35,8 @@ export async function ledgerPage(
   asked: Omit<LedgerQuery, 'limit'>,
 ): Promise<LedgerPage> {
   const { after, before, search } = placeOf(query);
-  const { ledger } = context.records.store;
-  const read = async (cursor: Pick<LedgerQuery, 'after' | 'before'>) => {
-    const edge = await ledger.edgeOf({ ...asked, ...cursor }, searched_rows);
-    const found = await ledger.list({ ...asked, ...cursor, edge, limit: page_rows + 1 });
-    return { found, edge: found.length > page_rows ? undefined : edge };
-  };
+  const read = (cursor: Pick<LedgerQuery, 'after' | 'before'>) =>
+    searchLedger(context, { ...asked, ...cursor, limit: page_rows + 1 });
   /** `newer` and `older` are the rows at which the pages around this one begin. */
   const pageOf = (
     rows: readonly ListedRow[],

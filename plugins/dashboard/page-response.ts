@@ -77,6 +77,11 @@ export class PageError extends Error {
   }
 }
 
+/** Begins a file to be saved as `name` that is sent in parts. */
+export const beginFile = (response: ServerResponse, name: string, type: string): void => {
+  response.writeHead(200, { ...security, ...fileResponse(name, type, '').headers });
+};
+
 /** Begins a stream of events, which no proxy may buffer. */
 export function beginEvents(response: ServerResponse, more: Readonly<Record<string, string>> = {}): void {
   response.writeHead(200, {

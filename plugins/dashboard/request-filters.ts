@@ -10,6 +10,7 @@ import {
 import type { PageRequest } from './page-request.ts';
 import type { Scope } from './scope.ts';
 import { minuteOf } from './view/format.ts';
+import { epochOf } from './view/time-zone.ts';
 
 /** How far back the list goes, by its name in the address; the first is the default. */
 export const spans: Readonly<Record<string, { readonly title: string; readonly ms: number }>> = {
@@ -34,6 +35,7 @@ export const texts = {
   error_type: 'Error type',
   code: 'Error code',
   failed_at: 'Failed attempt at',
+  request: 'Part of a request id',
 } as const;
 /** The filters of the list, as they stand in the address. */
 export interface RequestFilters extends Readonly<Record<keyof typeof texts, string>> {
@@ -41,12 +43,12 @@ export interface RequestFilters extends Readonly<Record<keyof typeof texts, stri
   readonly end: string;
   /** The name of a span, or a time. */
   readonly since: string;
-  /** The end of a time that `since` begins; otherwise empty. */
+  /** The end of the time; empty for now. */
   readonly until: string;
 }
 
 /** Those that customers have as well: none for accounts, nor for what requests are served by. */
-const outer_texts: readonly (keyof typeof texts)[] = ['model', 'key', 'error_type', 'code'];
+const outer_texts: readonly (keyof typeof texts)[] = ['model', 'key', 'error_type', 'code', 'request'];
 
 /** Whether a reader has a filter. */
 export const isOffered = (name: keyof typeof texts, { sees }: Scope): boolean =>
@@ -59,21 +61,17 @@ export function filtersOf({ query, scope }: Pick<PageRequest, 'query' | 'scope'>
   const names = Object.keys(texts) as (keyof typeof texts)[];
   const named = Object.fromEntries(names.map(name => [name, isOffered(name, scope) ? given(name) : '']));
   const since = given('since');
-  const begins = isTime(since);
   return {
     ...(named as Record<keyof typeof texts, string>),
     end: ['failed', ...ends].find(end => end === given('end')) ?? '',
-    since: begins || Object.hasOwn(spans, since) ? since : first!,
-    until: begins && isTime(given('until')) ? given('until') : '',
+    since: timeIn(since) !== undefined || Object.hasOwn(spans, since) ? since : first!,
+    until: timeIn(given('until')) === undefined ? '' : given('until'),
   };
 }
 
-/** Whether `text` is a time, not the name of a span. */
-export const isTime = (text: string): boolean => timeIn(text) !== undefined;
-
-/** A time in the address, as `2026-11-20T12:00Z`; undefined for anything else. */
-function timeIn(text: string): number | undefined {
-  const epoch_ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z$/.test(text) ? Date.parse(text) : Number.NaN;
+/** A time in the address, as `2026-11-20T12:00Z`, or without `Z` in the reader's zone; undefined for anything else. */
+export function timeIn(text: string): number | undefined {
+  const epoch_ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z$/.test(text) ? Date.parse(text) : epochOf(text);
   return Number.isNaN(epoch_ms) ? undefined : epoch_ms;
 }
 
@@ -81,8 +79,9 @@ function timeIn(text: string): number | undefined {
 export function queryOf(request: PageRequest): Omit<LedgerQuery, 'limit'> {
   const { context, scope } = request;
   const filters = filtersOf(request);
-  const { account, key, end, since, code, failed_at } = filters;
-  const from_ms = timeIn(since) ?? context.clock.epoch_ms() - spans[since]!.ms;
+  const { account, key, end, since, code, failed_at, request: part } = filters;
+  const until_ms = timeIn(filters.until);
+  const from_ms = timeIn(since) ?? (until_ms ?? context.clock.epoch_ms()) - spans[since]!.ms;
   const orNone = (text: string) => (text === none ? null : text || undefined);
   return {
     account: scope.account?.id ?? (account || undefined),
@@ -92,17 +91,20 @@ export function queryOf(request: PageRequest): Omit<LedgerQuery, 'limit'> {
     error_type: orNone(filters.error_type),
     code: code || undefined,
     failed_at: failed_at || undefined,
+    request_part: part || undefined,
     failed: end === 'failed',
     error_classes: end === 'service_failed' ? serviceFailures : errorClasses.filter(name => name === end),
     end_reason: endReasons.find(name => name === end),
     from_ms: Number.isFinite(from_ms) ? from_ms : undefined,
-    until_ms: timeIn(filters.until),
+    until_ms,
   };
 }
 
 /** The time of the list in words, as in “the last 24 hours”. */
 export function timeOfList({ since, until }: RequestFilters): string {
   const [from_ms, until_ms] = [timeIn(since), timeIn(until)];
-  if (from_ms === undefined) return since === 'all' ? 'all times' : `the last ${spans[since]!.title}`;
-  return `${minuteOf(from_ms)} to ${until_ms === undefined ? 'now' : minuteOf(until_ms)}`;
+  const end = until_ms === undefined ? 'now' : minuteOf(until_ms);
+  if (from_ms !== undefined) return `${minuteOf(from_ms)} to ${end}`;
+  if (until_ms === undefined) return since === 'all' ? 'all times' : `the last ${spans[since]!.title}`;
+  return `${since === 'all' ? 'all times' : `the ${spans[since]!.title}`} up to ${end}`;
 }

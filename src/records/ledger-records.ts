@@ -8,6 +8,8 @@ export type ListedRow = Omit<LedgerRow, 'attempts_made' | 'stages'>;
 export interface LedgerQuery {
   /** Id of the account. */
   readonly account?: string | undefined;
+  /** A part of the request id, in any case. */
+  readonly request_part?: string | undefined;
   /** Id of the key. */
   readonly key_id?: string | undefined;
   /** `null` for those without a known model. */
@@ -49,6 +51,12 @@ export interface LedgerRecords {
   insert(entries: readonly LedgerEntry[]): Promise<number>;
   /** A page of rows, newest first. */
   list(query: LedgerQuery): Promise<ListedRow[]>;
+  /** The `limit` rows that took longest or cost most, the largest first, among the newest `among` of those that `query` describes. */
+  largest?(
+    by: 'duration_ms' | 'cost_usd',
+    query: Omit<LedgerQuery, 'after' | 'before'>,
+    among: number,
+  ): Promise<ListedRow[]>;
   /**
    * The row at which a search for this page should end, behind `rows` others, so that what is rare takes no longer to look for than what is
    * frequent. Undefined if there are not so many, or if an index finds what is asked for.

@@ -1026,6 +1026,34 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.ledger.list(between)).toMatchObject([{ request_id: 'r2' }]);
   });
 
+  it('lists the requests that took longest or cost most among the newest, and those with a part of an id', async () => {
+    const [duration_ms, cost] = [
+      [40, 10, 30, 20],
+      ['9', '1', '2', '3'],
+    ];
+    await store.ledger.insert(
+      duration_ms.map((took_ms, at) =>
+        row({
+          account: 'largest',
+          started_ms: now_ms + at,
+          request_id: `Trace_${at}!`,
+          duration_ms: took_ms,
+          cost_usd: cost[at]!,
+        }),
+      ),
+    );
+    const found = async (by: 'duration_ms' | 'cost_usd', among: number) =>
+      (await store.ledger.largest!(by, { account: 'largest', limit: 2 }, among)).map(
+        ({ request_id }) => request_id,
+      );
+    expect(await found('duration_ms', 4)).toEqual(['Trace_0!', 'Trace_2!']);
+    expect(await found('duration_ms', 3)).toEqual(['Trace_2!', 'Trace_3!']);
+    expect(await found('cost_usd', 3)).toEqual(['Trace_3!', 'Trace_2!']);
+    const having = async (request_part: string) =>
+      (await store.ledger.list({ account: 'largest', request_part, limit: 9 })).length;
+    expect(await Promise.all(['trace_', 'E_2!', 'trace%', 'TraceX'].map(having))).toEqual([4, 1, 0, 0]);
+  });
+
   it('lists requests by their error, by what they lack, and by a provider of which an attempt failed', async () => {
     const attempt = (provider: string, outcome: 'completed' | 'failed') => ({
       ...row().attempts_made[0]!,

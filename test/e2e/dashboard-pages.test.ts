@@ -116,49 +116,6 @@ afterAll(async () => {
 
 const textOf = async (page: string, of = visitor): Promise<string> => (await of.get(page)).text;
 
-describe('the requests in flight', () => {
-  /** A request that would not end by itself, once the page lists it, with the form that ends it. */
-  const begun = async (id: string, more: object) => {
-    const headers = { 'x-request-id': id };
-    const reply = gateway.post(ask('[[sim:tokens=endless tps=50]]', more), { headers });
-    let started_ms = '';
-    await until(async () => {
-      started_ms =
-        new RegExp(`value="${id}"><input type="hidden" name="started_ms" value="(\\d+)"`).exec(
-          await textOf('in-flight'),
-        )?.[1] ?? '';
-      return started_ms !== '';
-    });
-    return { reply, fields: { id, started_ms } };
-  };
-
-  it('are listed for operators, and ended by admins alone, with an error and with a bill for what has come', async () => {
-    const { reply, fields } = await begun('endless', { stream: true });
-    const listed = await textOf('in-flight', as('viewer'));
-    expect(listed).toContain('<code>endless</code>');
-    expect(listed).not.toContain('Cancel');
-    expect((await as('operator').submit('in-flight', fields)).status).toBe(403);
-    expect((await visitor.submit('in-flight', { ...fields, started_ms: '1' })).status).toBe(303);
-    await until(async () => /<td[^>]*>[1-9]\d*<\/td>/.test(await textOf('in-flight')));
-    expect((await visitor.submit('in-flight', fields)).location).toBe('in-flight');
-    const events = await (await reply).text();
-    expect(events).toMatch(/"type":"server_error".*data: \[DONE\]\n\n$/s);
-    expect(await textOf('in-flight')).not.toContain('<code>endless</code>');
-    await until(async () => (await visitor.get('request?id=endless')).status === 200);
-    const text = await textOf('request?id=endless');
-    expect(text).toContain('cancelled');
-    expect(text).toMatch(/<dt>Completion tokens<\/dt><dd>[1-9]/);
-    expect(await textOf('audit?action=request.cancel')).toContain('<a href="request?id=endless">endless</a>');
-  });
-
-  it('are answered 502 without an invitation to retry where no reply has begun', async () => {
-    const { reply, fields } = await begun('whole', {});
-    await visitor.submit('in-flight', fields);
-    const { status, headers } = await reply;
-    expect([status, headers.get('x-should-retry')]).toEqual([502, 'false']);
-  });
-});
-
 describe('the page of one request', () => {
   it('shows how it ended, what it used and every attempt', async () => {
     const text = await textOf('request?id=covered');
@@ -192,17 +149,21 @@ describe('the page of one request', () => {
   });
 
   it('has a timeline of stages and attempts with the figures that its bars show', async () => {
-    const table = /aria-label="Timeline".*?<\/table>/s.exec(await textOf('request?id=covered'))![0];
-    const spans = tableRows(table);
-    const names = spans.map(([name]) => name);
-    expect(names).toEqual(
-      expect.arrayContaining(['auth onHeaders', 'Attempt 1 broken', 'Attempt 2 upstream']),
+    const text = await textOf('request?id=covered');
+    const [long = '', brief = ''] = ['Timeline', 'Stages below a millisecond'].map(
+      label => new RegExp(`aria-label="${label}".*?</table>`, 's').exec(text)?.[0],
     );
-    expect(names[0]).toContain('onHeaders');
-    const begins = spans.map(([, begin = '']) => Number.parseFloat(begin.replaceAll('\u202f', '')));
-    expect(begins).toEqual(begins.toSorted((a, b) => a - b));
-    for (const [, , took] of spans) expect(took).toMatch(/^[\d.\u202f]+\u00a0ms$/);
-    expect(table.match(/<svg class="span" aria-hidden="true"/g)).toHaveLength(spans.length);
+    for (const table of [long, brief]) {
+      const spans = tableRows(table);
+      const begins = spans.map(([, begin = '']) => Number.parseFloat(begin.replaceAll('\u202f', '')));
+      expect(begins).toEqual(begins.toSorted((a, b) => a - b));
+      for (const [, , took] of spans) expect(took).toMatch(/^[\d.\u202f]+\u00a0ms$/);
+      expect(table.match(/<svg class="span" aria-hidden="true"/g)).toHaveLength(spans.length);
+    }
+    const names = tableRows(long).map(([name]) => name);
+    expect(names).toEqual(expect.arrayContaining(['Attempt 1 broken', 'Attempt 2 upstream']));
+    expect([...names, ...tableRows(brief).map(([name]) => name)]).toContain('auth onHeaders');
+    for (const [, , took] of tableRows(brief)) expect(Number.parseFloat(took!)).toBeLessThanOrEqual(1);
   });
 
   it('says which limit refused it, and what its client was told of which field', async () => {
@@ -287,12 +248,13 @@ describe('the list of requests', () => {
   it('keeps its filters from page to page, and any time in its form', async () => {
     const hour = await textOf('requests?provider=upstream&since=hour');
     expect(hour).toMatch(/href="requests\?provider=upstream&amp;since=hour&amp;after=[^"]*" rel="next"/);
-    expect(hour).toMatch(/<option value="hour" selected>/);
+    expect(hour).toMatch(/<a href="requests\?provider=upstream&amp;since=hour" aria-current="true">1 hour</);
+    expect(hour).toContain('<input type="hidden" name="since" value="hour">');
     const text = await textOf('requests?since=2001-01-01T00:00Z&until=2001-01-02T00:00Z&account=tester');
     for (const part of [
       'No request matches in 2001-01-01 00:00 to 2001-01-02 00:00.',
-      '<option value="2001-01-01T00:00Z" selected>2001-01-01 00:00 to 2001-01-02 00:00<',
-      '<input type="hidden" name="until" value="2001-01-02T00:00Z">',
+      '<input type="datetime-local" name="since" value="2001-01-01T00:00">',
+      '<input type="datetime-local" name="until" value="2001-01-02T00:00">',
     ])
       expect(text).toContain(part);
   });
@@ -303,7 +265,38 @@ describe('the list of requests', () => {
     const text = await textOf('request?id=refused');
     const [, message = ''] = /<dt>Reason<\/dt><dd>(temperature: [^<]*) <span/.exec(text)!;
     expect(text).toContain('<code>temperature</code>');
-    expect(await textOf('requests')).toContain(`reason">${message}</span>`);
+    expect(await textOf('requests')).toContain(`title="invalid_request_error: ${message}">${message}</span>`);
+  });
+
+  it('is sorted by what took longest or cost most of all pages, and found by a part of an id', async () => {
+    const [longest] = tableRows(await textOf('requests?sort=duration&since=all&columns=duration'));
+    const durations = tableRows(await textOf('requests?since=all&columns=duration')).map(([took]) => took);
+    for (const took of durations)
+      expect(Number.parseFloat(took!)).toBeLessThanOrEqual(Number.parseFloat(longest![0]!));
+    expect((await visitor.get('request?id=of-many')).location).toBe('requests?request=of-many&since=all');
+    expect(tableRows(await textOf('requests?request=MANY-5&since=all'))).toHaveLength(11);
+    expect((await visitor.get('request?id=%25%25%25%25%25%25')).status).toBe(404);
+  });
+
+  it('is exported with the columns and figures that are shown, of all pages', async () => {
+    await send('-formula', { temperature: 9 });
+    await until(async () => (await visitor.get('request?id=-formula')).status === 200);
+    const csv = (await textOf('requests-csv?since=all')).trimEnd().split('\r\n');
+    expect(csv[0]).toBe(
+      'time,request_id,account,model,provider,status,end_reason,error_type,error_message,first_token_s,duration_s,prompt_tokens,completion_tokens,cost_usd,paid_usd',
+    );
+    expect(csv).toHaveLength(68);
+    expect(csv[1]).toMatch(/^20[^,]*Z,'-formula,tester,,,400,refused,/);
+    const [cost] = /exactly 0\.\d+/.exec(await textOf('requests?since=all'))!;
+    expect(csv.join()).toContain(cost.slice('exactly '.length));
+    expect(await textOf('requests-csv?provider=broken&columns=end,request')).toMatch(
+      /^request_id,status,end_reason,error_type,error_message\r\nfailed,502,upstream_failed,provider_error,[^\r]*\r\n$/,
+    );
+    const headOf = async (role: Role) => (await textOf('requests-csv', as(role))).split('\r\n')[0];
+    expect([await headOf('operator'), await headOf('viewer')]).toEqual([
+      expect.not.stringContaining('usd'),
+      expect.not.stringContaining('paid'),
+    ]);
   });
 });
 
@@ -682,7 +675,8 @@ const expected: Readonly<Record<string, Expected>> = {
   },
   requests: { visits: ['requests', 'requests?account=tester&end=completed'], get: all(200) },
   'requests-live': { visits: ['requests-live'], get: all(200), streams: true },
-  'in-flight': { visits: ['in-flight'], get: all(200), form: { id: 'none', started_ms: '1' } },
+  'requests-csv': { visits: ['requests-csv', 'requests-csv?sort=cost'], get: all(200) },
+  'in-flight': { visits: ['in-flight'], get: all(200), form: { run: '1_none' } },
   request: { visits: ['request?id=covered'], get: all(200) },
   usage: {
     visits: [
@@ -924,5 +918,42 @@ describe('somebody who may change nothing', () => {
       ['notices', 403],
     ]);
     expect((await changes()).length).toBeGreaterThan(before.length);
+  });
+});
+
+describe('the requests in flight', () => {
+  /** A request that would not end by itself, once the page lists it, with the field that ends it. */
+  const begun = async (id: string, more: object) => {
+    const headers = { 'x-request-id': id };
+    const reply = gateway.post(ask('[[sim:tokens=endless tps=50]]', more), { headers });
+    const button = new RegExp(`name="run" value="(\\d+_${id})"`);
+    await until(async () => button.test(await textOf('in-flight')));
+    return { reply, run: button.exec(await textOf('in-flight'))![1]! };
+  };
+
+  it('are listed for operators, and ended by admins alone, with an error and with a bill for what has come', async () => {
+    const { reply, run } = await begun('endless', { stream: true });
+    const listed = await textOf('in-flight', as('viewer'));
+    expect(listed).toContain('>endless</code>');
+    expect(listed).not.toContain('Cancel');
+    expect((await as('operator').submit('in-flight', { run })).status).toBe(403);
+    expect((await visitor.submit('in-flight', { run: '1_endless' })).status).toBe(303);
+    await until(async () => /class="number">[1-9]\d*<\/td>/.test(await textOf('in-flight')));
+    expect((await visitor.submit('in-flight', { run })).location).toBe('in-flight');
+    const events = await (await reply).text();
+    expect(events).toMatch(/"type":"server_error".*data: \[DONE\]\n\n$/s);
+    expect(await textOf('in-flight')).not.toContain('>endless</code>');
+    await until(async () => (await visitor.get('request?id=endless')).status === 200);
+    const text = await textOf('request?id=endless');
+    expect(text).toContain('cancelled');
+    expect(text).toMatch(/<dt>Completion tokens<\/dt><dd>[1-9]/);
+    expect(await textOf('audit?action=request.cancel')).toContain('<a href="request?id=endless">endless</a>');
+  });
+
+  it('are answered 502 without an invitation to retry where no reply has begun', async () => {
+    const { reply, run } = await begun('whole', {});
+    await visitor.submit('in-flight', { run });
+    const { status, headers } = await reply;
+    expect([status, headers.get('x-should-retry')]).toEqual([502, 'false']);
   });
 });

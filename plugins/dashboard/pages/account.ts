@@ -5,11 +5,11 @@ import type { RefusedForm } from '../view/edited-fields.ts';
 import { accountLink, countOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { limitBars } from '../view/limit-bars.ts';
+import { latestColumns } from '../view/request-columns.ts';
 import { panel } from '../view/shell.ts';
 import { emptyState, tableOf } from '../view/table.ts';
 import { changeAccount, newSettings, settingsForm, stateForm, switchAccount } from './account-forms.ts';
 import { accountOf, accountResponse, tabLink } from './account-tabs.ts';
-import { columnsFor } from './requests.ts';
 import { accountUsePanel } from './use-panel.ts';
 
 /** Limits that are shown; their page has all. */
@@ -51,7 +51,7 @@ async function shown(
 ${panel('limits', 'Nearest limits', html`${limitBars(nearest(uses, max_limits), scope)}<p><a href="${tabLink(request, 'limits', id)}">All limits</a></p>`)}
 ${facts(request, account, active_keys, children)}
 </div>
-${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', columnsFor(scope), requests, nothing(request))}`)}
+${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', latestColumns(scope, usable_at_ms), requests, nothing(request))}`)}
 ${settingsForm(request, account, refused)}
 ${stateForm(request, account)}`,
   });

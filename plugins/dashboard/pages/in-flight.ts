@@ -1,10 +1,13 @@
-import type { RunningExchange } from '../../../src/plugin.ts';
+import type { RunningExchange, RunningPlace } from '../../../src/plugin.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
-import { accountLink, durationOf, linkOf, muted, numberOf, timeOf } from '../view/format.ts';
+import { tokenInput } from '../view/document.ts';
+import { accountLink, durationOf, muted, numberOf, secondOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { pageResponse, postForm } from '../view/shell.ts';
-import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
+import { recordList } from '../view/list.ts';
+import { idText, type KeyNames, keyLink, keyNames } from '../view/request-columns.ts';
+import { pageResponse } from '../view/shell.ts';
+import { type Column, emptyState, names, numbers } from '../view/table.ts';
 
 /** Most requests that are listed: those that run longest. */
 const max_rows = 200;
@@ -14,11 +17,20 @@ export const inFlightPage: Page = { name: 'in-flight', get: shown, post: cancel 
 
 async function shown(request: PageRequest): Promise<PageResponse> {
   const rows = await request.context.running.list(max_rows);
+  const { cancel: mayCancel } = request.scope.may;
+  const columns = [
+    ...columnsFor(request.context.clock.epoch_ms(), await keyNames(request, rows)),
+    ...(mayCancel ? [cancelColumn] : []),
+  ];
+  const label = 'Requests in flight, the longest first';
+  const list = recordList(request, { label, columns, rows, empty: nothing, keyOf });
   return pageResponse(request, {
     title: 'In flight',
     section: 'in-flight',
-    body: html`<section class="panel" aria-label="Requests in flight">
-<div id="in-flight">${tableOf('Requests in flight, the longest first', columnsFor(request), rows, nothing)}</div>
+    scripts: ['copy.js'],
+    body: html`<section class="panel lines" aria-label="Requests in flight">
+${mayCancel && html`<form method="post" action="in-flight" id="cancel">${tokenInput(request.form_token)}</form>`}
+<div id="in-flight">${list}</div>
 </section>
 <p class="muted">${rows.length === max_rows && `The ${max_rows} that run longest are listed. `}Of this server: other instances list their own. Whole replies have their tokens at the end; streams as they come.</p>`,
   });
@@ -29,56 +41,51 @@ const nothing = emptyState(
   html`<a href="requests">Requests</a> that have ended are listed.`,
 );
 
-const columnsFor = (request: PageRequest): readonly Column<RunningExchange>[] => {
-  const now_ms = request.context.clock.epoch_ms();
-  return [
+/** What tells a row from others, in the form as well. */
+const keyOf = ({ started_ms, request_id }: RunningPlace): string => `${started_ms}_${request_id}`;
+
+const columnsFor = (now_ms: number, keys: KeyNames): readonly Column<RunningExchange>[] => [
+  {
+    title: 'Runs for',
+    cell: ({ started_ms }) => html`<span class="nowrap">${durationOf(now_ms - started_ms)}</span>`,
+  },
+  { title: 'Since', key: 'since', cell: ({ started_ms }) => secondOf(started_ms, now_ms) },
+  { title: 'Request', key: 'request', cell: row => idText(`id-${keyOf(row)}`, row.request_id) },
+  names('Account', ({ account }) => (account === undefined ? muted('none') : accountLink(account)), {
+    key: 'account',
+  }),
+  names('Key', ({ key_id }) => key_id !== undefined && keyLink(key_id, keys), { key: 'key' }),
+  names('Model', ({ model }) => model ?? muted('not read yet'), { key: 'model' }),
+  names('Provider', providerOf, { key: 'provider' }),
+  numbers(
+    'Tokens out',
+    ({ completion_tokens }) => (completion_tokens > 0 ? numberOf(completion_tokens) : '–'),
     {
-      title: 'Runs for',
-      cell: ({ started_ms }) => html`<span class="nowrap">${durationOf(now_ms - started_ms)}</span>`,
+      key: 'tokens',
     },
-    { title: 'Since', cell: ({ started_ms }) => timeOf(started_ms) },
-    names('Request', ({ request_id }) => html`<code>${request_id}</code>`),
-    names('Account', ({ account }) => (account === undefined ? muted('none') : accountLink(account))),
-    names(
-      'Key',
-      ({ key_id }) =>
-        key_id !== undefined && html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`,
-    ),
-    names('Model', ({ model }) => model ?? muted('not read yet')),
-    names('Provider', providerOf),
-    numbers('Tokens out', ({ completion_tokens }) =>
-      completion_tokens > 0 ? numberOf(completion_tokens) : '–',
-    ),
-    ...(request.scope.may.cancel ? [cancelColumn(request)] : []),
-  ];
-};
+  ),
+];
 
 function providerOf({ provider, attempts, end_reason }: RunningExchange): Html {
   const name = provider === undefined ? muted('not asked yet') : html`${provider}`;
   return html`${name}${attempts > 1 && muted(` attempt ${attempts}`)}${end_reason && muted(` ends: ${end_reason}`)}`;
 }
 
-const cancelColumn = (request: PageRequest): Column<RunningExchange> => ({
+const cancelColumn: Column<RunningExchange> = {
   title: 'End it',
-  cell: ({ request_id, started_ms }) =>
-    postForm(
-      request,
-      'in-flight',
-      html`<input type="hidden" name="id" value="${request_id}"><input type="hidden" name="started_ms" value="${started_ms}"><button class="danger" aria-label="Cancel ${request_id}">Cancel</button>`,
-    ),
-});
+  cell: row =>
+    html`<button class="danger" form="cancel" name="run" value="${keyOf(row)}" aria-label="Cancel ${row.request_id}">Cancel</button>`,
+};
 
 /** Ends one request. What has ended meanwhile is no error. */
 async function cancel(request: PageRequest): Promise<PageResponse> {
   const { context, form, scope } = request;
   if (!scope.may.cancel)
     throw new PageError(403, 'Only admins may end requests.', 'Ask an administrator of this gateway.');
-  const request_id = form.get('id') ?? '';
-  const started_ms = Number(form.get('started_ms'));
-  const isMeant = (one: RunningExchange) => one.request_id === request_id && one.started_ms === started_ms;
-  const found = (await context.running.list(max_rows)).find(isMeant);
-  if (!found) return changed(request, 'in-flight', `${request_id} had ended already.`);
-  const { account, model, provider } = found;
+  // Those that ran longest when the page was made still do.
+  const found = (await context.running.list(max_rows)).find(one => keyOf(one) === form.get('run'));
+  if (!found) return changed(request, 'in-flight', 'It had ended already.');
+  const { request_id, started_ms, account, model, provider } = found;
   // Recorded first: what cannot be recorded is not done.
   await context.records.store.audit.record(operatorOf(request), 'request.cancel', request_id, {
     account,

@@ -70,4 +70,4 @@ export function takeKey({ cookies, incoming, query }: PageRequest): string | und
 /** What is shown once, with a button that copies it. */
 export const secretPart = (secret: string, what: 'key' | 'link', more: Part = ''): Html =>
   html`<p><code class="secret" id="secret">${secret}</code></p>
-<p class="row"><button class="primary" data-copy="secret" hidden>Copy ${what}</button> ${more}</p>`;
+<p class="row"><button class="primary" data-copy="secret">Copy ${what}</button> ${more}</p>`;

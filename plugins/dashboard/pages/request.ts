@@ -5,11 +5,13 @@ import {
   picoUsd,
   signedUsdOf,
 } from '../../../src/plugin.ts';
+import { searchLedger } from '../ledger-page.ts';
 import type { Page, PageRequest } from '../page-request.ts';
-import type { PageResponse } from '../page-response.ts';
+import { type PageResponse, redirect } from '../page-response.ts';
 import type { Scope } from '../scope.ts';
 import { accountLink, dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
+import { endOf, idText, type KeyNames, keyLink, keyNames } from '../view/request-columns.ts';
 import { pageResponse } from '../view/shell.ts';
 import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
 import { timelineTable } from '../view/timeline.ts';
@@ -17,33 +19,62 @@ import { timelineTable } from '../view/timeline.ts';
 /** One request, found by its `x-request-id`: how it ended, what it used, and every attempt. */
 export const requestPage: Page = { name: 'request', get: shown };
 
+/** Characters of a part of an id that is looked for. */
+const min_part = 6;
+
 async function shown(request: PageRequest): Promise<PageResponse> {
   const { context, query, scope } = request;
   const id = (query.get('id') ?? '').trim();
   const found = await context.records.store.ledger.find(id, scope.account?.id);
+  if (found.length === 0 && id.length >= min_part) {
+    const asked = { account: scope.account?.id, request_part: id, limit: 1 };
+    const { found: like } = await searchLedger(context, asked);
+    if (like.length > 0) return redirect(linkOf('requests', { request: id, since: 'all' }));
+  }
+  const names = await keyNames(request, found);
   return pageResponse(request, {
     title: 'Request',
     section: 'requests',
     status: found.length > 0 ? 200 : 404,
-    beside: html`<code class="muted">${id}</code>`,
+    scripts: ['copy.js'],
+    beside: id && idText('id', id),
     body:
       found.length > 0
         ? html`${found.length > 1 && html`<p class="notice">${found.length} requests came with this id: clients choose it.</p>`}
-${found.map((row, at) => exchange(row, at, scope))}`
+${found.map((row, at) => exchange(row, at, scope, names))}
+${await neighbours(request, found[0]!)}`
         : html`<section class="panel" aria-label="Request">${nothing(scope)}</section>`,
   });
+}
+
+/** Links to the requests of the same account around this one. */
+async function neighbours(
+  { context, scope }: PageRequest,
+  { account, started_ms, id }: LedgerRow,
+): Promise<Html> {
+  const place = { started_ms, id };
+  const { ledger } = context.records.store;
+  const [[older], [newer]] = await Promise.all([
+    ledger.list({ account, after: place, limit: 1 }),
+    ledger.list({ account, before: place, limit: 1 }),
+  ]);
+  const link = (row: ListedRow | undefined, rel: string, title: string) =>
+    row &&
+    html`<a class="button" href="${linkOf('request', { id: row.request_id })}" rel="${rel}">${title}</a>`;
+  return html`<nav class="pager" aria-label="Requests of the same account">${link(older, 'prev', 'Earlier')}${link(newer, 'next', 'Later')}
+<a class="button" href="${linkOf('requests', { account: scope.account ? undefined : account })}">All of ${scope.account ? 'the account' : account}</a></nav>`;
 }
 
 const nothing = ({ account }: Scope): Html =>
   emptyState(
     account ? 'Your account has no request with this id.' : 'The ledger has no request with this id.',
-    html`${!account && 'Look for the id in the log. '}Of requests that were refused at once, only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
+    html`${!account && 'Look for the id in the log. '}A part of it finds from ${min_part} characters on, in the newest requests. Of requests that were refused at once, only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
   );
 
-const exchange = (row: LedgerRow, at: number, scope: Scope): Html =>
+const exchange = (row: LedgerRow, at: number, scope: Scope, names: KeyNames): Html =>
   html`<section class="panel" aria-labelledby="request-${at}">
 <h2 id="request-${at}">${secondOf(row.started_ms)}</h2>
-<div class="columns">${facts(row, scope)}${use(row, scope)}</div>
+<div class="columns">${facts(row, scope, names)}${use(row, scope)}</div>
 <h3>Attempts</h3>
 ${scope.sees.internals ? attempts(row, scope) : tableOf('Attempts, in order', outerColumns, row.attempts_made, html`<p class="muted">It was answered or refused at once.</p>`)}
 </section>`;
@@ -57,7 +88,7 @@ ${timelineTable(row)}
 <p class="muted">A stage's time is its own: of <code>onStream</code> it is spread over the whole stream. The end of a request, <code>onSettled</code>, is not in it. Waits for a provider are pale, and a thin mark is the first token.</p>`;
 }
 
-function facts(row: LedgerRow, { account, sees }: Scope): Html {
+function facts(row: LedgerRow, { account, sees }: Scope, names: KeyNames): Html {
   const { code, refused_by, key_id, endpoint, stream, error_message, error_param, trace_id } = row;
   const { model, requested_model } = row;
   const noKey = account ? 'not one of the portal' : 'of the configuration or the application';
@@ -66,7 +97,7 @@ function facts(row: LedgerRow, { account, sees }: Scope): Html {
 ${error_message !== null && html`<dt>Reason</dt><dd>${error_message}${error_param !== null && html` ${muted('field')} <code>${error_param}</code>`}</dd>`}
 ${refused_by !== null && html`<dt>Refused by</dt><dd>the limit <code>${refused_by}</code></dd>`}
 ${!account && html`<dt>Account</dt><dd>${accountLink(row.account)}</dd>`}
-<dt>Key</dt><dd>${key_id === null ? muted(noKey) : html`<a href="${linkOf('key', { id: key_id })}"><code>${key_id}</code></a>`}</dd>
+<dt>Key</dt><dd>${key_id === null ? muted(noKey) : keyLink(key_id, names)}</dd>
 <dt>Model</dt><dd>${model ?? muted('none')}${requested_model !== null && html` ${muted('asked for as')} <code>${requested_model}</code>`}</dd>
 <dt>Endpoint</dt><dd>${endpoint}${stream !== null && (stream ? ', streamed' : ', not streamed')}</dd>
 ${sees.internals && html`<dt>Trace</dt><dd>${trace_id === null ? muted('not recorded') : html`<code>${trace_id}</code>`}</dd>`}
@@ -116,16 +147,4 @@ const said: Column<AttemptRow> = { title: 'Provider said', cell: ({ error_messag
 function outcomeOf({ outcome, kind }: AttemptRow): Html {
   const tone = outcome === 'completed' ? 'good' : outcome === 'failed' ? 'bad' : 'warn';
   return html`<span class="state ${tone}">${outcome ?? 'unknown'}</span> ${kind}`;
-}
-
-/** How a request ended: its status, and the end reason unless it was completed. */
-export function endOf({
-  status,
-  end_reason,
-  error_type,
-}: Pick<ListedRow, 'status' | 'end_reason' | 'error_type'>): Html {
-  const isGood = end_reason === 'completed';
-  const tone = isGood ? 'good' : end_reason === 'client_gone' ? 'warn' : 'bad';
-  const shown = status === 0 ? 'no reply' : status;
-  return html`<span class="state ${tone}">${shown}</span> ${!isGood && end_reason} ${error_type && muted(error_type)}`;
 }

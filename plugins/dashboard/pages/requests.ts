@@ -1,26 +1,31 @@
 import { errorCatalogue, type ListedRow, no_model as none } from '../../../src/plugin.ts';
-import { ledgerPage } from '../ledger-page.ts';
+import { ledgerPage, searched_rows } from '../ledger-page.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
 import {
   ends,
   filtersOf,
   isOffered,
-  isTime,
   queryOf,
   type RequestFilters,
   spans,
   texts,
+  timeIn,
   timeOfList,
 } from '../request-filters.ts';
-import type { Scope } from '../scope.ts';
-import { dollars, linkOf, muted, numberOf, secondOf, secondsOf } from '../view/format.ts';
+import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { accountColumn } from '../view/key-table.ts';
+import { recordList, sortingOf } from '../view/list.ts';
+import { page_rows, placeOf } from '../view/pager.ts';
+import { rangeLinks } from '../view/range-links.ts';
+import { requestColumns } from '../view/request-columns.ts';
 import { choiceField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse } from '../view/shell.ts';
-import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
-import { endOf } from './request.ts';
+import { emptyState } from '../view/table.ts';
+import { localIso, zoneName } from '../view/time-zone.ts';
+
+/** Rows of a file of the list at most. */
+export const max_exported = 20_000;
 
 /** Requests that an upstream was asked for, and a sample of those refused before, newest first. */
 export const requestsPage: Page = { name: 'requests', get: listed };
@@ -40,17 +45,52 @@ export const requestsLivePage: Page = {
   },
 };
 
+/** The columns of the list; those of what is paid only where `rows` have it, if they are known. */
+export function columnsOf({ context, scope }: PageRequest, rows?: readonly ListedRow[]) {
+  const isPaid = !rows || rows.some(({ paid_usd }) => paid_usd !== null);
+  const isSortable = context.records.store.ledger.largest !== undefined;
+  return requestColumns(scope, context.clock.epoch_ms(), { isPaid, isSortable });
+}
+
+/** What the ledger sorts by, by the names of columns. */
+const sorts: Readonly<Record<string, 'duration_ms' | 'cost_usd'>> = {
+  duration: 'duration_ms',
+  cost: 'cost_usd',
+};
+
+/** The `limit` largest rows of a list that is sorted by what is large; undefined for one that is in the order of time. */
+export async function largestOf(
+  request: PageRequest,
+  limit: number,
+): Promise<readonly ListedRow[] | undefined> {
+  const { ledger } = request.context.records.store;
+  const by = sorts[sortingOf(request.query, columnsOf(request))?.key ?? ''];
+  if (!by) return undefined;
+  const asked = queryOf(request);
+  const edge = await ledger.edgeOf(asked, searched_rows);
+  return ledger.largest!(by, { ...asked, edge, limit }, searched_rows);
+}
+
 /** The list that the address asks for. */
 async function requestsOf(request: PageRequest): Promise<{ readonly list: Html; readonly isFirst: boolean }> {
-  const { rows, pager, isFirst, isPart } = await ledgerPage(request, queryOf(request));
-  const empty = isPart ? noneYet : nothing(filtersOf(request));
-  const isPaid = request.scope.sees.margins && rows.some(({ paid_usd }) => paid_usd !== null);
-  const columns = [...columnsFor(request.scope), ...(isPaid ? [paid] : [])];
-  return {
-    list: html`${tableOf('Requests, newest first', columns, rows, empty, { keyOf: ({ id }) => id })}${pager}`,
-    isFirst,
-  };
+  const largest = await largestOf(request, page_rows);
+  const { rows, pager, isFirst, isPart } = largest
+    ? { rows: largest, pager: sorted, isFirst: false, isPart: false }
+    : await ledgerPage(request, queryOf(request));
+  const list = recordList(request, {
+    label: 'Requests',
+    columns: columnsOf(request, rows),
+    rows,
+    sorting: { key: 'time', order: 'desc' },
+    keyOf: ({ id }) => id,
+    empty: isPart ? noneYet : nothing(filtersOf(request)),
+    csv: linkOf('requests-csv', placeOf(request.query).search),
+    pager,
+  });
+  return { list, isFirst };
 }
+
+const sorted = html`<p class="muted">The first ${page_rows} of the newest ${numberOf(searched_rows)} requests of this time.</p>`;
 
 async function listed(request: PageRequest): Promise<PageResponse> {
   const { scope } = request;
@@ -60,19 +100,21 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     title: 'Requests',
     section: 'requests',
     beside: findForm(request),
-    scripts: scope.account ? [] : ['requests.js'],
+    scripts: ['copy.js', ...(scope.account ? [] : ['requests.js'])],
     body: html`${inMemoryNotice(request)}
 ${filterForm(request, filters)}
-<section class="panel" aria-label="List of requests">
-${!scope.account && isFirst && !filters.until && liveSwitch}
+<section class="panel lines" aria-label="List of requests">
+<div class="row">${rangeLinks(request, filters.until ? '' : filters.since, spanTitles)}${!scope.account && isFirst && !filters.until && liveSwitch}</div>
 <div id="requests">${list}</div>
 </section>
-<p class="muted">Of requests that were refused at once, only a sample is listed. All are counted under <a href="usage">Usage</a>${!scope.account && ', and the log has each of them'}.</p>`,
+<p class="muted">Of requests that were refused at once, only a sample is listed. All are counted under <a href="usage">Usage</a>${!scope.account && ', and the log has each of them'}. A file has the newest ${numberOf(max_exported)} that match.</p>`,
   });
 }
 
+const spanTitles = Object.entries(spans).map(([name, { title }]) => [name, title] as const);
+
 /** Shown by its script, which keeps the list up to date. */
-const liveSwitch = html`<p class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></p>`;
+const liveSwitch = html`<span class="live"><button type="button" id="live" aria-pressed="false" hidden>Live</button> <span id="live-state" class="muted" role="status"></span></span>`;
 
 /** Leads to the page of a request. */
 const findForm = (request: PageRequest): Html =>
@@ -86,7 +128,7 @@ const findForm = (request: PageRequest): Html =>
 
 /** Filters that are always shown; the others are opened, and are open where they are used. */
 const shown_texts = ['account', 'model', 'provider'] as const;
-const more_texts = ['error_type', 'code', 'failed_at', 'key'] as const;
+const more_texts = ['error_type', 'code', 'failed_at', 'key', 'request'] as const;
 /** Lists of what is known, by filter. */
 const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
   model: 'models',
@@ -102,23 +144,28 @@ const endChoices: readonly (readonly [string, string])[] = [
   ...ends.map(name => [name, name] as const),
 ];
 
+/** A field for a time; of the name of a span it is empty. */
+function timeField(title: string, name: string, value: string): Html {
+  const epoch_ms = timeIn(value);
+  const shown = epoch_ms === undefined ? '' : localIso(epoch_ms).slice(0, 16);
+  return html`<label>${title} (${zoneName()}) <input type="datetime-local" name="${name}" value="${shown}"></label>`;
+}
+
 function filterForm(request: PageRequest, filters: RequestFilters): Html {
   const { context, scope } = request;
   const { end, since, until } = filters;
   const text = (name: keyof typeof texts) =>
     isOffered(name, scope) &&
     textField(texts[name], { name, value: filters[name], placeholder: 'any', list: lists[name] });
-  const times = Object.entries(spans).map(([name, { title }]): [string, string] => [name, title]);
-  const isMore = more_texts.some(name => filters[name] !== '');
+  const isMore = until !== '' || timeIn(since) !== undefined || more_texts.some(name => filters[name] !== '');
   const fields = html`<div class="row">
-${choiceField('Time', 'since', isTime(since) ? [[since, timeOfList(filters)], ...times] : times, since)}
-${until && html`<input type="hidden" name="until" value="${until}">`}
+${timeIn(since) === undefined && html`<input type="hidden" name="since" value="${since}">`}
 ${shown_texts.map(text)}
 ${choiceField('End', 'end', endChoices, end)}
 <input type="hidden" name="live" value="yes" id="keep-live" disabled>
 <button class="primary">Show</button>
 </div>
-<details class="more" ${isMore && html`open`}><summary>More filters</summary><div class="row">${more_texts.map(text)}</div></details>
+<details class="more" ${isMore && html`open`}><summary>More filters</summary><div class="row">${timeField('From', 'since', since)}${timeField('To', 'until', until)}${more_texts.map(text)}</div></details>
 ${listOf('models', [...context.catalog.models.map(({ id }) => id), none])}
 ${
   scope.sees.internals &&
@@ -132,43 +179,6 @@ ${listOf('codes', Object.keys(errorCatalogue))}`;
   return searchForm(request, 'requests', fields, { style: 'panel', label: 'Filter requests' });
 }
 
-/** What of a request its reader sees in a list. */
-export const columnsFor = ({ account, sees }: Scope): readonly Column<ListedRow>[] => [
-  time,
-  ...(account ? [] : [accountColumn]),
-  names('Model', ({ model }) => model ?? muted('none')),
-  ...(sees.internals ? [providerColumn] : []),
-  ...outcomes,
-  ...(sees.money ? [cost] : []),
-];
-
-const time: Column<ListedRow> = {
-  title: 'Time',
-  cell: ({ started_ms, request_id }) =>
-    html`<a class="folded" href="${linkOf('request', { id: request_id })}">${secondOf(started_ms)}</a>`,
-};
-
-const providerColumn: Column<ListedRow> = names('Provider', ({ provider }) => provider ?? muted('none'));
-
-const outcomes: readonly Column<ListedRow>[] = [
-  {
-    title: 'End',
-    cell: row =>
-      html`${endOf(row)}${row.error_message && html`<span class="muted reason">${row.error_message}</span>`}`,
-  },
-  numbers('First token', ({ first_token_ms }) => secondsOf(first_token_ms)),
-  numbers('Duration', ({ duration_ms }) => secondsOf(duration_ms)),
-  numbers(
-    'Tokens in, out',
-    ({ prompt_tokens, completion_tokens }) =>
-      html`<span class="nowrap">${numberOf(prompt_tokens)}, ${numberOf(completion_tokens)}</span>`,
-  ),
-];
-
-const cost: Column<ListedRow> = numbers('Cost', ({ cost_usd }) => dollars(cost_usd));
-
-const paid: Column<ListedRow> = numbers('Paid', ({ paid_usd }) => paid_usd !== null && dollars(paid_usd));
-
 /** In place of a page without rows, if others may have some. */
 const noneYet = emptyState(
   'No request here matches.',
@@ -177,11 +187,11 @@ const noneYet = emptyState(
 
 /** In place of a list without rows. */
 function nothing(filters: RequestFilters): Html {
-  const { since, until: _, ...others } = filters;
+  const { since, until, ...others } = filters;
   const isFiltered = Object.values(others).some(value => value !== '');
   const why = `No request${isFiltered ? ' matches' : ''} in ${timeOfList(filters)}.`;
   const longer =
-    since === 'all'
+    since === 'all' && !until
       ? ''
       : html` <a href="${linkOf('requests', { ...others, since: 'all' })}">Show all times</a>`;
   return emptyState(why, html`Requests appear here seconds after they end.${longer}`);

@@ -10,6 +10,7 @@ import { playgroundPage } from './playground.ts';
 import { playgroundRecordPage, playgroundRunPage } from './playground-run.ts';
 import { requestPage } from './request.ts';
 import { requestsPage } from './requests.ts';
+import { requestsExportPage } from './requests-export.ts';
 import { statementExportPage, statementPage } from './statement.ts';
 import { timeZonePage } from './time-zone.ts';
 import { usagePage } from './usage.ts';
@@ -23,6 +24,7 @@ export const sharedPages: readonly Page[] = [
   keysPage,
   keyPage,
   requestsPage,
+  requestsExportPage,
   requestPage,
   usagePage,
   usageExportPage,

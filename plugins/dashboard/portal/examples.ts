@@ -37,7 +37,7 @@ ${panel('javascript', 'JavaScript', html`<p class="muted">With the package <code
 
 const code = (id: string, label: string, text: string): Html =>
   html`<pre id="${id}" tabindex="0" role="region" aria-label="Code: ${label}">${text}</pre>
-<p class="pager"><button type="button" data-copy="${id}" aria-label="Copy ${label}" hidden>Copy</button></p>`;
+<p class="pager"><button type="button" data-copy="${id}" aria-label="Copy ${label}">Copy</button></p>`;
 
 const question = 'Why do rivers bend?';
 

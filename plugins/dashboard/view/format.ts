@@ -9,9 +9,12 @@ export function timeOf(epoch_ms: number | null): Html {
   return epoch_ms === null ? muted('never') : timeElement(epoch_ms, minuteOf(epoch_ms));
 }
 
-/** `2026-11-20 12:00:07`, with the exact time as its tooltip. */
-export const secondOf = (epoch_ms: number): Html =>
-  timeElement(epoch_ms, localIso(epoch_ms).slice(0, 19).replace('T', ' '));
+/** `2026-11-20 12:00:07`, with the exact time as its tooltip; of the day of `now_ms` the time only, if that is given. */
+export function secondOf(epoch_ms: number, now_ms?: number): Html {
+  const text = localIso(epoch_ms).slice(0, 19).replace('T', ' ');
+  const isToday = now_ms !== undefined && text.startsWith(localIso(now_ms).slice(0, 10));
+  return timeElement(epoch_ms, isToday ? text.slice(11) : text);
+}
 
 /** Where it does not fit, the line is broken between the day and the time only. */
 function timeElement(epoch_ms: number, text: string): Html {

@@ -62,7 +62,8 @@ export function recordList<R>(address: Address, list: List<R>): Html {
 const csvLink = (csv: string | undefined): Part =>
   csv !== undefined && html`<a href="${csv}" download>Export CSV</a>`;
 
-function shownColumns<R>(query: URLSearchParams, columns: readonly Column<R>[]): readonly Column<R>[] {
+/** Those of `columns` that the address chooses. */
+export function shownColumns<R>(query: URLSearchParams, columns: readonly Column<R>[]): readonly Column<R>[] {
   const chosen = new Set(query.getAll('columns').flatMap(names => names.split(',')));
   const isChosen = columns.some(({ key = '' }) => chosen.has(key));
   return columns.filter(({ key, isExtra }) => key === undefined || (isChosen ? chosen.has(key) : !isExtra));

@@ -17,6 +17,8 @@ export interface Column<R> {
   readonly by?: (row: R) => string | number | null | undefined;
   /** True if only those see it who choose it. */
   readonly isExtra?: boolean;
+  /** What a file of the list has of it, by the names of its columns there. */
+  readonly csv?: Readonly<Record<string, (row: R) => string | number | null>>;
 }
 
 export type Order = 'asc' | 'desc';

@@ -1,5 +1,5 @@
 import type { AttemptRow, LedgerRow } from '../../../src/plugin.ts';
-import { muted, numberOf } from './format.ts';
+import { countOf, muted, numberOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
 
@@ -24,13 +24,18 @@ export function timelineTable(row: LedgerRow): Html {
   const spans = [...row.stages.map(spanOfStage), ...row.attempts_made.map(spanOfAttempt)];
   spans.sort((a, b) => a.begin_ms - b.begin_ms);
   const all_ms = Math.max(row.duration_ms, 1, ...spans.map(endOf));
-  return tableOf(
-    'Timeline',
-    [...figures, { title: `0 to ${millisecondsOf(all_ms)}`, cell: span => bar(span, all_ms), isWide: true }],
-    spans,
-    html`<p class="muted">The stages of this request were not recorded.</p>`,
-  );
+  const columns = [
+    ...figures,
+    { title: `0 to ${millisecondsOf(all_ms)}`, cell: (span: Span) => bar(span, all_ms), isWide: true },
+  ];
+  const { brief = [], long = [] } = Object.groupBy(spans, span => (isBrief(span) ? 'brief' : 'long'));
+  const together_ms = brief.reduce((sum, { took_ms }) => sum + (took_ms ?? 0), 0);
+  const unknown = html`<p class="muted">The stages of this request were not recorded.</p>`;
+  return html`${(long.length > 0 || brief.length === 0) && tableOf('Timeline', columns, long, unknown)}
+${brief.length > 0 && html`<details><summary>${countOf(brief.length, 'stage')} below 1 ms, ${millisecondsOf(together_ms)} together</summary>${tableOf('Stages below a millisecond', columns, brief)}</details>`}`;
 }
+
+const isBrief = ({ style, took_ms }: Span): boolean => style === 'stage' && took_ms !== null && took_ms < 1;
 
 const spanOfStage = ({ stage, hook, offset_ms, own_ms }: LedgerRow['stages'][number]): Span => ({
   name: html`${stage} ${muted(hook)}`,

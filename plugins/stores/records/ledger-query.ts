@@ -9,7 +9,7 @@ import {
   refusal_statuses,
   rowMarks,
 } from '../../../src/plugin.ts';
-import { Condition } from './statements.ts';
+import { Condition, containing } from './statements.ts';
 
 /** What of the ledger is searched, without the part of it that one page shows. */
 type Asked = Omit<LedgerQuery, 'after' | 'before' | 'edge' | 'failed_at' | 'limit'>;
@@ -34,11 +34,12 @@ const end_class = `CASE ${[
 
 /** The rows that are asked for, of all pages. */
 export function conditionOf(asked: Asked): Condition {
-  const { from_ms, until_ms, failed, error_classes, error_type, code, ...equal } = asked;
+  const { from_ms, until_ms, failed, error_classes, error_type, code, request_part, ...equal } = asked;
   const where = new Condition();
   for (const name of filters)
     if (equal[name] === null) where.and(`ledger.${name} IS NULL`);
     else where.and(`ledger.${name} = ?`, equal[name]);
+  where.and("LOWER(request_id) LIKE ? ESCAPE '!'", containing(request_part));
   if (failed) where.and('error_type IS NOT NULL');
   if (error_classes?.length)
     where.and(`${end_class} IN ${rowMarks(1, error_classes.length)}`, ...error_classes);

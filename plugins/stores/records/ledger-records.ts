@@ -5,6 +5,7 @@ import {
   isBatch,
   isRow,
   type LedgerPlace,
+  type LedgerQuery,
   type LedgerRecords,
   type ListedRow,
   type StageRow,
@@ -47,22 +48,22 @@ export const ledgerRecords = (database: Database, newest?: NewestRows): LedgerRe
     });
   },
 
-  async list({ after, before, edge, failed_at, limit, ...asked }) {
+  async list(query) {
     await database.settle?.();
-    const places = { after, before, edge };
-    const where =
-      failed_at === undefined
-        ? conditionBetween(places, asked)
-        : isFirstFailure(failedAt(conditionOf(asked), failed_at, { ...asked, ...places }), asked);
-    const from = failed_at === undefined ? '' : 'JOIN sluice.attempts AS failure ON failure.ledger_id = id';
-    const order = failed_at === undefined ? ['started_ms', 'id'] : ['ledger_id'];
+    const { sql, values } = selectOf(query);
+    const listed = (await database.run<StoredRow>(sql, values)).map(listedRow);
+    return query.before ? listed.reverse() : listed;
+  },
+
+  async largest(by, query, among) {
+    await database.settle?.();
+    const { sql, values } = selectOf({ ...query, limit: among });
+    const column = by === 'cost_usd' ? 'cost_pico_usd' : by;
     const rows = await database.run<StoredRow>(
-      `SELECT ${columns.map(name => `ledger.${name}`).join(', ')} FROM sluice.ledger ${from} ${where.sql}
-      ORDER BY ${order.map(column => `${column} ${before ? 'ASC' : 'DESC'}`).join(', ')} LIMIT ?`,
-      [...where.values, limit],
+      `SELECT * FROM (${sql}) AS newest ORDER BY ${column} DESC, started_ms DESC, id DESC LIMIT ?`,
+      [...values, query.limit],
     );
-    const listed = rows.map(listedRow);
-    return before ? listed.reverse() : listed;
+    return rows.map(listedRow);
   },
 
   async edgeOf(query, rows) {
@@ -98,6 +99,20 @@ export const ledgerRecords = (database: Database, newest?: NewestRows): LedgerRe
     }));
   },
 });
+
+/** Selects the rows that are next to the places of a query. */
+function selectOf({ after, before, edge, failed_at, limit, ...asked }: LedgerQuery) {
+  const places = { after, before, edge };
+  const where =
+    failed_at === undefined
+      ? conditionBetween(places, asked)
+      : isFirstFailure(failedAt(conditionOf(asked), failed_at, { ...asked, ...places }), asked);
+  const from = failed_at === undefined ? '' : 'JOIN sluice.attempts AS failure ON failure.ledger_id = id';
+  const order = failed_at === undefined ? ['started_ms', 'id'] : ['ledger_id'];
+  const sql = `SELECT ${columns.map(name => `ledger.${name}`).join(', ')} FROM sluice.ledger ${from} ${where.sql}
+    ORDER BY ${order.map(column => `${column} ${before ? 'ASC' : 'DESC'}`).join(', ')} LIMIT ?`;
+  return { sql, values: [...where.values, limit] };
+}
 
 function stagesOf(stored: string | null): StageRow[] {
   if (stored === null) return [];

@@ -17,6 +17,10 @@ export async function insertOnce<T extends { readonly id: string }>(
 /** The text by which a row is found, for its column `search`. */
 export const searchable = (...texts: readonly string[]): string => texts.join('\n').toLowerCase();
 
+/** What `LIKE ? ESCAPE '!'` takes for texts in lower case that contain `text`; undefined without one. */
+export const containing = (text: string | undefined): string | undefined =>
+  text ? `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%` : undefined;
+
 /** A WHERE clause of the terms whose values are given. */
 export class Condition {
   readonly values: Value[] = [];
@@ -32,8 +36,7 @@ export class Condition {
 
   /** Adds that the column `search` contains `text` in any case, whatever characters it has; nothing without a text. */
   containing(text: string | undefined): this {
-    const pattern = text && `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
-    return this.and("search LIKE ? ESCAPE '!'", pattern || undefined);
+    return this.and("search LIKE ? ESCAPE '!'", containing(text));
   }
 
   get sql(): string {
