@@ -1,7 +1,7 @@
 /** The plugin API, published as `sluice/plugin`. The built-in plugins import nothing else, so it is sufficient for others. */
 
 export { acceptedEncodings } from './common/accepted-encodings.ts';
-export { dayOf, hourOf, isDay, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
+export { dayOf, hourOf, isDay, lastDayOf, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
 export type { Clock } from './common/clock.ts';
 export { issuesOf, mistakesIn } from './common/config-error.ts';
 export { decodePath } from './common/decode-path.ts';

@@ -823,7 +823,7 @@ describe('the usage page', () => {
   });
 
   it('reads its bars out to pointers and to keys, and opens what they stand for', async () => {
-    await open('usage?from=2025-09-01&to=2025-09-02&show=requests');
+    await open('usage?from=2025-09-01&to=2025-09-02&show=requests&by=model');
     const plot = page.getByRole('application', { name: 'Requests by day' });
     const said = page.locator('.chart [role=status]');
     await plot.focus();
@@ -847,7 +847,7 @@ describe('the usage page', () => {
   it('has the table of its chart where the library of charts cannot be loaded', async () => {
     expected = /ERR_FAILED/;
     await page.route('**/uPlot.iife.min.js', route => route.abort());
-    await open('usage?from=2025-09-01&to=2025-09-30');
+    await open('usage?from=2025-09-01&to=2025-09-30&by=model');
     await page.getByRole('heading', { name: 'By model' }).waitFor();
     await page.locator('.chart table').waitFor();
     expect(await page.locator('.chart tbody tr').count()).toBe(30);

@@ -514,14 +514,20 @@ describe('usage', () => {
       await command('--from', '2025-09-10', '--to', '2025-10-20', '--by', 'model'),
     ).map(line => line.split(','));
     const column = (name: string) => titles!.indexOf(name);
-    const page = (await textOf('usage?from=2025-09-10&to=2025-10-20')).replaceAll('\u202f', '');
+    const page = (await textOf('usage?from=2025-09-10&to=2025-10-20&by=model')).replaceAll('\u202f', '');
     for (const row of rows) {
       expect(page).toContain(` class="number">${row[column('prompt_tokens')]}</td>`);
       expect(page).toContain(` class="number">${row[column('total_tokens')]}</td>`);
       expect(page).toContain(`exactly ${row[column('cost_usd')]} USD`);
     }
-    const prompt = rows.reduce((sum, row) => sum + Number(row[column('prompt_tokens')]), 0);
-    expect(page).toContain(`<dt>Prompt tokens</dt><dd><strong>${prompt}</strong>`);
+    const [, foot] = page.split('<tfoot>');
+    for (const name of ['requests', 'errors', 'prompt_tokens', 'total_tokens']) {
+      const all = rows.reduce((sum, row) => sum + Number(row[column(name)]), 0);
+      expect(foot).toContain(` class="number">${all}</td>`);
+    }
+    const picos = rows.map(row => BigInt(Math.round(Number(row[column('cost_usd')]) * 1e12)));
+    const [, cost] = /data-label="Cost" class="number"><data value="([^"]+)"/.exec(foot!)!;
+    expect(BigInt(Math.round(Number(cost) * 1e12))).toBe(picos.reduce((sum, pico) => sum + pico));
   });
 
   it('is exported by month as the command prints it, and shown with the same costs to print', async () => {
@@ -580,21 +586,27 @@ describe('usage', () => {
     expect(from! < `${day(0).slice(0, 8)}01`).toBe(true);
   });
 
-  it('keeps time, group and measure from one look to the next', async () => {
+  it('leads from each line to what it is made of, and back', async () => {
     const kept = { from: '2025-09-01', to: '2025-09-30', by: 'account', show: 'cost' };
     const month = linksOf(await textOf(`usage?${new URLSearchParams(kept)}`));
-    expect(Object.fromEntries(month.get('acme')!)).toEqual({ ...kept, account: 'acme' });
+    const ofAcme = { ...kept, account: 'acme', by: 'model' };
+    expect(Object.fromEntries(month.get('acme')!)).toEqual(ofAcme);
+    const acme = await textOf(`usage?${new URLSearchParams(ofAcme)}`);
+    expect(acme).toContain('href="statement?account=acme"');
+    expect(Object.fromEntries(linksOf(acme).get('All usage')!)).toEqual(kept);
+    expect(Object.fromEntries(linksOf(acme).get('a/b')!)).toEqual({ ...ofAcme, model: 'a/b', by: 'key' });
     const ofDay = Object.fromEntries(month.get('2025-09-17')!);
     expect(ofDay).toEqual({ ...kept, from: '2025-09-17', to: '2025-09-17' });
     const day = await textOf(`usage?${new URLSearchParams(ofDay)}`);
-    expect(day).toContain('<h2 id="hour">By hour</h2>');
+    expect(day).toContain('Cost by hour</h2>');
     expect(day).toContain('requests?since=2025-09-17T');
 
     const keys = await textOf('usage?from=2025-09-01&to=2025-09-30&account=acme&by=key');
     const [name, ofKey] = [...linksOf(keys)].find(([name]) => name.startsWith('nightly …'))!;
     expect(ofKey.get('key')).toBe(key);
+    expect(keys).toContain(`href="key?id=${key}"`);
     const one = await textOf(`usage?${ofKey}`);
-    expect(one).toContain(`Key <strong>${name}</strong>`);
+    expect(one).toContain(`key <strong>${name}</strong>`);
   });
 
   it('tells since when there are sums by provider, and leaves out what is before and to come', async () => {
@@ -606,19 +618,23 @@ describe('usage', () => {
       );
   });
 
-  it('is compared with the time before', async () => {
-    const text = await textOf('usage?from=2025-09-11&to=2025-09-20&show=requests');
-    expect(text).toContain('Compared with 2025-09-01 to 2025-09-10.');
-    const count = (from: number, to: number) =>
+  it('is compared with the same days of the month before', async () => {
+    const text = await textOf('usage?from=2025-10-11&to=2025-10-20&show=requests');
+    expect(text).toContain('Compared with 2025-09-11 to 2025-09-20.');
+    const count = (month: number) =>
       halfAYear().filter(
-        ({ started_ms }) => started_ms >= Date.UTC(2025, 8, from) && started_ms < Date.UTC(2025, 8, to),
+        ({ started_ms }) => started_ms >= Date.UTC(2025, month, 11) && started_ms < Date.UTC(2025, month, 21),
       ).length;
-    const [now, before] = [count(11, 21), count(1, 11)];
+    const [now, before] = [count(9), count(8)];
     const change = Number((((now - before) / before) * 100).toFixed(1));
     expect(text).toContain(
       `<strong>${now}</strong> <span class="change">${change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change)}`} %</span>`,
     );
-    expect(text).toContain('data-role="before">2025-09-01 to 2025-09-10<');
+    expect(text).toContain('data-role="before">2025-09-11 to 2025-09-20<');
+    expect(text.split('<tfoot>')[1]).toContain(`data-label="Before" class="number">${before}<`);
+    expect(await textOf('usage?from=2025-12-01&to=2025-12-31')).toContain(
+      'Compared with 2025-11-01 to 2025-11-30, a day less: that month is shorter.',
+    );
     expect(await textOf('usage?from=2025-09-01&to=2025-09-20')).not.toContain('Compared with');
   });
 });

@@ -6,17 +6,19 @@ import {
   type KeyRecord,
   type LimitRule,
   planLimitsOf,
+  type TaggedSum,
   totalOf,
 } from '../../../src/plugin.ts';
 import type { AccountView } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
-import { toMonthEnd } from '../usage-question.ts';
+import { toMonthEnd } from '../usage-figures.ts';
+import { type MeasureName, measures } from '../usage-measures.ts';
 import { errorsText } from '../view/error-counts.ts';
-import { dollars, dollarText, linkOf, numberOf } from '../view/format.ts';
+import { dollars, dollarText, linkOf, numberOf, percentOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { figure, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
-import { type MeasureName, measures, usageChart } from './usage-chart.ts';
+import { modelChart } from '../view/usage-chart.ts';
 
 /** Days that are shown, with today. */
 const days = 30;
@@ -37,14 +39,14 @@ async function usePanel(
   const now_ms = context.clock.epoch_ms();
   const span = { from_day: dayOf(now_ms - (days - 1) * day_ms), to_day: dayOf(now_ms) };
   const [sums, ofMonth] = await Promise.all([
-    context.records.store.usage.sum({ account, key, ...span, by: ['day', 'model'] }),
+    context.records.store.usage.sum({ account, key, ...span, by: ['day', 'model'] }) as Promise<TaggedSum[]>,
     month,
   ]);
   const total = totalOf(sums);
   const whose = { account: scope.account ? undefined : account, key };
   const models = context.catalog.models.map(({ id }) => id);
   const chart = (name: MeasureName) =>
-    html`<div><h3>${measures[name].title} by day</h3>${usageChart(sums, { ...span, unit: 'day' }, measures[name], models, day => linkOf('usage', { ...whose, from: day, to: day, show: name }))}</div>`;
+    html`<div><h3>${measures[name].title} by day</h3>${modelChart(sums, span, measures[name], models, day => linkOf('usage', { ...whose, from: day, to: day, show: name }))}</div>`;
   return panel(
     'use',
     'Last 30 days',
@@ -66,14 +68,14 @@ async function monthFigure({ context, scope }: PageRequest, account: AccountView
   if (!scope.sees.money) return '';
   const now_ms = context.clock.epoch_ms();
   const to_day = dayOf(now_ms);
-  const month = { account: account.id, model: undefined, from_day: `${to_day.slice(0, 8)}01`, to_day };
-  const sums = await context.records.store.usage.sum({ ...toMonthEnd(month, now_ms), by: [] });
+  const days = toMonthEnd({ from_day: `${to_day.slice(0, 8)}01`, to_day }, now_ms);
+  const sums = await context.records.store.usage.sum({ account: account.id, ...days, by: [] });
   const { cost_usd } = totalOf(sums);
   const limit = usdLimitOf(context, account);
   const share =
     limit === undefined
       ? 'no limit per month'
-      : html`of ${dollarText(limit)}, ${((Number(cost_usd) / limit) * 100).toFixed(1)} %`;
+      : html`of ${dollarText(limit)}, ${percentOf(Number(cost_usd) / limit)}`;
   return figure('Cost this month', dollars(cost_usd), share);
 }
 

@@ -1,4 +1,4 @@
-import { dollarText, numberOf, percentOf, roundedSecondsOf } from './format.ts';
+import { decimalsOf, dollarText, numberOf, percentOf, roundedSecondsOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import type { SeriesLook } from './series-looks.ts';
 
@@ -39,10 +39,10 @@ export interface Chart {
   readonly unit: ChartUnit;
   readonly points: readonly ChartPoint[];
   readonly series: readonly ChartSeries[];
-  /** The time before: what it is, and by point its label and its whole bar. */
+  /** The time before: what it is, and by point its label and its whole bar, unless it has no counterpart. */
   readonly before?: {
     readonly name: string;
-    readonly points: readonly { readonly label: string; readonly value: number }[];
+    readonly points: readonly ({ readonly label: string; readonly value: number } | undefined)[];
   };
   /** The least value of the upper edge, so that little is not shown as much. */
   readonly least?: number;
@@ -57,6 +57,7 @@ export const max_series = 7;
  */
 export function chart(setup: Chart): Html {
   const { label, caption = legend(setup), kind, axis, unit, points, series, before, least = 0 } = setup;
+  const amount = amountIn(setup);
   const isStacked = kind === 'bars' && series.length > 1;
   return html`<figure class="chart" data-chart="${kind}" data-unit="${unit}" data-least="${least}" data-label="${label}">
 <figcaption>${caption}</figcaption>
@@ -65,7 +66,7 @@ export function chart(setup: Chart): Html {
 <thead><tr><th scope="col">${axis}</th>${series.map(seriesHead)}${isStacked && head('All', 'total')}${before && head(before.name, 'before')}</tr></thead>
 <tbody>${points.map(
     ({ label: name, tick, link }, at) =>
-      html`<tr><th scope="row" class="nowrap" ${tick !== undefined && html`data-tick="${tick}"`}>${linked(name, link)}</th>${series.map(one => cellOf(one, at, units[unit]))}${isStacked && amountCell(sumAt(series, at), units[unit])}${before && beforeCell(before.points[at], units[unit])}</tr>\n`,
+      html`<tr><th scope="row" class="nowrap" ${tick !== undefined && html`data-tick="${tick}"`}>${linked(name, link)}</th>${series.map(one => cellOf(one, at, amount))}${isStacked && amountCell(sumAt(series, at), amount)}${before && beforeCell(before.points[at], amount)}</tr>\n`,
   )}</tbody>
 </table></div>
 </details>
@@ -82,6 +83,17 @@ const seriesHead = ({ name, look, isDashed }: ChartSeries): Html =>
   html`<th scope="col" class="number" data-look="${look && `${look.colour} ${look.pattern}`}" ${isDashed && html`data-dashed="yes"`}>${name}</th>`;
 
 type Amount = (value: number) => string;
+
+/** How amounts of a chart are read: all dollars with the same decimals. */
+function amountIn({ unit, points, series, before }: Chart): Amount {
+  if (unit !== 'usd') return units[unit];
+  const whole = [
+    ...points.map((_, at) => sumAt(series, at)),
+    ...(before?.points ?? []).flatMap(point => point?.value ?? []),
+  ];
+  const decimals = decimalsOf([...series.flatMap(({ values }) => values.map(value => value ?? 0)), ...whole]);
+  return usd => dollarText(usd, decimals);
+}
 
 function cellOf({ values, linkOf }: ChartSeries, at: number, amount: Amount): Html {
   const value = values[at];
@@ -104,8 +116,9 @@ const sumAt = (series: readonly ChartSeries[], at: number): number =>
 export const swatch = (look: SeriesLook | undefined): Html =>
   html`<svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="${look ? `series-${look.colour} ${look.pattern}` : 'series-other'}" width="1" height="1"/></svg>`;
 
-function legend({ series, points, before, unit }: Chart): Html {
+function legend(setup: Chart): Html {
+  const { series, points, before } = setup;
   const sums = points.map((_, at) => sumAt(series, at));
   const most = Math.max(0, ...sums);
-  return html`${series.map(({ name, look }) => html`<span class="key">${swatch(look)} ${name}</span>\n`)}${before && html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><line class="before" x1="0" x2="1" y1="0.5" y2="0.5"/></svg> ${before.name}</span>\n`}<span class="muted">highest: ${units[unit](most)} on ${points[sums.indexOf(most)]?.label}</span>`;
+  return html`${series.map(({ name, look }) => html`<span class="key">${swatch(look)} ${name}</span>\n`)}${before && html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><line class="before" x1="0" x2="1" y1="0.5" y2="0.5"/></svg> ${before.name}</span>\n`}<span class="muted">highest: ${amountIn(setup)(most)} on ${points[sums.indexOf(most)]?.label}</span>`;
 }

@@ -1,3 +1,4 @@
+import { signedPicoUsd, signedUsdOf } from '../../../src/plugin.ts';
 import { type Html, html } from './html.ts';
 import { localIso } from './time-zone.ts';
 
@@ -56,7 +57,7 @@ export function changeOf(now: number, before: number): string {
 }
 
 /** Number with thin spaces between thousands, which no locale reads as a decimal point. */
-export const numberOf = (count: number): string =>
+export const numberOf = (count: number | string): string =>
   count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 
 /** `1 key`, `2 keys`. */
@@ -72,14 +73,33 @@ export function linkOf(page: string, query: Readonly<Record<string, string | und
 /** The name of an account, which leads to its page. */
 export const accountLink = (id: string): Html => html`<a href="${linkOf('account', { id })}">${id}</a>`;
 
-/** Dollars as text: `$1 234.50`, `$0.0042`. Two decimals from a dollar on, two to four below, and two digits of what is less than a cent. */
-export function dollarText(usd: number): string {
-  if (usd < 0) return `−${dollarText(-usd)}`;
-  const decimals = usd >= 1 || usd === 0 ? 2 : Math.max(4, Math.ceil(-Math.log10(usd)) + 1);
-  const [whole = '0', fraction = ''] = usd.toFixed(decimals).split('.');
-  return `$${numberOf(Number(whole))}.${fraction.replace(/(?<=\d\d)0+$/, '')}`;
+const pico_decimals = 12;
+const picoOf = (usd: string | number): bigint =>
+  signedPicoUsd(typeof usd === 'number' ? usd.toFixed(pico_decimals) : usd);
+
+/**
+ * Decimals for all amounts of a column or chart: two, or, with one below a dollar, four at least and two digits of the least one; no more
+ * than the longest has.
+ */
+export function decimalsOf(amounts: readonly (string | number)[]): number {
+  const written = amounts.map(usd => signedUsdOf(picoOf(usd)).replace('-', '').split('.'));
+  const zeros = written.map(([whole, fraction]) =>
+    whole === '0' && fraction ? /^0*/.exec(fraction)![0].length + 2 : 0,
+  );
+  const most = Math.max(0, ...zeros);
+  const longest = Math.max(0, ...written.map(([, fraction = '']) => fraction.length));
+  return most === 0 ? 2 : Math.max(2, Math.min(longest, Math.max(4, most)));
+}
+
+/** Dollars as text: `$1 234.50`, with so many decimals, rounded; by default with those that matter. */
+export function dollarText(usd: string | number, decimals = decimalsOf([usd])): string {
+  const pico_usd = picoOf(usd);
+  if (pico_usd < 0n) return `−${dollarText(signedUsdOf(-pico_usd), decimals)}`;
+  const unit = 10n ** BigInt(pico_decimals - decimals);
+  const digits = ((pico_usd + unit / 2n) / unit).toString().padStart(decimals + 1, '0');
+  return `$${numberOf(digits.slice(0, -decimals))}.${digits.slice(-decimals)}`;
 }
 
 /** Dollars for a page, with the exact sum as the tooltip. */
-export const dollars = (cost_usd: string): Html =>
-  html`<data value="${cost_usd}" title="exactly ${cost_usd} USD">${dollarText(Number(cost_usd))}</data>`;
+export const dollars = (usd: string, decimals?: number): Html =>
+  html`<data value="${usd}" title="exactly ${usd} USD">${dollarText(usd, decimals)}</data>`;

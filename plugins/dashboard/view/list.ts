@@ -20,6 +20,8 @@ export interface List<R> {
   readonly sorting?: Sorting | undefined;
   /** Identifies a row while the list is kept up to date. */
   readonly keyOf?: (row: R) => string;
+  /** The total of all rows, below them. */
+  readonly total?: R;
   /** In place of a list without rows. */
   readonly empty?: Html;
   /** The file of all rows that match. */
@@ -50,11 +52,11 @@ const ordersOf = <R>(column: Column<R> | undefined): readonly Order[] =>
  * and its pages.
  */
 export function recordList<R>(address: Address, list: List<R>): Html {
-  const { label, columns, rows, keyOf, empty, csv, pager } = list;
+  const { label, columns, rows, total: foot, keyOf, empty, csv, pager } = list;
   const sorting = sortingOf(address.query, columns, list.sorting);
   const shown = shownColumns(address.query, columns);
   const headOf = (column: Column<R>) => sortedHead(address, column, sorting);
-  const table = tableOf(label, shown, sortedRows(rows, columns, sorting), empty, { keyOf, headOf });
+  const table = tableOf(label, shown, sortedRows(rows, columns, sorting), empty, { foot, keyOf, headOf });
   const tools = rows.length > 0 && html`${columnForm(address, columns, shown)}${csvLink(csv)}`;
   return html`${tools && html`<div class="tools">${tools}</div>\n`}${table}${pager}`;
 }

@@ -1,3 +1,4 @@
+import { decimalsOf, dollars } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 
 /** One column of a table: its title, its cells, and whether they are numbers. */
@@ -37,7 +38,24 @@ export const names = <R>(
   more: Partial<Column<R>> = {},
 ): Column<R> => ({ title, cell, isName: true, ...more });
 
+/** A column of dollars, of which all have the same decimals: as many as `rows` need. */
+export function money<R>(
+  title: string,
+  of: (row: R) => string | null | undefined,
+  rows: readonly R[],
+  more: Partial<Column<R>> = {},
+): Column<R> {
+  const decimals = decimalsOf(rows.flatMap(row => of(row) ?? []));
+  const cell = (row: R) => {
+    const usd = of(row);
+    return usd === null || usd === undefined ? '' : dollars(usd, decimals);
+  };
+  return numbers(title, cell, more);
+}
+
 interface TableParts<R> {
+  /** The last line, which is not sorted: the total. */
+  readonly foot?: R | undefined;
   /** Identifies a row where the table is kept up to date. */
   readonly keyOf?: ((row: R) => string) | undefined;
   /** The head of a column; by default its title. */
@@ -53,7 +71,7 @@ export function tableOf<R>(
   columns: readonly Column<R>[],
   rows: readonly R[],
   empty?: Html,
-  { keyOf, headOf = ({ title }) => ({ title }) }: TableParts<R> = {},
+  { foot, keyOf, headOf = ({ title }) => ({ title }) }: TableParts<R> = {},
 ): Html {
   if (rows.length === 0 && empty) return empty;
   const style = ({ isNumber, isName, isWide }: Column<R>): string =>
@@ -63,13 +81,15 @@ export function tableOf<R>(
     const { title, sorted } = headOf(column);
     return html`<th scope="col" class="${style(column)}" ${sorted && html`aria-sort="${sorted}"`}>${title}</th>`;
   };
+  const cellOf = (row: R) => (column: Column<R>) =>
+    html`<td data-label="${column.title}" class="${style(column)}">${column.cell(row)}</td>`;
   return html`<div class="scroll ${!hasPictures && 'cards'}" role="region" aria-label="${label}" tabindex="0">
 <table>
 <thead><tr>${columns.map(head)}</tr></thead>
 <tbody>${rows.map(
-    row =>
-      html`<tr${keyOf && html` data-key="${keyOf(row)}"`}>${columns.map(column => html`<td data-label="${column.title}" class="${style(column)}">${column.cell(row)}</td>`)}</tr>\n`,
+    row => html`<tr${keyOf && html` data-key="${keyOf(row)}"`}>${columns.map(cellOf(row))}</tr>\n`,
   )}</tbody>
+${foot && html`<tfoot><tr>${columns.map(cellOf(foot))}</tr></tfoot>`}
 </table>
 </div>`;
 }

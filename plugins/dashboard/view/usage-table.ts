@@ -1,45 +1,90 @@
 import { hasPaid, type Totals } from '../../../src/plugin.ts';
 import type { Scope } from '../scope.ts';
+import { type MeasureName, measures, measuresFor } from '../usage-measures.ts';
 import { errorColumns } from './error-counts.ts';
-import { dollars, numberOf } from './format.ts';
-import { type Html, html, type Part } from './html.ts';
-import { type Column, names, numbers, tableOf } from './table.ts';
+import { changeOf, numberOf } from './format.ts';
+import type { Part } from './html.ts';
+import { type Column, money, names, numbers } from './table.ts';
 
-/** One line of usage: its name, its link, and its totals. */
+/** One line of usage. */
 export interface UsageLine {
-  readonly name: Part;
-  readonly link?: string;
+  /** Its name, by which it is sorted. */
+  readonly name: string;
+  /** The name with its links. */
+  readonly shown: Part;
   readonly total: Totals;
+  /** The same days before; undefined if nothing is known of them, or there are none. */
+  readonly before?: Totals | undefined;
 }
 
-const nameOf = ({ name, link }: UsageLine) =>
-  link === undefined ? name : html`<a href="${link}">${name}</a>`;
+const count = (
+  key: keyof Totals & string,
+  title: string,
+  of: (total: Totals) => number,
+  isExtra = false,
+): Column<UsageLine> =>
+  numbers(title, ({ total }) => numberOf(of(total)), { key, by: ({ total }) => of(total), isExtra });
 
-const count = (title: string, of: (total: Totals) => number): Column<UsageLine> =>
-  numbers(title, ({ total }) => numberOf(of(total)));
+/** Columns of usage by what is called `title`: what is measured first, with the time before; then all else that is counted. */
+export function usageColumns(
+  scope: Scope,
+  title: string,
+  measure: MeasureName,
+  lines: readonly UsageLine[],
+): readonly Column<UsageLine>[] {
+  const main = {
+    cost: usd('cost_usd', 'Cost', lines),
+    requests: count('requests', 'Requests', measures.requests.of),
+    tokens: { ...count('prompt_tokens', 'Tokens', measures.tokens.of), key: 'total_tokens' },
+  };
+  const hasBefore = lines.some(({ before }) => before);
+  const errors: Column<UsageLine>[] = errorColumns<UsageLine>(({ total }) => total, lines, scope);
+  return [
+    names(title, ({ shown }) => shown, { key: 'name', by: ({ name }) => name }),
+    main[measure],
+    ...(hasBefore ? beforeColumns(measure, lines) : []),
+    ...measuresFor(scope)
+      .filter(name => name !== measure)
+      .map(name => main[name]),
+    count('failed_requests', 'Errors', ({ failed_requests }) => failed_requests),
+    ...errors.map(column => ({
+      ...column,
+      key: column.title.toLowerCase().replace(' ', '_'),
+      isExtra: true,
+    })),
+    count('prompt_tokens', 'Prompt', ({ prompt_tokens }) => prompt_tokens),
+    count('cached_tokens', 'Cached', ({ cached_tokens }) => cached_tokens),
+    count('completion_tokens', 'Completion', ({ completion_tokens }) => completion_tokens),
+    count('reasoning_tokens', 'Reasoning', ({ reasoning_tokens }) => reasoning_tokens, true),
+    count('estimated_requests', 'Estimated', ({ estimated_requests }) => estimated_requests, true),
+    ...(scope.sees.margins && hasPaid(lines.map(({ total }) => total))
+      ? [usd('paid_usd', 'Paid', lines), usd('margin_usd', 'Margin', lines)]
+      : []),
+  ];
+}
 
-/** Usage with a line for each group, called `title` in its first column. */
-export const usageTable = (scope: Scope, label: string, title: string, lines: readonly UsageLine[]): Html =>
-  tableOf<UsageLine>(
-    label,
-    [
-      names(title, nameOf),
-      count('Requests', ({ requests }) => requests),
-      ...errorColumns<UsageLine>(({ total }) => total, lines, scope),
-      count('Prompt', ({ prompt_tokens }) => prompt_tokens),
-      count('Cached', ({ cached_tokens }) => cached_tokens),
-      count('Completion', ({ completion_tokens }) => completion_tokens),
-      count('Reasoning', ({ reasoning_tokens }) => reasoning_tokens),
-      count('Tokens', ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens),
-      ...(scope.sees.money ? [costColumn] : []),
-      ...(scope.sees.margins && hasPaid(lines.map(({ total }) => total)) ? paidColumns : []),
-    ],
-    lines,
-  );
+const usd = (
+  key: 'cost_usd' | 'paid_usd' | 'margin_usd',
+  title: string,
+  lines: readonly UsageLine[],
+): Column<UsageLine> =>
+  money(title, ({ total }) => total[key], lines, {
+    key,
+    by: ({ total }) => total[key] && Number(total[key]),
+  });
 
-const costColumn: Column<UsageLine> = numbers('Cost', ({ total }) => dollars(total.cost_usd));
-
-const paidColumns: readonly Column<UsageLine>[] = [
-  numbers('Paid', ({ total }) => total.paid_usd && dollars(total.paid_usd)),
-  numbers('Margin', ({ total }) => total.margin_usd && dollars(total.margin_usd)),
-];
+function beforeColumns(name: MeasureName, lines: readonly UsageLine[]): Column<UsageLine>[] {
+  const { of, unit } = measures[name];
+  const change = ({ total, before }: UsageLine) => before && Number(of(total)) - Number(of(before));
+  const more = { key: 'before', by: ({ before }: UsageLine) => before && Number(of(before)) };
+  return [
+    unit === 'usd'
+      ? money<UsageLine>('Before', ({ before }) => before?.cost_usd, lines, more)
+      : numbers<UsageLine>('Before', ({ before }) => before && numberOf(of(before)), more),
+    numbers<UsageLine>(
+      'Change',
+      ({ total, before }) => before && changeOf(Number(of(total)), Number(of(before))),
+      { key: 'change', by: change },
+    ),
+  ];
+}
