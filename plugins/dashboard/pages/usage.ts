@@ -59,7 +59,7 @@ async function shown(request: PageRequest): Promise<PageResponse> {
     section: 'usage',
     fault: fault ?? (typeof figures === 'string' ? `${figures}.` : undefined),
     scripts: ['charts.js'],
-    beside: html`${placesOf(view)}${!isEmpty && html`<a class="button" href="${exportLink(view, all)}" download>Export all as CSV</a>`}`,
+    beside: html`<div class="pager">${placesOf(view)}${!isEmpty && html`<a class="button" href="${exportLink(view, all)}" download>Export all as CSV</a>`}</div>`,
     body: html`${keptNotice(request)}${controls(request, view, names)}${
       isEmpty
         ? html`<section class="panel" aria-label="Usage">${nothing(view)}</section>`
@@ -210,7 +210,7 @@ function linesPanel(page: Shown): Html {
   const { group, measure, scope } = view;
   const { total, before, unit } = figures;
   const lines = figures.lines.slice(0, max_lines).map(sum => lineOf(page, sum));
-  const all: UsageLine = { name: '', shown: html`<strong>Total</strong>`, total, before: before?.total };
+  const all: UsageLine = { name: '', shown: 'Total', total, before: before?.total };
   const title = group === 'time' ? unit : titleOf(group);
   const tabs = groupsOf(view).map(name =>
     choice(viewLink(view, { group: name }), `By ${titleOf(name)}`, name === group),
@@ -317,7 +317,7 @@ function wayBack(view: UsageView, names: Shown['names']): Html {
     const link = viewLink(view, { filters: new Map(filters.slice(0, at)), group: name });
     return html`<a href="${link}">${at === 0 ? 'All usage' : texts[at - 1]}</a> › `;
   });
-  return html`<nav class="filter" aria-label="Narrowed to">${links}<span aria-current="true">${texts.at(-1)}</span></nav>`;
+  return html`<div class="filter" role="group" aria-label="Narrowed to">${links}<span aria-current="true">${texts.at(-1)}</span></div>`;
 }
 
 const choice = (link: string, title: string, isChosen: boolean): Html =>
