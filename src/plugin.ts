@@ -309,6 +309,7 @@ export {
 export { type Connection, type Database, type Row, rowMarks, type Value } from './records/database.ts';
 export {
   type AnyExtensionDefinition,
+  type ConfigPlace,
   defineExtension,
   type ExtensionContext,
   type ExtensionDefinition,

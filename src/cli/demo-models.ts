@@ -1,10 +1,10 @@
 import { parse } from 'yaml';
 import { defaultModels } from '../config/example-models.ts';
-import type { NoAnswer } from './ask-server.ts';
+import type { NoAnswer } from '../mount/provider-check/ask-server.ts';
+import { askForModels, modelsIn } from '../mount/provider-check/list-models.ts';
 import { CommandMistake } from './command.ts';
 import type { DemoServer } from './demo.ts';
 import { catalogTemplate } from './init/catalog-template.ts';
-import { askForModels, modelsIn } from './list-models.ts';
 
 const max_models = 20;
 

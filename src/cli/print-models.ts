@@ -1,7 +1,7 @@
 import { loadProvider } from '../config/load-provider.ts';
+import { askForModels, baseOf, modelsIn, providerToAsk } from '../mount/provider-check/list-models.ts';
 import type { Voice } from './command.ts';
 import { catalogTemplate } from './init/catalog-template.ts';
-import { askForModels, baseOf, modelsIn, providerToAsk } from './list-models.ts';
 
 export interface ModelsOptions {
   readonly config: string;

@@ -21,7 +21,7 @@ import { pluginsIn } from './import-plugin.ts';
 import { type LoadedPlugins, loadPlugins } from './load-plugins.ts';
 import { type ProviderSettings, providerOf } from './load-provider.ts';
 import type { ListedStage } from './load-stages.ts';
-import { type ConfigText, readConfig } from './read-config.ts';
+import { type ConfigText, readConfig, type WrittenConfig } from './read-config.ts';
 import { type RecordsSettings, recordsSettings } from './records-options.ts';
 import type { CheckedConfig, GatewayConfig } from './schema.ts';
 import { warningsOf } from './warnings.ts';
@@ -57,6 +57,8 @@ export interface Settings
   };
   /** A ConfigError that lists mistakes which only the plugins could show. */
   mistake(issues: readonly ConfigIssue[]): ConfigError;
+  /** Where the value at a path of the configuration comes from. */
+  readonly sourceOf: WrittenConfig['sourceOf'];
   /** Creates counters for upstreams that report no usage. */
   readonly newCounter: () => TokenCounter;
   /** Warnings about valid options that have no effect. */
@@ -121,6 +123,7 @@ export async function loadWritten(
     source: written.source,
     made: makersOf(part.error, plugins, given, hasAliases(config) ? 1 : 0),
     mistake: part.error,
+    sourceOf: written.sourceOf,
     newCounter,
   };
   return { settings, config, stages, written: written.value, expanded: part.expanded };

@@ -12,7 +12,9 @@ import {
   visit,
 } from 'yaml';
 import { ConfigError, type ConfigIssue } from '../common/config-error.ts';
+import { valueAt } from '../common/field-path.ts';
 import { FileProblem, readSmallBytes } from '../common/small-file.ts';
+import type { ConfigPlace } from '../records/define-extension.ts';
 
 /** A file of a configuration with what it contained when it was read: every process that loads it has the same. */
 export class ConfigText {
@@ -34,6 +36,8 @@ export interface WrittenConfig {
   readonly directory: string;
   /** One error for all mistakes, each with its line if there is a file. */
   readonly error: (issues: readonly ConfigIssue[], options?: ErrorOptions) => ConfigError;
+  /** Where the value at a path comes from. */
+  readonly sourceOf: (path: readonly PropertyKey[]) => ConfigPlace;
 }
 
 /**
@@ -45,7 +49,9 @@ export function readConfig(source: unknown): WrittenConfig {
   if (source instanceof ConfigText) return parsed(source);
   const error = (issues: readonly ConfigIssue[], options?: ErrorOptions) =>
     new ConfigError('configuration', issues, options);
-  return { value: source, source, directory: process.cwd(), error };
+  const sourceOf = (path: readonly PropertyKey[]) =>
+    valueAt(source, path) === undefined ? 'default' : 'code';
+  return { value: source, source, directory: process.cwd(), error, sourceOf };
 }
 
 function parsed(source: ConfigText): WrittenConfig {
@@ -66,7 +72,12 @@ function parsed(source: ConfigText): WrittenConfig {
   if (document.errors.length > 0) throw error(syntaxIssues(document));
   const refused = refusedNames(document, lines);
   if (refused.length > 0) throw error(refused);
-  return { value: plainOf(document, error), source, directory: dirname(resolve(file)), error };
+  const value = plainOf(document, error);
+  const sourceOf = (path: readonly PropertyKey[]): ConfigPlace => {
+    const line = valueAt(value, path) === undefined ? undefined : lineOf(document, lines, path);
+    return line === undefined ? 'default' : { file, line };
+  };
+  return { value, source, directory: dirname(resolve(file)), error, sourceOf };
 }
 
 /** The first mistake of each line: what follows it there is its consequence. */

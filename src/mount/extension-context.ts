@@ -36,6 +36,11 @@ export function extensionContexts(
     terminal,
     publicUrl: () => service.parts.settings.server.public_url ?? publicUrl?.(),
     isClosing: () => service.isClosing,
+    sourceOf: path => service.parts.settings.sourceOf(path),
+    async testProvider(provider, model) {
+      const { testProvider } = await import('./provider-check/test-provider.ts');
+      return testProvider(service.parts.settings, provider, model);
+    },
     upstreamsOf: model => service.parts.router.upstreamsOf(model),
     get settings() {
       return service.parts.settings;

@@ -102,6 +102,7 @@ const derived = new Set([
   'source',
   'made',
   'mistake',
+  'sourceOf',
   'newCounter',
   'warnings',
 ]);

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Clock } from '../common/clock.ts';
 import { checkCreated, checkedBy } from '../common/config-error.ts';
+import type { Finding } from '../common/finding.ts';
 import { isObject } from '../common/json-object.ts';
 import { aFunction, isObjectSchema } from '../common/methods.ts';
 import type { ProviderConfig } from '../common/options.ts';
@@ -78,6 +79,9 @@ export interface ListedProvider {
   /** What operators have set of it; undefined for nothing. */
   readonly control: ProviderControl | undefined;
 }
+
+/** A line of a file, from 1; `code`: it was given in code; `default`: it is not written anywhere. */
+export type ConfigPlace = { readonly file: string; readonly line: number } | 'code' | 'default';
 
 /** The result of a reload. */
 export interface Reloaded {
@@ -162,6 +166,13 @@ export interface ExtensionContext {
   readonly providers: readonly ListedProvider[];
   /** Takes providers out of service and back. */
   readonly controls: ProviderSwitch;
+  /**
+   * Asks a provider for its list of models with each of its keys, and for one token of `model`, its name there, if it is given: beside all
+   * requests, one at a time in this process, for at most 30 s. Says what is wrong and what to do, for operators only. Rejects with NotThere.
+   */
+  testProvider(provider: string, model?: string): Promise<readonly Finding[]>;
+  /** Where the value at a path of the configuration comes from, such as `['models', 0, 'pricing']`, for operators only. */
+  sourceOf(path: readonly PropertyKey[]): ConfigPlace;
   /** The upstreams of a model, in the order of the configuration. */
   upstreamsOf(model: string): readonly Upstream[];
   /** Use of the limits of accounts. */

@@ -456,7 +456,7 @@ describe('the pages of providers and models', () => {
     const drained = formFields(await textOf('providers?since=day', of), 'Drain upstream');
     const { location } = await of.post('provider?name=upstream', { ...drained, change: 'drain' });
     expect(location).toBe('providers?since=day');
-    expect(await shown(location!)).toMatch(/drained by operators until .* from the list of providers/);
+    expect(await shown(location!)).toMatch(/drained by operators\s+until .* from the list of providers/);
     const last = formFields(await textOf('providers', of), 'Drain second');
     const asked = await of.post('provider?name=second', { ...last, change: 'drain' });
     expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('Nothing else serves ')]);
@@ -465,7 +465,51 @@ describe('the pages of providers and models', () => {
     expect((await of.post('provider?name=second', { ...answer, confirmed: 'yes' })).location).toBe(
       'providers',
     );
-    expect(await shown('providers')).toMatch(/second\s+drained by operators until/);
+    expect(await shown('providers')).toMatch(/second\s+drained by operators\s+until/);
+  });
+});
+
+describe('the test of a connection', () => {
+  const test = async (provider: string, to: string) => {
+    await visitor.get(modelLink);
+    const { location } = await visitor.post('provider-test', { provider, model: to, back: modelLink });
+    return unescaped((await textOf(location!)).replaceAll(/<[^>]*>/g, ' '));
+  };
+
+  it('says in its row whether a provider answers, and what to do', async () => {
+    expect(await test('upstream', 'aion-3.5')).toMatch(
+      /aion-3\.5[\s\S]*Test\s[\s\S]*ok\s+answered in \d+ ms/,
+    );
+    expect(await test('broken', 'away')).toMatch(
+      /away[\s\S]*fault\s+http:\/\/127\.0\.0\.1:9\/v1: nothing listens there \(ECONNREFUSED\): start the server/,
+    );
+  });
+
+  it('asks for what is configured alone', async () => {
+    for (const [provider, to] of [
+      ['upstream', 'other'],
+      ['none', ''],
+    ])
+      expect((await visitor.post('provider-test', { provider: provider!, model: to! })).status).toBe(404);
+  });
+});
+
+describe('where options come from', () => {
+  it.each([modelLink, 'provider?name=upstream'])('is shown on %s to admins alone', async page => {
+    const texts = await Promise.all(operatorRoles.map(role => textOf(page, as(role))));
+    const shown = texts.map(text => text.includes('As configured, with lines'));
+    expect(shown).toEqual(operatorRoles.map(role => role === 'admin'));
+  });
+
+  it('tells what was given from what is a default, and shows no key', async () => {
+    const own = await startGateway({ upstream: simulator, config: { admin: dashboardAdmin() } });
+    const text = await textOf('provider?name=upstream', await operatorAt(own));
+    const row = (name: string) => tableRows(text).find(([option]) => option === name);
+    expect(row('adapter')).toEqual(['adapter', 'vllm', 'code']);
+    expect(row('api_key')).toEqual(['api_key', 'set, and not shown', 'code']);
+    expect(row('breaker.open_ms')).toEqual(['breaker.open_ms', '5000', 'default']);
+    expect(text).not.toContain(upstreamKey);
+    await own.close();
   });
 });
 
@@ -711,6 +755,11 @@ const expected: Readonly<Record<string, Expected>> = {
   models: { visits: ['models'], get: all(200) },
   model: { visits: [modelLink], get: all(200) },
   providers: { visits: ['providers'], get: all(200) },
+  'provider-test': {
+    visits: ['provider-test'],
+    get: all(405),
+    form: { provider: 'upstream', back: 'models' },
+  },
   provider: { visits: ['provider?name=upstream'], get: all(200), form: { change: 'resume' } },
   playground: { visits: ['playground'], get: all(200) },
   'playground-run': {
@@ -931,6 +980,7 @@ describe('somebody who may change nothing', () => {
     expect(refused).toEqual([
       ['people', 403],
       ['in-flight', 403],
+      ['provider-test', 403],
       ['notices', 403],
     ]);
     expect((await changes()).length).toBeGreaterThan(before.length);

@@ -26,6 +26,8 @@ export interface Rights {
     readonly internals: boolean;
     /** What providers said of failed attempts. */
     readonly providerTexts: boolean;
+    /** Where options stand in the configuration, and what tests of connections find. */
+    readonly configuration: boolean;
   };
   readonly may: {
     /** Change keys, and the rest of what is shown. */
@@ -41,19 +43,19 @@ export interface Rights {
 
 export const rights: Readonly<Record<Role, Rights>> = {
   admin: {
-    sees: { money: true, margins: true, internals: true, providerTexts: true },
+    sees: { money: true, margins: true, internals: true, providerTexts: true, configuration: true },
     may: { change: true, changeAccounts: true, invite: true, cancel: true },
   },
   operator: {
-    sees: { money: false, margins: false, internals: true, providerTexts: false },
+    sees: { money: false, margins: false, internals: true, providerTexts: false, configuration: false },
     may: { change: true, changeAccounts: true, invite: false, cancel: false },
   },
   viewer: {
-    sees: { money: true, margins: false, internals: true, providerTexts: false },
+    sees: { money: true, margins: false, internals: true, providerTexts: false, configuration: false },
     may: { change: false, changeAccounts: false, invite: false, cancel: false },
   },
   customer: {
-    sees: { money: true, margins: false, internals: false, providerTexts: false },
+    sees: { money: true, margins: false, internals: false, providerTexts: false, configuration: false },
     may: { change: true, changeAccounts: false, invite: false, cancel: false },
   },
 };

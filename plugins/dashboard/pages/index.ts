@@ -1,3 +1,4 @@
+import { providerTestPage } from '../connection-tests.ts';
 import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { peoplePage } from './account-people.ts';
@@ -23,6 +24,7 @@ export const pages: readonly Page[] = [
   peoplePage,
   providersPage,
   providerPage,
+  providerTestPage,
   auditPage,
   auditExportPage,
   noticesPage,

@@ -1,9 +1,11 @@
 import { catalogEntry, type Model, providerStates, type Upstream } from '../../../src/plugin.ts';
 import { attemptFigures } from '../attempt-figures.ts';
+import { testColumns } from '../connection-tests.ts';
 import { modelsInScope, servesChat } from '../models-in-scope.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError } from '../page-response.ts';
 import { rangeAt, ranges, trafficQuestionOf } from '../traffic-range.ts';
+import { configDetails } from '../view/config-table.ts';
 import { linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { priceTable } from '../view/price-table.ts';
@@ -29,7 +31,8 @@ export const modelPage: Page = {
       body: html`${internals && (await providersPanel(request, model))}
 ${money && panel('prices', 'Prices', pricesOf(request, model))}
 ${panel('abilities', model.name, html`${model.description && html`<p>${model.description}</p>`}${facts(request, model)}`)}
-${catalogDetails(model, money)}`,
+${catalogDetails(model, money)}
+${scope.sees.configuration && configured(request, model)}`,
     });
   },
 };
@@ -51,13 +54,14 @@ async function providersPanel(request: PageRequest, { id, upstreams }: Model): P
   });
   type Row = (typeof rows)[number];
   const nameOf = ({ upstream }: Row) => upstream.provider.name;
+  const named = names<Row>(
+    'Provider',
+    row => html`<a href="${linkOf('provider', { name: nameOf(row), since })}">${nameOf(row)}</a>`,
+  );
   const table = tableOf<Row>(
     `Providers of ${id}`,
     [
-      names(
-        'Provider',
-        row => html`<a href="${linkOf('provider', { name: nameOf(row), since })}">${nameOf(row)}</a>`,
-      ),
+      named,
       {
         title: 'State',
         cell: ({ provider, upstream }) => provider && providerMarks(provider, upstream, now_ms),
@@ -66,14 +70,22 @@ async function providersPanel(request: PageRequest, { id, upstreams }: Model): P
         ({ figures }) => figures,
         row => linkOf('requests', { failed_at: nameOf(row), model: id, since }),
       ),
+    ],
+    rows,
+  );
+  const setUp = tableOf<Row>(
+    `How providers of ${id} are set up`,
+    [
+      named,
       names('Model there', ({ upstream }) => upstream.target.model),
       numbers('Priority', ({ upstream }) => upstream.priority),
       numbers('Weight', ({ upstream: { control, weight } }) => control?.weight ?? weight),
       { title: 'Limits', cell: ({ upstream }) => limitsOf(request, id, upstream) },
+      ...testColumns<Row>(request, row => ({ provider: nameOf(row), model: row.upstream.target.model })),
     ],
     rows,
   );
-  return html`<section class="panel" aria-labelledby="providers"><div class="head"><h2 id="providers">Providers, last ${ranges[since].title}</h2>${rangeLinks(request, since)}</div>${table}</section>`;
+  return html`<section class="panel" aria-labelledby="providers"><div class="head"><h2 id="providers">Providers, last ${ranges[since].title}</h2>${rangeLinks(request, since)}</div>${table}${setUp}</section>`;
 }
 
 /** What the contract with the provider allows. */
@@ -137,6 +149,12 @@ function reasoningOf({ reasoning, reasoning_effort: { levels, default: usual } }
   return levels.length === 0
     ? 'yes'
     : levels.map(level => (level === usual ? `${level} (default)` : level)).join(', ');
+}
+
+function configured({ context }: PageRequest, model: Model): Html {
+  const { extra_parameters: _, has_paid_prices: __, ...value } = model;
+  const path = ['models', context.catalog.models.indexOf(model)] as const;
+  return configDetails(context, { path, value }, () => true);
 }
 
 /** The model in the catalog as it is public; its prices only if `money` is set. */

@@ -4,10 +4,11 @@ import type { Page, PageRequest } from '../page-request.ts';
 import type { Scope } from '../scope.ts';
 import { linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { recordList } from '../view/list.ts';
 import { perMillion } from '../view/price-table.ts';
 import { providerMarks } from '../view/provider-table.ts';
-import { pageResponse, panel } from '../view/shell.ts';
-import { type Column, emptyState, names, numbers, tableOf } from '../view/table.ts';
+import { pageResponse } from '../view/shell.ts';
+import { type Column, emptyState, names, numbers } from '../view/table.ts';
 
 /** The models that the reader may use, for operators with the providers behind them. */
 export const modelsPage: Page = {
@@ -16,9 +17,15 @@ export const modelsPage: Page = {
     const { sees } = request.scope;
     const models = await modelsInScope(request);
     const columns: readonly Column<Model>[] = [
-      names('Model', ({ id }) => html`<a href="${linkOf('model', { id })}"><code>${id}</code></a>`),
+      names('Model', ({ id }) => html`<a href="${linkOf('model', { id })}"><code>${id}</code></a>`, {
+        key: 'id',
+        by: ({ id }) => id,
+      }),
       names('Name', ({ name }) => name),
-      numbers('Context', ({ context_length }) => numberOf(context_length)),
+      numbers('Context', ({ context_length }) => numberOf(context_length), {
+        key: 'context',
+        by: ({ context_length }) => context_length,
+      }),
       ...(sees.money ? prices : []),
       ...(sees.internals ? [await servedBy(request)] : [ways]),
     ];
@@ -29,14 +36,20 @@ export const modelsPage: Page = {
       body:
         models.length === 0
           ? noModels(request.scope)
-          : panel('models', 'Catalog', tableOf('Models', columns, models)),
+          : html`<section class="panel" aria-label="Catalog">${recordList(request, { label: 'Models', columns, rows: models })}</section>`,
     });
   },
 };
 
 const prices: readonly Column<Model>[] = [
-  numbers('Prompt', ({ pricing }) => perMillion(pricing.prompt)),
-  numbers('Completion', ({ pricing }) => perMillion(pricing.completion)),
+  numbers('Prompt', ({ pricing }) => perMillion(pricing.prompt), {
+    key: 'prompt',
+    by: ({ pricing }) => Number(pricing.prompt),
+  }),
+  numbers('Completion', ({ pricing }) => perMillion(pricing.completion), {
+    key: 'completion',
+    by: ({ pricing }) => Number(pricing.completion),
+  }),
 ];
 
 /** The providers of a model with their states, of which the page of the model has the figures side by side. */

@@ -1,28 +1,28 @@
-import {
-  type ExtensionContext,
-  type ProviderState,
-  providerStates,
-  RecordRefused,
-} from '../../../src/plugin.ts';
+import { type ProviderState, providerStates } from '../../../src/plugin.ts';
 import { attemptFigures } from '../attempt-figures.ts';
-import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
-import { localPage, PageError, type PageResponse } from '../page-response.ts';
+import { testColumns } from '../connection-tests.ts';
+import type { Page, PageRequest } from '../page-request.ts';
+import { PageError, type PageResponse } from '../page-response.ts';
+import { type NotSwitched, switchForm, switchProvider } from '../provider-switch.ts';
 import { rangeAt, ranges, trafficQuestionOf } from '../traffic-range.ts';
 import { historyPanel } from '../view/audit-table.ts';
-import { controlFields, controlText, readControlFields, seenOf } from '../view/control-fields.ts';
-import { conflict_fault, isOutdated, seenInput } from '../view/edited-fields.ts';
+import { configDetails } from '../view/config-table.ts';
+import { controlFields } from '../view/control-fields.ts';
 import { linkOf, muted, numberOf, timeOf } from '../view/format.ts';
-import { type Html, html, type Part } from '../view/html.ts';
+import { type Html, html } from '../view/html.ts';
 import { attemptColumns, inFlightOf, providerMarks } from '../view/provider-table.ts';
 import { rangeLinks } from '../view/range-links.ts';
-import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
+import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
 import { emptyState, names, numbers, tableOf } from '../view/table.ts';
 
 /** One provider: how attempts there go, what operators have set of it, and the forms that set it. */
 export const providerPage: Page = {
   name: 'provider',
   get: async request => shown(request, await providerOf(request)),
-  post: change,
+  post: async request => {
+    const provider = await providerOf(request);
+    return switchProvider(request, provider, why => shown(request, provider, why));
+  },
 };
 
 async function providerOf({ context, query }: PageRequest): Promise<ProviderState> {
@@ -32,17 +32,10 @@ async function providerOf({ context, query }: PageRequest): Promise<ProviderStat
   throw new PageError(404, `There is no provider “${name}”.`, 'Look for it in the list of providers.');
 }
 
-interface Answer {
-  readonly fault?: string;
-  readonly status?: 409;
-  /** What is to be confirmed. */
-  readonly question?: Html | undefined;
-}
-
 async function shown(
   request: PageRequest,
   provider: ProviderState,
-  { question, ...refused }: Answer = {},
+  { question, ...refused }: NotSwitched = {},
 ): Promise<PageResponse> {
   const { name, control } = provider;
   const mayChange = request.scope.may.change;
@@ -51,10 +44,11 @@ async function shown(
     section: 'providers',
     ...refused,
     body: html`${inMemoryNotice(request)}${question}
-${panel('service', 'Service', html`${facts(provider)}${mayChange && control && form(request, provider, html`<button name="change" value="resume">Resume as configured</button>`, 'row')}`)}
+${panel('service', 'Service', html`${facts(provider)}${mayChange && control && switchForm(request, provider, html`<button name="change" value="resume">Resume as configured</button>`, 'row')}`)}
 ${await attemptsPanel(request, name)}
-${mayChange && panel('change', 'Take it out of service', html`${explained}${form(request, provider, controlFields(request.form), 'stack')}`)}
-${await historyPanel(request, 'provider', name)}`,
+${mayChange && panel('change', 'Take it out of service', html`${explained}${switchForm(request, provider, controlFields(request.form), 'stack')}`)}
+${await historyPanel(request, 'provider', name)}
+${request.scope.sees.configuration && configured(request, provider)}`,
   });
 }
 
@@ -71,6 +65,25 @@ ${control && html`<dt>Set by</dt><dd>${control.actor}, ${timeOf(control.at_ms)}<
 <dt>Adapter</dt><dd>${adapter}</dd>
 <dt>Address</dt><dd>${address.host}:${address.port}</dd>
 </dl>`;
+}
+
+/** Options whose texts are no secrets. */
+const shown_options = [
+  'adapter',
+  'base_url',
+  'api_key_file',
+  'extra_parameters',
+  'drop_parameters',
+  'send_reasoning',
+  'health_check',
+];
+
+function configured({ context }: PageRequest, { name, adapter, config }: ProviderState): Html {
+  const { origin, pathname } = new URL(config.base_url);
+  const value = { adapter, ...config, base_url: `${origin}${pathname}` };
+  return configDetails(context, { path: ['providers', name], value }, ([option]) =>
+    shown_options.includes(String(option)),
+  );
 }
 
 /** Attempts at each model of a provider, and why they failed. */
@@ -100,6 +113,7 @@ async function attemptsPanel(request: PageRequest, name: string): Promise<Html> 
         ({ figures }) => figures,
         ({ ids }) => requestsLink(ids),
       ),
+      ...testColumns<(typeof rows)[number]>(request, ({ model }) => ({ provider: name, model })),
     ],
     rows,
     emptyState(
@@ -121,96 +135,3 @@ const failureKinds = (kinds: readonly (readonly [string, number])[], link: strin
     ],
     kinds,
   );
-
-const form = (request: PageRequest, provider: ProviderState, fields: Part, style: string): Html =>
-  postForm(
-    request,
-    linkOf('provider', { name: provider.name }),
-    html`${seenInput(seenOf(provider))}${fields}`,
-    style,
-  );
-
-async function change(request: PageRequest): Promise<PageResponse> {
-  const provider = await providerOf(request);
-  const { context, form } = request;
-  const { name } = provider;
-  if (isOutdated(form, seenOf(provider)))
-    return shown(request, provider, { fault: conflict_fault, status: 409 });
-  const operator = operatorOf(request);
-  const page = form.has('back') ? localPage(form.get('back')) : linkOf('provider', { name });
-  if (form.get('change') === 'resume') {
-    await context.controls.resume(name, operator);
-    return changed(request, page, `${name} is as configured again; every instance follows within a second.`);
-  }
-  const read = readControlFields(form, operator.at_ms);
-  if (typeof read === 'string') return shown(request, provider, { fault: read });
-  const set = setOf(request);
-  const question = await questionOf(request, provider);
-  if (question) return shown(request, provider, { question });
-  try {
-    const control = await set(name, { ...read, operator });
-    return changed(
-      request,
-      page,
-      `${name}: ${controlText(control)}; every instance follows within a second.`,
-    );
-  } catch (thrown) {
-    if (thrown instanceof RecordRefused)
-      return shown(request, provider, { fault: `Nothing was set: ${thrown.message}.` });
-    throw thrown;
-  }
-}
-
-/** What the button of the form sets. */
-function setOf({ context: { controls }, form }: PageRequest) {
-  switch (form.get('change')) {
-    case 'pause':
-      return controls.pause;
-    case 'drain':
-      return controls.drain;
-    case 'weight':
-      return (name: string, options: Parameters<typeof controls.pause>[1]) =>
-        controls.weight(name, weightIn(form), options);
-    default:
-      throw new PageError(400, 'This is not a form of the dashboard.');
-  }
-}
-
-function weightIn(form: URLSearchParams): number {
-  const typed = (form.get('weight') ?? '').trim();
-  return typed === '' ? Number.NaN : Number(typed);
-}
-
-/** Fields that are sent again with the answer. */
-const repeated = ['change', 'end', 'end_at', 'reason', 'weight', 'back'] as const;
-const max_named = 5;
-
-/** Asks before the last provider of a model is taken out of service. */
-async function questionOf(request: PageRequest, provider: ProviderState): Promise<Html | undefined> {
-  const { context, form: sent } = request;
-  const staysIn = sent.get('change') === 'weight' && weightIn(sent) !== 0;
-  const models = staysIn || sent.has('confirmed') ? [] : await modelsOnlyAt(context, provider.name);
-  if (models.length === 0) return undefined;
-  const more = models.length > max_named ? ` and ${models.length - max_named} more` : '';
-  const fields = html`${repeated.map(name => html`<input type="hidden" name="${name}" value="${sent.get(name) ?? ''}">`)}
-<button name="confirmed" value="yes" class="danger">Take it out of service</button> <a class="button" href="${localPage(sent.get('back') ?? 'providers')}">Leave it</a>`;
-  return html`<section class="panel" role="alert"><h2>Nothing else serves ${models.slice(0, max_named).join(', ')}${more}</h2>
-<p>Without ${provider.name} their requests are answered 502, or by the models that they fall back to.</p>${form(request, provider, fields, 'row')}</section>`;
-}
-
-/** The models that no other provider would serve now. */
-async function modelsOnlyAt(context: ExtensionContext, name: string): Promise<string[]> {
-  const serving = (await providerStates(context)).filter(
-    ({ control, healthy, breaker }) =>
-      healthy &&
-      breaker.state !== 'open' &&
-      (control?.state ?? 'active') === 'active' &&
-      control?.weight !== 0,
-  );
-  const others = new Set(serving.map(provider => provider.name));
-  others.delete(name);
-  return context.catalog.models
-    .filter(({ upstreams }) => upstreams.some(({ provider }) => provider === name))
-    .filter(({ upstreams }) => !upstreams.some(({ provider }) => others.has(provider)))
-    .map(({ id }) => id);
-}

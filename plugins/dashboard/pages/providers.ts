@@ -1,13 +1,14 @@
 import { type ProviderState, providerStates } from '../../../src/plugin.ts';
 import type { Page, PageRequest } from '../page-request.ts';
+import { switchForm } from '../provider-switch.ts';
 import { rangeAt, trafficQuestionOf } from '../traffic-range.ts';
-import { endsSoon, seenOf } from '../view/control-fields.ts';
-import { seenInput } from '../view/edited-fields.ts';
-import { linkOf, muted } from '../view/format.ts';
+import { endsSoon } from '../view/control-fields.ts';
+import { linkOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
-import { providerTable } from '../view/provider-table.ts';
+import { recordList } from '../view/list.ts';
+import { noProviders, providerColumns } from '../view/provider-table.ts';
 import { rangeLinks } from '../view/range-links.ts';
-import { inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
+import { inMemoryNotice, pageResponse } from '../view/shell.ts';
 import { type Column, numbers } from '../view/table.ts';
 
 /** All providers: how attempts there go, and what takes one out of service at once. */
@@ -20,17 +21,16 @@ export const providersPage: Page = {
       providerStates(context),
       context.records.store.traffic.attempts(rangeAt(since, context.clock.epoch_ms())),
     ]);
-    const more = [weightColumn(request), ...(scope.may.change ? [actionsColumn(request)] : [])];
+    const attempts = { since, sums };
+    const columns = [...providerColumns(attempts), weightColumn(request)];
+    if (scope.may.change) columns.push(actionsColumn(request));
+    const label = 'Providers and their states';
     return pageResponse(request, {
       title: 'Providers',
       section: 'providers',
       beside: rangeLinks(request, since),
-      body: html`${inMemoryNotice(request)}${panel(
-        'providers',
-        'Attempts',
-        html`${providerTable(providers, { since, sums }, more)}
-${muted('Attempts of all instances; states and what is in flight are those of this one. Requests that clients got wrong, and stale connections that were replaced, are in no share.')}`,
-      )}`,
+      body: html`${inMemoryNotice(request)}<section class="panel" aria-label="Providers">${recordList(request, { label, columns, rows: providers, empty: noProviders })}</section>
+<p class="muted">Attempts of all instances; states and what is in flight are those of this one. Attempts with requests that clients got wrong, and over stale connections, are in no share.</p>`,
     });
   },
 };
@@ -46,26 +46,24 @@ const weightColumn = ({ context: { catalog } }: PageRequest): Column<ProviderSta
 
 const actionsColumn = (request: PageRequest): Column<ProviderState> => ({
   title: 'Service',
-  cell: provider => switchForm(request, provider),
+  cell: provider => buttons(request, provider),
 });
 
 /** One click takes a provider out of service for an hour, or back. */
-function switchForm(request: PageRequest, provider: ProviderState): Html {
+function buttons(request: PageRequest, provider: ProviderState): Html {
   const { name, control } = provider;
   const button = (change: string, title: string, label: string) =>
     html`<button class="small" name="change" value="${change}" aria-label="${label}" title="${label}">${title}</button>`;
   const { label, value } = endsSoon;
-  return postForm(
+  return switchForm(
     request,
-    linkOf('provider', { name }),
-    html`${seenInput(seenOf(provider))}
-<input type="hidden" name="back" value="${linkOf('providers', Object.fromEntries(request.query))}">
+    provider,
+    html`<input type="hidden" name="back" value="${linkOf('providers', Object.fromEntries(request.query))}">
 ${
   control
     ? button('resume', 'Resume', `Resume ${name} as configured`)
     : html`<input type="hidden" name="end" value="${value}"><input type="hidden" name="reason" value="from the list of providers">
-${button('drain', 'Drain', `Drain ${name} ${label}`)} ${button('pause', 'Pause', `Pause ${name} ${label}`)}`
+<span class="nowrap">${button('drain', 'Drain', `Drain ${name} ${label}`)} ${button('pause', 'Pause', `Pause ${name} ${label}`)}</span>`
 }`,
-    'actions',
   );
 }

@@ -27,14 +27,17 @@ export const seenOf = ({ control }: Pick<ListedProvider, 'control'>) => ({
 });
 
 /** What operators have set of a provider, in words. */
-export function controlText({ state, weight, until_ms }: ProviderControl): string {
-  const what = {
-    paused: 'paused by operators',
-    draining: 'drained by operators',
-    active: `weight ${weight}`,
-  };
-  return `${weight === 0 ? what.draining : what[state]}${until_ms === null ? '' : ` until ${minuteOf(until_ms)}`}`;
+export function controlText(control: ProviderControl): string {
+  return `${controlName(control)}${endText(control)}`;
 }
+
+export function controlName({ state, weight }: ProviderControl): string {
+  if (state === 'paused') return 'paused by operators';
+  return state === 'draining' || weight === 0 ? 'drained by operators' : `weight ${weight}`;
+}
+
+export const endText = ({ until_ms }: ProviderControl): string =>
+  until_ms === null ? '' : ` until ${minuteOf(until_ms)}`;
 
 /** Fields of the weight, end and reason, with what was sent in a form that was refused. */
 export function controlFields(sent: URLSearchParams): Html {

@@ -1,6 +1,12 @@
-import type { AttemptSum, ProviderState, ProviderStatus, Upstream } from '../../../src/plugin.ts';
+import type {
+  AttemptSum,
+  ProviderControl,
+  ProviderState,
+  ProviderStatus,
+  Upstream,
+} from '../../../src/plugin.ts';
 import { type AttemptFigures, attemptFigures } from '../attempt-figures.ts';
-import { controlText } from './control-fields.ts';
+import { controlName, endText } from './control-fields.ts';
 import { durationOf, linkOf, muted, numberOf, percentOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { type Column, emptyState, names, numbers, tableOf } from './table.ts';
@@ -41,7 +47,13 @@ export function providerMarks(
   const own_ms = upstream?.usable_in_ms(now_ms) ?? 0;
   const isOwn = state.tone !== 'bad' && Number.isFinite(own_ms) && own_ms > provider.breaker.retry_in_ms;
   const shown: State = isOwn ? { label: `paused, retrying in ${durationOf(own_ms)}`, tone: 'warn' } : state;
-  return html`${control && html`${stateMark({ label: controlText(control), tone: 'warn' })} ${control.reason && html`${muted(control.reason)} `}`}${stateMark(shown)}`;
+  return html`${control && controlMark(control)}${stateMark(shown)}`;
+}
+
+/** What is set; below it until when and why. */
+function controlMark(control: ProviderControl): Html {
+  const more = `${endText(control)} ${control.reason}`.trim();
+  return html`${stateMark({ label: controlName(control), tone: 'warn' })} ${more && html`<span class="reason muted" title="${more}">${more}</span>`}`;
 }
 
 /** Attempts at all instances in a range whose name in addresses is `since`. */
@@ -50,30 +62,33 @@ export interface AttemptsInRange {
   readonly sums: readonly AttemptSum[];
 }
 
-/** Every provider with its state at this instance, and how attempts there ended; `more` are columns behind these. */
-export function providerTable(
-  providers: readonly ProviderState[],
-  { since, sums }: AttemptsInRange,
-  more: readonly Column<ProviderState>[] = [],
-): Html {
+/** Every provider with its state at this instance, and how attempts there ended. */
+export const providerTable = (providers: readonly ProviderState[], attempts: AttemptsInRange): Html =>
+  tableOf('Providers and their states', providerColumns(attempts), providers, noProviders);
+
+export const noProviders = emptyState(
+  'There are no providers.',
+  html`Name one under <code>providers</code> in the configuration.`,
+);
+
+export function providerColumns({ since, sums }: AttemptsInRange): Column<ProviderState>[] {
   const figures = new Map(
     [...Map.groupBy(sums, ({ provider }) => provider)].map(([name, own]) => [name, attemptFigures(own)]),
   );
-  return tableOf<ProviderState>(
-    'Providers and their states',
-    [
-      names('Provider', ({ name }) => html`<a href="${linkOf('provider', { name, since })}">${name}</a>`),
-      { title: 'State', cell: provider => providerMarks(provider) },
-      ...attemptColumns<ProviderState>(
-        ({ name }) => figures.get(name),
-        ({ name }) => linkOf('requests', { failed_at: name, since }),
-      ),
-      numbers('In flight', inFlightOf),
-      ...more,
-    ],
-    providers,
-    emptyState('There are no providers.', html`Name one under <code>providers</code> in the configuration.`),
-  );
+  const link = ({ name }: ProviderState) =>
+    html`<a href="${linkOf('provider', { name, since })}">${name}</a>`;
+  return [
+    names('Provider', link, { key: 'name', by: ({ name }) => name }),
+    { title: 'State', cell: provider => providerMarks(provider) },
+    ...attemptColumns<ProviderState>(
+      ({ name }) => figures.get(name),
+      ({ name }) => linkOf('requests', { failed_at: name, since }),
+    ),
+    numbers('In flight', provider => html`<span class="nowrap">${inFlightOf(provider)}</span>`, {
+      key: 'in_flight',
+      by: ({ bulkhead }) => bulkhead.in_flight,
+    }),
+  ];
 }
 
 export function inFlightOf({ bulkhead, config }: Pick<ProviderState, 'bulkhead' | 'config'>): string {
@@ -95,20 +110,33 @@ export function attemptColumns<R>(
     if (attempts === 0) return muted('–');
     if (kinds.length === 0) return percentOf(0);
     const named = kinds.slice(0, max_kinds).map(([kind, count]) => `${numberOf(count)} ${kind}`);
-    return html`<a href="${linkTo(row)}">${percentOf(failed / attempts)}</a> ${muted(`${named.join(', ')}${kinds.length > max_kinds ? ', …' : ''}`)}`;
+    return html`<span class="nowrap"><a href="${linkTo(row)}">${percentOf(failed / attempts)}</a> ${muted(`${named.join(', ')}${kinds.length > max_kinds ? ', …' : ''}`)}</span>`;
   };
+  const rate = ({ attempts, failed }: AttemptFigures) => (attempts === 0 ? undefined : failed / attempts);
+  const by = (figure: (figures: AttemptFigures) => number | undefined) => (row: R) => {
+    const figures = of(row);
+    return figures && figure(figures);
+  };
+  const times = (title: string, key: 'first_token_ms' | 'duration_ms') =>
+    numbers<R>(`${title} p50 · p95 · p99`, row => timesText(of(row)?.[key]), {
+      key,
+      by: by(figures => figures[key][1]),
+    });
   return [
-    numbers('Attempts', row => numberOf(of(row)?.attempts ?? 0)),
-    numbers('Failed', failed),
-    numbers('First token p50 · p95 · p99', row => timesText(of(row)?.first_token_ms)),
-    numbers('Duration p50 · p95 · p99', row => timesText(of(row)?.duration_ms)),
+    numbers('Attempts', row => numberOf(of(row)?.attempts ?? 0), {
+      key: 'attempts',
+      by: by(({ attempts }) => attempts),
+    }),
+    numbers('Failed', failed, { key: 'failed', by: by(rate) }),
+    times('First token', 'first_token_ms'),
+    times('Duration', 'duration_ms'),
   ];
 }
 
-/** `0.35 · 25.9 · 30 s` */
+/** `0.35 · 2.40 · 30.0 s` */
 function timesText(times_ms: readonly (number | undefined)[] = []): Html {
   const known = times_ms.filter(ms => ms !== undefined);
   if (known.length === 0) return muted('–');
-  const texts = known.map(ms => (ms < 1000 ? (ms / 1000).toFixed(2) : Number((ms / 1000).toPrecision(3))));
+  const texts = known.map(ms => (ms / 1000).toFixed(ms < 10_000 ? 2 : 1));
   return html`<span class="nowrap">${texts.join(' · ')} s</span>`;
 }

@@ -3,6 +3,8 @@ import { connect } from 'node:http2';
 import { decodePath } from '../../common/decode-path.ts';
 import { type Finding, finding } from '../../common/finding.ts';
 import { within } from '../../common/within.ts';
+import { ask_ms, askServer, faultOf, noAnswer } from '../../mount/provider-check/ask-server.ts';
+import { refusalOf } from '../../mount/provider-check/list-models.ts';
 import {
   type Environment,
   given,
@@ -11,8 +13,6 @@ import {
   unusedExporters,
 } from '../../telemetry/otel-variables.ts';
 import { isTracingWanted } from '../../telemetry/sdk.ts';
-import { ask_ms, askServer, faultOf, noAnswer } from '../ask-server.ts';
-import { refusalOf } from '../list-models.ts';
 
 const { fault, ok, warning } = finding;
 

@@ -3,15 +3,15 @@ import { type Finding, finding } from '../../common/finding.ts';
 import { notInstalled } from '../../common/missing-package.ts';
 import { printable } from '../../common/printable.ts';
 import { type LoadedConfig, loadWritten, type Settings } from '../../config/load.ts';
+import { faultOf } from '../../mount/provider-check/ask-server.ts';
+import { checkProvider } from '../../mount/provider-check/provider-check.ts';
 import { tryPlugins } from '../../mount/try-plugins.ts';
-import { faultOf } from '../ask-server.ts';
 import { listenAddresses } from '../listen-addresses.ts';
 import { workersOf } from '../workers-of.ts';
 import { checkCollector } from './collector-check.ts';
 import { checkIssuer } from './issuer-check.ts';
 import { checkListener } from './listener-check.ts';
 import { checkClock, checkNode, checkOpenFiles, checkWorkers } from './machine-check.ts';
-import { checkProvider } from './provider-check.ts';
 import { withoutSecrets } from './secrets.ts';
 import { checkRecords, checkState } from './store-checks.ts';
 

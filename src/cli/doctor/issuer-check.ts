@@ -1,7 +1,7 @@
 import { type Finding, finding } from '../../common/finding.ts';
 import { asObject } from '../../common/json-object.ts';
-import { askServer, faultOf } from '../ask-server.ts';
-import { refusalOf } from '../list-models.ts';
+import { askServer, faultOf } from '../../mount/provider-check/ask-server.ts';
+import { refusalOf } from '../../mount/provider-check/list-models.ts';
 
 const { fault, ok } = finding;
 

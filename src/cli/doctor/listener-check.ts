@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Finding, finding } from '../../common/finding.ts';
-import { askServer } from '../ask-server.ts';
+import { askServer } from '../../mount/provider-check/ask-server.ts';
 
 const { fault, ok } = finding;
 

@@ -2,8 +2,8 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Finding, finding } from '../../common/finding.ts';
 import type { RecordsSettings } from '../../config/records-options.ts';
+import { ask_ms, noAnswer } from '../../mount/provider-check/ask-server.ts';
 import type { StatePlace } from '../../records/define-state-store.ts';
-import { ask_ms, noAnswer } from '../ask-server.ts';
 
 const { fault, ok, warning } = finding;
 

@@ -1,5 +1,5 @@
 import { Document, type Pair, type YAMLMap } from 'yaml';
-import type { DiscoveredModel } from './discovered-model.ts';
+import type { DiscoveredModel } from '../../mount/provider-check/discovered-model.ts';
 import { familyOf } from './model-families.ts';
 
 const unknown_context = 8192;

@@ -1,7 +1,7 @@
 import { printable } from '../../common/printable.ts';
 import { suggested } from '../../common/suggestion.ts';
+import type { DiscoveredModel } from '../../mount/provider-check/discovered-model.ts';
 import { CommandMistake } from '../command.ts';
-import type { DiscoveredModel } from './discovered-model.ts';
 import type { Ask } from './questions.ts';
 
 /** Models that are taken without a choice, and that are shown at a time. */

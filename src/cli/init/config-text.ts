@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
+import type { DiscoveredModel } from '../../mount/provider-check/discovered-model.ts';
 import { catalogTemplate } from './catalog-template.ts';
-import type { DiscoveredModel } from './discovered-model.ts';
 
 /** What a first configuration is made of. */
 export interface FirstConfig {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { catalogTemplate } from '../../../../../src/cli/init/catalog-template.ts';
-import { discoveredModels } from '../../../../../src/cli/init/discovered-model.ts';
+import { discoveredModels } from '../../../../../src/mount/provider-check/discovered-model.ts';
 
 const template = (...entries: object[]): string =>
   catalogTemplate('local', discoveredModels(entries), '2026-11-20');

@@ -1,10 +1,10 @@
-import { systemClock } from '../common/clock.ts';
-import type { ProviderSettings } from '../config/load-provider.ts';
-import { Provider } from '../gateway/upstream/http/provider.ts';
-import { withoutCredentials } from '../gateway/upstream/http/scrub.ts';
-import { createLog } from '../telemetry/log.ts';
+import { systemClock } from '../../common/clock.ts';
+import type { ProviderSettings } from '../../config/load-provider.ts';
+import { Provider } from '../../gateway/upstream/http/provider.ts';
+import { withoutCredentials } from '../../gateway/upstream/http/scrub.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { askServer, NoAnswer, type ServerAnswer } from './ask-server.ts';
-import { type DiscoveredModel, discoveredModels } from './init/discovered-model.ts';
+import { type DiscoveredModel, discoveredModels } from './discovered-model.ts';
 
 /** A server to be asked for its models. */
 export interface ModelsServer {

@@ -1,8 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { type Finding, finding } from '../common/finding.ts';
-import { printable } from '../common/printable.ts';
+import { type Finding, finding } from '../../common/finding.ts';
+import { printable } from '../../common/printable.ts';
 
 /** What a server has answered. */
 export interface ServerAnswer {

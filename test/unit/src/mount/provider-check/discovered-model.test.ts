@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { discoveredModels } from '../../../../../src/cli/init/discovered-model.ts';
+import { discoveredModels } from '../../../../../src/mount/provider-check/discovered-model.ts';
 
 describe('discoveredModels()', () => {
   it('leaves out names that a terminal would obey, that are too long or that come again', () => {

@@ -6,8 +6,8 @@ import type { ProviderSettings } from '../../config/load-provider.ts';
 import type { Provider } from '../../gateway/upstream/http/provider.ts';
 import { withoutCredentials } from '../../gateway/upstream/http/scrub.ts';
 import { jsonOf, messageOfErrorBody } from '../../gateway/upstream/http/upstream-error.ts';
-import { askServer, faultOf, NoAnswer, type ServerAnswer } from '../ask-server.ts';
-import { askForModels, baseOf, modelsIn, providerToAsk, refusalOf } from '../list-models.ts';
+import { askServer, faultOf, NoAnswer, type ServerAnswer } from './ask-server.ts';
+import { askForModels, baseOf, modelsIn, providerToAsk, refusalOf } from './list-models.ts';
 
 const { fault, ok, warning } = finding;
 
