@@ -82,10 +82,22 @@ export interface Credit {
   ofPlan(plan: string | null): LimitRule | undefined;
 }
 
+/** What an account has done lately. */
+export interface AccountActivity {
+  /** Its id. */
+  readonly id: string;
+  /** Its keys of the store that can be used, of which at most 1000 are counted. */
+  readonly active_keys: number;
+  /** Unix milliseconds at which its last request of the ledger began; `null` without one. */
+  readonly last_used_ms: number | null;
+}
+
 /** The accounts of a records store, by id. */
 export interface AccountRecords extends PagedRecords<AccountRecord, AccountQuery> {
   /** The accounts that have these ids, in no order. */
   lookUp(ids: readonly string[]): Promise<AccountRecord[]>;
+  /** The activity of these accounts, one at least, wherever they are kept, in no order. A store may do without. */
+  activity?(ids: readonly string[], at_ms: number): Promise<AccountActivity[]>;
   /** The accounts that are below these, which are one at least, each with the one that is `above` it: once for each of those. */
   below(ids: readonly string[]): Promise<{ readonly id: string; readonly above: string }[]>;
   /**

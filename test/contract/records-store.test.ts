@@ -664,6 +664,17 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
     expect(await store.keys.count({ account: 'pages' })).toBe(2);
   });
 
+  it('tells the usable keys and the last request of accounts, wherever they are kept', async () => {
+    await store.ledger.insert([1, 3, 2].map(at => row({ account: 'lively', started_ms: now_ms + at })));
+    const [one] = [await keyOf('lively'), await keyOf('lively')];
+    await store.keys.revoke(one!.record.id, alice);
+    const found = await store.accounts.activity!(['nobody', 'lively'], now_ms);
+    expect(found.toSorted((a, b) => a.active_keys - b.active_keys)).toEqual([
+      { id: 'nobody', active_keys: 0, last_used_ms: null },
+      { id: 'lively', active_keys: 1, last_used_ms: now_ms + 3 },
+    ]);
+  });
+
   it('records when keys were last used and never moves that time back', async () => {
     const [a, b] = await store.keys.list({ account: 'pages', limit: 2 });
     const used = (times: Record<string, number>) => store.keys.used(new Map(Object.entries(times)));

@@ -453,6 +453,43 @@ describe('the spend of an account', () => {
   });
 });
 
+describe('the list of accounts', () => {
+  const rowsOf = async (query: string) =>
+    tableRows((await visitor.get(`accounts?search=listed&${query}`)).text);
+
+  it('has cost, share of the nearest limit, last use and keys of each, by which it is sorted', async () => {
+    for (const id of ['listed-top', 'listed-team', 'listed-idle']) await created(id);
+    await visitor.submit('account?id=listed-team', { parent: 'listed-top' });
+    await visitor.issue('listed-team');
+    const now_ms = Date.now();
+    const row = { account: 'listed-team', started_ms: now_ms, cost_usd: '30' };
+    await place.look(store =>
+      store.ledger.insert([sampleRow(row), sampleRow({ ...row, account: 'listed-top', cost_usd: '15.5' })]),
+    );
+    const minute = new Date(now_ms).toISOString().slice(0, 16).replace('T', ' ');
+    const cells = (await rowsOf('')).map(([account, ...others]) => [account, ...others.slice(0, 5)]);
+    expect(cells).toEqual([
+      ['listed-idle', '$0.00', '0\u00a0% dollars per month', 'never', '0', 'enabled'],
+      ['listed-team', '$30.00', '60\u00a0% dollars per month', minute, '1', 'enabled'],
+      // What is below it counts under its limit as well.
+      ['listed-top', '$15.50', '91\u00a0% dollars per month', minute, '0', 'enabled'],
+    ]);
+    const sorted = async (query: string) => (await rowsOf(query)).map(([account]) => account!.slice(7));
+    expect(await sorted('sort=cost')).toEqual(['team', 'top', 'idle']);
+    expect(await sorted('sort=share')).toEqual(['top', 'team', 'idle']);
+    expect(await sorted('sort=used&order=asc')).toEqual(expect.arrayContaining(['idle']));
+    expect(await sorted('sort=keys')).toEqual(['team', 'idle', 'top']);
+  });
+
+  it('folds the form that creates one, and opens it with what was typed and its fault at the field', async () => {
+    expect((await visitor.get('accounts')).text).toContain('id="create" >');
+    const { status, text } = await visitor.post('accounts', { id: 'no name', display_name: 'Kept' });
+    expect([status, text]).toEqual([422, expect.stringContaining('id="create" open>')]);
+    expect(text).toMatch(/name="id" value="no name"[^>]+aria-invalid="true" aria-describedby="id-fault"/);
+    expect(text).toContain('name="display_name" value="Kept"');
+  });
+});
+
 describe('the form that issues a key', () => {
   it('issues one key when it is sent twice at once, and shows it once for each time it was sent', async () => {
     const account = await newAccount('double-click');

@@ -1,49 +1,133 @@
-import { type AccountRecord, checkNewAccount, max_display_name, NameTaken } from '../../../src/plugin.ts';
-import { type AccountView, configuredAccount, givenAccount } from '../account-view.ts';
+import { checkNewAccount, max_display_name, NameTaken, rowOf } from '../../../src/plugin.ts';
+import { type ListedAccount, presentMonth, withFigures } from '../account-figures.ts';
+import { type AccountView, configuredAccount, givenAccount, storedAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import type { PageResponse } from '../page-response.ts';
+import type { Scope } from '../scope.ts';
 import { type RefusedForm, refusedField } from '../view/edited-fields.ts';
-import { accountLink, countOf, linkOf, muted, timeOf } from '../view/format.ts';
+import { accountLink, countOf, dollars, linkOf, muted, numberOf, percentOf, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
+import { recordList, type Sorting, sortedBy, sortingOf } from '../view/list.ts';
 import { listPage } from '../view/pager.ts';
 import { searchForm, textField } from '../view/search-form.ts';
-import { foldedPanel, inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
-import { type Column, emptyState, names, tableOf } from '../view/table.ts';
+import { foldedPanel, inMemoryNotice, pageResponse, postForm } from '../view/shell.ts';
+import { type Column, emptyState, names, numbers } from '../view/table.ts';
 import { planSelect, refusedBy } from './account-forms.ts';
 import { canInvite, faultOfName, invite, inviteField } from './account-people.ts';
 import { nonceInput } from './issue-once.ts';
 
 /** Accounts that are listed of the configuration, and of the application; the search finds the others. */
-const max_configured = 50;
+const max_elsewhere = 50;
+/** Accounts that are sorted by their figures: all, or those that cost most, or without money have used most, in this month. */
+const max_sorted = 500;
 
-/** All accounts, and the form that creates one. */
-export const accountsPage: Page = { name: 'accounts', get: listed, post: create };
+/** All accounts with what they cost and how near their limits they are, and the form that creates one. */
+export const accountsPage: Page = { name: 'accounts', get: request => listed(request), post: create };
+
+const by_name = { key: 'name', order: 'asc' } as const;
 
 async function listed(request: PageRequest, refused?: RefusedForm): Promise<PageResponse> {
-  const { context, query } = request;
+  const { context, query, scope } = request;
   const search = query.get('search') ?? '';
-  const { accounts } = context.records.store;
-  const [{ rows, pager }, total] = await Promise.all([
-    listPage(request, page => accounts.list({ search, ...page })),
-    accounts.count({ search }),
-  ]);
-  const isFirst = !query.has('after') && !query.has('before');
-  const configured = isFirst ? configuredMatching(request, search) : [];
-  const given = isFirst ? await applicationMatching(request, search) : [];
+  const columns = columnsFor(scope);
+  const sorting = sortingOf(query, columns, by_name)!;
+  const total = await context.records.store.accounts.count({ search });
+  const { rows, pager, note } = await (sorting.key === 'name'
+    ? byName(request, search)
+    : byFigure(request, search, columns.find(({ key }) => key === sorting.key)!, sorting, total));
+  const list = { label: 'Accounts', columns, rows, sorting, empty: nothing(search) };
   return pageResponse(request, {
     title: 'Accounts',
     section: 'accounts',
     fault: refused?.fault,
     body: html`${inMemoryNotice(request)}
-${request.scope.may.change && createForm(request, refused)}
+${scope.may.changeAccounts && createForm(request, refused)}
 ${accountSearch(request, search)}
-<section class="panel" aria-labelledby="stored"><h2 id="stored">Accounts</h2>
-${tableOf('Accounts of the records store', storedColumns, rows, nothing(search))}
-${pager(total > 0 ? countOf(total, 'account') : undefined)}
-</section>
-${configured.length > 0 && configuredPanel(configured)}
-${given.length > 0 && applicationPanel(given)}`,
+<section class="panel" aria-label="Accounts">
+${recordList(request, { ...list, pager: pager(total > 0 ? countOf(total, 'account') : undefined) })}
+<p class="muted">${note} The share of a limit is that of the nearest one of a day, week or month or in total, by the ledger.</p>
+</section>`,
   });
+}
+
+interface Listed {
+  readonly rows: readonly ListedAccount[];
+  readonly pager: (total?: string) => Html | undefined;
+  /** Which accounts are sorted. */
+  readonly note?: string;
+}
+
+/** A page of the accounts of the store, on the first one with those that are kept elsewhere before them. */
+async function byName(request: PageRequest, search: string): Promise<Listed> {
+  const { context, query, scope } = request;
+  const { rows, pager } = await listPage(request, page =>
+    context.records.store.accounts.list({ search, ...page }),
+  );
+  const isFirst = !query.has('after') && !query.has('before');
+  const elsewhere = isFirst ? await accountsElsewhere(request, search) : [];
+  const accounts = [...elsewhere, ...rows.map(storedAccount)];
+  const note =
+    elsewhere.length > 0 &&
+    `Of the configuration and of the application at most ${max_elsewhere} each are listed, first.`;
+  return { rows: await withFigures(context, accounts, scope.sees.money), pager, ...(note && { note }) };
+}
+
+/** A page of the accounts that are sorted by a figure. */
+async function byFigure(
+  request: PageRequest,
+  search: string,
+  { by }: Column<ListedAccount>,
+  { order }: Sorting,
+  total: number,
+): Promise<Listed> {
+  const { context, scope } = request;
+  const isAll = total <= max_sorted;
+  const found = isAll ? await allAccounts(request, search) : await largestAccounts(request, search);
+  const all = sortedBy(await withFigures(context, found, scope.sees.money), by!, order);
+  const { rows, pager } = await listPage(request, async ({ after, before, limit }) => {
+    const at = all.findIndex(({ id }) => id === (before ?? after));
+    return before === undefined
+      ? all.slice(at + 1, at + 1 + limit)
+      : all.slice(Math.max(0, at - limit), Math.max(0, at));
+  });
+  const note = `Sorted are the ${max_sorted} accounts that have ${scope.sees.money ? 'cost' : 'used'} most in this month.`;
+  return { rows, pager, ...(!isAll && { note }) };
+}
+
+async function allAccounts(request: PageRequest, search: string): Promise<AccountView[]> {
+  const { accounts } = request.context.records.store;
+  const stored = await accounts.list({ search, limit: max_sorted });
+  return [...(await accountsElsewhere(request, search)), ...stored.map(storedAccount)];
+}
+
+async function largestAccounts(request: PageRequest, search: string): Promise<AccountView[]> {
+  const { context, scope } = request;
+  const { accounts, usage } = context.records.store;
+  const month = presentMonth(context.clock.epoch_ms());
+  const order = scope.sees.money ? 'cost' : 'tokens';
+  const largest = await usage.sum({ ...month, by: ['account'], order, limit: max_sorted });
+  const ids = largest.map(({ account }) => account!);
+  const stored = ids.length > 0 ? await accounts.lookUp(ids) : [];
+  const known = new Map(stored.map(account => [account.id, storedAccount(account)]));
+  const part = search.toLowerCase();
+  return ids.flatMap(id => {
+    const given = context.application?.lastGiven(id);
+    const account = configuredAccount(context, id) ?? known.get(id) ?? (given && givenAccount(given));
+    return account && `${id}\n${account.display_name}`.toLowerCase().includes(part) ? [account] : [];
+  });
+}
+
+/** Accounts of the configuration, and those that the application has named lately, without those that stand elsewhere as well. */
+async function accountsElsewhere({ context }: PageRequest, search: string): Promise<AccountView[]> {
+  const part = search.toLowerCase();
+  const ids = Object.keys(context.settings.accounts).filter(id => id.toLowerCase().includes(part));
+  const configured = ids.slice(0, max_elsewhere).map(id => configuredAccount(context, id)!);
+  const given = context.application?.given(search, max_elsewhere) ?? [];
+  if (given.length === 0) return configured;
+  const stored = await context.records.store.accounts.lookUp(given.map(({ id }) => id));
+  const taken = new Set(stored.map(({ id }) => id));
+  const own = given.filter(({ id }) => !taken.has(id) && !configuredAccount(context, id));
+  return [...configured, ...own.map(givenAccount)];
 }
 
 const nothing = (search: string): Html =>
@@ -59,64 +143,70 @@ const accountSearch = (request: PageRequest, search: string): Html =>
 <button>Search</button>`,
   );
 
-/** Columns for accounts of either source. */
-const columns: readonly Column<
-  Pick<AccountRecord | AccountView, 'id' | 'plan' | 'display_name' | 'disabled_ms'>
->[] = [
-  names(
-    'Account',
-    ({ id, display_name, disabled_ms }) =>
-      html`${accountLink(id)} ${muted(display_name)} ${disabled_ms !== null && html`<span class="state bad">disabled</span>`}`,
-  ),
-  names('Plan', ({ plan }) => plan ?? muted('none')),
-];
-
-const storedColumns: readonly Column<AccountRecord>[] = [
-  ...columns,
-  names('Parent', ({ parent }) => (parent ? accountLink(parent) : muted('none'))),
+const columnsFor = ({ sees }: Scope): readonly Column<ListedAccount>[] => [
+  names('Account', ({ id, display_name }) => html`${accountLink(id)} ${muted(display_name)}`, {
+    key: 'name',
+    orders: ['asc'],
+  }),
+  ...(sees.money ? [costColumn] : []),
+  numbers('Nearest limit', nearestLimit, { key: 'share', by: ({ nearest }) => nearest?.share }),
   {
-    title: 'Limits',
-    cell: ({ id, limits }) =>
-      html`<a href="${linkOf('limits', { account: id })}">${countOf(Object.keys(limits).length, 'override')}</a>`,
+    title: 'Last use',
+    cell: ({ last_used_ms }) => (last_used_ms === undefined ? muted('unknown') : timeOf(last_used_ms)),
+    key: 'used',
+    by: ({ last_used_ms }) => last_used_ms,
+    isNumber: true,
   },
-  { title: 'Created', cell: ({ created_ms }) => timeOf(created_ms) },
+  numbers(
+    'Active keys',
+    ({ id, active_keys = 0 }) =>
+      html`<a href="${linkOf('keys', { account: id })}">${numberOf(active_keys)}</a>`,
+    {
+      key: 'keys',
+      by: ({ active_keys }) => active_keys,
+    },
+  ),
+  {
+    title: 'State',
+    cell: ({ disabled_ms }) =>
+      disabled_ms === null
+        ? html`<span class="state good">enabled</span>`
+        : html`<span class="state bad">disabled</span>`,
+    key: 'state',
+  },
+  names('Plan', ({ plan }) => plan ?? muted('none'), { key: 'plan' }),
+  names('Kept in', ({ source }) => places[source], { key: 'source' }),
+  names('Parent', ({ parent }) => (parent ? accountLink(parent) : muted('none')), {
+    key: 'parent',
+    isExtra: true,
+  }),
+  {
+    title: 'Created',
+    cell: ({ created_ms }) => created_ms !== undefined && timeOf(created_ms),
+    key: 'created',
+    by: ({ created_ms }) => created_ms,
+    isExtra: true,
+  },
 ];
 
-function configuredMatching({ context }: PageRequest, search: string): AccountView[] {
-  const part = search.toLowerCase();
-  const ids = Object.keys(context.settings.accounts).filter(id => id.toLowerCase().includes(part));
-  return ids.slice(0, max_configured + 1).map(id => configuredAccount(context, id)!);
+const places = {
+  configuration: 'From the configuration',
+  store: '',
+  application: 'From the application',
+} as const;
+
+const costColumn: Column<ListedAccount> = numbers('Cost this month', ({ cost_usd }) => dollars(cost_usd), {
+  key: 'cost',
+  by: ({ cost_usd }) => Number(cost_usd),
+});
+
+function nearestLimit({ id, nearest }: ListedAccount): Html {
+  const href = linkOf('limits', { account: id });
+  if (!nearest) return html`<a class="muted" href="${href}">no limit</a>`;
+  const { limit, share } = nearest;
+  const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
+  return html`<a href="${href}" title="${rowOf(limit).title}">${tone ? html`<span class="state ${tone}">${percentOf(share)}</span>` : percentOf(share)}</a> <span class="muted">${rowOf(limit).title.toLowerCase()}</span>`;
 }
-
-const configuredPanel = (configured: readonly AccountView[]): Html =>
-  panel(
-    'configured',
-    'From the configuration',
-    html`
-<p class="muted">These are changed in the configuration file. Keys can be issued for them here.</p>
-${tableOf('Accounts from the configuration', columns, configured.slice(0, max_configured))}
-${configured.length > max_configured && html`<p class="muted">There are more: search for them by name.</p>`}
-`,
-  );
-
-/** Accounts that the application has named lately, but those that stand elsewhere as well. */
-async function applicationMatching({ context }: PageRequest, search: string): Promise<AccountView[]> {
-  const given = context.application?.given(search, max_configured) ?? [];
-  if (given.length === 0) return [];
-  const ids = given.map(({ id }) => id);
-  const stored = new Set((await context.records.store.accounts.lookUp(ids)).map(({ id }) => id));
-  return given.filter(({ id }) => !stored.has(id) && !configuredAccount(context, id)).map(givenAccount);
-}
-
-const applicationPanel = (given: readonly AccountView[]): Html =>
-  panel(
-    'application',
-    'From the application',
-    html`
-<p class="muted">Named in requests to this instance since it started, the last one first. The application keeps them itself.</p>
-${tableOf('Accounts from the application', columns, given)}
-`,
-  );
 
 /** Folded unless it was refused. */
 function createForm(request: PageRequest, refused?: RefusedForm): Html {

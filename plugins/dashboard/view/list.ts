@@ -73,11 +73,18 @@ export function shownColumns<R>(query: URLSearchParams, columns: readonly Column
 
 function sortedRows<R>(rows: readonly R[], columns: readonly Column<R>[], sorting: Sorting | undefined) {
   const by = columns.find(({ key }) => key !== undefined && key === sorting?.key)?.by;
-  if (!by || !sorting) return rows;
-  const direction = sorting.order === 'asc' ? 1 : -1;
+  return by && sorting ? sortedBy(rows, by, sorting.order) : rows;
+}
+
+/** Rows by what they are sorted by; what is unknown comes last in either order. */
+export function sortedBy<R>(
+  rows: readonly R[],
+  by: NonNullable<Column<R>['by']>,
+  order: Order,
+): readonly R[] {
+  const direction = order === 'asc' ? 1 : -1;
   const compare = (one: R, other: R): number => {
     const [a, b] = [by(one) ?? null, by(other) ?? null];
-    // What is unknown comes last in either order.
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     if (a === b) return 0;
     return (a < b ? -1 : 1) * direction;

@@ -19,7 +19,7 @@ import { credited, usedUsd } from './account-credit.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { pagedRecords } from './paged-records.ts';
-import { Condition, searchable } from './statements.ts';
+import { Condition, searchable, usableKey } from './statements.ts';
 
 /**
  * The limits that a row has. Text that is no JSON, as after a change by hand, stays text: it is no limits, so that this account or key alone is refused.
@@ -62,6 +62,19 @@ export const accountRecords = (database: Database): AccountRecords => ({
   async lookUp(ids) {
     const sql = `SELECT ${columns} FROM sluice.accounts WHERE id IN ${rowMarks(1, ids.length)}`;
     return (await database.run<StoredAccount>(sql, ids)).map(accountOf);
+  },
+
+  async activity(ids, at_ms) {
+    await database.settle?.();
+    // Postgres takes the type of the column from the first row.
+    const marks = ['(CAST(? AS TEXT))', ...Array(ids.length - 1).fill('(?)')];
+    return database.run(
+      `WITH asked (id) AS (VALUES ${marks.join(', ')})
+      SELECT id, (SELECT MAX(started_ms) FROM sluice.ledger WHERE account = asked.id) AS last_used_ms,
+        (SELECT COUNT(*) FROM (SELECT 1 FROM sluice.api_keys WHERE account = asked.id AND ${usableKey} LIMIT 1000) AS usable) AS active_keys
+      FROM asked`,
+      [...ids, at_ms],
+    );
   },
 
   below: ids => accountsBelow(database, ids),

@@ -10,9 +10,8 @@ import {
   newAdminSecret,
 } from '../../../src/plugin.ts';
 import { recordEntry } from './audit-log.ts';
-import { usableKey } from './key-record.ts';
 import { pagedRecords } from './paged-records.ts';
-import { Condition, searchable } from './statements.ts';
+import { Condition, searchable, usableKey } from './statements.ts';
 
 const name = 'sluice.admin_keys';
 const columns = 'id, name, role, hint, created_ms, expires_ms, revoked_ms, last_used_ms';

@@ -11,9 +11,6 @@ export type StoredKey = Omit<KeyRecord, 'limits' | 'models' | 'tags'> & {
 export const keyColumns =
   'id, account, name, hint, limits, models, tags, created_ms, expires_ms, revoked_ms, last_used_ms';
 
-/** SQL for a key that can be used; takes the present time. */
-export const usableKey = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
-
 /** The key that a row has. */
 export const keyRecordOf = ({ limits, models, tags, ...row }: StoredKey): KeyRecord => ({
   ...row,

@@ -15,18 +15,10 @@ import { storedLimits, storedModels, textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';
 import { importKeys } from './imported-keys.ts';
-import {
-  keyColumns,
-  keyIn,
-  keyRecordOf,
-  type StoredKey,
-  storedTags,
-  textOfTags,
-  usableKey,
-} from './key-record.ts';
+import { keyColumns, keyIn, keyRecordOf, type StoredKey, storedTags, textOfTags } from './key-record.ts';
 import { insertKey, newKey, refuseTwice } from './new-key.ts';
 import { pagedRecords } from './paged-records.ts';
-import { Condition, searchable } from './statements.ts';
+import { Condition, searchable, usableKey } from './statements.ts';
 
 /** The orders of lists; those with SQL have an index. */
 const orders = {

@@ -9,8 +9,8 @@ import {
   TooManyKeys,
 } from '../../../src/plugin.ts';
 import { textOfModels } from './account-records.ts';
-import { keyColumns, keyRecordOf, type StoredKey, textOfTags, usableKey } from './key-record.ts';
-import { searchable } from './statements.ts';
+import { keyColumns, keyRecordOf, type StoredKey, textOfTags } from './key-record.ts';
+import { searchable, usableKey } from './statements.ts';
 
 /** Id, secret and time of a key to be made. */
 export const newKey = ({ at_ms }: Operator) => ({ id: keyId(at_ms), created_ms: at_ms, ...newSecret() });

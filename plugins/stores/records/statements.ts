@@ -21,6 +21,9 @@ export const searchable = (...texts: readonly string[]): string => texts.join('\
 export const containing = (text: string | undefined): string | undefined =>
   text ? `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%` : undefined;
 
+/** SQL for a key that can be used; takes the present time. */
+export const usableKey = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
+
 /** A WHERE clause of the terms whose values are given. */
 export class Condition {
   readonly values: Value[] = [];
