@@ -4,7 +4,12 @@ const tile_px = 8;
 const max_bar_px = 56;
 const pen_width = () => Math.max(1, globalThis.devicePixelRatio);
 
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+/** A colour of the style sheet as it is now; the sheet has two of each, one for dark windows. */
+function colour(name) {
+  const { style } = document.documentElement;
+  style.caretColor = `var(--${name})`;
+  return getComputedStyle(document.documentElement).caretColor;
+}
 const shortened = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 
 /** How amounts stand on the axis, by unit. */

@@ -114,7 +114,9 @@ const sumAt = (series: readonly ChartSeries[], at: number): number =>
 
 /** How a series is drawn, beside its name. */
 export const swatch = (look: SeriesLook | undefined): Html =>
-  html`<svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><rect class="${look ? `series-${look.colour} ${look.pattern}` : 'series-other'}" width="1" height="1"/></svg>`;
+  html`<svg class="swatch ${look?.pattern}" aria-hidden="true" viewBox="0 0 1 1" fill="${colourOf(look)}" stroke="${colourOf(look)}" stroke-width="0"><rect width="1" height="1"/></svg>`;
+
+const colourOf = (look: SeriesLook | undefined): string => `var(--series-${look?.colour ?? 'other'})`;
 
 function legend(setup: Chart): Html {
   const { series, points, before } = setup;

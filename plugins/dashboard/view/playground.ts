@@ -36,7 +36,7 @@ const optionsOf = ({ seesMoney }: PlaygroundView) => ({ max_form_bytes, seesMone
 const conversationPanel = html`<section class="panel conversation" aria-labelledby="conversation">
 <div class="title"><h2 id="conversation">Conversation</h2> <button type="button" class="quiet" id="clear" disabled>Start anew</button></div>
 <ol id="turns" class="turns" aria-label="Turns"></ol>
-<p class="unseen" id="announce" role="status"></p>
+<p class="visually-hidden" id="announce" role="status"></p>
 <div class="stack composer">
 <label>Prompt <textarea name="prompt" class="wide" rows="3" aria-describedby="prompt-hint">Why do rivers bend?</textarea></label>
 <p class="notice bad" id="refusal" role="alert" hidden></p>
