@@ -128,7 +128,7 @@ export class AnswerCard {
     this.#state.textContent = state;
     this.#state.className = `state ${this.answer.tone}`;
     this.#reasoning.hidden = reasoning === '';
-    const folds = !this.#shown.folds && text !== '';
+    const folds = !this.#shown.folded && text !== '';
     if (folds) this.#reasoning.open = false;
     if (text.length > this.#shown.text) this.#text.append(text.slice(this.#shown.text));
     if (reasoning.length > this.#shown.reasoning) this.#reason(reasoning.slice(this.#shown.reasoning));

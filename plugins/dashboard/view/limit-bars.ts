@@ -32,12 +32,12 @@ export function limitBars(uses: Uses, { account, sees }: Scope): Html {
 /** One limit: its usage as a bar and as text. */
 export function limitBar({ limit, used, reset_ms }: Use): Html {
   const share = Math.min(1, used / limit.max);
-  const tone = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
+  const colour = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : 'series-1';
   const reset = used > 0 && reset_ms > 0 && !neverResets(limit) ? `resets in ${durationOf(reset_ms)}` : '';
   return html`<li>
 <div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}${limit.inherited && html` <span class="muted">shared</span>`}${limit.soft && html` <span class="muted">soft</span>`}</span>
 <span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>
-<svg class="bar ${tone}" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
+<svg class="bar" fill="var(--${colour})" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
 </li>`;
 }
 
