@@ -12,10 +12,10 @@ interface Span {
   /** Part before `begin_ms`: the wait for a provider, or before a retry. */
   readonly wait_ms: number;
   readonly first_token_ms: number | null;
-  /** Name of a colour of the style sheet. */
-  readonly colour: 'series-1' | 'series-2';
+  readonly style: 'attempt' | 'stage';
 }
 
+const colours = { attempt: 'series-1', stage: 'series-2' } as const;
 const width = 1000;
 /** What is shorter could not be seen. */
 const min_width = 4;
@@ -44,7 +44,7 @@ const spanOfStage = ({ stage, hook, offset_ms, own_ms }: LedgerRow['stages'][num
   took_ms: own_ms,
   wait_ms: 0,
   first_token_ms: null,
-  colour: 'series-2',
+  style: 'stage',
 });
 
 const spanOfAttempt = (attempt: AttemptRow, at: number): Span => ({
@@ -53,7 +53,7 @@ const spanOfAttempt = (attempt: AttemptRow, at: number): Span => ({
   took_ms: attempt.duration_ms,
   wait_ms: attempt.wait_ms,
   first_token_ms: attempt.first_token_ms,
-  colour: 'series-1',
+  style: 'attempt',
 });
 
 const endOf = ({ begin_ms, took_ms }: Span): number => begin_ms + (took_ms ?? 0);
@@ -68,7 +68,7 @@ const figures: readonly Column<Span>[] = [
 const millisecondsOf = (ms: number): string => `${numberOf(Number(ms.toFixed(ms < 100 ? 2 : 0)))}\u00a0ms`;
 
 /** The figures of the row as a picture: the wait pale, the first token as a mark. */
-function bar({ begin_ms, took_ms, wait_ms, first_token_ms, colour }: Span, all_ms: number): Html {
+function bar({ begin_ms, took_ms, wait_ms, first_token_ms, style }: Span, all_ms: number): Html {
   const at = (ms: number) => (ms / all_ms) * width;
   const rect = (colour: string, from_ms: number, long_ms: number) => {
     const wide = Math.max(at(long_ms), min_width);
@@ -76,6 +76,6 @@ function bar({ begin_ms, took_ms, wait_ms, first_token_ms, colour }: Span, all_m
     return html`<rect fill="var(--${colour})" x="${x.toFixed(1)}" width="${wide.toFixed(1)}" height="1"/>`;
   };
   return html`<svg class="span" aria-hidden="true" viewBox="0 0 ${width} 1" preserveAspectRatio="none">
-${wait_ms > 0 && rect('series-other', begin_ms - wait_ms, wait_ms)}${rect(colour, begin_ms, took_ms ?? 0)}${first_token_ms !== null && rect('text', begin_ms + first_token_ms, 0)}
+${wait_ms > 0 && rect('series-other', begin_ms - wait_ms, wait_ms)}${rect(colours[style], begin_ms, took_ms ?? 0)}${first_token_ms !== null && rect('text', begin_ms + first_token_ms, 0)}
 </svg>`;
 }
