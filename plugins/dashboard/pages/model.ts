@@ -1,4 +1,4 @@
-import { catalogEntry, type Model, providerStates, type Upstream } from '../../../src/plugin.ts';
+import { catalogEntry, type Model, providerStates } from '../../../src/plugin.ts';
 import { attemptFigures } from '../attempt-figures.ts';
 import { testColumns } from '../connection-tests.ts';
 import { modelsInScope, servesChat } from '../models-in-scope.ts';
@@ -47,16 +47,19 @@ async function providersPanel(request: PageRequest, { id, upstreams }: Model): P
   ]);
   const now_ms = context.clock.elapsed_ms();
   const states = new Map(providers.map(provider => [provider.name, provider]));
-  const rows = context.upstreamsOf(id).map(upstream => {
-    const { provider, target } = upstream;
-    const own = sums.filter(sum => sum.provider === provider.name && sum.model === target.model);
-    return { upstream, provider: states.get(provider.name), figures: attemptFigures(own) };
-  });
+  const live = context.upstreamsOf(id);
+  const rows = upstreams.map((upstream, at) => ({
+    ...upstream,
+    live: live[at],
+    state: states.get(upstream.provider),
+    figures: attemptFigures(
+      sums.filter(({ provider, model }) => provider === upstream.provider && model === upstream.model),
+    ),
+  }));
   type Row = (typeof rows)[number];
-  const nameOf = ({ upstream }: Row) => upstream.provider.name;
   const named = names<Row>(
     'Provider',
-    row => html`<a href="${linkOf('provider', { name: nameOf(row), since })}">${nameOf(row)}</a>`,
+    ({ provider: name }) => html`<a href="${linkOf('provider', { name, since })}">${name}</a>`,
   );
   const table = tableOf<Row>(
     `Providers of ${id}`,
@@ -64,11 +67,11 @@ async function providersPanel(request: PageRequest, { id, upstreams }: Model): P
       named,
       {
         title: 'State',
-        cell: ({ provider, upstream }) => provider && providerMarks(provider, upstream, now_ms),
+        cell: ({ state, live }) => state && providerMarks(state, live, now_ms),
       },
       ...attemptColumns<Row>(
         ({ figures }) => figures,
-        row => linkOf('requests', { failed_at: nameOf(row), model: id, since }),
+        ({ provider }) => linkOf('requests', { failed_at: provider, model: id, since }),
       ),
     ],
     rows,
@@ -77,11 +80,11 @@ async function providersPanel(request: PageRequest, { id, upstreams }: Model): P
     `How providers of ${id} are set up`,
     [
       named,
-      names('Model there', ({ upstream }) => upstream.target.model),
-      numbers('Priority', ({ upstream }) => upstream.priority),
-      numbers('Weight', ({ upstream: { control, weight } }) => control?.weight ?? weight),
-      { title: 'Limits', cell: ({ upstream }) => limitsOf(request, id, upstream) },
-      ...testColumns<Row>(request, row => ({ provider: nameOf(row), model: row.upstream.target.model })),
+      names('Model there', ({ model }) => model),
+      numbers('Priority', ({ priority }) => priority),
+      numbers('Weight', ({ live, weight }) => live?.control?.weight ?? weight),
+      { title: 'Limits', cell: limitsText },
+      ...testColumns<Row>(request, row => row),
     ],
     rows,
   );
@@ -89,16 +92,14 @@ async function providersPanel(request: PageRequest, { id, upstreams }: Model): P
 }
 
 /** What the contract with the provider allows. */
-function limitsOf({ context }: PageRequest, id: string, { provider, target }: Upstream): Part {
-  const configured = context.catalog
-    .find(id)
-    ?.upstreams.find(one => one.provider === provider.name && one.model === target.model);
-  const { requests_per_minute, tokens_per_minute } = configured?.limits ?? {};
+function limitsText({
+  limits: { requests_per_minute, tokens_per_minute } = {},
+}: Model['upstreams'][number]): Part {
   const texts = [
     requests_per_minute !== undefined && `${numberOf(requests_per_minute)} requests/min`,
     tokens_per_minute !== undefined && `${numberOf(tokens_per_minute)} tokens/min`,
-  ].filter(text => text !== false);
-  return texts.join(', ') || muted('none');
+  ];
+  return texts.filter(Boolean).join(', ') || muted('none');
 }
 
 const pricesOf = ({ scope: { sees } }: PageRequest, { pricing, upstreams }: Model): Html =>
@@ -122,7 +123,7 @@ ${fact('Takes and gives', architecture.modality)}
 ${operations && fact('Serves', operations.join(', '))}
 ${fact('Reasoning', reasoningOf(model))}
 ${fact('Tools', model.tool_calls ? 'yes' : 'no')}
-${defaults && fact('Defaults', html`<code>${JSON.stringify(defaults)}</code>`)}
+${scope.sees.internals && defaults && fact('Defaults', html`<code>${JSON.stringify(defaults)}</code>`)}
 ${scope.sees.internals && model.extra_parameters.length > 0 && fact('Further parameters', model.extra_parameters.join(', '))}
 ${
   scope.sees.internals &&

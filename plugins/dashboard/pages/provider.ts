@@ -8,12 +8,12 @@ import { rangeAt, ranges, trafficQuestionOf } from '../traffic-range.ts';
 import { historyPanel } from '../view/audit-table.ts';
 import { configDetails } from '../view/config-table.ts';
 import { controlFields } from '../view/control-fields.ts';
-import { linkOf, muted, numberOf, timeOf } from '../view/format.ts';
+import { linkOf, muted, timeOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { attemptColumns, inFlightOf, providerMarks } from '../view/provider-table.ts';
 import { rangeLinks } from '../view/range-links.ts';
 import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
-import { emptyState, names, numbers, tableOf } from '../view/table.ts';
+import { emptyState, names, tableOf } from '../view/table.ts';
 
 /** One provider: how attempts there go, what operators have set of it, and the forms that set it. */
 export const providerPage: Page = {
@@ -102,7 +102,7 @@ async function attemptsPanel(request: PageRequest, name: string): Promise<Html> 
   }));
   const requestsLink = (ids: readonly string[]) =>
     linkOf('requests', { failed_at: name, since, ...(ids.length === 1 && { model: ids[0] }) });
-  const byModel = tableOf<(typeof rows)[number]>(
+  const table = tableOf<(typeof rows)[number]>(
     'Attempts by model',
     [
       names('Model there', ({ model }) => model || muted('passed through')),
@@ -121,17 +121,5 @@ async function attemptsPanel(request: PageRequest, name: string): Promise<Html> 
       html`Name it under <code>upstreams</code> of a model.`,
     ),
   );
-  const { kinds } = attemptFigures(sums);
-  const failures = kinds.length > 0 && failureKinds(kinds, requestsLink([]));
-  return html`<section class="panel" aria-labelledby="attempts"><div class="head"><h2 id="attempts">Attempts, last ${ranges[since].title}</h2>${rangeLinks(request, since)}</div>${byModel}${failures}</section>`;
+  return html`<section class="panel" aria-labelledby="attempts"><div class="head"><h2 id="attempts">Attempts, last ${ranges[since].title}</h2>${rangeLinks(request, since)}</div>${table}</section>`;
 }
-
-const failureKinds = (kinds: readonly (readonly [string, number])[], link: string): Html =>
-  tableOf<readonly [string, number]>(
-    'Failed attempts by kind',
-    [
-      names('Failed because', ([kind]) => html`<code>${kind}</code>`),
-      numbers('Attempts', ([, attempts]) => html`<a href="${link}">${numberOf(attempts)}</a>`),
-    ],
-    kinds,
-  );

@@ -22,8 +22,8 @@ export const providersPage: Page = {
       context.records.store.traffic.attempts(rangeAt(since, context.clock.epoch_ms())),
     ]);
     const attempts = { since, sums };
-    const columns = [...providerColumns(attempts), weightColumn(request)];
-    if (scope.may.change) columns.push(actionsColumn(request));
+    const service = scope.may.change ? [actionsColumn(request)] : [];
+    const columns = [...providerColumns(attempts, service), weightColumn(request)];
     const label = 'Providers and their states';
     return pageResponse(request, {
       title: 'Providers',

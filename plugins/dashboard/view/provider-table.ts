@@ -71,7 +71,11 @@ export const noProviders = emptyState(
   html`Name one under <code>providers</code> in the configuration.`,
 );
 
-export function providerColumns({ since, sums }: AttemptsInRange): Column<ProviderState>[] {
+/** The columns of providers; `actions` stand where they are seen in a narrow window as well. */
+export function providerColumns(
+  { since, sums }: AttemptsInRange,
+  actions: readonly Column<ProviderState>[] = [],
+): Column<ProviderState>[] {
   const figures = new Map(
     [...Map.groupBy(sums, ({ provider }) => provider)].map(([name, own]) => [name, attemptFigures(own)]),
   );
@@ -80,6 +84,7 @@ export function providerColumns({ since, sums }: AttemptsInRange): Column<Provid
   return [
     names('Provider', link, { key: 'name', by: ({ name }) => name }),
     { title: 'State', cell: provider => providerMarks(provider) },
+    ...actions,
     ...attemptColumns<ProviderState>(
       ({ name }) => figures.get(name),
       ({ name }) => linkOf('requests', { failed_at: name, since }),
@@ -97,9 +102,6 @@ export function inFlightOf({ bulkhead, config }: Pick<ProviderState, 'bulkhead' 
   return `${numberOf(in_flight)}${of}${queued > 0 ? `, ${numberOf(queued)} waiting` : ''}`;
 }
 
-/** Kinds of failures that are named beside their share. */
-const max_kinds = 2;
-
 /** How attempts ended and how long they took; the failed ones lead to their requests. */
 export function attemptColumns<R>(
   of: (row: R) => AttemptFigures | undefined,
@@ -109,8 +111,8 @@ export function attemptColumns<R>(
     const { attempts = 0, failed = 0, kinds = [] } = of(row) ?? {};
     if (attempts === 0) return muted('–');
     if (kinds.length === 0) return percentOf(0);
-    const named = kinds.slice(0, max_kinds).map(([kind, count]) => `${numberOf(count)} ${kind}`);
-    return html`<span class="nowrap"><a href="${linkTo(row)}">${percentOf(failed / attempts)}</a> ${muted(`${named.join(', ')}${kinds.length > max_kinds ? ', …' : ''}`)}</span>`;
+    const named = kinds.map(([kind, count]) => `${numberOf(count)} ${kind}`).join(', ');
+    return html`<a href="${linkTo(row)}">${percentOf(failed / attempts)}</a> ${muted(named)}`;
   };
   const rate = ({ attempts, failed }: AttemptFigures) => (attempts === 0 ? undefined : failed / attempts);
   const by = (figure: (figures: AttemptFigures) => number | undefined) => (row: R) => {

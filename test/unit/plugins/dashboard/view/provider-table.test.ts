@@ -36,7 +36,7 @@ it('shows failed attempts with their delay, and rates neither what the provider 
   ];
   expect(cellsOf(provider, sums).slice(2)).toEqual([
     '80',
-    '25 % 20 timeout, 20 refused, …',
+    '25 % 20 timeout, 20 refused, 9 stale_connection',
     '0.09 · 0.10 · 0.10 s',
     '0.36 · 39.6 · 55.9 s',
     '0',
