@@ -15,24 +15,45 @@ const max_rows = 200;
 /** What runs now in all processes of the server, with what ends it. */
 export const inFlightPage: Page = { name: 'in-flight', get: shown, post: cancel };
 
+/** Pause between two looks at what runs. */
+const every_ms = 2000;
+
+/** The stream of the list's script. */
+export const inFlightLivePage: Page = {
+  name: 'in-flight-live',
+  streams: true,
+  get: request =>
+    request.services.live.serve(request, {
+      every_ms,
+      parts: async () => ({ 'in-flight': await listOf({ ...request, path: inFlightPage.name }) }),
+    }),
+};
+
+async function listOf(request: PageRequest): Promise<Html> {
+  const { context, scope } = request;
+  const rows = await context.running.list(max_rows);
+  const columns = columnsFor(context.clock.epoch_ms(), await keyNames(request, rows));
+  const list = recordList(request, {
+    label: 'Requests in flight, the longest first',
+    columns: scope.may.cancel ? [...columns, cancelColumn] : columns,
+    rows,
+    empty: nothing,
+    keyOf,
+  });
+  return html`${list}${rows.length === max_rows && html`<p class="muted">The ${max_rows} that run longest are listed.</p>`}`;
+}
+
 async function shown(request: PageRequest): Promise<PageResponse> {
-  const rows = await request.context.running.list(max_rows);
-  const { cancel: mayCancel } = request.scope.may;
-  const columns = [
-    ...columnsFor(request.context.clock.epoch_ms(), await keyNames(request, rows)),
-    ...(mayCancel ? [cancelColumn] : []),
-  ];
-  const label = 'Requests in flight, the longest first';
-  const list = recordList(request, { label, columns, rows, empty: nothing, keyOf });
   return pageResponse(request, {
     title: 'In flight',
     section: 'in-flight',
-    scripts: ['copy.js'],
+    scripts: ['copy.js', 'in-flight.js'],
+    beside: html`<span id="live-state" class="muted" role="status"></span>`,
     body: html`<section class="panel lines" aria-label="Requests in flight">
-${mayCancel && html`<form method="post" action="in-flight" id="cancel">${tokenInput(request.form_token)}</form>`}
-<div id="in-flight">${list}</div>
+${request.scope.may.cancel && html`<form method="post" action="in-flight" id="cancel">${tokenInput(request.form_token)}</form>`}
+<div id="in-flight">${await listOf(request)}</div>
 </section>
-<p class="muted">${rows.length === max_rows && `The ${max_rows} that run longest are listed. `}Of this server: other instances list their own. Whole replies have their tokens at the end; streams as they come.</p>`,
+<p class="muted">Of this server: other instances list their own. Whole replies have their tokens at the end; streams as they come.</p>`,
   });
 }
 

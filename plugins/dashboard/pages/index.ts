@@ -3,8 +3,9 @@ import type { Page } from '../page-request.ts';
 import { accountPage } from './account.ts';
 import { peoplePage } from './account-people.ts';
 import { accountsPage } from './accounts.ts';
+import { accountsLikePage } from './accounts-like.ts';
 import { auditExportPage, auditPage } from './audit.ts';
-import { inFlightPage } from './in-flight.ts';
+import { inFlightLivePage, inFlightPage } from './in-flight.ts';
 import { noticesPage } from './notices.ts';
 import { overviewLivePage, overviewPage } from './overview.ts';
 import { providerPage } from './provider.ts';
@@ -19,6 +20,8 @@ export const pages: readonly Page[] = [
   ...sharedPages,
   requestsLivePage,
   inFlightPage,
+  inFlightLivePage,
+  accountsLikePage,
   accountsPage,
   accountPage,
   peoplePage,

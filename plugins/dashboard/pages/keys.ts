@@ -2,6 +2,7 @@ import { digestOfKey, TooManyKeys } from '../../../src/plugin.ts';
 import { type AccountView, findAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
+import { accountField } from '../view/account-field.ts';
 import type { RefusedForm } from '../view/edited-fields.ts';
 import { countOf, linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
@@ -56,16 +57,23 @@ async function listed(request: PageRequest, refused?: RefusedForm): Promise<Page
     canChoose: scope.may.change,
   });
   const body = html`${chosen && issuePanel(request, chosen, total === 0, refused)}
-${keySearch(request, filters)}
+${await keySearch(request, filters)}
 <section class="panel" aria-labelledby="list"><h2 id="list">${all ? 'All keys' : 'Active keys'}</h2>
 ${rows.length === 0 ? nothing(request, filters) : scope.may.change ? chooseForm(request, table) : table}
 ${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
 </section>
 ${chosen?.source === 'configuration' && !scope.account && configuredKeys(request, chosen.id)}`;
-  if (chosen) return accountResponse(request, chosen, { tab: 'keys', fault: refused?.fault, body });
+  if (chosen)
+    return accountResponse(request, chosen, {
+      tab: 'keys',
+      scripts: ['accounts.js'],
+      fault: refused?.fault,
+      body,
+    });
   return pageResponse(request, {
     title: 'Keys',
     section: 'keys',
+    scripts: ['accounts.js'],
     body: html`${inMemoryNotice(request)}${body}
 <p class="muted">Keys of the configuration file are listed with their accounts.</p>`,
   });
@@ -91,9 +99,9 @@ async function chosenAccount(request: PageRequest): Promise<AccountView | undefi
   return request.scope.account ?? (account ? findAccount(request.context, account) : undefined);
 }
 
-function keySearch(request: PageRequest, filters: KeyFilters): Html {
+async function keySearch(request: PageRequest, filters: KeyFilters): Promise<Html> {
   const fields = html`${textField('Search keys', { name: 'search', value: filters.search, placeholder: 'name, id, end, or a whole key', type: 'search' })}
-${!request.scope.account && textField('Account', { name: 'account', value: filters.account, placeholder: 'any' })}
+${!request.scope.account && (await accountField(request, filters.account, 'any'))}
 ${choiceField('Sort by', 'sort', Object.entries(sorts), filters.sort)}
 <label class="check"><input type="checkbox" name="all" value="yes" ${filters.all && html`checked`}> Also expired and revoked</label>
 <button>Search</button>`;

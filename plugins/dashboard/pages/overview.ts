@@ -2,6 +2,7 @@ import { no_model as none, trafficSplits } from '../../../src/plugin.ts';
 import { overviewParts } from '../overview-parts.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { overviewLink, ranges, type TrafficQuestion, trafficQuestionOf } from '../traffic-range.ts';
+import { accountField } from '../view/account-field.ts';
 import { type Html, html } from '../view/html.ts';
 import { choiceField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { pageResponse, panel } from '../view/shell.ts';
@@ -18,9 +19,9 @@ export const overviewPage: Page = {
     return pageResponse(request, {
       title: 'Overview',
       section: '',
-      scripts: ['overview.js'],
+      scripts: ['overview.js', 'accounts.js'],
       body: html`${panel('attention', 'Needs attention', part('attention'))}
-${filterForm(request, question)}
+${await filterForm(request, question)}
 <section class="panel" aria-labelledby="traffic">
 <div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
 ${part('tiles')}
@@ -35,7 +36,10 @@ ${panel('providers', 'Providers', part('providers'))}`,
 };
 
 /** What narrows every figure of the page; the time and the split stay. */
-function filterForm(request: PageRequest, { account, model, provider, since, by }: TrafficQuestion): Html {
+async function filterForm(
+  request: PageRequest,
+  { account, model, provider, since, by }: TrafficQuestion,
+): Promise<Html> {
   const { catalog, providers } = request.context;
   const choose = (title: string, name: string, names: readonly string[], chosen: string) =>
     choiceField(
@@ -54,7 +58,7 @@ function filterForm(request: PageRequest, { account, model, provider, since, by 
     provider,
   )}
 ${textField('Model', { name: 'model', value: model, placeholder: 'any', list: 'models' })}
-${textField('Account', { name: 'account', value: account, placeholder: 'any' })}
+${await accountField(request, account, 'any')}
 <input type="hidden" name="since" value="${since}"><input type="hidden" name="by" value="${by}">
 <button class="primary">Show</button>
 ${(account || model || provider) && html`<a href="${overviewLink({ since, by, account: '', model: '', provider: '' })}">All traffic</a>`}

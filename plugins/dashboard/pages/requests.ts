@@ -13,6 +13,7 @@ import {
   timeIn,
   timeOfList,
 } from '../request-filters.ts';
+import { accountField } from '../view/account-field.ts';
 import { linkOf, numberOf } from '../view/format.ts';
 import { type Html, html } from '../view/html.ts';
 import { recordList, sortingOf } from '../view/list.ts';
@@ -100,9 +101,9 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     title: 'Requests',
     section: 'requests',
     beside: findForm(request),
-    scripts: ['copy.js', ...(scope.account ? [] : ['requests.js'])],
+    scripts: ['copy.js', ...(scope.account ? [] : ['requests.js', 'accounts.js'])],
     body: html`${inMemoryNotice(request)}
-${filterForm(request, filters)}
+${await filterForm(request, filters)}
 <section class="panel lines" aria-label="List of requests">
 <div class="row">${rangeLinks(request, filters.until ? '' : filters.since, spanTitles)}${!scope.account && isFirst && !filters.until && liveSwitch}</div>
 <div id="requests">${list}</div>
@@ -127,7 +128,7 @@ const findForm = (request: PageRequest): Html =>
   );
 
 /** Filters that are always shown; the others are opened, and are open where they are used. */
-const shown_texts = ['account', 'model', 'provider'] as const;
+const shown_texts = ['model', 'provider'] as const;
 const more_texts = ['error_type', 'code', 'failed_at', 'key', 'request'] as const;
 /** Lists of what is known, by filter. */
 const lists: Readonly<Partial<Record<keyof typeof texts, string>>> = {
@@ -151,7 +152,7 @@ function timeField(title: string, name: string, value: string): Html {
   return html`<label>${title} (${zoneName()}) <input type="datetime-local" name="${name}" value="${shown}"></label>`;
 }
 
-function filterForm(request: PageRequest, filters: RequestFilters): Html {
+async function filterForm(request: PageRequest, filters: RequestFilters): Promise<Html> {
   const { context, scope } = request;
   const { end, since, until } = filters;
   const text = (name: keyof typeof texts) =>
@@ -160,7 +161,7 @@ function filterForm(request: PageRequest, filters: RequestFilters): Html {
   const isMore = until !== '' || timeIn(since) !== undefined || more_texts.some(name => filters[name] !== '');
   const fields = html`<div class="row">
 ${timeIn(since) === undefined && html`<input type="hidden" name="since" value="${since}">`}
-${shown_texts.map(text)}
+${!scope.account && (await accountField(request, filters.account, 'any'))}${shown_texts.map(text)}
 ${choiceField('End', 'end', endChoices, end)}
 <input type="hidden" name="live" value="yes" id="keep-live" disabled>
 <button class="primary">Show</button>

@@ -27,6 +27,7 @@ import {
   usageView,
   viewLink,
 } from '../usage-view.ts';
+import { accountField } from '../view/account-field.ts';
 import { errorsText } from '../view/error-counts.ts';
 import { changeOf, dollars, linkOf, muted, numberOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
@@ -58,9 +59,9 @@ async function shown(request: PageRequest): Promise<PageResponse> {
     title: 'Usage',
     section: 'usage',
     fault: fault ?? (typeof figures === 'string' ? `${figures}.` : undefined),
-    scripts: ['charts.js'],
+    scripts: ['charts.js', 'accounts.js'],
     beside: html`<div class="pager">${placesOf(view)}${!isEmpty && html`<a class="button" href="${exportLink(view, all)}" download>Export all as CSV</a>`}</div>`,
-    body: html`${keptNotice(request)}${controls(request, view, names)}${
+    body: html`${keptNotice(request)}${await controls(request, view, names)}${
       isEmpty
         ? html`<section class="panel" aria-label="Usage">${nothing(view)}</section>`
         : figuresOf({ request, view, figures, names })
@@ -279,7 +280,7 @@ function placesOf({ filters, scope }: UsageView): Part {
 }
 
 /** What is shown: times by name, days, model and, unless it is the reader's own, account; and the way back from what it is narrowed to. */
-function controls(request: PageRequest, view: UsageView, names: Shown['names']): Html {
+async function controls(request: PageRequest, view: UsageView, names: Shown['names']): Promise<Html> {
   const { catalog, clock } = request.context;
   const { account, model, ...others } = fieldsOf(view);
   const times = Object.entries(presets).map(([name, { title, days }]) => {
@@ -292,7 +293,7 @@ function controls(request: PageRequest, view: UsageView, names: Shown['names']):
   });
   const hidden = Object.entries({ ...others, by: view.group, show: view.measure });
   const fields = html`${dayField('From', view.from_day)}${dayField('To', view.to_day)}
-${!view.scope.account && textField('Account', { name: 'account', value: account, placeholder: 'all' })}
+${!view.scope.account && (await accountField(request, account ?? '', 'all'))}
 ${textField('Model', { name: 'model', value: model, placeholder: 'all', list: 'models' })}
 ${listOf(
   'models',
