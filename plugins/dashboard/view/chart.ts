@@ -114,13 +114,29 @@ const sumAt = (series: readonly ChartSeries[], at: number): number =>
 
 /** How a series is drawn, beside its name. */
 export const swatch = (look: SeriesLook | undefined): Html =>
-  html`<svg class="swatch ${look?.pattern}" aria-hidden="true" viewBox="0 0 1 1" fill="${colourOf(look)}" stroke="${colourOf(look)}" stroke-width="0"><rect width="1" height="1"/></svg>`;
+  drawing(
+    html`<rect width="1" height="1" fill="${colourOf(look)}" stroke="${colourOf(look)}" ${edges[look?.pattern ?? 'solid']} vector-effect="non-scaling-stroke"/>`,
+  );
+
+const drawing = (shape: Html): Html =>
+  html`<svg class="swatch" aria-hidden="true" viewBox="0 0 1 1">${shape}</svg>`;
 
 const colourOf = (look: SeriesLook | undefined): string => `var(--series-${look?.colour ?? 'other'})`;
+
+/** What tells series apart by more than colour, once all colours have been used. */
+const edges: Readonly<Record<SeriesLook['pattern'], Html>> = {
+  solid: html`stroke-width="0"`,
+  hatched: html`fill-opacity="0.3" stroke-width="2"`,
+  dotted: html`fill-opacity="0.3" stroke-width="2" stroke-dasharray="2 3"`,
+};
+
+const line_before = drawing(
+  html`<line x1="0" x2="1" y1="0.5" y2="0.5" stroke="var(--muted)" stroke-width="1.5" stroke-dasharray="4 3" vector-effect="non-scaling-stroke"/>`,
+);
 
 function legend(setup: Chart): Html {
   const { series, points, before } = setup;
   const sums = points.map((_, at) => sumAt(series, at));
   const most = Math.max(0, ...sums);
-  return html`${series.map(({ name, look }) => html`<span class="key">${swatch(look)} ${name}</span>\n`)}${before && html`<span class="key"><svg class="swatch" aria-hidden="true" viewBox="0 0 1 1"><line class="before" x1="0" x2="1" y1="0.5" y2="0.5"/></svg> ${before.name}</span>\n`}<span class="muted">highest: ${amountIn(setup)(most)} on ${points[sums.indexOf(most)]?.label}</span>`;
+  return html`${series.map(({ name, look }) => html`<span class="key">${swatch(look)} ${name}</span>\n`)}${before && html`<span class="key">${line_before} ${before.name}</span>\n`}<span class="muted">highest: ${amountIn(setup)(most)} on ${points[sums.indexOf(most)]?.label}</span>`;
 }
