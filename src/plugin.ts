@@ -2,6 +2,7 @@
 
 export { acceptedEncodings } from './common/accepted-encodings.ts';
 export { dayOf, hourOf, isDay, lastDayOf, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
+export { calendarPeriods } from './common/calendar-periods.ts';
 export type { Clock } from './common/clock.ts';
 export { issuesOf, mistakesIn } from './common/config-error.ts';
 export { decodePath } from './common/decode-path.ts';
@@ -400,6 +401,7 @@ export {
   type NoticeRecord,
   type NoticeRecords,
   testNotice,
+  usageNotice,
 } from './records/notice-records.ts';
 export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
 export type { PageQuery } from './records/page-query.ts';

@@ -1,26 +1,17 @@
-/** What can be told, with the usual words. `fields` are the placeholders that its template may have, beside `id` and `created`. */
-export const noticeTypes = {
-  'limit.threshold_reached': {
-    subject: '{{account}}: {{used_percent}} % of {{title}} used',
-    text: `Account {{account}} has used {{used_percent}} % of a limit.
+const used = {
+  subject: '{{account}}: {{used_percent}} % of {{title}} used',
+  text: `Account {{account}} has used {{used_percent}} % of a limit.
 
 Limit: {{title}}, {{max}}
 Used: {{used}}
 Resets: {{resets_at}}`,
-    fields: [
-      'account',
-      'key',
-      'model',
-      'limit',
-      'title',
-      'threshold_percent',
-      'used_percent',
-      'used',
-      'max',
-      'remaining',
-      'resets_at',
-    ],
-  },
+  fields: ['account', 'model', 'limit', 'title', 'used_percent', 'used', 'max', 'remaining', 'resets_at'],
+} as const;
+
+/** What can be told, with the usual words. `fields` are the placeholders that its template may have, beside `id` and `created`. */
+export const noticeTypes = {
+  'limit.threshold_reached': { ...used, fields: [...used.fields, 'key', 'threshold_percent'] },
+  'limit.used': used,
   'provider.out': {
     subject: 'provider {{provider}} is out',
     text: 'Provider {{provider}} has been out since {{since}}: {{reason}}. Seen by {{instance}}.',

@@ -33,11 +33,18 @@ export class Targets {
   /** Who gets a notice: customers only what is said of a limit of their account. */
   async of({ type, data }: Notice): Promise<string[]> {
     const { webhooks, mail } = this.#setup.options();
+    // An operator asks for it, and for nobody else.
+    if (type === 'limit.used') return mail ? await this.#contactsOf(data) : [];
     const named = Object.entries(webhooks).filter(([, webhook]) => isTold(webhook, type));
-    const addresses = mail && isTold(mail, type) ? [...mail.to] : [];
-    if (mail?.customers && type === 'limit.threshold_reached' && typeof data.account === 'string')
-      addresses.push(...(await this.#setup.contactsOf(data.account)));
-    return [...named.map(([name]) => `webhook:${name}`), ...addresses.map(address => `mail:${address}`)];
+    const addresses = mail && isTold(mail, type) ? mail.to.map(address => `mail:${address}`) : [];
+    if (mail?.customers && type === 'limit.threshold_reached')
+      addresses.push(...(await this.#contactsOf(data)));
+    return [...named.map(([name]) => `webhook:${name}`), ...addresses];
+  }
+
+  async #contactsOf({ account }: Notice['data']): Promise<string[]> {
+    const contacts = typeof account === 'string' ? await this.#setup.contactsOf(account) : [];
+    return contacts.map(address => `mail:${address}`);
   }
 
   /** Throws DeliveryFailed if the receiver has not taken it. */

@@ -78,6 +78,8 @@ export type CheckOf<R> = (now: R) => void;
 export interface Credit {
   /** Dollars above 0, with at most nine decimal places. */
   readonly amount_usd: string;
+  /** Why, for the audit log. */
+  readonly reason?: string | undefined;
   /** The `usd_total` of a plan, with which that of an account begins that has none of its own. */
   ofPlan(plan: string | null): LimitRule | undefined;
 }

@@ -8,6 +8,7 @@ export const auditActions = [
   'account.disable',
   'account.enable',
   'account.credit',
+  'account.notify',
   'key.create',
   'key.import',
   'key.change',

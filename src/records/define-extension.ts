@@ -109,6 +109,7 @@ export interface ExtensionSettings {
   readonly notices?: {
     readonly webhooks: Readonly<Record<string, unknown>>;
     readonly mail?: { readonly to: readonly string[]; readonly customers: boolean } | undefined;
+    readonly thresholds: readonly number[];
   };
   /** Bounds of requests and of slow clients. */
   readonly server: {

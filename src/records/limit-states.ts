@@ -73,8 +73,13 @@ export function planLimitsOf(settings: LimitSettings, plan: string | undefined):
 }
 
 /** A credit for an account of the store, where the stage `rate-limit` holds these plans. */
-export const creditOf = ({ settings }: { readonly settings: LimitSettings }, amount_usd: string): Credit => ({
+export const creditOf = (
+  { settings }: { readonly settings: LimitSettings },
+  amount_usd: string,
+  reason?: string,
+): Credit => ({
   amount_usd,
+  reason,
   ofPlan: plan => planLimitsOf(settings, plan ?? undefined)?.usd_total,
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { timeOrderedUuid } from '../../src/common/ids.ts';
-import type { NewNotice, NoticeRecords } from '../../src/records/notice-records.ts';
+import { type NewNotice, type NoticeRecords, usageNotice } from '../../src/records/notice-records.ts';
 import type { RecordsStore } from '../../src/records/records-store.ts';
 import { openRecords, type RecordsTarget } from '../support/open-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
@@ -53,6 +53,20 @@ describe.each(kinds)('the outbox of notices in %s', (_, newTarget) => {
     expect(found).toEqual(same[added.indexOf(true)]);
     await notices.route(found!.id, [], now_ms);
     expect(await notices.unrouted(10)).toEqual([]);
+  });
+
+  it('records who has one sent about an account, once as well', async () => {
+    const state = { name: 'tokens_per_day', max: 1000, used: 900, remaining: 100, resets_at: null } as const;
+    const operator = { actor: 'olga', at_ms: now_ms };
+    const adds = [1, 2].map(() => notices.add(usageNotice('told', state, now_ms), operator));
+    expect((await Promise.all(adds)).sort()).toEqual([false, true]);
+    const later = usageNotice('told', state, now_ms + 3_600_000);
+    expect(await notices.add(later)).toBe(true);
+    const { audit } = stores[0]!;
+    const entries = await audit.list({ target: 'told', limit: 5 });
+    expect(entries).toMatchObject([{ action: 'account.notify', actor: 'olga' }]);
+    for (const { id } of await notices.list({ subject: 'account:told', limit: 5 }))
+      await notices.route(id, [], now_ms);
   });
 
   it('decides the receivers of a notice once, and remembers those that have it already', async () => {

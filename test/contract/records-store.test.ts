@@ -926,7 +926,8 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       await store.ledger.insert([row({ account, cost_usd: '1.0000000001' })]);
     const topUp = async (id: string, amount_usd: string) => {
       const ofPlan = (plan: string | null) => (plan === 'trial' ? { limit: 5, hard: false } : undefined);
-      return (await store.accounts.topUp(`credit-${id}`, { amount_usd, ofPlan }, operator)).limits.usd_total;
+      const credit = { amount_usd, ofPlan, reason: amount_usd === '0.2' ? 'invoice 7' : undefined };
+      return (await store.accounts.topUp(`credit-${id}`, credit, operator)).limits.usd_total;
     };
     const sums = await Promise.all([topUp('own', '0.2'), topUp('own', '0.2')]);
     expect(sums.sort()).toEqual(['0.3', '0.5']);
@@ -936,9 +937,10 @@ describe.each(kinds)('the records store in %s', (kind, newTarget) => {
       await expect(topUp('own', amount)).rejects.toThrow('a credit is an amount of dollars above 0');
     await expect(topUp('nobody', '1')).rejects.toThrow("there is no account 'credit-nobody'");
     const audited = await store.audit.list({ target: 'credit-own', actions: ['account.credit'], limit: 9 });
+    const added = { amount_usd: '0.2', reason: 'invoice 7' };
     expect(audited.map(({ detail }) => JSON.parse(detail))).toEqual([
-      { limits: { usd_total: '0.5' }, before: { limits: { usd_total: '0.3' } } },
-      { limits: { usd_total: '0.3' }, before: { limits: { usd_total: '0.1' } } },
+      { limits: { usd_total: '0.5' }, before: { limits: { usd_total: '0.3' } }, ...added },
+      { limits: { usd_total: '0.3' }, before: { limits: { usd_total: '0.1' } }, ...added },
     ]);
   });
 

@@ -10,6 +10,7 @@ import {
   limitOverridesSchema,
   max_contacts,
   max_display_name,
+  max_reason,
   NotThere,
 } from '../../../src/plugin.ts';
 import { etagOf } from '../entity-tag.ts';
@@ -219,11 +220,12 @@ const addCredit = defineRoute({
       .string()
       .max(30)
       .describe('Dollars above 0 with at most 9 decimal places, such as `"25.00"`.'),
+    reason: z.string().max(max_reason).optional().describe('Why, for the audit log.'),
   }),
   reply: account,
   async handler({ params: { account: id }, body, caller, context, operator }) {
     checkIsStored(context, id);
-    const credit = creditOf(context, body.amount_usd);
+    const credit = creditOf(context, body.amount_usd, body.reason);
     return replyFor(caller, await context.records.store.accounts.topUp(id, credit, operator));
   },
 });

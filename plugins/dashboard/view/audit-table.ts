@@ -35,7 +35,7 @@ ${money && html`<p><a href="${linkOf('audit', { target: id })}">All changes of t
 /** The entry without amounts of money. */
 export function withoutMoney(entry: AuditEntry): AuditEntry {
   const detail = JSON.parse(entry.detail, (name, value: unknown) =>
-    name.startsWith('usd_') ? undefined : value,
+    /^usd_|^amount_usd$/.test(name) ? undefined : value,
   );
   return { ...entry, detail: JSON.stringify(detail) };
 }
@@ -47,6 +47,7 @@ const actions: Readonly<Record<AuditEntry['action'], string>> = {
   'account.disable': 'disabled the account',
   'account.enable': 'enabled the account',
   'account.credit': 'added credit to the account',
+  'account.notify': 'told the contacts of the account',
   'key.create': 'issued the key',
   'key.import': 'imported the key',
   'key.change': 'changed the key',
@@ -135,6 +136,7 @@ function limitsByTitle({ models = {}, ...overall }: Fields): ReadonlyMap<string,
 }
 
 const titles: Readonly<Record<string, string>> = {
+  amount_usd: 'dollars added',
   display_name: 'display name',
   new_id: 'new key',
   old_expires_ms: 'the old key ends',

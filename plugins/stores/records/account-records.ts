@@ -118,7 +118,8 @@ export const accountRecords = (database: Database): AccountRecords => ({
     const below = await accountsBelow(database, [id]);
     const used_usd = await usedUsd(database, [id, ...below.map(account => account.id)]);
     const set = (now: AccountRecord) => ({ limits: credited(now, credit, used_usd) });
-    return changed(database, id, set, 'account.credit', operator);
+    const { amount_usd, reason } = credit;
+    return changed(database, id, set, 'account.credit', operator, { amount_usd, ...(reason && { reason }) });
   },
 });
 
@@ -154,6 +155,7 @@ function changed(
   change: ChangeOf<AccountRecord, Settings>,
   action: AuditEntry['action'],
   operator: Operator,
+  more: object = {},
 ): Promise<AccountRecord> {
   return database.transaction(async connection => {
     // An update that changes nothing reads the row and keeps others from changing it, in every database.
@@ -172,7 +174,7 @@ function changed(
     const after: AccountRecord = { ...before, ...set };
     const { plan, limits, display_name, contacts, parent, models, disabled_ms } = after;
     const fields = { plan, limits, display_name, contacts, parent, models };
-    const detail = set.disabled_ms === undefined ? changedFields(before, fields) : {};
+    const detail = set.disabled_ms === undefined ? { ...changedFields(before, fields), ...more } : {};
     const number = await recordChange(connection, operator, action, id, detail);
     if (parent !== before.parent) await checkParent(connection, id, parent);
     await connection.run(

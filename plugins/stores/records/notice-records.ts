@@ -8,6 +8,7 @@ import {
   type NoticeRecords,
   rowMarks,
 } from '../../../src/plugin.ts';
+import { recordEntry } from './audit-log.ts';
 import { pagedRecords } from './paged-records.ts';
 import { Condition } from './statements.ts';
 
@@ -51,11 +52,16 @@ export const noticeRecords = (database: Database): NoticeRecords => {
     list: async query => withDeliveries(await paged.list(query)),
     find: async id => (await withDeliveries(await paged.list({ id, limit: 1 })))[0],
 
-    add: notice =>
+    add: (notice, operator) =>
       database.transaction(async connection => {
         const row = { ...notice, data: JSON.stringify(notice.data) };
         const end = 'ON CONFLICT (key) DO NOTHING RETURNING id';
-        return (await connection.insert('sluice.notices', [row], end)).length > 0;
+        const isAdded = (await connection.insert('sluice.notices', [row], end)).length > 0;
+        const { type, subject, data } = notice;
+        const detail = { type, limit: data.title };
+        const entry = { action: 'account.notify', target: subject.replace(/^account:/, ''), detail } as const;
+        if (isAdded && operator) await recordEntry(connection, operator, entry);
+        return isAdded;
       }),
 
     async unrouted(limit) {
