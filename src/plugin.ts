@@ -401,7 +401,6 @@ export {
   type NoticeRecord,
   type NoticeRecords,
   testNotice,
-  usageNotice,
 } from './records/notice-records.ts';
 export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
 export type { PageQuery } from './records/page-query.ts';
@@ -477,6 +476,7 @@ export {
   trafficSteps,
 } from './records/traffic-records.ts';
 export { hasPaid, no_model, usageColumns } from './records/usage-columns.ts';
+export { usageNotice } from './records/usage-notice.ts';
 export {
   all_models,
   type BudgetSum,

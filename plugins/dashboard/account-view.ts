@@ -26,6 +26,8 @@ export interface AccountView {
   readonly parent?: string | null | undefined;
   /** The models that it may use. */
   readonly models?: readonly string[] | null | undefined;
+  /** Mail addresses of its people, who are told of its limits. */
+  readonly contacts?: readonly string[];
   /** When it was disabled; `null` while it is enabled. */
   readonly disabled_ms: number | null;
 }
@@ -61,8 +63,8 @@ export const givenAccount = ({ id, plan, limits = {} }: Account): AccountView =>
 /** Finds an account of the configuration by name. */
 export function configuredAccount({ settings }: ExtensionContext, id: string): AccountView | undefined {
   if (!Object.hasOwn(settings.accounts, id)) return undefined;
-  const { plan, limits = {}, parent } = settings.accounts[id]!;
-  return { id, plan, limits, parent, source: 'configuration', ...elsewhere };
+  const { plan, limits = {}, parent, models, contacts = [] } = settings.accounts[id]!;
+  return { id, plan, limits, parent, models, contacts, source: 'configuration', ...elsewhere };
 }
 
 /** The usage of one limit. */

@@ -6,6 +6,7 @@ import {
 } from '../../src/plugin.ts';
 import { changed, operatorOf, type PageRequest } from './page-request.ts';
 import { localPage, PageError, type PageResponse } from './page-response.ts';
+import { typedDecimal } from './typed-number.ts';
 import { controlText, readControlFields, seenOf } from './view/control-fields.ts';
 import { conflict_fault, isOutdated, seenInput } from './view/edited-fields.ts';
 import { linkOf } from './view/format.ts';
@@ -78,8 +79,7 @@ function setOf({ context: { controls }, form }: PageRequest) {
 }
 
 function weightIn(form: URLSearchParams): number {
-  const typed = (form.get('weight') ?? '').trim();
-  return typed === '' ? Number.NaN : Number(typed);
+  return Number(typedDecimal(form.get('weight') ?? '') ?? Number.NaN);
 }
 
 /** Fields that are sent again with the answer. */

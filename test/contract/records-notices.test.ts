@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { timeOrderedUuid } from '../../src/common/ids.ts';
-import { type NewNotice, type NoticeRecords, usageNotice } from '../../src/records/notice-records.ts';
+import type { NewNotice, NoticeRecords } from '../../src/records/notice-records.ts';
 import type { RecordsStore } from '../../src/records/records-store.ts';
+import { usageNotice } from '../../src/records/usage-notice.ts';
 import { openRecords, type RecordsTarget } from '../support/open-records.ts';
 import { recordsTargets } from '../support/records-targets.ts';
 

@@ -57,6 +57,9 @@ beforeAll(async () => {
         tiny: { requests_per_minute: 2 },
         large: {},
       },
+      tags: { team: ['search', 'ads'] },
+      // Nothing is sent: nobody listens there.
+      notices: { mail: { host: '127.0.0.1', port: 1, from: 'sluice@example.com' }, poll_ms: day_ms },
     },
   };
   gateways = await Promise.all(['one', 'two'].map(() => startGateway(config)));
@@ -226,6 +229,126 @@ describe('the overrides of an account', () => {
       ['concurrent_requests', expect.stringContaining('cannot be read')],
     ]);
     expect(await storedLimits('refused')).toEqual({});
+  });
+});
+
+describe('the limits of an account', () => {
+  it('are raised until a time, which is told and can be ended, and are then the plan’s again', async () => {
+    await created('raised');
+    const page = 'limits?account=raised';
+    const { text } = await visitor.get(page);
+    const [, tonight] = /<option value="(\d+)" selected>tonight,/.exec(text)!;
+    const form = { change: 'raise', limit: 'requests_per_minute', until: tonight! };
+    for (const [to, said] of [
+      ['1,5', 'cannot be read: write a whole number'],
+      ['40', 'It is 40 already'],
+    ] as const) {
+      const refused = await visitor.post(page, { ...form, to });
+      expect(refused).toMatchObject({ status: 422, text: expect.stringContaining(said) });
+      expect(refused.text).toContain(`name="to" value="${to}"`);
+    }
+    expect((await visitor.post(page, { ...form, to: '2k', until: '1' })).text).toContain('passed already');
+    expect((await visitor.post(page, { ...form, to: '2k' })).location).toBe(page);
+    const until = new Date(Number(tonight)).toISOString();
+    expect(await storedLimits('raised')).toEqual({
+      requests_per_minute: { limit: 40, raised: { limit: 2000, until } },
+    });
+    const shown = (await visitor.get(page)).text;
+    expect(shown).toMatch(/0<\/strong> of 2\u202f000/);
+    expect(shown).toContain(`raised until ${until.slice(0, 16).replace('T', ' ')} UTC`);
+    expect((await visitor.post(page, { requests_per_minute: '50' })).status).toBe(303);
+    expect(await storedLimits('raised')).toMatchObject({ requests_per_minute: { limit: 50, raised: {} } });
+    await visitor.post(page, { requests_per_minute: '40' });
+    await visitor.post(page, { change: 'end-raise', limit: 'requests_per_minute' });
+    expect(await storedLimits('raised')).toEqual({});
+  });
+
+  it('get credit once by one form, with who has added it and why', async () => {
+    await created('prepaid');
+    const page = 'limits?account=prepaid';
+    await visitor.get(page);
+    const form = { change: 'credit', amount_usd: '$1,000.50', reason: 'Invoice 7' };
+    const refused = await visitor.post(page, { ...form, amount_usd: '1,5', reason: '' });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('write dollars such as 5, 5.50');
+    expect(refused.text).toContain('Say why');
+    const { nonce } = visitor;
+    expect((await visitor.post(page, { ...form, nonce })).location).toBe(page);
+    expect((await there.submit(page, { ...form, nonce })).location).toBe(page);
+    expect(await storedLimits('prepaid')).toEqual({ usd_total: '1000.5' });
+    const { text } = await visitor.get(page);
+    expect(text).toContain('<strong>$1\u202f000.50</strong>');
+    expect(tableRows(text).filter(row => row.includes('Invoice 7'))).toEqual([
+      [expect.any(String), operator.name, '$1\u202f000.50', 'Invoice 7'],
+    ]);
+  });
+
+  it('hold for the models of a list, of which each person keeps what another has set', async () => {
+    await created('listed');
+    const page = 'limits?account=listed';
+    const { text } = await visitor.get(page);
+    const [, model = ''] = /id="known-models"><option value="([^"]+)"/.exec(text)!;
+    const { form_token: _, ...fields } = formFields(text, 'value="models"');
+    const send = (models: string) => visitor.post(page, { ...fields, models, change: 'models' });
+    expect((await send('no/such')).text).toContain('id="models-fault">Models: ');
+    expect((await send(`${model}, ${model.split('/')[0]}/*`)).location).toBe(page);
+    expect((await accountOf('listed')).models).toEqual([model, `${model.split('/')[0]}/*`]);
+    expect(await send(model)).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('Changed meanwhile'),
+    });
+    expect((await visitor.post(page, { change: 'models', models: '' })).status).toBe(303);
+    expect((await accountOf('listed')).models).toBeNull();
+  });
+
+  it('of a key are raised as well, and which models it may use and its tags are set beside them', async () => {
+    await created('tagged');
+    const { id } = await visitor.issue('tagged', { requests_per_minute: '5', 'tag.team': 'ads' });
+    expect(await recordOf(id)).toMatchObject({ models: null, tags: { team: 'ads' } });
+    const page = `key?id=${id}`;
+    const fields = await fieldsOf(visitor, id);
+    expect(fields).toMatchObject({ models: '', 'tag.team': 'ads' });
+    const wrong = await visitor.post(page, { ...fields, models: 'no/such', 'tag.team': 'sales' });
+    expect(wrong.text).toContain('There is no such model');
+    expect(wrong.text).toContain('not one of the values');
+    const until = String(Date.now() + day_ms);
+    await visitor.post(page, { change: 'raise', limit: 'requests_per_minute', to: '1,000', until });
+    const set = { ...fields, models: 'aion-labs/*', 'tag.team': 'search' };
+    expect((await visitor.post(page, set)).status).toBe(303);
+    expect(await recordOf(id)).toMatchObject({
+      models: ['aion-labs/*'],
+      tags: { team: 'search' },
+      limits: { requests_per_minute: { limit: 5, raised: { limit: 1000 } } },
+    });
+  });
+
+  it('near their end are told to the contacts at a button, once an hour, and who does so is recorded', async () => {
+    await created('near');
+    const page = 'limits?account=near';
+    const { key } = await visitor.issue('near');
+    await visitor.post(page, { requests_per_minute: '1', tokens_per_day: '100' });
+    await untilStatus(0, key, 429);
+    expect((await visitor.get(page)).text).toContain('No contacts are set');
+    const tell = { change: 'tell', limit: 'tokens_per_day' };
+    expect((await visitor.post(page, tell)).status).toBe(422);
+    const wrong = await visitor.post(page, { change: 'contacts', contacts: 'ann@near.example, ann' });
+    expect(wrong.text).toContain('id="contacts-fault">&#39;ann&#39; is no mail address.');
+    await visitor.post(page, { change: 'contacts', contacts: 'ann@near.example' });
+    expect((await visitor.get(page)).text).toContain('Tell the contacts now');
+    await visitor.post(page, tell);
+    expect((await visitor.get(page)).text).toContain('sent to ann@near.example within seconds');
+    await visitor.post(page, tell);
+    expect((await visitor.get(page)).text).toContain('less than an hour ago');
+    const [notices, entries] = await place.look(store =>
+      Promise.all([
+        store.notices!.list({ subject: 'account:near', limit: 9 }),
+        store.audit.list({ target: 'near', actions: ['account.notify'], limit: 9 }),
+      ]),
+    );
+    expect(notices).toMatchObject([
+      { type: 'limit.used', data: { limit: 'tokens_per_day', used: 90, max: 100, used_percent: 90 } },
+    ]);
+    expect(entries).toMatchObject([{ actor: operator.name }]);
   });
 });
 

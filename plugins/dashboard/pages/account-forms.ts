@@ -55,9 +55,13 @@ const settingsOf = ({ plan, parent, display_name }: AccountView | AccountRecord)
   display_name,
 });
 
+/** Whether the reader changes this account here. */
+export const canChange = ({ scope }: PageRequest, { source }: AccountView): boolean =>
+  scope.may.changeAccounts && source === 'store';
+
 /** The form that changes plan, parent and display name, folded unless it was refused. */
 export function settingsForm(request: PageRequest, account: AccountView, refused?: RefusedForm): Part {
-  if (account.source !== 'store' || !request.scope.may.changeAccounts) return '';
+  if (!canChange(request, account)) return '';
   const now = settingsOf(account);
   const parent = refusedField(refused, 'parent', now.parent);
   const name = refusedField(refused, 'display_name', now.display_name);
@@ -71,18 +75,19 @@ export function settingsForm(request: PageRequest, account: AccountView, refused
 
 /** The overrides: in a form for an account of the store, otherwise as a list. */
 export function overridesPanel(request: PageRequest, account: AccountView, refused?: RefusedForm): Part {
-  const { id, plan, source } = account;
+  const { id, plan } = account;
   const isMoneySeen = request.scope.sees.money;
   const limits = isMoneySeen ? account.limits : withoutMoney(account.limits);
-  const isFixed = source !== 'store' || !request.scope.may.changeAccounts;
+  const isFixed = !canChange(request, account);
   const list = overridesList(limits, isFixed);
   if (isFixed) return list && panel('overrides', 'Overrides', list);
   const { context } = request;
-  const fields = html`${seenInput(limitTexts(limits, isMoneySeen))}${limitFields({
+  const otherwise = planLimitsOf(context.settings, plan);
+  const fields = html`${seenInput(limitTexts(limits, isMoneySeen, otherwise))}${limitFields({
     id: 'limit',
     limits,
     seesMoney: isMoneySeen,
-    otherwise: planLimitsOf(context.settings, plan),
+    otherwise,
     refused,
   })}
 <button>Save overrides</button>`;
@@ -118,7 +123,7 @@ ${form(html`<button class="danger primary" name="change" value="disable">Disable
 const follows = 'every instance follows within 5 seconds';
 
 /** The reader's account for a form that changes it. Throws a PageError where that is not done here. */
-async function changeableAccount(request: PageRequest): Promise<AccountView> {
+export async function changeableAccount(request: PageRequest): Promise<AccountView> {
   const account = await accountOf(request);
   if (!request.scope.may.changeAccounts)
     throw new PageError(403, 'An account is changed by who runs this service.');
@@ -177,10 +182,14 @@ export function newSettings(request: PageRequest, now: AccountRecord): AccountCh
 }
 
 /** What the form of overrides sets. */
-export function newLimits(request: PageRequest, { limits }: AccountRecord): AccountChange | RefusedForm {
+export function newLimits(
+  request: PageRequest,
+  { plan, limits }: AccountRecord,
+): AccountChange | RefusedForm {
   const isMoneySeen = request.scope.sees.money;
-  const { form, conflicts } = editedFields(request.form, limitTexts(limits, isMoneySeen));
-  const read = overridesFrom(form, limits, isMoneySeen);
+  const ofPlan = planLimitsOf(request.context.settings, plan ?? undefined);
+  const { form, conflicts } = editedFields(request.form, limitTexts(limits, isMoneySeen, ofPlan));
+  const read = overridesFrom(form, limits, isMoneySeen, ofPlan);
   const faults = new Map([...('faults' in read ? read.faults : []), ...conflicts]);
   if (conflicts.size > 0) return { ...conflicting, form, faults };
   if ('limits' in read) return { limits: read.limits };
@@ -188,4 +197,5 @@ export function newLimits(request: PageRequest, { limits }: AccountRecord): Acco
   return { fault, form, faults };
 }
 
-const conflicting = { fault: conflict_fault, status: 409 } as const;
+/** What is said of a form that edits what others have edited as well. */
+export const conflicting = { fault: conflict_fault, status: 409 } as const;

@@ -11,8 +11,9 @@ import { PageError, type PageResponse } from '../page-response.ts';
 import { type RefusedForm, refusedField } from '../view/edited-fields.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { html, type Part } from '../view/html.ts';
-import { keyFields, readEditedKey } from '../view/key-fields.ts';
+import { keyFields, readEditedKey, settableBy } from '../view/key-fields.ts';
 import { isUsable } from '../view/key-table.ts';
+import { raisedLimits } from '../view/raise-form.ts';
 import { optionsOf } from '../view/search-form.ts';
 import { foldedPanel, postForm } from '../view/shell.ts';
 import { issueOnce, nonceInput } from './issue-once.ts';
@@ -35,8 +36,8 @@ ${isLive && form('rotate', 'Rotate this key', rotateFields(request, key, of('rot
 ${form('revoke', 'Revoke this key', revokeFields, 'row')}`;
 }
 
-const editFields = ({ scope }: PageRequest, key: KeyRecord, refused?: RefusedForm): Part =>
-  html`${keyFields({ key, seesMoney: scope.sees.money, refused })}
+const editFields = (request: PageRequest, key: KeyRecord, refused?: RefusedForm): Part =>
+  html`${keyFields({ key, settable: settableBy(request), refused })}
 <button name="change" value="edit">Save changes</button>`;
 
 /** Times for which the old key goes on working. */
@@ -65,7 +66,8 @@ type Shown = (request: PageRequest, key: KeyRecord, refused: RefusedForm) => Pro
 export async function changeKey(request: PageRequest, key: KeyRecord, shown: Shown): Promise<PageResponse> {
   const action = request.form.get('change') ?? 'edit';
   try {
-    if (action === 'edit') return await edit(request, key, shown);
+    if (action === 'edit' || action === 'raise' || action === 'end-raise')
+      return await edit(request, key, shown);
     if (action === 'rotate') return await rotate(request, key, shown);
     if (action === 'revoke') return await revoke(request, key);
   } catch (thrown) {
@@ -76,11 +78,14 @@ export async function changeKey(request: PageRequest, key: KeyRecord, shown: Sho
 }
 
 async function edit(request: PageRequest, { id }: KeyRecord, shown: Shown): Promise<PageResponse> {
-  const { context, form, scope } = request;
+  const { context, form } = request;
   const operator = operatorOf(request);
+  const isEdit = (form.get('change') ?? 'edit') === 'edit';
   let refused: RefusedForm | undefined;
   const wanted = (now: KeyRecord): KeyChange => {
-    const read = readEditedKey(form, operator.at_ms, scope.sees.money, now);
+    const read = isEdit
+      ? readEditedKey(form, operator.at_ms, settableBy(request), now)
+      : raisedLimits(request, now.limits);
     refused = 'refused' in read ? read.refused : undefined;
     return 'set' in read ? read.set : {};
   };

@@ -6,8 +6,10 @@ import { historyPanel } from '../view/audit-table.ts';
 import type { RefusedForm } from '../view/edited-fields.ts';
 import { accountLink, linkOf, timeOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { stateOf } from '../view/key-table.ts';
+import { isUsable, stateOf } from '../view/key-table.ts';
 import { limitBars } from '../view/limit-bars.ts';
+import { modelsText } from '../view/model-fields.ts';
+import { raiseForms } from '../view/raise-form.ts';
 import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
 import { tabLink } from './account-tabs.ts';
 import { secretPart, takeKey } from './issue-once.ts';
@@ -34,6 +36,7 @@ export const noSuchKey = () =>
 async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedForm): Promise<PageResponse> {
   const { context, scope } = request;
   const { id, name, account } = key;
+  const canRaise = scope.may.change && isUsable(key, context.clock.epoch_ms());
   const [uses, use, history] = await Promise.all([
     usesOfKey(context, key),
     keyUsePanel(request, key),
@@ -49,7 +52,7 @@ async function shown(request: PageRequest, key: KeyRecord, refused?: RefusedForm
     body: html`${inMemoryNotice(request)}${newSecret(request, key)}
 <div class="columns">
 ${facts(request, key)}
-${panel('limits', 'Current usage', uses === 'no limits' ? noLimits(request, key) : limitBars(uses, scope))}
+${panel('limits', 'Current usage', uses === 'no limits' ? noLimits(request, key) : limitBars(uses, scope, use => canRaise && raiseForms(request, linkOf('key', { id }), use, refused)))}
 </div>
 ${keyForms(request, key, refused)}
 ${use}
@@ -77,7 +80,7 @@ const noLimits = (request: PageRequest, { account }: KeyRecord): Html =>
   html`<p class="muted">This key has no limits of its own. <a href="${tabLink(request, 'limits', account)}">Those of ${request.scope.account ? 'your account' : account}</a> hold.</p>`;
 
 function facts({ context, scope }: PageRequest, key: KeyRecord): Html {
-  const { id, hint, account, created_ms, expires_ms, revoked_ms, last_used_ms } = key;
+  const { id, hint, account, models, tags, created_ms, expires_ms, revoked_ms, last_used_ms } = key;
   return panel(
     'facts',
     'Key',
@@ -86,6 +89,8 @@ function facts({ context, scope }: PageRequest, key: KeyRecord): Html {
 <dt>Ends with</dt><dd><code>…${hint}</code></dd>
 ${!scope.account && html`<dt>Account</dt><dd>${accountLink(account)}</dd>`}
 <dt>State</dt><dd>${stateOf(key, context.clock.epoch_ms())}${revoked_ms !== null && html` ${timeOf(revoked_ms)}`}</dd>
+${models && html`<dt>Models</dt><dd>${modelsText(models) || 'none'}</dd>`}
+${Object.entries(tags).map(([name, value]) => html`<dt>Tag ${name}</dt><dd>${value}</dd>`)}
 <dt>Created</dt><dd>${timeOf(created_ms)}</dd>
 <dt>Expires</dt><dd>${timeOf(expires_ms)}</dd>
 <dt>Last used</dt><dd>${timeOf(last_used_ms)}</dd>

@@ -6,7 +6,7 @@ import { accountField } from '../view/account-field.ts';
 import type { RefusedForm } from '../view/edited-fields.ts';
 import { countOf, linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
-import { keyFields, readKeyFields } from '../view/key-fields.ts';
+import { keyFields, readKeyFields, settableBy } from '../view/key-fields.ts';
 import { keyTable } from '../view/key-table.ts';
 import { listPage, page_rows } from '../view/pager.ts';
 import { choiceField, searchForm, textField } from '../view/search-form.ts';
@@ -149,7 +149,7 @@ function issuePanel(
       `The application keeps ${scope.account ? 'your' : 'the'} account itself and says with each request whose it is.`,
     );
   if (!scope.may.change) return '';
-  const fields = html`${keyFields({ seesMoney: scope.sees.money, refused })}
+  const fields = html`${keyFields({ settable: settableBy(request), refused })}
 ${nonceInput()}
 <button class="primary">Issue key</button>`;
   const form = postForm(request, tabLink(request, 'keys', account.id), fields, 'stack');
@@ -183,7 +183,7 @@ async function issue(request: PageRequest): Promise<PageResponse> {
     throw scope.account
       ? new PageError(403, 'Your account has no keys here.')
       : new PageError(404, `There is no account “${filtersOf(request).account}”.`);
-  const read = readKeyFields(form, context.clock.epoch_ms(), scope.sees.money);
+  const read = readKeyFields(form, context.clock.epoch_ms(), settableBy(request));
   if ('refused' in read) return listed(request, read.refused);
   const again = (fault: string) => listed(request, { form, faults: new Map(), fault });
   const max_usable = scope.account && context.settings.portal.max_keys;

@@ -20,7 +20,7 @@ async function listed(request: PageRequest): Promise<PageResponse> {
     section: 'notices',
     body: html`${inMemoryNotice(request)}
 ${panel('receivers', 'Receivers', receivers(request))}
-${panel('told', 'Told', recordList(request, { label: 'Notices, newest first', columns, rows, empty, pager: pager() }))}`,
+${panel('told', 'Told', recordList(request, { label: 'Notices, newest first', columns: noticeColumns, rows, empty, pager: pager() }))}`,
   });
 }
 
@@ -54,11 +54,18 @@ function receivers(request: PageRequest): Part {
 ${postForm(request, 'notices', html`<button class="primary">Send a test</button>`, 'row')}`;
 }
 
-const columns: readonly Column<NoticeRecord>[] = [
+/** What a notice says: of a limit how much of it is used. */
+const dataOf = ({ data }: NoticeRecord): Part =>
+  data.used_percent === undefined
+    ? html`<code>${JSON.stringify(data)}</code>`
+    : `${data.title}: ${data.used_percent} % of ${data.max}`;
+
+/** A notice with where it has gone. */
+export const noticeColumns: readonly Column<NoticeRecord>[] = [
   { title: 'Time', cell: ({ created_ms }) => secondOf(created_ms) },
   { title: 'Type', cell: ({ type }) => html`<code>${type}</code>` },
   names('About', ({ subject }) => subject),
-  names('Data', ({ data }) => html`<code>${JSON.stringify(data)}</code>`, { key: 'data' }),
+  names('Data', dataOf, { key: 'data' }),
   names('Receivers', ({ deliveries }) => deliveries.map(delivery => html`<div>${stateOf(delivery)}</div>`), {
     key: 'receivers',
   }),

@@ -1,8 +1,9 @@
 import { type Limit, neverResets, rowOf } from '../../../src/plugin.ts';
 import type { Use, Uses } from '../account-view.ts';
 import type { Scope } from '../scope.ts';
-import { dollarText, durationOf, numberOf } from './format.ts';
-import { type Html, html } from './html.ts';
+import { dollarText, durationOf, minuteOf, numberOf } from './format.ts';
+import { type Html, html, type Part } from './html.ts';
+import { zoneName } from './time-zone.ts';
 
 const reasons: Readonly<Record<Extract<Uses, string>, string>> = {
   'no stage': 'The chain has no stage rate-limit: nothing is limited.',
@@ -21,24 +22,24 @@ const ownReasons: typeof reasons = {
 };
 
 /** The usage of each limit of an account or a key that the reader sees, or why there is none. */
-export function limitBars(uses: Uses, { account, sees }: Scope): Html {
+export function limitBars(uses: Uses, { account, sees }: Scope, beside?: (use: Use) => Part): Html {
   if (typeof uses === 'string')
     return html`<p class="${uses === 'no plan' ? 'notice bad' : 'muted'}">${(account ? ownReasons : reasons)[uses]}</p>`;
   const seen = uses.filter(({ limit }) => sees.money || !isMoney(limit));
   if (seen.length === 0) return html`<p class="muted">Not limited, but for amounts of money.</p>`;
-  return html`<ul class="limits">${seen.map(limitBar)}</ul>`;
+  return html`<ul class="limits">${seen.map(use => limitBar(use, beside?.(use)))}</ul>`;
 }
 
-/** One limit: its usage as a bar and as text. */
-export function limitBar({ limit, used, reset_ms }: Use): Html {
+/** One limit: its usage as a bar and as text, and what can be done about it. */
+export function limitBar({ limit, used, reset_ms }: Use, beside?: Part): Html {
   const share = Math.min(1, used / limit.max);
   const colour = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : 'series-1';
   const reset = used > 0 && reset_ms > 0 && !neverResets(limit) ? `resets in ${durationOf(reset_ms)}` : '';
   return html`<li>
-<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}${limit.inherited && html` <span class="muted">shared</span>`}${limit.soft && html` <span class="muted">soft</span>`}</span>
+<div class="row"><span>${rowOf(limit).title}${limit.model && html` <span class="muted">of ${limit.model}</span>`}${limit.inherited && html` <span class="muted">shared</span>`}${limit.soft && html` <span class="muted">soft</span>`}${limit.raised_until_ms !== undefined && html` <span class="muted">raised until ${minuteOf(limit.raised_until_ms)} ${zoneName()}</span>`}</span>
 <span><strong>${amountOf(limit, used)}</strong> of ${amountOf(limit, limit.max)} <span class="muted">${reset}</span></span></div>
 <svg class="bar" fill="var(--${colour})" aria-hidden="true" viewBox="0 0 100 1" preserveAspectRatio="none"><rect width="${(share * 100).toFixed(2)}" height="1"/></svg>
-</li>`;
+${beside}</li>`;
 }
 
 const isMoney = (limit: Limit): boolean => rowOf(limit).unit === 'nano_usd';

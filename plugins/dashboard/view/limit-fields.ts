@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  amountOfRule,
   fieldsOfRule,
   isMoneyLimit,
   issuesOf,
@@ -54,15 +55,15 @@ const firstDays: Readonly<Record<string, readonly string[]>> = {
 const fieldNames = (seesMoney: boolean): readonly LimitName[] =>
   seesMoney ? limitNames : limitNames.filter(name => !isMoneyLimit(name));
 
-/** The limits as the texts of their fields. */
-export const limitTexts = (limits: Limits, seesMoney: boolean): FieldTexts => ({
+/** The limits as the texts of their fields: of one that is not set how that of the plan counts. */
+export const limitTexts = (limits: Limits, seesMoney: boolean, plan: Plan = {}): FieldTexts => ({
   [zone_of_all]: String(limits[zone_of_all] ?? ''),
-  ...Object.assign({}, ...fieldNames(seesMoney).map(name => partTexts(name, limits[name]))),
+  ...Object.assign({}, ...fieldNames(seesMoney).map(name => partTexts(name, limits[name], plan[name]))),
 });
 
-/** A limit as the texts of its fields. */
-function partTexts(name: LimitName, rule: unknown): FieldTexts {
-  const { limit, hard, soft, time_zone = '', start_day } = partsOf(rule);
+function partTexts(name: LimitName, rule: unknown, ofPlan: unknown): FieldTexts {
+  const { limit } = partsOf(rule);
+  const { hard, soft, time_zone = '', start_day } = partsOf(rule === undefined ? ofPlan : rule);
   const { unit, window } = limitTable[name];
   const [usual] = Object.keys(atLimit[unit]!);
   const days = firstDays[window];
@@ -80,25 +81,30 @@ const partsOf = (rule: unknown): Partial<LimitRuleFields> =>
   rule == null ? {} : fieldsOfRule(rule as LimitRule);
 
 /** Reads the overrides of an account from a form. What has no field, such as limits on single models, stays as in `before`. */
-export const overridesFrom = (form: URLSearchParams, before: Limits, seesMoney: boolean): ReadLimits =>
-  limitsFrom(limitOverridesSchema, form, before, fieldNames(seesMoney));
+export const overridesFrom = (
+  form: URLSearchParams,
+  before: Limits,
+  seesMoney: boolean,
+  plan: Plan = {},
+): ReadLimits => limitsFrom(limitOverridesSchema, form, { before, plan }, fieldNames(seesMoney));
 
 /** The same of the limits of a key, which has none to lift. */
 export function keyLimitsFrom(form: URLSearchParams, before: Limits, seesMoney: boolean): ReadLimits {
-  return limitsFrom(keyLimitsSchema, form, before, fieldNames(seesMoney));
+  return limitsFrom(keyLimitsSchema, form, { before, plan: {} }, fieldNames(seesMoney));
 }
 
 function limitsFrom(
   schema: z.ZodType,
   form: URLSearchParams,
-  before: Limits,
+  { before, plan }: { readonly before: Limits; readonly plan: Plan },
   fields: readonly LimitName[],
 ): ReadLimits {
   const faults = new Map<string, string>();
   const limits: Record<string, unknown> = { ...before };
   const zone = form.get(zone_of_all)?.trim();
   if (zone !== undefined) limits[zone_of_all] = zoneOf(zone, zone_of_all, faults);
-  for (const name of fields) limits[name] = ruleFrom(form, name, before[name], faults);
+  for (const name of fields)
+    limits[name] = ruleFrom(form, { name, before: before[name], ofPlan: plan[name] }, faults);
   const read = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
   const parsed = schema.safeParse(read);
   for (const { path, message } of parsed.success ? [] : issuesOf(parsed.error, schema, read)) {
@@ -109,14 +115,13 @@ function limitsFrom(
   return faults.size > 0 ? { faults } : { limits: read };
 }
 
-/** The rule that the fields of a limit say: what of them was not edited is as it was. Undefined for none. */
+/** The rule that the fields of a limit say: what of them was not edited is as it was, or as in the plan. Undefined for none. */
 function ruleFrom(
   form: URLSearchParams,
-  name: LimitName,
-  before: unknown,
+  { name, before, ofPlan }: { readonly name: LimitName; readonly before: unknown; readonly ofPlan: unknown },
   faults: Map<string, string>,
 ): LimitRule | null | undefined {
-  const texts = partTexts(name, before);
+  const texts = partTexts(name, before, ofPlan);
   const sent = (field: string): string => form.get(field)?.trim() ?? texts[field] ?? '';
   const edited = (part: string): string | undefined => {
     const text = sent(`${name}.${part}`);
@@ -130,7 +135,8 @@ function ruleFrom(
   }
   const isSame = typed === texts[name];
   if (isSame && way === undefined && zone === undefined && start === undefined) return before as LimitRule;
-  const { limit: amount, hard, soft, ...parts } = partsOf(before);
+  const { raised: _, ...planned } = partsOf(ofPlan);
+  const { limit: amount, hard, soft, ...parts } = before === undefined ? planned : partsOf(before);
   const { unit, window } = limitTable[name];
   const read = isSame ? { value: amount! } : typedAmount(unit, typed);
   if ('fault' in read) faults.set(name, read.fault);
@@ -171,7 +177,7 @@ interface LimitFields {
 
 /** A row of fields for each limit; what holds without it is the placeholder of its amount. */
 export function limitFields({ id: prefix, limits, seesMoney, otherwise, refused }: LimitFields): Html {
-  const texts = limitTexts(limits, seesMoney);
+  const texts = limitTexts(limits, seesMoney, otherwise);
   const shownIn = (field: string) => refused?.form.get(field) ?? texts[field]!;
   const input = (field: string, placeholder: string, more?: Part): Html => {
     const fault = refused?.faults.get(field);
@@ -195,7 +201,7 @@ ${fault && html`<span class="fault" id="${id}-fault">${fault}</span>`}`;
     html`<select name="${field}" ${label}>${optionsOf(choices, shownIn(field))}</select>`;
   const columns: readonly Column<LimitName>[] = [
     names('Limit', name => html`<label for="${prefix}-${name}">${limitTable[name].title}</label>`),
-    { title: 'Amount', cell: name => input(name, textOf(otherwise?.[name]) || 'not limited') },
+    { title: 'Amount', cell: name => input(name, amountIn(otherwise?.[name])) },
     ofPart('At the limit', 'at_limit', (field, { unit }, label) =>
       select(
         field,
@@ -207,15 +213,18 @@ ${fault && html`<span class="fault" id="${id}-fault">${fault}</span>`}`;
       select(
         field,
         label,
-        firstDays[window]!.map(day => [day, day]),
+        firstDays[window]!.map(day => [day, `${day[0]!.toUpperCase()}${day.slice(1)}`]),
       ),
     ),
     ofPart('Time zone', 'time_zone', (field, _, label) => input(field, 'as below', html`${zones} ${label}`)),
   ];
   return html`<div class="limit-fields">${tableOf('Limits', columns, fieldNames(seesMoney))}</div>
-<div class="row"><label for="${prefix}-${zone_of_all}">Time zone of days, weeks and months</label> ${input(zone_of_all, 'UTC', zones)}</div>
+<div class="row"><label for="${prefix}-${zone_of_all}">Time zone of days, weeks and months</label> ${input(zone_of_all, otherwise?.time_zone ?? 'UTC', zones)}</div>
 ${listOf(`${prefix}-zones`, Intl.supportedValuesOf('timeZone'))}`;
 }
+
+const amountIn = (ofPlan: LimitRule | undefined): string =>
+  ofPlan === undefined ? 'not limited' : shownDecimal(amountOfRule(ofPlan));
 
 type LimitRow = (typeof limitTable)[LimitName];
 

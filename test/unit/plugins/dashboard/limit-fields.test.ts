@@ -72,6 +72,18 @@ describe('the fields of limits', () => {
     });
   });
 
+  it('begin with how the limit of the plan counts, and keep that beside another amount', () => {
+    const plan = { tokens_per_month: { limit: 9, start_day: 15, hard: true, raised }, usd_per_day: 5 };
+    const page = `<form>${limitFields({ id: 'l', limits: {}, seesMoney: true, otherwise: plan }).text}</form>`;
+    const fields = formFields(page, 'name="tokens_per_month"');
+    expect(overridesFrom(form(fields), {}, true, plan)).toEqual({ limits: {} });
+    expect(
+      overridesFrom(form({ ...fields, tokens_per_month: '2k', usd_per_day: '7' }), {}, true, plan),
+    ).toEqual({
+      limits: { tokens_per_month: { limit: 2000, start_day: 15, hard: true }, usd_per_day: 7 },
+    });
+  });
+
   it('keep limits in dollars of people who do not see them, whatever is sent', () => {
     const sent = form({ usd_per_month: '1', 'usd_per_month.at_limit': 'soft', requests_per_minute: '6' });
     expect(overridesFrom(sent, limits, false)).toEqual({
