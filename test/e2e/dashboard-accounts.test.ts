@@ -910,7 +910,7 @@ describe('a secret that is pasted into a search', () => {
     ['audit', 'target'],
   ])('leads from the page %s by its %s to whose it is, and stands in no address', async (page, field) => {
     const text = field === 'id' ? `Bearer ${key}` : ` ${key}`;
-    expect((await found(page, field, text)).location).toBe(`key?id=${id}`);
+    expect((await found(page, field, text)).location).toBe(`key?id=${id}&do=revoke`);
     expect((await found(page, field, clientKey)).location).toBe('account?id=tester');
     const unknown = await found(page, field, secret);
     expect([unknown.status, unknown.location]).toEqual([404, undefined]);

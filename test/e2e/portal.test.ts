@@ -422,7 +422,7 @@ describe('every page of the portal', () => {
   it('shows whose key it is that is pasted into a search to nobody else, and puts it into no address', async () => {
     const key = secrets.find(secret => secret.startsWith('sk-'))!;
     for (const [visitor, expected] of [
-      [customer, `key?id=${key_id}`],
+      [customer, `key?id=${key_id}&do=revoke`],
       [mallory, undefined],
     ] as const) {
       const { text } = await visitor.get('requests');

@@ -46,7 +46,9 @@ async function placeOf(
   const configured = account ? undefined : accounts.find('', digest);
   if (configured) return linkOf('account', { id: configured.id });
   const [key] = await records.store.keys.lookUp([digest]);
-  return key && (!account || key.account === account.id) ? linkOf('key', { id: key.id }) : undefined;
+  if (!key || (account && key.account !== account.id)) return undefined;
+  // Who has the text of a key in their hands has most often found it where it should not be.
+  return linkOf('key', { id: key.id, do: 'revoke' });
 }
 
 /** Whether a text that looks like a secret is the name of something that is shown to its reader anyway. */
