@@ -3,13 +3,14 @@ import { type AccountView, findAccount } from '../account-view.ts';
 import { changed, operatorOf, type Page, type PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
 import { accountField } from '../view/account-field.ts';
+import { tokenInput } from '../view/document.ts';
 import type { RefusedForm } from '../view/edited-fields.ts';
 import { countOf, linkOf } from '../view/format.ts';
 import { type Html, html, type Part } from '../view/html.ts';
 import { keyFields, readKeyFields, settableBy } from '../view/key-fields.ts';
-import { keyTable } from '../view/key-table.ts';
+import { keyList } from '../view/key-table.ts';
 import { listPage, page_rows } from '../view/pager.ts';
-import { choiceField, searchForm, textField } from '../view/search-form.ts';
+import { searchForm, textField } from '../view/search-form.ts';
 import { foldedPanel, inMemoryNotice, pageResponse, panel, postForm } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
 import { accountResponse, tabLink } from './account-tabs.ts';
@@ -19,24 +20,22 @@ import { noSuchKey } from './key.ts';
 /** The keys of all accounts or of one, for which others are issued here. */
 export const keysPage: Page = { name: 'keys', get: request => listed(request), post: change };
 
-const sorts = { newest: 'newest', used: 'last used', name: 'name' } as const;
-type Sort = keyof typeof sorts;
+const sorts = ['newest', 'used', 'name'] as const;
 
 interface KeyFilters {
   readonly search: string;
   readonly account: string;
   /** Also expired and revoked ones. */
   readonly all: boolean;
-  readonly sort: Sort;
+  readonly sort: (typeof sorts)[number];
 }
 
 function filtersOf({ query, scope }: PageRequest): KeyFilters {
-  const sort = query.get('sort') ?? '';
   return {
     search: query.get('search') ?? '',
     account: scope.account?.id ?? query.get('account') ?? '',
     all: query.get('all') === 'yes',
-    sort: Object.hasOwn(sorts, sort) ? (sort as Sort) : 'newest',
+    sort: sorts.find(name => name === query.get('sort')) ?? 'newest',
   };
 }
 
@@ -52,15 +51,16 @@ async function listed(request: PageRequest, refused?: RefusedForm): Promise<Page
     keys.count(asked),
     chosenAccount(request),
   ]);
-  const table = await keyTable(request, 'Keys', rows, {
+  const list = await keyList(request, rows, {
+    sorting: { key: sort, order: sort === 'name' ? 'asc' : 'desc' },
+    pager: pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined),
     ofAccounts: !chosen,
     canChoose: scope.may.change,
   });
   const body = html`${chosen && issuePanel(request, chosen, total === 0, refused)}
 ${await keySearch(request, filters)}
 <section class="panel" aria-labelledby="list"><h2 id="list">${all ? 'All keys' : 'Active keys'}</h2>
-${rows.length === 0 ? nothing(request, filters) : scope.may.change ? chooseForm(request, table) : table}
-${pager(total > 0 ? countOf(total, all ? 'key' : 'active key') : undefined)}
+${rows.length === 0 ? nothing(request, filters) : html`${list}${scope.may.change && chooseForm(request)}`}
 </section>
 ${chosen?.source === 'configuration' && !scope.account && configuredKeys(request, chosen.id)}`;
   if (chosen)
@@ -102,22 +102,19 @@ async function chosenAccount(request: PageRequest): Promise<AccountView | undefi
 async function keySearch(request: PageRequest, filters: KeyFilters): Promise<Html> {
   const fields = html`${textField('Search keys', { name: 'search', value: filters.search, placeholder: 'name, id, end, or a whole key', type: 'search' })}
 ${!request.scope.account && (await accountField(request, filters.account, 'any'))}
-${choiceField('Sort by', 'sort', Object.entries(sorts), filters.sort)}
 <label class="check"><input type="checkbox" name="all" value="yes" ${filters.all && html`checked`}> Also expired and revoked</label>
 <button>Search</button>`;
   return searchForm(request, 'keys', fields);
 }
 
-/** The keys, with a folded button that revokes those which are chosen. */
-const chooseForm = (request: PageRequest, table: Html): Html =>
-  postForm(
-    request,
-    here(request),
-    html`${table}
+/** A folded button that revokes the keys which are chosen in the list. */
+const chooseForm = (request: PageRequest): Html =>
+  html`<form method="post" action="${here(request)}" id="chosen">
+${tokenInput(request.form_token)}
 <details><summary>Revoke chosen keys…</summary>
 <p>Requests with these keys are refused with 401 from then on, at every instance within 5 seconds. This cannot be undone.</p>
-<p><button class="danger primary" name="change" value="revoke">Revoke chosen keys</button></p></details>`,
-  );
+<p><button class="danger primary" name="change" value="revoke">Revoke chosen keys</button></p></details>
+</form>`;
 
 const here = ({ path, query }: PageRequest): string => linkOf(path, Object.fromEntries(query));
 

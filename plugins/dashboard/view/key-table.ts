@@ -2,56 +2,57 @@ import { day_ms, dayOf, type KeyRecord, type KeyUse } from '../../../src/plugin.
 import type { PageRequest } from '../page-request.ts';
 import { accountLink, dollars, linkOf, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { type Column, names, numbers, tableOf } from './table.ts';
+import { recordList, type Sorting } from './list.ts';
+import { type Column, names, numbers } from './table.ts';
 
-interface KeyTableSetup {
+interface KeyListSetup {
+  readonly sorting: Sorting;
+  /** Links to the pages beside it. */
+  readonly pager: Part;
   /** Whether it names accounts: lists of one account do so nowhere. */
   readonly ofAccounts?: boolean;
-  /** Whether keys can be chosen, in a form around it. */
+  /** Whether keys can be chosen, for the form with the id `chosen`. */
   readonly canChoose?: boolean;
 }
 
-/** Table of keys with their use, and with what its reader may do with them. */
-export async function keyTable(
-  { context, scope }: PageRequest,
-  label: string,
+/** The list of keys with their use, and with what its reader may do with them. */
+export async function keyList(
+  request: PageRequest,
   keys: readonly KeyRecord[],
-  { ofAccounts = false, canChoose = false }: KeyTableSetup = {},
+  { sorting, pager, ofAccounts = false, canChoose = false }: KeyListSetup,
 ): Promise<Html> {
+  const { context, scope } = request;
   const now_ms = context.clock.epoch_ms();
   const { money } = scope.sees;
   const uses = await context.records.store.usage.ofKeys(
     keys.map(({ id }) => id),
     dayOf(now_ms - (use_days - 1) * day_ms),
   );
-  const table = tableOf(
-    label,
-    [
-      ...(canChoose ? [chooseColumn] : []),
-      nameColumn,
-      ...(ofAccounts ? [accountColumn] : []),
-      ...timeColumns,
-      numbers<KeyRecord>('Requests', ({ id }) => numberOf(uses.get(id)?.requests ?? 0)),
-      ...(money ? [costColumn(uses)] : []),
-      { title: 'State', cell: key => stateOf(key, now_ms) },
-      ...(scope.may.change ? [actionColumn(now_ms)] : []),
-    ],
-    keys,
-  );
-  return html`${table}<p class="muted">Requests${money && ' and cost'} are those of the last ${use_days} days.</p>`;
+  const columns = [
+    ...(canChoose ? [chooseColumn] : []),
+    nameColumn,
+    ...(ofAccounts ? [accountColumn] : []),
+    ...timeColumns,
+    numbers<KeyRecord>('Requests', ({ id }) => numberOf(uses.get(id)?.requests ?? 0), { key: 'requests' }),
+    ...(money ? [costColumn(uses)] : []),
+    { title: 'State', key: 'state', cell: (key: KeyRecord) => stateOf(key, now_ms) },
+    ...(scope.may.change ? [actionColumn(now_ms)] : []),
+  ];
+  return html`${recordList(request, { label: 'Keys', columns, rows: keys, sorting, pager })}<p class="muted">Requests${money && ' and cost'} are those of the last ${use_days} days.</p>`;
 }
 
 const chooseColumn: Column<KeyRecord> = {
   title: 'Choose',
   cell: ({ id, name, revoked_ms }) =>
     revoked_ms === null &&
-    html`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${name || id}">`,
+    html`<input type="checkbox" name="id" value="${id}" form="chosen" aria-label="Choose ${name || id}">`,
 };
 
 const nameColumn: Column<KeyRecord> = names(
   'Key',
   ({ id, name, hint }) =>
     html`<a href="${linkOf('key', { id })}">${name || 'no name'}</a> <code class="muted">…${hint}</code><br><code class="muted nowrap">${id}</code>`,
+  { key: 'name', orders: ['asc'] },
 );
 
 /** For any table of what belongs to accounts. */
@@ -63,16 +64,16 @@ export const accountColumn: Column<{ readonly account: string }> = names('Accoun
 const foldedTime = (at_ms: number | null): Html => html`<span class="folded">${timeOf(at_ms)}</span>`;
 
 const timeColumns: readonly Column<KeyRecord>[] = [
-  { title: 'Created', cell: ({ created_ms }) => foldedTime(created_ms) },
-  { title: 'Expires', cell: ({ expires_ms }) => foldedTime(expires_ms) },
-  { title: 'Last used', cell: ({ last_used_ms }) => foldedTime(last_used_ms) },
+  { title: 'Created', key: 'newest', orders: ['desc'], cell: ({ created_ms }) => foldedTime(created_ms) },
+  { title: 'Expires', key: 'expires', cell: ({ expires_ms }) => foldedTime(expires_ms) },
+  { title: 'Last used', key: 'used', orders: ['desc'], cell: ({ last_used_ms }) => foldedTime(last_used_ms) },
 ];
 
 /** Days, with the present one, over which the use of keys is added up. */
 const use_days = 30;
 
 const costColumn = (uses: ReadonlyMap<string, KeyUse>): Column<KeyRecord> =>
-  numbers('Cost', ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'));
+  numbers('Cost', ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'), { key: 'cost' });
 
 /** State of a key, as a badge. */
 export function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {
