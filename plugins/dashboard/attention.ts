@@ -7,10 +7,10 @@ import {
 } from '../../src/plugin.ts';
 import { type NearLimit, nearLimits } from './account-view.ts';
 import { samplesOf } from './live-figures.ts';
-import { accountLink, countOf, durationOf, linkOf, minuteOf } from './view/format.ts';
+import { accountLink, countOf, durationOf, linkOf, minuteOf, percentOf } from './view/format.ts';
 import { type Html, html, type Part } from './view/html.ts';
-import { limitBar } from './view/limit-bars.ts';
 import { providerMarks, stateMark } from './view/provider-table.ts';
+import { panel } from './view/shell.ts';
 
 /** Tools renew a certificate a month before its end; the log warns from here on as well. */
 const certificate_ms = 14 * day_ms;
@@ -44,7 +44,8 @@ export async function attention(context: ExtensionContext, withMoney: boolean): 
   ];
   if (concerns.length === 0)
     return html`<p class="muted">Nothing needs attention: stores and providers answer, and no account that this instance has served has used 80 % of a limit.</p>`;
-  return html`<ul class="attention">${concerns.map(({ what, action }) => html`<li>${what} ${action}</li>\n`)}</ul>`;
+  const list = html`<ul class="limits">${concerns.map(({ what, action }) => html`<li class="row"><span>${what}</span> ${action}</li>\n`)}</ul>`;
+  return panel('attention', 'Needs attention', list);
 }
 
 /** A line that says that all workers are ready is no concern. */
@@ -118,18 +119,15 @@ function limitConcerns(all: readonly NearLimit[] | 'out', withMoney: boolean): C
   if (all === 'out') return [];
   const near = all.filter(({ use }) => withMoney || rowOf(use.limit).unit !== 'nano_usd');
   const rest = near.length - max_limits;
-  return [
-    ...near.slice(0, max_limits).map(({ account, use }) => ({
-      what: html`<div class="near">${accountLink(account)}<ul class="limits">${limitBar(use)}</ul></div>`,
+  const concerns = near.slice(0, max_limits).map(({ account, use: { limit, used } }) => {
+    const share = used / limit.max;
+    const label = `${percentOf(share)} of ${rowOf(limit).title.toLowerCase()}${limit.model ? ` of ${limit.model}` : ''}`;
+    return {
+      what: html`${accountLink(account)} ${stateMark({ label, tone: share < 1 ? 'warn' : 'bad' })}`,
       action: link('limits', { account }, 'Change its limits'),
-    })),
-    ...(rest > 0
-      ? [
-          {
-            what: `${countOf(rest, 'further limit')} of which 80 % are used.`,
-            action: link('accounts', {}, 'Accounts'),
-          },
-        ]
-      : []),
-  ];
+    };
+  });
+  if (rest <= 0) return concerns;
+  const what = `${countOf(rest, 'further limit')} of which 80 % are used.`;
+  return [...concerns, { what, action: link('accounts', {}, 'Accounts') }];
 }

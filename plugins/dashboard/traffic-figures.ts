@@ -4,7 +4,7 @@ import { filterOf, rangeAt, sampleFiltersOf, type TrafficQuestion, timeBefore } 
 import type { Traffic } from './view/traffic.ts';
 
 /** Requests of an account that are added up at most; sums of accounts over time are not kept. */
-export const max_own_rows = 20_000;
+export const max_own_rows = 10_000;
 
 /** What the overview shows of a range. */
 export interface TrafficFigures extends Traffic {

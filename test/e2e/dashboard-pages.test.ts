@@ -377,6 +377,8 @@ describe('the filters of the overview', () => {
     expect(own).toBeGreaterThan(60);
     expect(own! + throttled!).toBeLessThanOrEqual(all!);
     expect(alone).toBe(1);
+    // Its attempts at the first provider failed, and another answered.
+    expect(await textOf(of({ model, provider: 'broken' }))).toContain('No request matches in the last hour.');
     expect(await textOf(of({ account: 'nobody' }))).toContain('No request matches in the last hour.');
   });
 });

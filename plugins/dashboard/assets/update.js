@@ -18,14 +18,6 @@ export function update(part, text) {
   keepingFocus(part, () => arrange(part, nodesIn(text)));
 }
 
-/** Gives the table in `part` the rows of these keys, in this order; `changed` has the HTML of those that are new or not as they were, by key. */
-export function updateRows(part, order, changed) {
-  const body = part.querySelector('tbody');
-  const known = new Map([...body.rows].map(row => [keyOf(row), row]));
-  const rows = order.map(key => (Object.hasOwn(changed, key) ? nodesIn(changed[key])[0] : known.get(key)));
-  keepingFocus(part, () => arrange(body, rows.filter(Boolean)));
-}
-
 /** Where what had the focus is gone, the focus goes to the region around it rather than to the start of the page. */
 function keepingFocus(part, change) {
   const focused = part.contains(document.activeElement) ? document.activeElement : undefined;

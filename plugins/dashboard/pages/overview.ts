@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../page-request.ts';
 import { overviewLink, ranges, type TrafficQuestion, trafficQuestionOf } from '../traffic-range.ts';
 import { accountField } from '../view/account-field.ts';
 import { type Html, html } from '../view/html.ts';
-import { choiceField, listOf, searchForm, textField } from '../view/search-form.ts';
+import { listOf, searchForm, textField } from '../view/search-form.ts';
 import { pageResponse, panel } from '../view/shell.ts';
 import { splitTitles } from '../view/traffic.ts';
 
@@ -20,7 +20,7 @@ export const overviewPage: Page = {
       title: 'Overview',
       section: '',
       scripts: ['overview.js', 'accounts.js'],
-      body: html`${panel('attention', 'Needs attention', part('attention'))}
+      body: html`${part('attention')}
 ${await filterForm(request, question)}
 <section class="panel" aria-labelledby="traffic">
 <div class="head"><h2 id="traffic">Last ${title}</h2>${choices(question)}</div>
@@ -41,28 +41,14 @@ async function filterForm(
   { account, model, provider, since, by }: TrafficQuestion,
 ): Promise<Html> {
   const { catalog, providers } = request.context;
-  const choose = (title: string, name: string, names: readonly string[], chosen: string) =>
-    choiceField(
-      title,
-      name,
-      [
-        ['', 'any'],
-        ...[...new Set([...names, none, chosen])].filter(Boolean).map((one): [string, string] => [one, one]),
-      ],
-      chosen,
-    );
-  const fields = html`${choose(
-    'Provider',
-    'provider',
-    providers.map(({ name }) => name),
-    provider,
-  )}
+  const fields = html`${textField('Provider', { name: 'provider', value: provider, placeholder: 'any', list: 'providers' })}
 ${textField('Model', { name: 'model', value: model, placeholder: 'any', list: 'models' })}
 ${await accountField(request, account, 'any')}
 <input type="hidden" name="since" value="${since}"><input type="hidden" name="by" value="${by}">
 <button class="primary">Show</button>
 ${(account || model || provider) && html`<a href="${overviewLink({ since, by, account: '', model: '', provider: '' })}">All traffic</a>`}
-${listOf('models', [...catalog.models.map(({ id }) => id), none])}`;
+${listOf('models', [...catalog.models.map(({ id }) => id), none])}
+${listOf('providers', [...providers.map(({ name }) => name), none])}`;
   return searchForm(request, '.', fields, { label: 'Filter traffic' });
 }
 

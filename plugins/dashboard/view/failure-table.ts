@@ -79,7 +79,9 @@ function errorOf(
 
 function classOf({ end_reason, error_type }: Cause): Html | string {
   const end = endClassOf(end_reason, error_type);
-  return isErrorClass(end) ? classTitles[end].toLowerCase() : muted('no error');
+  return isErrorClass(end)
+    ? html`<span class="nowrap">${classTitles[end].toLowerCase()}</span>`
+    : muted('no error');
 }
 
 function sparkBars(counts: readonly number[]): Html {

@@ -136,7 +136,7 @@ export function attemptColumns<R>(
 }
 
 /** `0.35 · 2.40 · 30.0 s` */
-function timesText(times_ms: readonly (number | undefined)[] = []): Html {
+export function timesText(times_ms: readonly (number | undefined)[] = []): Html {
   const known = times_ms.filter(ms => ms !== undefined);
   if (known.length === 0) return muted('–');
   const texts = known.map(ms => (ms / 1000).toFixed(ms < 10_000 ? 2 : 1));

@@ -9,8 +9,9 @@ import {
 import { pointLabel, pointsIn, type SampleFilters, samplesLink } from '../traffic-range.ts';
 import { type Chart, type ChartSeries, chart, swatch } from './chart.ts';
 import { classTitles } from './error-counts.ts';
-import { changeOf, dollars, muted, numberOf, percentOf, roundedSecondsOf as waited } from './format.ts';
+import { changeOf, dollars, muted, numberOf, percentOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import { timesText } from './provider-table.ts';
 import type { SeriesLook } from './series-looks.ts';
 import { figure } from './shell.ts';
 import { type Column, names, numbers, tableOf } from './table.ts';
@@ -38,10 +39,8 @@ export function trafficTiles({ range, filters, total, before }: Traffic, withMon
   const link = (text: string, more: SampleFilters = {}) =>
     html`<a href="${samplesLink(range.from_ms, range.until_ms, { ...filters, ...more })}">${text}</a>`;
   const count = (of: (sum: TrafficSum) => number) => before && changeOf(of(total), of(before));
-  const was = (of: (sum: TrafficSum) => string) =>
-    before && before.requests > 0 && muted(`was ${of(before)}`);
-  const firstTokens = ({ first_tokens }: TrafficSum) =>
-    [0.5, 0.95].map(share => waited(firstTokenWithin(first_tokens, share))).join(' · ');
+  const was = (of: (sum: TrafficSum) => Part) => before && before.requests > 0 && html`was ${of(before)}`;
+  const firstTokens = ({ first_tokens }: TrafficSum) => waits(first_tokens);
   const rate = (sum: TrafficSum) => percentOf(failureRateOf(sum) ?? 0);
   return html`<dl class="figures">
 ${figure(
@@ -50,7 +49,7 @@ ${figure(
   false,
   count(({ requests }) => requests),
 )}
-${figure('Failed, by providers or the gateway', link(rate(total), { end: 'service_failed' }), html`${numberOf(failuresIn(total))} requests ${was(rate)}`)}
+${figure('Failed', link(rate(total), { end: 'service_failed' }), html`${numberOf(failuresIn(total))} by providers or the gateway ${was(rate)}`)}
 ${figure('First token p50 · p95', firstTokens(total), was(firstTokens))}
 ${figure(
   'Tokens, in and out',
@@ -69,6 +68,10 @@ ${
 }
 </dl>`;
 }
+
+/** The times within which half and nearly all had their first token. */
+const waits = (first_tokens: readonly number[]): Html =>
+  timesText([0.5, 0.95].map(share => firstTokenWithin(first_tokens, share)));
 
 /** Errors of whose making stand out: the provider's and ours. */
 const classLooks: Readonly<Record<(typeof errorClasses)[number], SeriesLook>> = {
@@ -109,7 +112,7 @@ export function trafficCharts({ range, split, filters, groups, total }: Traffic)
     });
   const shown = errorClasses.filter(name => total[name] > 0);
   const classes = shown.length > 0 ? shown : errorClasses.slice(0, 1);
-  const waits = (share: number) => seriesOf(sum => firstTokenWithin(timesIn(sum, split), share));
+  const within = (share: number) => seriesOf(sum => firstTokenWithin(timesIn(sum, split), share));
   return html`<div class="trends">
 ${one('Requests', '', { kind: 'bars', unit: 'count', least: 2, series: seriesOf(({ requests }) => requests) })}
 ${one(
@@ -135,8 +138,8 @@ ${one(`First token${ofAttempts(split)}`, 'p95, dashed p50', {
   unit: 'ms',
   least: 100,
   series: [
-    ...waits(0.5).map(each => ({ ...each, name: `${each.name} p50`, isDashed: true })),
-    ...waits(0.95).map(each => ({ ...each, name: `${each.name} p95` })),
+    ...within(0.5).map(each => ({ ...each, name: `${each.name} p50`, isDashed: true })),
+    ...within(0.95).map(each => ({ ...each, name: `${each.name} p95` })),
   ],
 })}
 </div>`;
@@ -173,15 +176,13 @@ export function groupTable({ range, split, filters, groups, total }: Traffic): H
           : html`${link(numberOf(sum[end]), { ...own, end })} ${muted(percentOf(sum[end] / all))}`,
       ),
   );
-  const wait = (share: number) => (line: Line) => waited(firstTokenWithin(timesIn(line.sum, split), share));
   return tableOf<Line>(
     `Traffic by ${splitTitles[split].toLowerCase()}`,
     [
       names(splitTitles[split], ({ title }) => title),
       numbers('Requests', ({ sum, filters: own }) => link(numberOf(sum.requests), own)),
       ...errors,
-      numbers(`First token p50${ofAttempts(split)}`, wait(0.5)),
-      numbers('p95', wait(0.95)),
+      numbers(`First token${ofAttempts(split)} p50 · p95`, ({ sum }) => waits(timesIn(sum, split))),
     ],
     lines.length > 1 ? [...lines, together] : lines,
   );

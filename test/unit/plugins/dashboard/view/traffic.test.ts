@@ -49,8 +49,8 @@ it('shows figures of the range with what they were before, and a failure rate wi
   const { text } = trafficTiles(traffic, true);
   expect([...text.matchAll(/<dt>.*?<\/dd>/gs)].map(([tile]) => plain(tile.replace('</dt>', ': ')))).toEqual([
     'Requests: 1 000 +25 %',
-    'Failed, by providers or the gateway: 4 % 40 requests was 1 %',
-    'First token p50 · p95: – · – was – · –',
+    'Failed: 4 % 40 by providers or the gateway was 1 %',
+    'First token p50 · p95: – was –',
     'Tokens, in and out: 20 ±0 %',
     'Cost: $1.00 −50 %',
   ]);
@@ -74,8 +74,8 @@ it('stacks the errors of each class, and shows each with its share', () => {
     'Time,Provider failed,Gateway failed,Refused,Client errors,All,',
   );
   expect(rowsIn(groupTable(traffic).text)).toEqual([
-    ['no provider asked', '200', '0', '10 5 %', '20 10 %', '170 85 %', '–', '–'],
-    ['local', '800', '30 3.8 %', '0', '0', '10 1.3 %', '–', '–'],
-    ['all', '1 000', '30 3 %', '10 1 %', '20 2 %', '180 18 %', '–', '–'],
+    ['no provider asked', '200', '0', '10 5 %', '20 10 %', '170 85 %', '–'],
+    ['local', '800', '30 3.8 %', '0', '0', '10 1.3 %', '–'],
+    ['all', '1 000', '30 3 %', '10 1 %', '20 2 %', '180 18 %', '–'],
   ]);
 });
