@@ -1,6 +1,7 @@
 import { type ExtensionContext, providerStates } from '../../src/plugin.ts';
 import { attention } from './attention.ts';
 import { LiveRates } from './live-figures.ts';
+import type { PageRequest } from './page-request.ts';
 import { SharedReads } from './shared-reads.ts';
 import { max_own_rows, type TrafficFigures, trafficOf } from './traffic-figures.ts';
 import { ranges, type TrafficQuestion } from './traffic-range.ts';
@@ -17,9 +18,9 @@ type OverviewParts = Readonly<
   Record<'attention' | 'tiles' | 'now' | 'traffic' | 'failures' | 'providers', Html>
 >;
 
-/** How long what was read is shown: counters of this instance; states; and figures of a range, of long ones for longer. */
-const [now_ms, states_ms] = [1500, 6000];
-const figures_ms = ({ since }: TrafficQuestion): number =>
+/** How old what is shown may be: counters of this instance; states; and figures of a range, of a page that is loaded and of open ones. */
+const [now_ms, states_ms, loaded_ms] = [1500, 6000, 3000];
+const open_ms = ({ since }: TrafficQuestion): number =>
   Math.min(60_000, Math.max(10_000, ranges[since].point_ms / 10));
 
 const sharedByContext = new WeakMap<
@@ -27,11 +28,19 @@ const sharedByContext = new WeakMap<
   { readonly reads: SharedReads; readonly rates: LiveRates }
 >();
 
-/** The parts of the overview, of this moment or of some seconds ago. */
-export async function overviewParts(
+/** The parts of an overview that is loaded. */
+export const loadedParts = ({ context, scope }: PageRequest, question: TrafficQuestion) =>
+  overviewParts(context, question, scope.sees.money, loaded_ms);
+
+/** The parts of an overview that is open. */
+export const openParts = ({ context, scope }: PageRequest, question: TrafficQuestion) =>
+  overviewParts(context, question, scope.sees.money, open_ms(question));
+
+async function overviewParts(
   context: ExtensionContext,
   question: TrafficQuestion,
   withMoney: boolean,
+  figures_ms: number,
 ): Promise<OverviewParts> {
   let shared = sharedByContext.get(context);
   if (!shared)
@@ -42,14 +51,14 @@ export async function overviewParts(
   const { reads, rates } = shared;
   const reader = [withMoney, zoneName()].join('\n');
   const asked = [...Object.values(question), reader].join('\n');
-  const figures = reads.read(`figures ${asked}`, figures_ms(question), async () => {
+  const figures = reads.read(`figures ${asked}`, figures_ms, async () => {
     const traffic = await trafficOf(context, question);
     return { traffic, parts: figureParts(traffic, question, withMoney) };
   });
   const [{ parts }, ...states] = await Promise.all([
     figures,
-    reads.read(`attention ${reader}`, states_ms, () => attention(context, withMoney)),
-    reads.read(`providers ${asked}`, states_ms, async () =>
+    reads.read(`attention ${reader}`, Math.min(states_ms, figures_ms), () => attention(context, withMoney)),
+    reads.read(`providers ${asked}`, Math.min(states_ms, figures_ms), async () =>
       providersPart(context, question, (await figures).traffic),
     ),
     reads.read('now', now_ms, () => rates.html(context)),

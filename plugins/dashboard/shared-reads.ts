@@ -1,7 +1,10 @@
 import type { Clock } from '../../src/plugin.ts';
 
+/** Nobody takes what is older. */
+const kept_ms = 60_000;
+
 interface Known {
-  readonly until_ms: number;
+  readonly at_ms: number;
   readonly value: Promise<unknown>;
 }
 
@@ -14,14 +17,14 @@ export class SharedReads {
     this.#clock = clock;
   }
 
-  /** What was read under `name` less than `fresh_ms` ago, or else what `read` resolves with. A failure is not shared. */
+  /** What was read under `name` less than `fresh_ms` ago, a minute at most, or else what `read` resolves with. A failure is not shared. */
   read<T>(name: string, fresh_ms: number, read: () => Promise<T>): Promise<T> {
     const now_ms = this.#clock.elapsed_ms();
-    for (const [known, { until_ms }] of this.#known) if (until_ms <= now_ms) this.#known.delete(known);
+    for (const [known, { at_ms }] of this.#known) if (now_ms - at_ms >= kept_ms) this.#known.delete(known);
     const known = this.#known.get(name);
-    if (known) return known.value as Promise<T>;
+    if (known && now_ms - known.at_ms < fresh_ms) return known.value as Promise<T>;
     const value = read();
-    this.#known.set(name, { until_ms: now_ms + fresh_ms, value });
+    this.#known.set(name, { at_ms: now_ms, value });
     value.catch(() => this.#known.delete(name));
     return value;
   }

@@ -1,5 +1,5 @@
 import { no_model as none, trafficSplits } from '../../../src/plugin.ts';
-import { overviewParts } from '../overview-parts.ts';
+import { loadedParts, openParts } from '../overview-parts.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { overviewLink, ranges, type TrafficQuestion, trafficQuestionOf } from '../traffic-range.ts';
 import { accountField } from '../view/account-field.ts';
@@ -13,7 +13,7 @@ export const overviewPage: Page = {
   name: '',
   get: async request => {
     const question = trafficQuestionOf(request.query);
-    const parts = await overviewParts(request.context, question, request.scope.sees.money);
+    const parts = await loadedParts(request, question);
     const { title } = ranges[question.since];
     const part = (name: keyof typeof parts) => html`<div data-part="${name}">${parts[name]}</div>`;
     return pageResponse(request, {
@@ -63,7 +63,7 @@ export const overviewLivePage: Page = {
     const question = trafficQuestionOf(request.query);
     return request.services.live.serve(request, {
       every_ms,
-      parts: () => overviewParts(request.context, question, request.scope.sees.money),
+      parts: () => openParts(request, question),
     });
   },
 };

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { patchesOf, type ShownParts } from '../../../../plugins/dashboard/live-parts.ts';
-import { overviewParts } from '../../../../plugins/dashboard/overview-parts.ts';
+import { openParts } from '../../../../plugins/dashboard/overview-parts.ts';
 import { trafficQuestionOf } from '../../../../plugins/dashboard/traffic-range.ts';
 import { Dice } from '../../../../src/simulator/seed.ts';
 import { madeUpRow } from '../../../support/dashboard-traffic.ts';
@@ -55,13 +55,14 @@ it('sends an open overview less than 2 MB an hour, and reads for many readers on
       all: async () => ({ in_flight: Math.floor(random() * 20), ready: true, conditions: [], providers }),
     },
   };
+  const asking = { context, scope: { sees: { money: true } } };
   const question = trafficQuestionOf(new URLSearchParams());
   const shown: ShownParts = new Map();
   const sent: number[] = [];
   for (let passed_ms = 0; passed_ms < 2 * minute_ms; passed_ms += 2000) {
-    const parts = await overviewParts(context as never, question, true);
+    const parts = await openParts(asking as never, question);
     for (let reader = 0; reader < 20; reader++)
-      expect((await overviewParts(context as never, question, true)).traffic).toBe(parts.traffic);
+      expect((await openParts(asking as never, question)).traffic).toBe(parts.traffic);
     sent.push(JSON.stringify(patchesOf(parts, shown) ?? '').length);
     clock.advance(2000);
     await serve(10, 2000);
