@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { pointLabel, rangeAt } from '../../../../plugins/dashboard/traffic-range.ts';
+import { pointLabel, rangeAt, timeBefore } from '../../../../plugins/dashboard/traffic-range.ts';
 
 const now_ms = Date.parse('2026-11-20T12:05:30Z');
 
@@ -18,4 +18,16 @@ describe('a point of the overview', () => {
       expect([pointLabel(range.from_ms, range), pointLabel(range.until_ms, range)]).toEqual([from, until]);
     },
   );
+});
+
+it.each([
+  ['hour', '10:06', '11:06'],
+  ['six-hours', '00:10', '06:06'],
+  ['day', '11-18 12:30', '11-19 12:10'],
+] as const)('compares the range %s with as much time before as has passed of it', (since, from, until) => {
+  const before = timeBefore(rangeAt(since, now_ms), now_ms);
+  const label = (at_ms: number) => new Date(at_ms).toISOString().slice(5, 16).replace('T', ' ');
+  expect(
+    [label(before.from_ms), label(before.until_ms)].map((text, at) => text.slice(-[from, until][at]!.length)),
+  ).toEqual([from, until]);
 });
