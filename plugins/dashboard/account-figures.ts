@@ -18,7 +18,7 @@ export interface ListedAccount extends AccountView {
   readonly cost_usd: string;
   /** Of its limits of a day, week or month or in total the one of which the most is used, by the ledger. */
   readonly nearest: { readonly limit: Limit; readonly share: number } | undefined;
-  /** Keys of the records store that can be used; undefined if the store does not tell. */
+  /** Keys that can be used; undefined if the store does not tell. */
   readonly active_keys: number | undefined;
   /** The start of its last request in the ledger; undefined if the store does not tell. */
   readonly last_used_ms: number | null | undefined;
@@ -47,13 +47,15 @@ export async function withFigures(
     store.accounts.activity?.(ids, now_ms),
     nearestLimits(context, accounts, seesMoney),
   ]);
+  const configuredKeys = ({ id, source }: AccountView) =>
+    source === 'configuration' ? context.settings.accounts[id]!.keys.length : 0;
   const cost_of = new Map(costs.map(({ account, cost_usd }) => [account, cost_usd]));
   const uses = new Map(activity?.map(use => [use.id, use]));
   return accounts.map(account => ({
     ...account,
     cost_usd: cost_of.get(account.id) ?? '0',
     nearest: nearest.get(account.id),
-    active_keys: uses.get(account.id)?.active_keys,
+    active_keys: activity && (uses.get(account.id)?.active_keys ?? 0) + configuredKeys(account),
     last_used_ms: uses.get(account.id)?.last_used_ms,
   }));
 }

@@ -7,14 +7,16 @@ import {
   type RequestHandler,
   StoreUnavailable,
 } from '../../src/plugin.ts';
+import { nonce_field } from './access/issued-keys.ts';
 import { callerOf, type Role } from './access/roles.ts';
+import { typedIn } from './access/typed-form.ts';
 import { assetAt } from './assets.ts';
 import type { DashboardRequest, Page, Services, SignedIn, Site } from './page-request.ts';
 import { htmlResponse, PageError, type PageResponse, redirect, writeResponse } from './page-response.ts';
 import { PageTurns } from './page-turns.ts';
 import { type Scope, scopeOf } from './scope.ts';
 import { type Area, SessionGuard } from './session-guard.ts';
-import { errorDocument } from './view/document.ts';
+import { errorDocument, resumeDocument } from './view/document.ts';
 import { linkOf } from './view/format.ts';
 import { inReadersZone } from './view/time-zone.ts';
 
@@ -95,13 +97,26 @@ class Dashboard {
     if (!handler) throw new PageError(405, `This page does not take ${method}.`);
     checkRole(page.readers ?? this.#site.readers, signedIn);
     const [context, services, site] = [this.#context, this.#services, this.#site];
+    const isChange = method === 'POST' && !page.changesNothing;
     const make = async () => {
       const scope = await scopeOf(context, signedIn.session);
-      if (page.asksForChange || (method === 'POST' && !page.changesNothing)) checkMayChange(scope, signedIn);
+      if (isChange) checkMayChange(scope, signedIn);
       return handler({ ...request, ...signedIn, context, services, scope, site });
     };
     const inZone = () => inReadersZone(request.incoming, make);
-    return page.streams ? inZone() : this.#turns.make(callerOf(signedIn.session), inZone);
+    if (page.streams) return inZone();
+    const made = this.#turns.make(callerOf(signedIn.session), inZone);
+    return isChange ? made.catch(thrown => this.#againOf(thrown, request, signedIn)) : made;
+  }
+
+  /** Keeps what was typed into a form that the store could not take, to be sent again. */
+  #againOf(thrown: unknown, { path, query }: DashboardRequest, { form, form_token }: SignedIn): PageResponse {
+    const typed = thrown instanceof StoreUnavailable ? typedIn(form) : '';
+    const { message: title, response } = this.#errorOf(thrown);
+    if (typed === '') return response;
+    const again = { title, why: 'Nothing has been changed.', nonce: form.get(nonce_field) ?? '' };
+    const action = linkOf(path || '.', Object.fromEntries(query));
+    return htmlResponse(503, resumeDocument(action, new URLSearchParams(typed), form_token, again));
   }
 
   #errorOf(thrown: unknown): PageError {

@@ -88,8 +88,6 @@ export interface Page {
   readonly post?: Handler;
   /** Who may use it; the default is everybody who may use pages of its site. */
   readonly readers?: readonly Role[];
-  /** True if it only asks for a change, so that it is shown to those alone who may make one. */
-  readonly asksForChange?: boolean;
   /** True if its form changes nothing, so that viewers may send it as well. */
   readonly changesNothing?: boolean;
   /** True if its answer goes on for a while: it is bounded by itself. */

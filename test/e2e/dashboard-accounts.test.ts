@@ -561,7 +561,7 @@ describe('the spend of an account', () => {
     await place.look(store => store.ledger.insert(rows));
     const { text } = await visitor.get(page);
     expect(text).toContain('<dt>Requests in 30 days</dt><dd><strong>3</strong>');
-    expect(text).toMatch(/\$10\.00<\/data><\/strong> <span class="muted">of \$50\.00, 20\.0 %/);
+    expect(text).toMatch(/\$10\.00<\/data><\/strong> <span class="muted">of \$50\.00, 20\u00a0%/);
     const today = new Date().toISOString().slice(0, 10);
     for (const part of [
       'aria-label="Cost by day"',
@@ -908,6 +908,7 @@ describe('a secret that is pasted into a search', () => {
     ['request', 'id'],
     ['usage', 'model'],
     ['audit', 'target'],
+    ['anything', 'find'],
   ])('leads from the page %s by its %s to whose it is, and stands in no address', async (page, field) => {
     const text = field === 'id' ? `Bearer ${key}` : ` ${key}`;
     expect((await found(page, field, text)).location).toBe(`key?id=${id}&do=revoke`);
@@ -925,6 +926,18 @@ describe('a secret that is pasted into a search', () => {
     await signedOut.get('sign-in');
     const asked = await signedOut.post('find', { page: 'keys', search: secret });
     expect([asked.status, asked.text.includes(secret)]).toEqual([401, false]);
+  });
+
+  it('is found beside ids in the field of every page, which lead to what they name', async () => {
+    expect((await visitor.get('audit')).text).toMatch(
+      /name="page" value="anything">\s*<input type="search" name="find"/,
+    );
+    for (const [text, place] of [
+      [id, `key?id=${id}`],
+      ['tester', 'account?id=tester'],
+      ['test', 'accounts?search=test'],
+    ] as const)
+      expect((await found('anything', 'find', text)).location).toBe(place);
   });
 
   it('is told from names, which are searched for as before, however random they look', async () => {
@@ -1015,7 +1028,10 @@ describe('two instances', () => {
       expect([page, status, text]).toEqual([page, 503, told]);
     }
     // Of an account of the configuration only the keys are in the store.
-    expect((await visitor.post('accounts', { id: 'late' })).status).toBe(503);
+    const late = await visitor.post('accounts', { id: 'late', nonce: 'n'.repeat(22) });
+    expect(late).toMatchObject({ status: 503, text: expect.stringContaining('Nothing has been changed.') });
+    // To be sent again, as the same form.
+    expect(formFields(late.text, 'Send it')).toMatchObject({ id: 'late', nonce: 'n'.repeat(22) });
     // The session would go on when the store is back, and at the other instance.
     const still = await visitor.post('sign-out', {});
     expect(still).toMatchObject({ status: 503, text: expect.stringContaining('Nothing has been changed.') });

@@ -754,8 +754,12 @@ describe('the portal in a parent application', () => {
     const { as, visitor, send } = await mounted();
     // The application names only the account, which stands there once.
     expect((await as('acme', '')).text).toMatch(/class="who"[^>]*>acme</);
+    const done = async () =>
+      (await as('acme', '')).text.match(/<li><a href="keys">Issue a key<\/a> <span[^>]+>done/);
+    expect([(await as('acme', '')).text.includes('First steps'), await done()]).toEqual([true, null]);
     await as('acme', 'keys');
     expect((await send('acme', 'keys', { name: 'from the application' })).status).toBe(303);
+    expect(await done()).not.toBeNull();
     expect((await as('acme', 'keys')).text).toContain('from the application');
     expect((await as('acme', 'history')).text).toMatch(/acme<\/td>[\s\S]*issued the key/);
     // The session of one user is none of another.
@@ -807,6 +811,13 @@ describe('the portal in a parent application', () => {
     await as('late', 'keys');
     expect((await send('late', 'keys', { name: 'kept' })).status).toBe(303);
     const [, id = ''] = /id=(key_\w+)&amp;do=rotate/.exec((await as('late', 'keys')).text) ?? [];
+    // Its plan, limits and state are not the customer's to change.
+    for (const [page, fields] of [
+      ['', { display_name: 'mine' }],
+      ['', { change: 'enable' }],
+      ['limits', { requests_per_minute: '9' }],
+    ] as const)
+      expect([page, (await send('late', page, fields)).status]).toEqual([page, 403]);
     expect((await olga.submit('account?id=late', { change: 'disable' })).status).toBe(303);
     const { status, text } = await as('late', 'keys');
     expect([status, text]).toEqual([200, expect.stringContaining('Your account is disabled since')]);

@@ -14,8 +14,10 @@ import { accountUsePanel } from './use-panel.ts';
 
 /** Limits that are shown; their page has all. */
 const max_limits = 4;
+/** Requests from which on a customer needs no help to begin. */
+const few_requests = 3;
 /** Requests that are shown. */
-const max_requests = 8;
+const max_requests = 5;
 
 /** One account at a glance: what it spends, its nearest limits, what it is, its latest requests. */
 export const accountPage: Page = {
@@ -46,15 +48,33 @@ async function shown(
     scripts: ['charts.js'],
     fault: refused?.fault,
     status: refused?.status,
-    body: html`${spend}
+    body: html`${scope.account && requests.length < few_requests && firstSteps(account, active_keys > 0, requests.length > 0)}${spend}
 <div class="columns">
 ${panel('limits', 'Nearest limits', html`${limitBars(nearest(uses, max_limits), scope)}<p><a href="${tabLink(request, 'limits', id)}">All limits</a></p>`)}
 ${facts(request, account, active_keys, children)}
 </div>
 ${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', latestColumns(scope, usable_at_ms), requests, nothing(request))}`)}
-${settingsForm(request, account, refused)}
-${stateForm(request, account)}`,
+<div class="columns">${settingsForm(request, account, refused)}${stateForm(request, account)}</div>`,
   });
+}
+
+/** What a customer does first, with what is done. */
+function firstSteps({ source }: AccountView, hasKey: boolean, hasRequest: boolean): Html {
+  const steps = [
+    {
+      isDone: hasKey || hasRequest,
+      step: html`<a href="keys">Issue a key</a>`,
+      isLeftOut: source === 'application',
+    },
+    { isDone: hasRequest, step: html`<a href="examples">Send the first request</a>, as in the example` },
+    { isDone: false, step: html`<a href="usage">Look at what you have used</a>, by day, model and key` },
+  ];
+  const rest = steps.filter(({ isLeftOut }) => !isLeftOut);
+  return panel(
+    'first-steps',
+    'First steps',
+    html`<ol>${rest.map(({ isDone, step }) => html`<li>${step} ${isDone && html`<span class="state good">done</span>`}</li>\n`)}</ol>`,
+  );
 }
 
 const nothing = ({ scope }: PageRequest): Html =>

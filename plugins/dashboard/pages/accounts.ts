@@ -43,7 +43,7 @@ async function listed(request: PageRequest, refused?: RefusedForm): Promise<Page
     body: html`${inMemoryNotice(request)}
 ${scope.may.changeAccounts && createForm(request, refused)}
 ${accountSearch(request, search)}
-<section class="panel" aria-label="Accounts">
+<section class="panel" aria-label="List of accounts">
 ${recordList(request, { ...list, pager: pager(total > 0 ? countOf(total, 'account') : undefined) })}
 <p class="muted">${note} The share of a limit is that of the nearest one of a day, week or month or in total, by the ledger.</p>
 </section>`,

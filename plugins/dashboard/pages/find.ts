@@ -1,11 +1,11 @@
 import { type ExtensionContext, hashKey } from '../../../src/plugin.ts';
 import { token_field } from '../access/cookies.ts';
-import { configuredAccount } from '../account-view.ts';
+import { configuredAccount, findAccount } from '../account-view.ts';
 import type { Page, PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse, redirect } from '../page-response.ts';
 import { mayBeSecret } from '../secret-shape.ts';
 import { linkOf } from '../view/format.ts';
-import { find_page, page_field } from '../view/search-form.ts';
+import { anything, find_page, page_field } from '../view/search-form.ts';
 
 /** Pages with a form that searches, and those that only operators have. */
 const searched: readonly string[] = ['keys', 'requests', 'request', 'usage'];
@@ -20,7 +20,7 @@ export const findPage: Page = { name: find_page, get: () => redirect('.'), post:
 async function find(request: PageRequest): Promise<PageResponse> {
   const { form, scope } = request;
   const page = form.get(page_field) ?? '';
-  if (!searched.includes(page) && (scope.account || !of_operators.includes(page)))
+  if (page !== anything && !searched.includes(page) && (scope.account || !of_operators.includes(page)))
     throw new PageError(400, 'This is not a form of the dashboard.');
   const fields = [...form]
     .map(([name, value]): [string, string] => [name, value.trim()])
@@ -35,7 +35,23 @@ async function find(request: PageRequest): Promise<PageResponse> {
         'What you searched for looks like a key or another secret, and is no key of this gateway. It was put into no address and is kept nowhere. Keys are found whole, or by their name, id or last four characters.',
       );
   }
+  if (page === anything) return redirect(await placeOfName(request, fields[0]?.[1] ?? ''));
   return redirect(linkOf(page, Object.fromEntries(fields)));
+}
+
+/** The page of the key, request or account that has this id, or the list in which it is searched. */
+async function placeOfName({ context, scope }: PageRequest, text: string): Promise<string> {
+  const own = scope.account?.id;
+  const { keys, ledger } = context.records.store;
+  if (text === '') return '.';
+  const key = await keys.find(text);
+  if (key && (own === undefined || key.account === own)) return linkOf('key', { id: text });
+  const [found] = await ledger.find(text, own);
+  if (found) return linkOf('request', { id: text });
+  if (own !== undefined) return linkOf('keys', { search: text });
+  return (await findAccount(context, text))
+    ? linkOf('account', { id: text })
+    : linkOf('accounts', { search: text });
 }
 
 /** The page of what a whole key, given by its digest, belongs to, if that is in the reader's scope. */

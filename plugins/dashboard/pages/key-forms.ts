@@ -31,9 +31,9 @@ export function keyForms(request: PageRequest, key: KeyRecord, refused?: Refused
     foldedPanel(action, title, postForm(request, linkOf('key', { id }), fields, style), opened === action);
   const of = (action: KeyAction) => (opened === action ? refused : undefined);
   const isLive = isUsable(key, context.clock.epoch_ms());
-  return html`${isLive && form('edit', 'Change this key', editFields(request, key, of('edit')), 'stack')}
+  return html`<div class="columns">${isLive && form('edit', 'Change this key', editFields(request, key, of('edit')), 'stack')}
 ${isLive && form('rotate', 'Rotate this key', rotateFields(request, key, of('rotate')), 'row')}
-${form('revoke', 'Revoke this key', revokeFields, 'row')}`;
+${form('revoke', 'Revoke this key', revokeFields, 'row')}</div>`;
 }
 
 const editFields = (request: PageRequest, key: KeyRecord, refused?: RefusedForm): Part =>

@@ -97,16 +97,26 @@ ${typed && html`<input type="hidden" name="typed" value="${typed}">`}
 <button class="primary">Sign in</button>
 </form>`;
 
-/** Shows a form that was sent after its session had ended, to be sent again. */
-export const resumeDocument = (action: string, fields: URLSearchParams, form_token: string): Html =>
+const signed_out = {
+  title: 'Send the form again?',
+  why: 'You were signed out when you sent it, so nothing has been changed.',
+};
+
+/** Shows a form that could not be taken, as after its session had ended, to be sent again. */
+export const resumeDocument = (
+  action: string,
+  fields: URLSearchParams,
+  form_token: string,
+  { title, why, nonce = newNonce() }: { title: string; why: string; nonce?: string } = signed_out,
+): Html =>
   aloneDocument(
-    'Send the form again?',
-    html`<h1>Send the form again?</h1>
-<p>You were signed out when you sent it, so nothing has been changed. This is what you typed:</p>
+    title,
+    html`<h1>${title}</h1>
+<p>${why} This is what you typed:</p>
 <dl>${[...fields].filter(([name]) => name !== seen_field).map(([name, value]) => html`<dt>${name.replaceAll('_', ' ')}</dt><dd>${value || '(empty)'}</dd>`)}</dl>
 <form method="post" action="${action}" class="row">
 ${tokenInput(form_token)}
-<input type="hidden" name="${nonce_field}" value="${newNonce()}">
+<input type="hidden" name="${nonce_field}" value="${nonce}">
 ${[...fields].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button class="primary">Send it</button> <a class="button" href="${action}">Leave it</a>
 </form>`,

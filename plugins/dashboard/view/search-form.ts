@@ -11,6 +11,9 @@ export const page_field = 'page';
 /** What of a page's address its form leaves as it is: how the list is sorted, and its columns. */
 const kept = ['sort', 'order', 'columns'];
 
+/** In place of a page: what is typed may be the id of anything. */
+export const anything = 'anything';
+
 /** A form that searches `page`. It is sent by POST, because a secret may be pasted into any of its fields. */
 export const searchForm = (
   { form_token, path, query }: PageRequest,

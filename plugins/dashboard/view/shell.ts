@@ -3,6 +3,7 @@ import { htmlResponse, type PageResponse } from '../page-response.ts';
 import { brandOf, documentOf, scriptOf, tokenInput } from './document.ts';
 import { timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import { anything, searchForm } from './search-form.ts';
 import { zoneName } from './time-zone.ts';
 
 /** What a page has beside the shell. */
@@ -36,6 +37,7 @@ export function pageResponse(request: PageRequest, parts: PageParts): PageRespon
       ({ page, label }) =>
         html`<a href="${page || '.'}" ${page === section && html`aria-current="page"`}>${label}</a>`,
     )}</nav>
+${searchForm(request, anything, html`<input type="search" name="find" placeholder="Find id or key" aria-label="Find" maxlength="300" autocomplete="off" spellcheck="false">`, { style: 'find', label: 'Anything' })}
 ${
   request.canSignOut
     ? postForm(
