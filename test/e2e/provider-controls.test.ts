@@ -206,6 +206,10 @@ it('is a form of the dashboard, for those who may change something', async () =>
   expect((await victor.get('providers')).text).not.toContain('name="change"');
   expect((await victor.get(page)).text).not.toContain('name="change"');
   expect((await victor.post(page, { ...fields, change: 'resume' })).status).toBe(403);
+  const weight = { change: 'weight', weight: '1 000', end: 'in 60 min' };
+  const before = /name="seen" value="([^"]*)"/.exec((await olga.get(page)).text)![1]!;
+  expect((await olga.post(page, { ...weight, seen: before })).location).toBe(page);
+  expect(await stateAt(here)).toMatchObject({ state: 'active', weight: 1000, until_ms: expect.any(Number) });
   const now = /name="seen" value="([^"]*)"/.exec((await olga.get(page)).text)![1]!;
   await olga.post(page, { change: 'resume', seen: now });
   expect(await stateAt(here)).toBeUndefined();

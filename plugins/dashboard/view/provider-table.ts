@@ -52,8 +52,8 @@ export function providerMarks(
 
 /** What is set; below it until when and why. */
 function controlMark(control: ProviderControl): Html {
-  const more = `${endText(control)} ${control.reason}`.trim();
-  return html`${stateMark({ label: controlName(control), tone: 'warn' })} ${more && html`<span class="reason muted" title="${more}">${more}</span>`}`;
+  const { reason } = control;
+  return html`${stateMark({ label: controlName(control), tone: 'warn' })} <span class="nowrap muted">${endText(control).trim()}</span> ${reason && html`<span class="reason muted" title="${reason}">${reason}</span>`}`;
 }
 
 /** Attempts at all instances in a range whose name in addresses is `since`. */

@@ -48,6 +48,6 @@ it('shows what operators have set beside how attempts go', () => {
   const breaker = { state: 'open', share: 0, retry_in_ms: 4000 };
   const bulkhead = { hasPermit: false, in_flight: 7, queued: 2 };
   const cells = cellsOf({ ...provider, control, breaker, bulkhead, config: { max_concurrent: 7 } });
-  expect(cells[1]).toBe('drained by operators &lt;slow&gt;paused, retrying in 4 s');
+  expect(cells[1]).toBe('drained by operators  &lt;slow&gt;paused, retrying in 4 s');
   expect(cells.at(-1)).toBe('7 of 7, 2 waiting');
 });
