@@ -9,7 +9,6 @@ import {
   type TaggedSum,
   type Totals,
   totalOf,
-  type UsageGroup,
 } from '../../src/plugin.ts';
 import { accountOf, isDetailed, type UsageView } from './usage-view.ts';
 import { max_series } from './view/chart.ts';
@@ -43,7 +42,9 @@ export interface UsageFigures extends TimeSums {
   readonly total: Totals;
   /** The largest first, and one more than `max_lines` if there are more; by time the newest first. */
   readonly lines: readonly TaggedSum[];
-  /** By `unit` and group, of those lines that have a series of their own. */
+  /** The lines that have a series of their own in charts: all, or the largest if not all can. */
+  readonly series: readonly string[];
+  /** By `unit` and group, of these. */
   readonly parts: readonly TaggedSum[];
   /** The same days, so many months before; undefined if nothing is known of them. */
   readonly before: (TimeSums & { readonly months: number; readonly total: Totals }) | undefined;
@@ -88,18 +89,20 @@ export async function usageFigures(context: ExtensionContext, asked: UsageView):
     sumsOf(context, view, { by: [unit] }),
     group === 'time' ? [] : sumsOf(context, lineView, { by: [by], order, limit: max_lines + 1 }),
   ]);
-  const among = (count: number) => amongFor(by, sums.slice(0, count));
-  const series = sums.length > max_series ? max_series - 1 : max_series;
+  const names = sums.map(sum => sum[by]!);
+  const series = names.slice(0, names.length > max_series ? max_series - 1 : max_series);
   const isKnown = earlier !== undefined && earlier.from_day >= first && periods.length > 0;
   const [parts, periodsBefore, linesBefore] = await Promise.all([
-    sums.length === 0 ? [] : sumsOf(context, view, { by: [unit, by], ...among(series) }),
+    sums.length === 0 ? [] : sumsOf(context, view, { by: [unit, by], ...amongFor(by, series) }),
     isKnown ? sumsOf(context, earlier, { by: [unit] }) : [],
-    isKnown && sums.length > 0 ? sumsOf(context, earlier, { by: [by], ...among(max_lines) }) : [],
+    isKnown && sums.length > 0
+      ? sumsOf(context, earlier, { by: [by], ...amongFor(by, names.slice(0, max_lines)) })
+      : [],
   ]);
   const { from_day, to_day } = view;
   const lines = group === 'time' ? periods.toReversed() : sums;
   return {
-    ...{ from_day, to_day, unit, periods, lines, parts, total: totalOf(periods) },
+    ...{ from_day, to_day, unit, periods, lines, series, parts, total: totalOf(periods) },
     before:
       isKnown && periodsBefore.length > 0
         ? { ...earlier, periods: periodsBefore, lines: linesBefore, total: totalOf(periodsBefore) }
@@ -108,8 +111,8 @@ export async function usageFigures(context: ExtensionContext, asked: UsageView):
 }
 
 /** Only these names; of tags, which are few, all. */
-const amongFor = (group: TaggedQuery['by'][number], sums: readonly TaggedSum[]): Pick<Asked, 'among'> =>
-  isTagGroup(group) ? {} : { among: { group, names: sums.map(sum => sum[group as UsageGroup]!) } };
+const amongFor = (group: TaggedQuery['by'][number], names: readonly string[]): Pick<Asked, 'among'> =>
+  isTagGroup(group) ? {} : { among: { group, names } };
 
 type Days = Pick<UsageView, 'from_day' | 'to_day'>;
 

@@ -607,11 +607,33 @@ describe('usage', () => {
     expect(csv).toEqual(lines(await command('--month', '2025-10', '--account', 'acme')));
     const page = (await textOf('statement?account=acme&month=2025-10')).replaceAll('\u202f', '');
     expect(csv.length).toBeGreaterThan(2);
-    for (const line of csv.slice(1)) expect(page).toContain(` class="number">${line.split(',').at(-1)}</td>`);
+    for (const line of csv.slice(1)) expect(page).toContain(`>$${line.split(',').at(-1)}</data>`);
+    const month = new Date(Date.now()).toISOString().slice(0, 7);
+    expect((await textOf('statement?account=acme')).match(/<dt>Number<\/dt><dd>([\d-]+)/)![1]! < month).toBe(
+      true,
+    );
+    expect((await visitor.get('statement')).location).toBe('usage?time=last-month&by=account');
     expect(lines(await command('--month', '2025-10')).length).toBeGreaterThan(csv.length);
     for (const query of ['account=acme&month=2025-13', 'month=x&account=acme'])
       expect((await visitor.get(`statement?${query}`)).status).toBe(422);
     expect((await visitor.get('statement?account=nobody-at-all')).status).toBe(404);
+  });
+
+  it('has the credit that was added in the month on its statement, of those who see money', async () => {
+    const at = (day: number) => ({ actor: 'olga', at_ms: Date.UTC(2025, 9, day) });
+    const account = { id: 'prepaid', plan: null, limits: { usd_total: '10' } };
+    await place.look(async ({ accounts }) => {
+      await accounts.create(account, at(1));
+      for (const [day, amount_usd] of [
+        [30, '25.5'],
+        [40, '4'],
+      ] as const)
+        await accounts.topUp('prepaid', { amount_usd, ofPlan: () => undefined }, at(day));
+    });
+    const page = await textOf('statement?account=prepaid&month=2025-10');
+    expect(page).toMatch(/>\$25\.50<[\s\S]*>\$35\.50</);
+    expect(page).not.toContain('$39.50');
+    expect(await textOf('statement?account=prepaid&month=2025-10', as('operator'))).not.toContain('Credit');
   });
 
   it.each([

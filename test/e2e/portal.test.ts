@@ -455,7 +455,7 @@ describe('keys at the portal', () => {
     expect(shown.text).toContain('billing');
     expect(shown.text).not.toContain(key);
     await until(async () =>
-      /Requests in 30 days[\s\S]*?<strong>2<\/strong>/.test((await customer.get('')).text),
+      /<dt>Requests<[\s\S]*?<strong>2<\/strong>/.test((await customer.get('')).text),
     );
 
     const id = await idOfNewest();
