@@ -228,8 +228,8 @@ const creditTable = (credits: readonly Credit[]): Part =>
     'Credit that was added',
     [
       { title: 'Time', cell: ({ at_ms }) => timeOf(at_ms) },
-      money('Added', ({ added_usd }) => added_usd, credits),
-      money('Credit in all', ({ total_usd }) => total_usd, credits),
+      money('Added', ({ added_usd }) => added_usd),
+      money('Credit in all', ({ total_usd }) => total_usd),
     ],
     credits,
   );

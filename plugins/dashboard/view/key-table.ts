@@ -1,9 +1,9 @@
 import { day_ms, dayOf, type KeyRecord, type KeyUse } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
-import { accountLink, dollars, linkOf, numberOf, timeOf } from './format.ts';
+import { accountLink, linkOf, numberOf, timeOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { recordList, type Sorting } from './list.ts';
-import { type Column, names, numbers } from './table.ts';
+import { type Column, money, names, numbers } from './table.ts';
 
 interface KeyListSetup {
   readonly sorting: Sorting;
@@ -73,7 +73,7 @@ const timeColumns: readonly Column<KeyRecord>[] = [
 const use_days = 30;
 
 const costColumn = (uses: ReadonlyMap<string, KeyUse>): Column<KeyRecord> =>
-  numbers('Cost', ({ id }) => dollars(uses.get(id)?.cost_usd ?? '0'), { key: 'cost' });
+  money('Cost', ({ id }) => uses.get(id)?.cost_usd ?? '0', { key: 'cost' });
 
 /** State of a key, as a badge. */
 export function stateOf({ revoked_ms, expires_ms }: KeyRecord, now_ms: number): Part {

@@ -1,10 +1,10 @@
 import type { ListedRow } from '../../../src/plugin.ts';
 import type { PageRequest } from '../page-request.ts';
 import type { Scope } from '../scope.ts';
-import { dollars, linkOf, muted, numberOf, secondOf, secondsOf } from './format.ts';
+import { linkOf, muted, numberOf, secondOf, secondsOf } from './format.ts';
 import { type Html, html } from './html.ts';
 import { accountColumn } from './key-table.ts';
-import { type Column, names, numbers } from './table.ts';
+import { type Column, money, names, numbers } from './table.ts';
 
 type RequestColumn = Column<ListedRow>;
 
@@ -137,12 +137,12 @@ const tokens: readonly RequestColumn[] = [
   }),
 ];
 
-const cost: RequestColumn = numbers('Cost', ({ cost_usd }) => dollars(cost_usd), {
+const cost: RequestColumn = money('Cost', ({ cost_usd }) => cost_usd, {
   key: 'cost',
   csv: { cost_usd: ({ cost_usd }) => cost_usd },
 });
 
-const paid: RequestColumn = numbers('Paid', ({ paid_usd }) => paid_usd !== null && dollars(paid_usd), {
+const paid: RequestColumn = money('Paid', ({ paid_usd }) => paid_usd, {
   key: 'paid',
   csv: { paid_usd: ({ paid_usd }) => paid_usd },
 });

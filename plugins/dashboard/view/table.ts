@@ -10,6 +10,8 @@ export interface Column<R> {
   readonly isName?: boolean;
   /** True for pictures, which take the room that is left. */
   readonly isWide?: boolean;
+  /** Its amounts, if it is one of dollars. */
+  readonly usd?: (row: R) => string | null | undefined;
   /** Name of a column in addresses, by which a list is sorted and its columns are chosen; one without it is always there. */
   readonly key?: string;
   /** Orders in which the source of a list can return the rows, the one of a first click first. */
@@ -38,19 +40,21 @@ export const names = <R>(
   more: Partial<Column<R>> = {},
 ): Column<R> => ({ title, cell, isName: true, ...more });
 
-/** A column of dollars, of which all have the same decimals: as many as `rows` need. */
-export function money<R>(
+/** A column of dollars, of which a table shows all with the same decimals: as many as its rows need. */
+export const money = <R>(
   title: string,
-  of: (row: R) => string | null | undefined,
-  rows: readonly R[],
+  usd: NonNullable<Column<R>['usd']>,
   more: Partial<Column<R>> = {},
-): Column<R> {
-  const decimals = decimalsOf(rows.flatMap(row => of(row) ?? []));
-  const cell = (row: R) => {
-    const usd = of(row);
-    return usd === null || usd === undefined ? '' : dollars(usd, decimals);
-  };
-  return numbers(title, cell, more);
+): Column<R> => numbers(title, row => dollarsIn(usd(row)), { usd, ...more });
+
+const dollarsIn = (usd: string | null | undefined, decimals?: number): Part =>
+  usd !== null && usd !== undefined && dollars(usd, decimals);
+
+function withDecimals<R>(column: Column<R>, rows: readonly R[]): Column<R> {
+  const { usd } = column;
+  if (!usd) return column;
+  const decimals = decimalsOf(rows.flatMap(row => usd(row) ?? []));
+  return { ...column, cell: row => dollarsIn(usd(row), decimals) };
 }
 
 interface TableParts<R> {
@@ -81,15 +85,16 @@ export function tableOf<R>(
     const { title, sorted } = headOf(column);
     return html`<th scope="col" class="${style(column)}" ${sorted && html`aria-sort="${sorted}"`}>${title}</th>`;
   };
+  const shown = columns.map(column => withDecimals(column, foot ? [...rows, foot] : rows));
   const cellOf = (row: R) => (column: Column<R>) =>
     html`<td data-label="${column.title}" class="${style(column)}">${column.cell(row)}</td>`;
   return html`<div class="scroll ${!hasPictures && 'cards'}" role="region" aria-label="${label}" tabindex="0">
 <table>
 <thead><tr>${columns.map(head)}</tr></thead>
 <tbody>${rows.map(
-    row => html`<tr${keyOf && html` data-key="${keyOf(row)}"`}>${columns.map(cellOf(row))}</tr>\n`,
+    row => html`<tr${keyOf && html` data-key="${keyOf(row)}"`}>${shown.map(cellOf(row))}</tr>\n`,
   )}</tbody>
-${foot && html`<tfoot><tr>${columns.map(cellOf(foot))}</tr></tfoot>`}
+${foot && html`<tfoot><tr>${shown.map(cellOf(foot))}</tr></tfoot>`}
 </table>
 </div>`;
 }

@@ -18,7 +18,7 @@ export interface UsageLine {
 }
 
 const count = (
-  key: keyof Totals & string,
+  key: string,
   title: string,
   of: (total: Totals) => number,
   isExtra = false,
@@ -33,16 +33,16 @@ export function usageColumns(
   lines: readonly UsageLine[],
 ): readonly Column<UsageLine>[] {
   const main = {
-    cost: usd('cost_usd', 'Cost', lines),
+    cost: usd('cost_usd', 'Cost'),
     requests: count('requests', 'Requests', measures.requests.of),
-    tokens: { ...count('prompt_tokens', 'Tokens', measures.tokens.of), key: 'total_tokens' },
+    tokens: count('total_tokens', 'Tokens', measures.tokens.of),
   };
   const hasBefore = lines.some(({ before }) => before);
   const errors: Column<UsageLine>[] = errorColumns<UsageLine>(({ total }) => total, lines, scope);
   return [
     names(title, ({ shown }) => shown, { key: 'name', by: ({ name }) => name }),
     main[measure],
-    ...(hasBefore ? beforeColumns(measure, lines) : []),
+    ...(hasBefore ? beforeColumns(measure) : []),
     ...measuresFor(scope)
       .filter(name => name !== measure)
       .map(name => main[name]),
@@ -58,28 +58,21 @@ export function usageColumns(
     count('reasoning_tokens', 'Reasoning', ({ reasoning_tokens }) => reasoning_tokens, true),
     count('estimated_requests', 'Estimated', ({ estimated_requests }) => estimated_requests, true),
     ...(scope.sees.margins && hasPaid(lines.map(({ total }) => total))
-      ? [usd('paid_usd', 'Paid', lines), usd('margin_usd', 'Margin', lines)]
+      ? [usd('paid_usd', 'Paid'), usd('margin_usd', 'Margin')]
       : []),
   ];
 }
 
-const usd = (
-  key: 'cost_usd' | 'paid_usd' | 'margin_usd',
-  title: string,
-  lines: readonly UsageLine[],
-): Column<UsageLine> =>
-  money(title, ({ total }) => total[key], lines, {
-    key,
-    by: ({ total }) => total[key] && Number(total[key]),
-  });
+const usd = (key: 'cost_usd' | 'paid_usd' | 'margin_usd', title: string): Column<UsageLine> =>
+  money(title, ({ total }) => total[key], { key, by: ({ total }) => total[key] && Number(total[key]) });
 
-function beforeColumns(name: MeasureName, lines: readonly UsageLine[]): Column<UsageLine>[] {
+function beforeColumns(name: MeasureName): Column<UsageLine>[] {
   const { of, unit } = measures[name];
   const change = ({ total, before }: UsageLine) => before && Number(of(total)) - Number(of(before));
   const more = { key: 'before', by: ({ before }: UsageLine) => before && Number(of(before)) };
   return [
     unit === 'usd'
-      ? money<UsageLine>('Before', ({ before }) => before?.cost_usd, lines, more)
+      ? money<UsageLine>('Before', ({ before }) => before?.cost_usd, more)
       : numbers<UsageLine>('Before', ({ before }) => before && numberOf(of(before)), more),
     numbers<UsageLine>(
       'Change',
