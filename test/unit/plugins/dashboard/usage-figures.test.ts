@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { monthsBefore, monthsEarlier, usageFigures } from '../../../../plugins/dashboard/usage-figures.ts';
+import {
+  monthsBefore,
+  monthsEarlier,
+  sumsOf,
+  usageFigures,
+} from '../../../../plugins/dashboard/usage-figures.ts';
 import type { UsageView } from '../../../../plugins/dashboard/usage-view.ts';
 
 describe('the same days of the month before', () => {
@@ -70,3 +75,47 @@ it.each([
     expect(before?.from_day).toBe(from_day);
   },
 );
+
+describe('usage narrowed to a tag', () => {
+  const sums = [
+    { key: 'k1', model: 'a', requests: 1, cost_usd: '0.1' },
+    { key: 'k2', model: 'a', requests: 2, cost_usd: '0.2' },
+    { key: 'k3', model: 'b', requests: 4, cost_usd: '0.4' },
+  ];
+  const tagsOf: Readonly<Record<string, object>> = {
+    k1: { team: 'red' },
+    k2: { team: 'blue' },
+    k3: { team: 'red' },
+  };
+  const context = (found: readonly object[]) => ({
+    settings: { tags: { team: ['red', 'blue'] }, accounts: {} },
+    records: {
+      store: {
+        usage: { detailedSince: async () => ({ hours: '2026-01-01' }), sum: async () => found },
+        keys: { named: async (ids: string[]) => ids.map(id => ({ id, tags: tagsOf[id] })) },
+      },
+    },
+  });
+  const tagged = {
+    ...view,
+    filters: new Map([
+      ['account', 'acme'],
+      ['tag:team', 'red'],
+    ]),
+  } as UsageView;
+
+  it('has the keys with that value alone', async () => {
+    const found = await sumsOf(context(sums) as never, tagged, { by: ['model'] });
+    expect(found.map(({ model, cost_usd }) => [model, cost_usd])).toEqual([
+      ['a', '0.1'],
+      ['b', '0.4'],
+    ]);
+  });
+
+  it('is refused where it would read too many sums by key', async () => {
+    const many = Array.from({ length: 50_001 }, (_, at) => ({ ...sums[0], key: `k${at}` }));
+    await expect(sumsOf(context(many) as never, tagged, { by: ['model'] })).rejects.toThrow(
+      /more than 50000/,
+    );
+  });
+});
