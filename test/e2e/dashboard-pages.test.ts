@@ -883,6 +883,7 @@ describe('the time zone', () => {
       /<time datetime="([^"]+)"[^>]*><span class="nowrap">([^<]+)<\/span> ([^<]+)/.exec(text)!;
     expect(Date.parse(`${day}T${time}+09:00`)).toBe(Date.parse(`${iso!.slice(0, 16)}Z`));
     expect(text).toContain('All times are in Asia/Tokyo.');
+    expect((await own.get('usage')).text).toContain('Days and hours of usage are those of UTC.');
   });
 });
 

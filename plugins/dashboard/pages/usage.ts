@@ -23,6 +23,7 @@ import { recordList } from '../view/list.ts';
 import { dayField, listOf, searchForm, textField } from '../view/search-form.ts';
 import { inMemoryNotice, pageResponse, panel } from '../view/shell.ts';
 import { emptyState } from '../view/table.ts';
+import { zoneName } from '../view/time-zone.ts';
 import { periodLink, type ShownUsage, titleOf, usageChart, usageTiles } from '../view/usage-chart.ts';
 import { type UsageLine, usageColumns } from '../view/usage-table.ts';
 
@@ -176,6 +177,7 @@ ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 <nav class="choices" aria-label="Time">${times}</nav>
 ${searchForm(request, 'usage', fields, { style: 'row' })}
 ${view.filters.size > 0 && wayBack(view, nameOf)}
+${zoneName() !== 'UTC' && html`<p class="filter muted">Days and hours of usage are those of UTC.</p>`}
 </section>`;
 }
 

@@ -41,10 +41,13 @@ export function errorsText(errors: Errors, scope: Scope): string {
 const unknownOf = ({ failed_requests, ...errors }: Errors): number =>
   errorClasses.reduce((rest, name) => rest - errors[name], failed_requests);
 
-/** A column for the errors of each class; one more where some are not told apart. */
+/** A column for the errors of each class, for those who choose it; one more where some are not told apart. */
 export function errorColumns<R>(of: (row: R) => Errors, rows: readonly R[], scope: Scope): Column<R>[] {
   const titles = titlesFor(scope);
-  const column = (title: string, count: (row: R) => number) => numbers<R>(title, row => numberOf(count(row)));
+  const column = (title: string, count: (row: R) => number) => {
+    const key = title.toLowerCase().replace(' ', '_');
+    return numbers<R>(title, row => numberOf(count(row)), { key, by: count, isExtra: true });
+  };
   const known = [...new Set(Object.values(titles))];
   const unknown = rows.some(row => unknownOf(of(row)) > 0);
   return [

@@ -13,7 +13,7 @@ import { type Measure, measures } from '../usage-measures.ts';
 import { daysLink, fieldsOf, type Grouping, type UsageView } from '../usage-view.ts';
 import { chart } from './chart.ts';
 import { errorsText } from './error-counts.ts';
-import { changeOf, dollars, linkOf, muted, numberOf } from './format.ts';
+import { changeOf, countOf, dollars, linkOf, muted, numberOf } from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { looksOf } from './series-looks.ts';
 import { figure } from './shell.ts';
@@ -33,7 +33,7 @@ export function usageTiles({ context, view: { scope }, figures }: ShownUsage, fi
   const tile = ({ title, of }: Measure, value: Part, more: Part) =>
     figure(title, value, more, before && changeOf(Number(of(total)), Number(of(before.total))));
   const { requests, prompt_tokens, completion_tokens, estimated_requests } = total;
-  const estimated = estimated_requests > 0 && `${numberOf(estimated_requests)} requests estimated`;
+  const estimated = estimated_requests > 0 && `${countOf(estimated_requests, 'request')} estimated`;
   return html`<dl class="figures">
 ${first}
 ${scope.sees.money && tile(measures.cost, dollars(total.cost_usd), estimated)}

@@ -38,7 +38,6 @@ export function usageColumns(
     tokens: count('total_tokens', 'Tokens', measures.tokens.of),
   };
   const hasBefore = lines.some(({ before }) => before);
-  const errors: Column<UsageLine>[] = errorColumns<UsageLine>(({ total }) => total, lines, scope);
   return [
     names(title, ({ shown }) => shown, { key: 'name', by: ({ name }) => name }),
     main[measure],
@@ -47,11 +46,7 @@ export function usageColumns(
       .filter(name => name !== measure)
       .map(name => main[name]),
     count('failed_requests', 'Errors', ({ failed_requests }) => failed_requests),
-    ...errors.map(column => ({
-      ...column,
-      key: column.title.toLowerCase().replace(' ', '_'),
-      isExtra: true,
-    })),
+    ...errorColumns<UsageLine>(({ total }) => total, lines, scope),
     count('prompt_tokens', 'Prompt', ({ prompt_tokens }) => prompt_tokens),
     count('cached_tokens', 'Cached', ({ cached_tokens }) => cached_tokens),
     count('completion_tokens', 'Completion', ({ completion_tokens }) => completion_tokens),
