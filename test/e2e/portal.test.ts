@@ -454,9 +454,7 @@ describe('keys at the portal', () => {
     const shown = await customer.get('keys');
     expect(shown.text).toContain('billing');
     expect(shown.text).not.toContain(key);
-    await until(async () =>
-      /<dt>Requests<[\s\S]*?<strong>2<\/strong>/.test((await customer.get('')).text),
-    );
+    await until(async () => /<dt>Requests<[\s\S]*?<strong>2<\/strong>/.test((await customer.get('')).text));
 
     const id = await idOfNewest();
     expect((await customer.submit(`key?id=${id}`, { name: 'renamed' })).location).toBe(`key?id=${id}`);

@@ -151,11 +151,7 @@ function pagesOf(group: Grouping, id: string): Part {
 }
 
 /** What is shown: times by name, days, model and, unless it is the reader's own, account; and the way back from what it is narrowed to. */
-async function controls(
-  request: PageRequest,
-  view: UsageView,
-  nameOf: ShownUsage['nameOf'],
-): Promise<Html> {
+async function controls(request: PageRequest, view: UsageView, nameOf: ShownUsage['nameOf']): Promise<Html> {
   const { catalog, clock } = request.context;
   const { account, model, ...others } = fieldsOf(view);
   const times = Object.entries(presets).map(([name, { title, days }]) => {
