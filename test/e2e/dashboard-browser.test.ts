@@ -146,6 +146,8 @@ beforeAll(async () => {
     config: {
       admin: dashboardAdmin({ oidc }),
       portal: portalSection(),
+      // Nothing is sent while this runs.
+      notices: { mail: { host: '127.0.0.1', port: 1, from: 'sluice@example.com' }, poll_ms: 86_400_000 },
       stores: place.stores,
       plans: { small: { requests_per_minute: 10, usd_per_month: 20 }, tiny: { requests_per_minute: 5 } },
       accounts: {
@@ -452,6 +454,16 @@ describe('an operator', () => {
     return (await visitor.issue(account, { name: `${account} service` })).key;
   }
 
+  /** An account that has used all of the one request that it may send a day; shown on the overview. */
+  async function nearItsLimit(account: string): Promise<void> {
+    await visitor.submit('accounts', { id: account });
+    await visitor.submit(`limits?account=${account}`, { requests_per_day: '1' });
+    const { key } = await visitor.issue(account, { name: `${account} service` });
+    expect(await statusWith(key)).toBe(200);
+    await until(async () => (await visitor.get('.')).text.includes(`limits?account=${account}`));
+    await open();
+  }
+
   it('raises one limit for one account in three clicks, and sees what was there before', async () => {
     const key = await issuedKey('narrow', 1);
     expect([await statusWith(key), await statusWith(key)]).toEqual([200, 429]);
@@ -465,6 +477,30 @@ describe('an operator', () => {
     expect(clicks).toBe(3);
     await clickLink('History');
     await page.getByText('Requests per minute: 1 → 100').waitFor();
+  });
+
+  it('raises a limit until tonight in three clicks from what needs attention', async () => {
+    await nearItsLimit('pressed');
+    const needs = page.locator('[data-part=attention] li').filter({ hasText: 'pressed' });
+    await click(needs.getByRole('link', { name: 'Change its limits' }));
+    await click(page.getByText('Raise…').first());
+    await page.getByLabel('Raise to').first().fill('1,000');
+    await click(page.getByRole('button', { name: 'Raise', exact: true }).first());
+    await page
+      .getByText(/of 1.000/)
+      .first()
+      .waitFor();
+    expect(clicks).toBe(3);
+  });
+
+  it('sees who is near a limit, and tells them, in two clicks', async () => {
+    await nearItsLimit('warned');
+    await visitor.submit('limits?account=warned', { change: 'contacts', contacts: 'walt@example.org' });
+    const needs = page.locator('[data-part=attention] li').filter({ hasText: 'warned' });
+    await click(needs.getByRole('link', { name: 'Change its limits' }));
+    await clickButton('Tell the contacts now');
+    await page.getByText('It is sent to walt@example.org within seconds.').waitFor();
+    expect(clicks).toBe(2);
   });
 
   it('rotates a key in four clicks, with the new one copied, and no request is refused', async () => {
@@ -562,6 +598,16 @@ describe('an operator', () => {
     const cells = await first.locator('td').allTextContents();
     expect(cells).toEqual(expect.arrayContaining([expect.stringMatching(/^dear/), '$42.75']));
     expect(clicks).toBe(4);
+  });
+
+  it('has the statement of the last month in two clicks', async () => {
+    const { page } = customer;
+    await page.goto(portal());
+    await click(page.getByRole('link', { name: 'Usage', exact: true }).first());
+    await click(page.getByRole('link', { name: 'Statement', exact: true }));
+    const month = new Date(new Date().setUTCDate(0)).toISOString().slice(0, 7);
+    await page.getByRole('heading', { name: `Statement ${month} of acme` }).waitFor();
+    expect(clicks).toBe(2);
   });
 
   it('exports the last month in three clicks', async () => {

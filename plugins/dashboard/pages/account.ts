@@ -53,7 +53,7 @@ async function shown(
 ${panel('limits', 'Nearest limits', html`${limitBars(nearest(uses, max_limits), scope)}<p><a href="${tabLink(request, 'limits', id)}">All limits</a></p>`)}
 ${facts(request, account, active_keys, children)}
 </div>
-${panel('requests', 'Latest requests', html`${tableOf('Latest requests, newest first', latestColumns(scope, usable_at_ms), requests, nothing(request))}`)}
+${panel('requests', 'Latest requests', html`<div class="lines">${tableOf('Latest requests, newest first', latestColumns(scope, usable_at_ms), requests, nothing(request))}</div>`)}
 <div class="columns">${settingsForm(request, account, refused)}${stateForm(request, account)}</div>`,
   });
 }
