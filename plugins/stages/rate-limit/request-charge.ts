@@ -137,10 +137,11 @@ export function fittingMaxTokens(
 function ceilingOf({ prompt, completion, choices }: MostUse, model: Model | undefined) {
   const tokens = prompt + completion * choices;
   if (!model) return { tokens, nano_usd: 0 };
-  const { input_cache_write = 0 } = model.pricing;
-  // All of the prompt may be written to the provider's cache, at a price of its own.
-  const written = Math.max(0, Number(input_cache_write) - Number(model.pricing.prompt)) * prompt;
-  return { tokens, nano_usd: priceOf(model, prompt, completion * choices) + Math.ceil(written * 1e9) };
+  const { pricing } = model;
+  const { prompt: read, input_cache_write: write = read } = pricing;
+  // All of the prompt may be written to the provider's cache, at a price of its own. Rounded once: more is never priced as less.
+  const dearest = Number(write) > Number(read) ? { ...model, pricing: { ...pricing, prompt: write } } : model;
+  return { tokens, nano_usd: priceOf(dearest, prompt, completion * choices) };
 }
 
 const capOf = ({ max_tokens }: ChatRequest, model: Model | undefined): number =>
