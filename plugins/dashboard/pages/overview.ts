@@ -41,14 +41,14 @@ async function filterForm(
   { account, model, provider, since, by }: TrafficQuestion,
 ): Promise<Html> {
   const { catalog, providers } = request.context;
-  const fields = html`${textField('Provider', { name: 'provider', value: provider, placeholder: 'any', list: 'providers' })}
+  const fields = html`${textField('Provider', { name: 'provider', value: provider, placeholder: 'any', list: 'known-providers' })}
 ${textField('Model', { name: 'model', value: model, placeholder: 'any', list: 'models' })}
 ${await accountField(request, account, 'any')}
 <input type="hidden" name="since" value="${since}"><input type="hidden" name="by" value="${by}">
 <button class="primary">Show</button>
 ${(account || model || provider) && html`<a href="${overviewLink({ since, by, account: '', model: '', provider: '' })}">All traffic</a>`}
 ${listOf('models', [...catalog.models.map(({ id }) => id), none])}
-${listOf('providers', [...providers.map(({ name }) => name), none])}`;
+${listOf('known-providers', [...providers.map(({ name }) => name), none])}`;
   return searchForm(request, '.', fields, { label: 'Filter traffic' });
 }
 
