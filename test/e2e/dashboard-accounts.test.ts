@@ -284,7 +284,7 @@ describe('the limits of an account', () => {
   });
 
   it('hold for the models of a list, of which each person keeps what another has set', async () => {
-    await created('listed');
+    await created('narrowed');
     const page = 'limits?account=listed';
     const { text } = await visitor.get(page);
     const [, model = ''] = /id="known-models"><option value="([^"]+)"/.exec(text)!;
@@ -292,13 +292,13 @@ describe('the limits of an account', () => {
     const send = (models: string) => visitor.post(page, { ...fields, models, change: 'models' });
     expect((await send('no/such')).text).toContain('id="models-fault">Models: ');
     expect((await send(`${model}, ${model.split('/')[0]}/*`)).location).toBe(page);
-    expect((await accountOf('listed')).models).toEqual([model, `${model.split('/')[0]}/*`]);
+    expect((await accountOf('narrowed')).models).toEqual([model, `${model.split('/')[0]}/*`]);
     expect(await send(model)).toMatchObject({
       status: 409,
       text: expect.stringContaining('Changed meanwhile'),
     });
     expect((await visitor.post(page, { change: 'models', models: '' })).status).toBe(303);
-    expect((await accountOf('listed')).models).toBeNull();
+    expect((await accountOf('narrowed')).models).toBeNull();
   });
 
   it('of a key are raised as well, and which models it may use and its tags are set beside them', async () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser, Locator, Request } from 'playwright-core';
+import type { Page as DashboardPage } from '../../plugins/dashboard/page-request.ts';
 import { pages } from '../../plugins/dashboard/pages/index.ts';
 import { sharedPages } from '../../plugins/dashboard/pages/shared.ts';
 import { portalPages } from '../../plugins/dashboard/portal/index.ts';
@@ -1032,8 +1033,8 @@ const addressesOf = (request: string, key: string): Readonly<Record<string, read
 });
 /** Pages that are no documents, or that are looked at where somebody comes to them. */
 const elsewhere = /(-live|-csv|-run|-record)$|^(find|playground)$/;
-const namesOf = (all: readonly { readonly name: string }[]) =>
-  all.map(({ name }) => name).filter(name => !elsewhere.test(name));
+const namesOf = (all: readonly Pick<DashboardPage, 'name' | 'get'>[]) =>
+  all.filter(({ name, get }) => get && !elsewhere.test(name)).map(({ name }) => name);
 
 describe('every page', () => {
   async function faultsIn(window: WatchedPage, base: string, names: readonly string[]): Promise<unknown[]> {
