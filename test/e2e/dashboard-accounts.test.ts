@@ -285,7 +285,7 @@ describe('the limits of an account', () => {
 
   it('hold for the models of a list, of which each person keeps what another has set', async () => {
     await created('narrowed');
-    const page = 'limits?account=listed';
+    const page = 'limits?account=narrowed';
     const { text } = await visitor.get(page);
     const [, model = ''] = /id="known-models"><option value="([^"]+)"/.exec(text)!;
     const { form_token: _, ...fields } = formFields(text, 'value="models"');

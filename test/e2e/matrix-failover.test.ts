@@ -92,9 +92,11 @@ matrix(
       },
       mounts: gateways,
       ...answered('timeout'),
-      also: async ({ requests }, { timings }) => {
+      also: async ({ requests }, { timings, attempts: [silent] }) => {
         expect(await requests[0]!.closed).toBe('gateway');
-        expect(timings.upstream_wait_ms).toBeGreaterThan(995);
+        // Timers begin at the time of the turn that sets them, which may have been long on a busy machine.
+        expect(silent!.duration_ms).toBeGreaterThan(100);
+        expect(timings.upstream_wait_ms).toBeGreaterThan(silent!.duration_ms! - 1);
       },
     },
   ],
