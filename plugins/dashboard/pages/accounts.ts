@@ -44,7 +44,7 @@ async function listed(request: PageRequest, refused?: RefusedForm): Promise<Page
 ${scope.may.changeAccounts && createForm(request, refused)}
 ${accountSearch(request, search)}
 <section class="panel" aria-label="List of accounts">
-${recordList(request, { ...list, pager: pager(total > 0 ? countOf(total, 'account') : undefined) })}
+${recordList(request, { ...list, pager: pager(total > 0 ? countOf(total, 'stored account') : undefined) })}
 <p class="muted">${note} The share of a limit is that of the nearest one of a day, week or month or in total, by the ledger.</p>
 </section>`,
   });
