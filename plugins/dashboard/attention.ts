@@ -19,13 +19,13 @@ const behind_s = 60;
 /** Limits that are shown, the fullest ones. */
 const max_limits = 5;
 
-/** Something that somebody should look at, with the page on which it is dealt with. */
+/** A condition that an operator should act on, with the page for it. */
 interface Concern {
   readonly what: Part;
   readonly action: Html;
 }
 
-/** What needs somebody now: stores that fail, providers, certificates, and limits near their end; a quiet line if nothing does. */
+/** What needs attention now: stores that fail, providers, certificates, limits near their end. One quiet line if nothing does. */
 export async function attention(context: ExtensionContext, withMoney: boolean): Promise<Html> {
   const [{ conditions }, providers, limits, certificates, behind] = await Promise.all([
     context.server.all(),

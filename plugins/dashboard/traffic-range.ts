@@ -50,7 +50,7 @@ export const ranges = {
 type RangeName = keyof typeof ranges;
 
 /** Filters of the overview, by name in its address; each is empty where there is none, and all combine. */
-export const trafficFilters = ['account', 'model', 'provider'] as const;
+const trafficFilters = ['account', 'model', 'provider'] as const;
 
 /** What the overview shows of the past, as its address says. */
 export interface TrafficQuestion extends Readonly<Record<(typeof trafficFilters)[number], string>> {

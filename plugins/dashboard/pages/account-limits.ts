@@ -64,8 +64,7 @@ async function shown(
   return accountResponse(request, account, {
     tab: 'limits',
     beside: account.plan !== undefined && muted(`Plan ${account.plan}`),
-    fault: refused?.fault,
-    status: refused?.status,
+    refused,
     body: html`${panel(
       'limits',
       'Current usage',

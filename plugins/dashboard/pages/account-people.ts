@@ -58,8 +58,7 @@ ${scope.may.invite && inviteForm(request, id, customers.length === 0, refused)}`
   return accountResponse(request, account, {
     tab: 'people',
     scripts: ['copy.js'],
-    fault: refused?.fault,
-    status: refused?.status,
+    refused,
     body: why === undefined ? body : emptyState('Nobody can sign in for this account.', why),
   });
 }

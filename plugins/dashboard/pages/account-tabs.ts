@@ -1,6 +1,7 @@
 import { type AccountView, findAccount } from '../account-view.ts';
 import type { PageRequest } from '../page-request.ts';
 import { PageError, type PageResponse } from '../page-response.ts';
+import type { RefusedForm } from '../view/edited-fields.ts';
 import { linkOf, timeOf } from '../view/format.ts';
 import { html, type Part } from '../view/html.ts';
 import { inMemoryNotice, type PageParts, pageResponse } from '../view/shell.ts';
@@ -34,9 +35,19 @@ export async function accountOf({ context, query, scope }: PageRequest): Promise
 export function accountResponse(
   request: PageRequest,
   account: AccountView,
-  { tab, body, ...parts }: Omit<PageParts, 'title' | 'section'> & { readonly tab: Tab },
+  {
+    tab,
+    body,
+    refused,
+    ...others
+  }: Omit<PageParts, 'title' | 'section' | 'fault' | 'status'> & {
+    readonly tab: Tab;
+    /** The form of the page that is shown again. */
+    readonly refused?: RefusedForm | undefined;
+  },
 ): PageResponse {
   const { scope } = request;
+  const parts = { ...others, fault: refused?.fault, status: refused?.status };
   const { id, display_name } = account;
   const { label } = tabs.find(({ page }) => page === tab)!;
   const name = display_name && !scope.account ? `${id} · ${display_name}` : display_name || id;

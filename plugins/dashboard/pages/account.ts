@@ -46,8 +46,7 @@ async function shown(
   return accountResponse(request, account, {
     tab: 'account',
     scripts: ['charts.js'],
-    fault: refused?.fault,
-    status: refused?.status,
+    refused,
     body: html`${scope.account && requests.length < few_requests && firstSteps(account, active_keys > 0, requests.length > 0)}${spend}
 <div class="columns">
 ${panel('limits', 'Nearest limits', html`${limitBars(nearest(uses, max_limits), scope)}<p><a href="${tabLink(request, 'limits', id)}">All limits</a></p>`)}

@@ -67,7 +67,7 @@ ${chosen?.source === 'configuration' && !scope.account && configuredKeys(request
     return accountResponse(request, chosen, {
       tab: 'keys',
       scripts: ['accounts.js'],
-      fault: refused?.fault,
+      refused,
       body,
     });
   return pageResponse(request, {

@@ -31,7 +31,7 @@ export function limitBars(uses: Uses, { account, sees }: Scope, beside?: (use: U
 }
 
 /** One limit: its usage as a bar and as text, and what can be done about it. */
-export function limitBar({ limit, used, reset_ms }: Use, beside?: Part): Html {
+function limitBar({ limit, used, reset_ms }: Use, beside?: Part): Html {
   const share = Math.min(1, used / limit.max);
   const colour = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : 'series-1';
   const reset = used > 0 && reset_ms > 0 && !neverResets(limit) ? `resets in ${durationOf(reset_ms)}` : '';
