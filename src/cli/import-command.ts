@@ -12,7 +12,7 @@ export const importCommand = (voice: Voice): Command =>
         .description("write a configuration from LiteLLM's config.yaml, and list what has no counterpart")
         .argument('<FILE>', 'its configuration')
         .option('--prices <FILE>', 'its list of prices and bounds: model_prices_and_context_window.json')
-        .option('--keys <FILE>', 'an export of its keys, in JSON: see docs/from-litellm.md')
+        .option('--keys <FILE>', 'an export of its keys, in JSON: see docs/how-to/from-litellm.md')
         .action(async (file: string, options: ImportOptions & FurtherFiles) => {
           const [{ importLiteLlm }, { writeImport }] = await Promise.all([
             import('./import/litellm/import-litellm.ts'),

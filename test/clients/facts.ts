@@ -1,4 +1,4 @@
-/** What a client library makes of this interface: a row of the table in docs/clients.md, held true by the tests beside it. */
+/** What a client library makes of this interface: a row of the table in docs/reference/clients.md, held true by the tests beside it. */
 export interface ClientFacts {
   readonly client: string;
   /** The npm packages that are tested. */

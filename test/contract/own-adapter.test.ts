@@ -42,7 +42,7 @@ describe('the guide to adapters', () => {
       await symlink(root, join(directory, 'node_modules/sluice'));
       await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
       await writeFile(join(directory, 'package.json'), '{"type":"module"}');
-      for (const { saved, code } of blocksOf('guide', read('docs/write-an-adapter.md')))
+      for (const { saved, code } of blocksOf('guide', read('docs/how-to/write-an-adapter.md')))
         if (saved !== undefined) await writeFile(join(directory, saved), code);
       const { failed, output } = await nodeTest(directory, 'parrot.test.ts');
       expect(output).toContain('ok 1 - parrot keeps the contract');

@@ -203,7 +203,7 @@ describe('examples/own-adapter', () => {
   });
 });
 
-/** Those that docs/mount.md shows. */
+/** Those that docs/how-to/mount.md shows. */
 const printed = [
   'mounted/server.ts',
   ...['node-http.ts', 'fastify.ts', 'koa.ts', 'hono.ts'].map(name => `hosts/${name}`),
@@ -222,8 +222,8 @@ describe('the examples', () => {
     },
   );
 
-  it.each(printed)('are printed in docs/mount.md as they are: %s', async path => {
-    const page = await readFile(join(examples, '../docs/mount.md'), 'utf8');
+  it.each(printed)('are printed in docs/how-to/mount.md as they are: %s', async path => {
+    const page = await readFile(join(examples, '../docs/how-to/mount.md'), 'utf8');
     expect(page).toContain(await readFile(join(examples, path), 'utf8'));
   });
 

@@ -8,7 +8,7 @@ import { blocksOf, read, root } from '../support/documents/blocks.ts';
 import { freePort } from '../support/free-port.ts';
 import { pathOf } from '../support/programs.ts';
 
-const page = 'docs/getting-started.md';
+const page = 'docs/tutorial.md';
 let directory: string;
 
 beforeAll(async () => {

@@ -28,7 +28,7 @@ const year_ms = 365 * 86_400_000;
 const inYears = (years: number) => new Date(Math.floor((Date.now() + years * year_ms) / 1000) * 1000);
 /** The last one in a week. */
 const ends = [inYears(1), inYears(2), inYears(1 / 52)] as const;
-const [first, second, third] = ends.map(selfSigned) as [SelfSigned, SelfSigned, SelfSigned];
+const [first, second, third] = ends.map(end => selfSigned(end)) as [SelfSigned, SelfSigned, SelfSigned];
 const distrust = [first, second, third].map(({ cert }) => trustCertificate(cert));
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'));

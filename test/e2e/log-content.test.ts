@@ -85,7 +85,7 @@ async function logged(
 }
 
 it("lists every field of an exchange's line in the documents", async () => {
-  const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/reference/observability.md', import.meta.url), 'utf8');
   const rows = page.slice(page.indexOf('The line of an exchange')).matchAll(/^\| (`[^|]+) \|/gm);
   const listed = [...rows].flatMap(([, names]) => [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   const body = JSON.stringify(ask('Hi', { stream: true }));

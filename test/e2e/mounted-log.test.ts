@@ -27,7 +27,7 @@ interface MessageFirst {
   isLevelEnabled(level: string): boolean;
 }
 
-/** As docs/mount.md shows it. */
+/** As docs/how-to/mount.md shows it. */
 const wrapped = (winston: MessageFirst) => {
   const at = (level: string) => (fields: object, message: string) => winston.log(level, message, fields);
   const levels = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
@@ -35,7 +35,7 @@ const wrapped = (winston: MessageFirst) => {
 };
 
 it('has the wrapper that the guide to mounting shows', () => {
-  const [, shown] = /(const wrapped =.*?\n};\n)/s.exec(read('docs/mount.md')) ?? [];
+  const [, shown] = /(const wrapped =.*?\n};\n)/s.exec(read('docs/how-to/mount.md')) ?? [];
   expect(read('test/e2e/mounted-log.test.ts')).toContain(shown);
 });
 

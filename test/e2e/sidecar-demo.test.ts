@@ -195,7 +195,7 @@ describe('the tasks of the documents', () => {
   }
 
   it('of the page about trouble leads from a request id to its cause in three commands', async () => {
-    const [ask = '', search = '', count = ''] = commandsOf('docs/troubleshooting.md', 'try-1');
+    const [ask = '', search = '', count = ''] = commandsOf('docs/reference/troubleshooting.md', 'try-1');
     expect(JSON.parse(await run(ask)).error.message).toBe('The upstream provider returned an error.');
     expect(JSON.parse(await run(search))).toMatchObject({
       request_id: 'try-1',
@@ -208,7 +208,9 @@ describe('the tasks of the documents', () => {
   });
 
   it('of the page about security shows that a stranger is refused in three ways', async () => {
-    const statuses = await Promise.all(commandsOf('docs/security.md', 'attacker.example').map(run));
+    const statuses = await Promise.all(
+      commandsOf('docs/explanation/security.md', 'attacker.example').map(run),
+    );
     expect(statuses).toEqual(['401\n', '404\n', '421\n']);
   });
 });

@@ -13,7 +13,9 @@ import { read } from '../support/documents/blocks.ts';
 import { placeOf } from '../support/open-records.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
 
-const section = read('docs/troubleshooting.md').split('\n## By start-up error\n')[1]!.split('\n## ')[0]!;
+const section = read('docs/reference/troubleshooting.md')
+  .split('\n## By start-up error\n')[1]!
+  .split('\n## ')[0]!;
 const printed = [...section.matchAll(/^\| (`+)(.+?)\1 \|/gm)].map(([, , text]) => text!);
 
 /** The rows of the page that are like one of the lines of `text`; `…` stands for anything. */

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const blocks = blocksOf('docs/upgrade.md', read('docs/upgrade.md'));
+const blocks = blocksOf('docs/how-to/upgrade.md', read('docs/how-to/upgrade.md'));
 
 /** Runs the line of the page that begins with `start`, in the directory of the store. */
 async function run(start: string, environment: Readonly<Record<string, string>> = {}): Promise<void> {

@@ -18,7 +18,7 @@ const needed = [
   'README.md',
   'bin/sluice.cjs',
   'dist/plugins/dashboard/assets/uPlot.LICENSE',
-  'docs/configuration.md',
+  'docs/reference/configuration.md',
   'examples/README.md',
   'grafana/alerts/sluice.inhibit.yaml',
   'grafana/alerts/sluice.rules.yaml',

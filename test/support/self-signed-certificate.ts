@@ -24,13 +24,14 @@ const time = (moment: Date) =>
   der(0x17, Buffer.from(`${moment.toISOString().replace(/\D/g, '').slice(2, 14)}Z`, 'ascii'));
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 
-/** A certificate for 127.0.0.1, signed by its own key, that ends at `ends` to the second. Its name is its own: of two trusted ones with one name OpenSSL finds the first only. */
-export function selfSigned(ends: Date): SelfSigned {
+/** A certificate for 127.0.0.1 and the names in `hosts`, signed by its own key, that ends at `ends` to the second. Its name is its own: of two trusted ones with one name OpenSSL finds the first only. */
+export function selfSigned(ends: Date, hosts: readonly string[] = []): SelfSigned {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(
     der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(`127.0.0.1 ${randomUUID()}`)))),
   );
-  const addresses = sequence(oid('551d11'), der(0x04, sequence(der(0x87, bytes('7f000001')))));
+  const names = hosts.map(host => der(0x82, Buffer.from(host, 'ascii')));
+  const addresses = sequence(oid('551d11'), der(0x04, sequence(der(0x87, bytes('7f000001')), ...names)));
   const authority = sequence(oid('551d13'), der(0x04, sequence(der(0x01, bytes('ff')))));
   const content = sequence(
     der(0xa0, der(0x02, bytes('02'))),

@@ -23,7 +23,7 @@ const { tests } = parse(read('grafana/alerts/sluice.rules.test.yaml')) as { test
 const rules = groups.flatMap(group => group.rules);
 const alerts = rules.filter(({ alert }) => alert !== undefined) as (Rule & { alert: string })[];
 const names = alerts.map(({ alert }) => alert);
-const page = read('docs/alerts.md');
+const page = read('docs/reference/alerts.md');
 
 describe('the Prometheus rules', () => {
   it('query only metrics that exist', () => {
@@ -78,7 +78,7 @@ describe('the Prometheus alerts', () => {
       expect(annotations).toEqual({
         summary: expect.stringMatching(/./),
         description: expect.stringMatching(/./),
-        runbook_url: `docs/alerts.md#${alert.toLowerCase()}`,
+        runbook_url: `docs/reference/alerts.md#${alert.toLowerCase()}`,
       });
     }
   });

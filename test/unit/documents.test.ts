@@ -6,7 +6,7 @@ import { documents, read, root } from '../support/documents/blocks.ts';
 import { anchorsOf, brokenLinks } from '../support/documents/links.ts';
 import { pagesWithTables, tableNames, withTables } from '../support/documents/tables.ts';
 
-const docs = globSync('docs/*.md', { cwd: root });
+const docs = documents.filter(page => page.startsWith('docs/'));
 const texts = pagesWithTables.map(read);
 
 describe('the documents', () => {
@@ -28,11 +28,19 @@ describe('the documents', () => {
 
   it('list the built-in stages with their hooks', () => {
     for (const { stageName } of builtInStages)
-      expect(read('docs/stages.md')).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
+      expect(read('docs/reference/stages.md')).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
   });
 
-  it('begin with a README that links to every page', () => {
-    expect(docs.filter(page => !read('README.md').includes(`](${page})`))).toEqual([]);
+  it('begin with a page that links to every other', () => {
+    const index = read('docs/README.md');
+    const others = docs.map(page => page.replace('docs/', '')).filter(page => page !== 'README.md');
+    expect(others.filter(page => !index.includes(`](${page})`))).toEqual([]);
+  });
+
+  it('have recipes of at most 80 lines', () => {
+    const tests = globSync('test/e2e/recipes-*.test.ts', { cwd: root }).map(read).join('\n');
+    const recipes = docs.filter(page => page.startsWith('docs/how-to/') && tests.includes(`'${page}'`));
+    expect(recipes.filter(page => read(page).trimEnd().split('\n').length > 80)).toEqual([]);
   });
 });
 
@@ -57,7 +65,7 @@ describe('the links of the documents', () => {
   it('exist wherever the code, its messages and the alerts name a page', () => {
     const files = globSync('{src,plugins,grafana,examples,bin}/**/*.{ts,js,cjs,yaml,json}', { cwd: root });
     const named = files.flatMap(file =>
-      [...read(file).matchAll(/\bdocs\/[\w-]+\.md(?:#([\w-]+))?/g)].map(([target, anchor]) => ({
+      [...read(file).matchAll(/(?<![\w/])docs\/[\w/-]+\.md(?:#([\w-]+))?/g)].map(([target, anchor]) => ({
         file,
         target,
         anchor,

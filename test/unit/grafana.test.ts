@@ -99,7 +99,7 @@ describe('the Grafana dashboards', () => {
   });
 
   it('have the panels that the runbook of the alerts names', () => {
-    const runbook = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8');
+    const runbook = readFileSync(new URL('../../docs/reference/alerts.md', import.meta.url), 'utf8');
     const named = [...runbook.matchAll(/ashboard \*([A-Z][\w ]+)\*, \*([^*]+)\*(?: and \*([^*]+)\*)?/g)];
     expect(named.length).toBeGreaterThan(5);
     for (const [, title, ...those] of named) {

@@ -84,7 +84,7 @@ describe('the npm packages', () => {
     // What is packed is built from src and plugins alone, beside these.
     expect(files).toEqual(
       (
-        'bin dist docs/*.md docs/api examples grafana/README.md grafana/alerts/sluice.inhibit.yaml ' +
+        'bin dist docs/**/*.md examples grafana/README.md grafana/alerts/sluice.inhibit.yaml ' +
         'grafana/alerts/sluice.rules.yaml grafana/dashboards sluice.example.yaml ' +
         'sluice.schema.json CHANGELOG.md'
       ).split(' '),
@@ -92,7 +92,7 @@ describe('the npm packages', () => {
   });
 
   it('are named in the documents where an option needs one more', () => {
-    const page = readFileSync(join(root, 'docs/getting-started.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/tutorial.md'), 'utf8');
     const optional = Object.keys(peerDependenciesMeta).filter(name => name !== 'express');
     const named = [...page.matchAll(/`npm install (\S+)`/g)].map(([, name]) => name);
     expect(named.toSorted()).toEqual(optional.toSorted());

@@ -182,7 +182,7 @@ Tracing, OpenID
   .split(/\n(?=\S)/)
   .map(lines => lines.split(/\n +/) as [promise: string, ...titles: string[]]);
 
-const [, section = ''] = read('docs/security.md').split('\n## What is promised\n');
+const [, section = ''] = read('docs/explanation/security.md').split('\n## What is promised\n');
 const rows = section
   .split('\n## ')[0]!
   .split('\n')

@@ -3,7 +3,7 @@ import { errorCatalogue } from '../../src/gateway/exchange/errors.ts';
 import { read } from '../support/documents/blocks.ts';
 import { loggedMessages } from '../support/documents/log-messages.ts';
 
-const page = read('docs/troubleshooting.md');
+const page = read('docs/reference/troubleshooting.md');
 
 /** The text below a heading of the second level. */
 const below = (heading: string): string => page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;

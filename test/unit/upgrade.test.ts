@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { read } from '../support/documents/blocks.ts';
 
-const page = read('docs/upgrade.md');
+const page = read('docs/how-to/upgrade.md');
 const { engines, peerDependencies } = JSON.parse(read('package.json')) as {
   readonly engines: { readonly node: string };
   readonly peerDependencies: Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ interface ReasoningForm {
   readonly readsSummaries?: true;
 }
 
-/** Clients that show no reasoning, or take it for the answer, and whose requests have no field that tells; each was run (docs/clients.md). */
+/** Clients that show no reasoning, or take it for the answer, and whose requests have no field that tells; each was run (docs/reference/clients.md). */
 const clients: readonly ReasoningForm[] = [
   { agent: /\blangchainjs-openai\//, readsOlderName: true },
   // The AI SDK names itself, and only without it the provider: of those for responses both.

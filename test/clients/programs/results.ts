@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** What the last run of a program showed: a row of the table in docs/clients.md, written by `npm run clients -- --programs`. */
+/** What the last run of a program showed: a row of the table in docs/reference/clients.md, written by `npm run clients -- --programs`. */
 export interface ProgramFacts {
   readonly name: string;
   readonly client: string;

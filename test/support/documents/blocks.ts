@@ -16,6 +16,10 @@ export interface Block {
   readonly saved?: string;
   /** Code in which the block stands in place of `…`: `<!-- around: defineStage({ … }); -->` before the block. */
   readonly around?: string;
+  /** The file that the block is, by the line above it, which ends with the name: "Save this as `sluice.yaml`:". */
+  readonly file?: string;
+  /** Whether it is the end of that file: "Append this to `sluice.yaml`:". */
+  readonly appended?: boolean;
   /** Why tests do not run the commands of a page that they otherwise run: `<!-- not run: needs the registry -->` before the block. */
   readonly notRun?: string;
 }
@@ -45,6 +49,21 @@ export function blocksOfDocstrings(): Block[] {
 const fence =
   /(?:<!--\s*(save as|around|not run):([\s\S]*?)-->\s*)?^([ \t]*)```(\w*)[^\n]*\n([\s\S]*?)^\3```[ \t]*$/dgm;
 
+const named = /^.*`([\w@][\w./@-]*|[\w./@-]*\/[\w@][\w./@-]*)`:\s*$/m;
+
+/** The file that a block is, by the last line of the text above it. */
+function fileAbove(text: string): Pick<Block, 'file' | 'appended'> {
+  const line =
+    text
+      .replace(/(?:<!--[^>]*-->\s*)+$/, '')
+      .trimEnd()
+      .split('\n')
+      .at(-1) ?? '';
+  const [, file] = named.exec(line) ?? [];
+  if (file === undefined || !/[./]/.test(file)) return {};
+  return { file, appended: /\bappend/i.test(line) };
+}
+
 /** The fenced blocks of a Markdown text. */
 export function blocksOf(document: string, markdown: string): Block[] {
   return [...markdown.matchAll(fence)].map(match => {
@@ -54,6 +73,7 @@ export function blocksOf(document: string, markdown: string): Block[] {
       line: markdown.slice(0, match.indices![5]![0]).split('\n').length,
       language,
       code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      ...fileAbove(markdown.slice(0, match.index)),
       ...(directive === 'save as' && { saved: value.trim() }),
       ...(directive === 'around' && { around: value.trim() }),
       ...(directive === 'not run' && { notRun: value.trim() }),

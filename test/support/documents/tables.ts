@@ -147,7 +147,7 @@ export function withTables(markdown: string): string {
 
 /** The documents that have tables. */
 export const pagesWithTables: readonly string[] = [
-  ...globSync('docs/*.md', { cwd: new URL('../../../', import.meta.url) }),
+  ...globSync('docs/**/*.md', { cwd: new URL('../../../', import.meta.url), exclude: ['docs/api/**'] }),
   'grafana/README.md',
 ];
 

@@ -8,7 +8,7 @@ import type { UserProject } from './user-project.ts';
 export function faultsOfBlocks(blocks: readonly Block[], project: UserProject): string[] {
   const placed = new Map<string, { readonly block: Block; readonly text: string; readonly above: number }>();
   for (const block of blocks) {
-    const name = block.saved ?? `line-${block.line}.ts`;
+    const name = block.saved ?? block.file ?? `line-${block.line}.ts`;
     placed.set(`application/${block.document}.blocks/${name}`, { block, ...completed(block) });
   }
   if (placed.size < blocks.length) return ['two blocks of a document are saved as one file'];
