@@ -92,7 +92,7 @@ describe('the npm packages', () => {
   });
 
   it('are named in the documents where an option needs one more', () => {
-    const page = readFileSync(join(root, 'docs/tutorial.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/reference/configuration.md'), 'utf8');
     const optional = Object.keys(peerDependenciesMeta).filter(name => name !== 'express');
     const named = [...page.matchAll(/`npm install (\S+)`/g)].map(([, name]) => name);
     expect(named.toSorted()).toEqual(optional.toSorted());
