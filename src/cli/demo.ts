@@ -61,7 +61,6 @@ export function invitation({ url, adminUrl, key, password, upstream, model, prog
   const body = JSON.stringify(asked).replaceAll("'", "'\\''");
   return `Next: open ${adminUrl}/dashboard/ (name ${operator}, password ${password}), or paste the curl below.
 
-sluice is listening on ${url} (admin: ${adminUrl}).
 Upstream: ${upstream}
 
 Try it, a streamed completion with its running usage, and its reasoning if the model has one:

@@ -16,14 +16,15 @@ export class ProcessLog {
   }
 
   /**
-   * Writes what is waited for at the start, such as the address, whatever the level. People read `text`, if there is one: in place of the
-   * line where that is for people too, else beside it, on standard error, so that the log stays one of JSON lines.
+   * Logs what is waited for at the start, such as the address, whatever the level. `text` says to people what the fields say to programs:
+   * it goes to standard error, with and without a terminal, so that standard output has only lines of the log.
    */
   announce(fields: object, message: string, text?: string): void {
-    const isForPeople = isPretty(this.#format);
-    if (text === undefined || !isForPeople)
-      new BoundedLog(createLog('info', this.#format)).info(fields, message);
-    if (text !== undefined) (isForPeople ? process.stdout : process.stderr).write(`${text}\n`);
+    const log = new BoundedLog(createLog('info', this.#format));
+    if (text === undefined) return log.info(fields, message);
+    if (isPretty(this.#format)) log.info(message);
+    else log.info(fields, message);
+    process.stderr.write(`${text}\n`);
   }
 
   /** Logs Node's warnings, unless they are switched off, and errors that nothing has caught: those end the process with the code 1. */

@@ -94,11 +94,11 @@ function endBySignal(simulator: { close(): Promise<void> }): void {
   watchStarter(process.env);
 }
 
-/** Says where a server listens, and more about it on further lines: as it is on a terminal, else as a line of the log. */
+/** Logs where a server listens, which is the first line, and says more about it on the further ones. */
 async function announceServer(text: string): Promise<void> {
   const { ProcessLog } = await import('./process-log.ts');
   const [message = '', ...details] = text.split('\n').map(line => line.trim());
-  new ProcessLog().announce({ details }, message, text);
+  new ProcessLog().announce({ details }, message, text.slice(text.indexOf('\n') + 1));
 }
 
 /** Lets a command and those below it print help through `print`, and throw mistakes instead of ending the process. */

@@ -112,7 +112,36 @@ describe('a terminal', () => {
     expect(running.stdout).toMatch(/^Next: open \S+\/dashboard\/ \(name demo, password [\w-]+\), or paste/m);
     expect(running.stdout).not.toContain('\u001b');
   });
+
+  it('shows the demo below its log line what it shows on standard error elsewhere', async () => {
+    const demo = ['--port', '0', '--admin-port', '0'];
+    const onTerminal = start(demo, { NO_COLOR: '1' }, true);
+    await onTerminal.printed(/Ctrl-C stops it\.\r\n\r\n/);
+    const elsewhere = new PrintingProcess(process.execPath, [
+      '--conditions=sluice-source',
+      'src/cli/sidecar.ts',
+      ...demo,
+    ]);
+    await elsewhere.printed(/Ctrl-C stops it\.\n\n/);
+    elsewhere.signal('SIGINT');
+    await elsewhere.exited;
+    const [line = '', ...text] = onTerminal.stdout.split('\r\n');
+    expect(line).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}sluice is listening on http:\S+ \(admin: http:\S+\)$/,
+    );
+    expect(alike(text.join('\n'))).toBe(alike(elsewhere.stderr));
+    // Programs read all of it in the line.
+    const logged = elsewhere.stdout.trim().split('\n');
+    expect(logged).toEqual([expect.stringMatching(/^\{.*"key":"sk-demo-.*"msg":"sluice is listening on /)]);
+  });
 });
+
+/** What the demo says, without what is new in each run. */
+const alike = (text: string) =>
+  text
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
+    .replaceAll(/sk-demo-[\w-]+/g, 'KEY')
+    .replace(/password [\w-]+/, 'password');
 
 describe('standard output that is no terminal', () => {
   it('is JSON line by line, with warnings of Node, an error that nothing catches and a collector that is down', async () => {
