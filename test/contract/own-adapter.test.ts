@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import gemini from '../../examples/own-adapter/gemini.ts';
 import { systemClock } from '../../src/common/clock.ts';
 import type { ChatRequest } from '../../src/gateway/exchange/canonical.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { blocksOf, read } from '../support/documents/blocks.ts';
 import { sampleRequest } from '../unit/sample-exchange.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -33,25 +29,6 @@ const thinkingConfig = (model: string, request: Partial<ChatRequest>) => {
   const { body } = adapter.encode(sampleRequest(request), { model, effortMap: {}, extraParameters: [] });
   return (body.generationConfig as { thinkingConfig?: object } | undefined)?.thinkingConfig;
 };
-
-describe('the guide to adapters', () => {
-  it('has an adapter that passes the check beside it', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'sluice-guide-'));
-    try {
-      await mkdir(join(directory, 'node_modules'));
-      await symlink(root, join(directory, 'node_modules/sluice'));
-      await symlink(join(root, 'node_modules/zod'), join(directory, 'node_modules/zod'));
-      await writeFile(join(directory, 'package.json'), '{"type":"module"}');
-      for (const { saved, code } of blocksOf('guide', read('docs/how-to/write-an-adapter.md')))
-        if (saved !== undefined) await writeFile(join(directory, saved), code);
-      const { failed, output } = await nodeTest(directory, 'parrot.test.ts');
-      expect(output).toContain('ok 1 - parrot keeps the contract');
-      expect(failed).toBe(false);
-    } finally {
-      await rm(directory, { recursive: true });
-    }
-  }, 60_000);
-});
 
 describe('the example of an adapter', () => {
   it("passes the check under Node's test runner", async () => {

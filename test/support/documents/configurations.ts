@@ -18,7 +18,9 @@ const complete = {
 
 /** Files of other programs, by a name that they have at the top. */
 const isOther = (value: object): boolean =>
-  ['apiVersion', 'services', 'scrape_configs', 'groups'].some(name => Object.hasOwn(value, name));
+  ['apiVersion', 'services', 'scrape_configs', 'groups', 'model_list'].some(name =>
+    Object.hasOwn(value, name),
+  );
 
 /**
  * What is wrong with a `yaml` block as a configuration, or as a part of one. Not checked are values with `…` or a variable in them, and

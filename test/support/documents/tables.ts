@@ -18,6 +18,7 @@ import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
+import { memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
 
 const metrics = await metricsTable();
@@ -33,6 +34,7 @@ const tables: Record<string, () => string> = {
   presets: presetTable,
   estimator: estimateTable,
   'all metrics': () => metrics,
+  ...memberTables(),
   ...optionTables({
     'server tls': tlsSchema,
     'admin oidc': adminOidcSchema,
@@ -54,6 +56,33 @@ const tables: Record<string, () => string> = {
     ]),
   ),
 };
+
+/** What plugins see and give, by the interface. */
+function memberTables(): Record<string, () => string> {
+  const files = {
+    Stage: 'src/gateway/exchange/stage.ts',
+    StageSetup: 'src/gateway/exchange/stage-plan.ts',
+    ExchangeView: 'src/gateway/exchange/exchange-view.ts',
+    ChatRequest: 'src/gateway/exchange/canonical.ts',
+    Outcome: 'src/gateway/exchange/exchange-view.ts',
+    StreamTransformer: 'src/gateway/exchange/stream.ts',
+    ContractOptions: 'src/testing/contract-options.ts',
+    ProviderDefinition: 'src/gateway/upstream/adapter.ts',
+    Adapter: 'src/gateway/upstream/adapter.ts',
+    Target: 'src/gateway/upstream/adapter.ts',
+    UpstreamRequest: 'src/gateway/upstream/adapter.ts',
+    AdapterContract: 'src/testing/adapter/adapter-contract.ts',
+    DialectFacts: 'src/gateway/dialects/define-dialect.ts',
+    GenerationFormat: 'src/gateway/dialects/define-dialect.ts',
+    StreamRenderer: 'src/gateway/dialects/define-dialect.ts',
+    ExtensionContext: 'src/records/define-extension.ts',
+    OpenExtension: 'src/records/define-extension.ts',
+    RecordsPlace: 'src/records/define-records-store.ts',
+  };
+  return Object.fromEntries(
+    Object.entries(files).map(([name, file]) => [`plugin ${name}`, () => memberTable(file, name)]),
+  );
+}
 
 function optionTables(schemas: Readonly<Record<string, z.ZodType>>): Record<string, () => string> {
   return Object.fromEntries(

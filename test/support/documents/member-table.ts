@@ -1,0 +1,50 @@
+import { read } from './blocks.ts';
+
+/** The members of a public interface with their docstrings, as a table: `?` marks those that may be left out. */
+export function memberTable(file: string, name: string): string {
+  const [, body] =
+    new RegExp(`^export interface ${name}\\b[\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}`, 'm').exec(read(file)) ?? [];
+  if (body === undefined) throw new Error(`${file} has no interface ${name}`);
+  const rows = [...body.matchAll(member)].map(
+    ([, docstring = '', signature = '']) => `| \`${shortOf(signature)}\` | ${textOf(docstring)} |`,
+  );
+  if (rows.length === 0) throw new Error(`the interface ${name} of ${file} has no docstrings`);
+  return ['| | |', '|---|---|', ...rows].join('\n');
+}
+
+/** A docstring of a member and the member, up to the end of its parameters or the colon before its type. */
+const member =
+  /^ {2}\/\*\*([\s\S]*?)\*\/\n(?: {2}\/\/.*\n)* {2}((?:readonly )?\w+\??(?:<[^(]*>)?(?:\([\s\S]*?\)(?=: (?!.* => )|;)|(?=:)))/gm;
+
+/** Names of the member and its parameters. */
+function shortOf(signature: string): string {
+  const [, name = '', parameters] = /^(?:readonly )?(\w+\??)(?:<[^(]*>)?(?:\(([\s\S]*)\))?/.exec(signature)!;
+  if (parameters === undefined) return name;
+  return `${name}(${namesIn(parameters).join(', ')})`;
+}
+
+/** Names of parameters, without their types. */
+function namesIn(parameters: string): string[] {
+  const flat = parameters.replace(/=>/g, '');
+  const names: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let at = 0; at <= flat.length; at++) {
+    const character = flat[at] ?? ',';
+    if ('({<['.includes(character)) depth++;
+    if (')}>]'.includes(character)) depth--;
+    if (character !== ',' || depth > 0) continue;
+    const [named] = /\w+\??(?=:)/.exec(flat.slice(from, at)) ?? [];
+    if (named !== undefined) names.push(named);
+    from = at + 1;
+  }
+  return names;
+}
+
+const textOf = (docstring: string): string =>
+  docstring
+    .replace(/^\s*\* ?/gm, '')
+    .replace(/@example[\s\S]*|@defaultValue[\s\S]*/, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replaceAll('|', '\\|');
