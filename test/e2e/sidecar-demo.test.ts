@@ -206,11 +206,4 @@ describe('the tasks of the documents', () => {
     });
     expect(await run(count)).toContain('kind="status"} 1\n');
   });
-
-  it('of the page about security shows that a stranger is refused in three ways', async () => {
-    const statuses = await Promise.all(
-      commandsOf('docs/explanation/security.md', 'attacker.example').map(run),
-    );
-    expect(statuses).toEqual(['401\n', '404\n', '421\n']);
-  });
 });

@@ -127,7 +127,7 @@ wait_for() {
 wait_for_named() { for port in $(grep -oE '(127\\.0\\.0\\.1|localhost):[0-9]+' <<< "$*" | grep -oE '[0-9]+$' | sort -u); do wait_for "$port"; done; }
 started_all() { for port in $(jobs -r | grep -oE '[-]-port[ =][0-9]+' | grep -oE '[0-9]+$'); do if [ "$port" != 0 ]; then wait_for "$port"; fi; done; }
 curl() { wait_for_named "$@" && command curl "$@"; }
-sluice() { wait_for_named "$@" && command sluice "$@"; }
+export -f answers wait_for wait_for_named
 `;
 
 async function pasted(
@@ -188,7 +188,8 @@ function programsIn(directory: string, others: Readonly<Record<string, string>>)
   const node = (file: string) => `exec "${process.execPath}" "${join(root, file)}" "$@"`;
   const npm = node('test/support/recipes/npm.cjs');
   const all = {
-    sluice: node('bin/sluice.cjs'),
+    // No function as curl is: started in the background, its process is to be the one that gets signals.
+    sluice: `wait_for_named "$@" || exit 1\n${node('bin/sluice.cjs')}`,
     npm,
     npx: 'shift $(( $1 == "--yes" )); exec "$@"',
     ...others,
