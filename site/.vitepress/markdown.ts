@@ -1,0 +1,54 @@
+import { dirname, join, relative } from 'node:path';
+import type { MarkdownRenderer } from 'vitepress';
+
+interface Place {
+  /** Of the repository, with a slash at its end. */
+  readonly root: string;
+  /** The repository's address. */
+  readonly github: string;
+}
+
+/** The anchor of a heading as GitHub makes it, so that links work in both places. */
+export const slugOf = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+
+/** Makes pages that are written for GitHub ones of the site: its links and pictures, and braces, which Vue would read as expressions. */
+export function inSite(md: MarkdownRenderer, place: Place): void {
+  const { rules } = md.renderer;
+  for (const name of ['text', 'code_inline'] as const) {
+    const render = rules[name]!;
+    rules[name] = (...args) => String(render(...args)).replaceAll('{{', '&#123;&#123;');
+  }
+  md.core.ruler.push('pages-of-site', ({ tokens, env }) => {
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      if (token.type === 'html_inline') token.content = ofTheme(token.content);
+      if (token.type !== 'link_open') continue;
+      token.attrSet('href', addressOf(token.attrGet('href') ?? '', env.realPath ?? env.path, place));
+    }
+  });
+}
+
+/** Where a link of a page leads: out of docs/ to the repository. */
+function addressOf(href: string, page: string, { root, github }: Place): string {
+  if (/^(?:[a-z]+:|#|\/)/.test(href)) return href;
+  const [path = '', anchor] = href.split('#');
+  const file = relative(root, join(dirname(page), path));
+  const target = file.startsWith('docs/')
+    ? path.replace(/(^|\/)README\.md$/, '$1index.md')
+    : `${github}/blob/main/${file}`;
+  return anchor === undefined ? target : `${target}#${anchor}`;
+}
+
+/** A picture for light and dark as two images, since readers choose the theme of the site. */
+const ofTheme = (html: string): string =>
+  html
+    .replace(/<\/?picture>/, '')
+    .replace(
+      /<source media="\(prefers-color-scheme: dark\)" srcset=/,
+      '<img class="in-dark" loading="lazy" alt="" src=',
+    )
+    .replace(/<img src=("[^"]*-light\.\w+")/, '<img class="in-light" loading="lazy" src=$1');
