@@ -20,7 +20,7 @@ app.use(gateway);
 // Answers what express.json() refuses on these paths. Not needed where the gateway stands before it.
 app.use(gateway.errorHandler);
 
-// For operators only: protect it as other internal paths. For Node's own metrics see "Metrics" in docs/how-to/mount.md.
+// For operators only: protect it as other internal paths. Node's own metrics: docs/reference/in-code.md#metrics
 app.get('/metrics', async (_request, response) => {
   response.type(gateway.registry.contentType).send(await gateway.registry.metrics());
 });

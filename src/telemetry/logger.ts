@@ -34,7 +34,7 @@ export function faultOfLogger(value: unknown): string | undefined {
   const logger = value as Logger;
   // All of winston's loggers have these. They have every method that is needed, and print [object Object] as the message.
   if ('transports' in logger && 'exceptions' in logger)
-    return 'must be a logger that takes fields before the message; winston takes the message first: wrap it, as docs/how-to/mount.md shows';
+    return 'must be a logger that takes fields before the message; winston takes the message first: wrap it, as docs/reference/in-code.md#a-logger shows';
   if (!logger.child) return undefined;
   try {
     const ofChild = faultOfMethods(logger.child({}));

@@ -90,27 +90,6 @@ describe('examples/sidecar', () => {
   });
 });
 
-describe('examples/mounted', () => {
-  it('serves the interface among the routes of the parent, and shuts down cleanly', async () => {
-    const example = await startExample(['examples/mounted/server.ts'], environment());
-    await expectInterface(example.url);
-    expect((await send(`${example.url}/`)).text).toBe('the application\n');
-    expect((await send(`${example.url}/v1/unknown`)).text).toContain('Cannot GET /v1/unknown');
-    expect((await send(`${example.url}/metrics`)).text).toMatch(/sluice_requests_total\{.*status="200"/);
-    const models = await fetch(`${example.url}/v1/models`, { headers: { 'accept-encoding': 'gzip' } });
-    expect(await models.json()).toMatchObject({ object: 'list' });
-
-    const running = await post(
-      `${example.url}/v1/chat/completions`,
-      ask('[[sim:tokens=10 reasoning_tokens=2 tps=10]]', { stream: true }),
-    );
-    const exited = example.stop();
-    const events = eventsOf(await running.text());
-    expect(events.at(-2)?.json.choices?.[0]?.finish_reason).toBe('stop');
-    expect(await exited).toBe(0);
-  });
-});
-
 describe('examples/in-front-of-a-proxy', () => {
   it('adds the interface to a proxy', async () => {
     const example = await startExample(['examples/in-front-of-a-proxy/server.ts'], environment());
@@ -203,8 +182,8 @@ describe('examples/own-adapter', () => {
   });
 });
 
-/** Those that docs/how-to/mount.md shows. */
-const printed = [
+/** Those that are mounted. */
+const mounted = [
   'mounted/server.ts',
   ...['node-http.ts', 'fastify.ts', 'koa.ts', 'hono.ts'].map(name => `hosts/${name}`),
   'hosts/next/pages/api/[...path].ts',
@@ -222,16 +201,11 @@ describe('the examples', () => {
     },
   );
 
-  it.each(printed)('are printed in docs/how-to/mount.md as they are: %s', async path => {
-    const page = await readFile(join(examples, '../docs/how-to/mount.md'), 'utf8');
-    expect(page).toContain(await readFile(join(examples, path), 'utf8'));
-  });
-
   it('are all listed in their README, and every linked file exists', async () => {
     const readme = await readFile(join(examples, 'README.md'), 'utf8');
     for (const path of [
       ...['sidecar/sluice.yaml', 'in-front-of-a-proxy/server.ts'],
-      ...['own-stage/house-rules.ts', 'own-stage/sluice.yaml', ...printed],
+      ...['own-stage/house-rules.ts', 'own-stage/sluice.yaml', ...mounted],
     ])
       expect(readme).toContain(path);
     const linked = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target ?? '');

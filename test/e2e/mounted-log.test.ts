@@ -27,15 +27,15 @@ interface MessageFirst {
   isLevelEnabled(level: string): boolean;
 }
 
-/** As docs/how-to/mount.md shows it. */
+/** As docs/reference/in-code.md shows it. */
 const wrapped = (winston: MessageFirst) => {
   const at = (level: string) => (fields: object, message: string) => winston.log(level, message, fields);
   const levels = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
   return { ...levels, isLevelEnabled: (level: string) => winston.isLevelEnabled(level) };
 };
 
-it('has the wrapper that the guide to mounting shows', () => {
-  const [, shown] = /(const wrapped =.*?\n};\n)/s.exec(read('docs/how-to/mount.md')) ?? [];
+it('has the wrapper that the reference of what is given in code shows', () => {
+  const [, shown] = /(const wrapped =.*?\n};\n)/s.exec(read('docs/reference/in-code.md')) ?? [];
   expect(read('test/e2e/mounted-log.test.ts')).toContain(shown);
 });
 
