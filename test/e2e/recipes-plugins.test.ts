@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { hashKey } from '../../src/records/key-secret.ts';
 import { runRecipe } from '../support/recipes/recipe.ts';
 
 /** Asks the gateway of a page for the status and body of a chat with this message. */
@@ -53,5 +54,91 @@ ${chat('acme/small', 'Why do rivers bend?')}
   it('keeps records and counters in stores of its own', async () => {
     const { output } = await runRecipe('docs/how-to/write-a-store.md', { after: 'test -s main.db' });
     expect(output).toContain('They wander.');
+  });
+});
+
+describe('a recipe for a move from another gateway', () => {
+  const hosts = ['api.openai.com', 'api.anthropic.com', 'api.mistral.ai'];
+  const providerKeys = {
+    OPENAI_API_KEY: 'sk-openai',
+    ANTHROPIC_API_KEY: 'sk-anthropic',
+    MISTRAL_API_KEY: 'sk-mistral',
+  };
+
+  it('brings models and keys from LiteLLM, and serves a client with its old key', async () => {
+    const [laptop, expired] = ['sk-acme-1111', 'sk-acme-2222'].map(hashKey);
+    const keys = [
+      { token: laptop, key_alias: 'laptop', team_id: 't1', rpm_limit: 60, models: ['small'] },
+      { token: expired, key_alias: 'old', team_id: 't1', expires: '2020-01-01T00:00:00Z' },
+    ];
+    const teams = [{ team_id: 't1', team_alias: 'acme' }];
+    // Answers only to the query of the page.
+    const psql = `[ "$*" = 'postgres://litellm -Atf export.sql' ] && grep -q LiteLLM_VerificationToken export.sql && echo '${JSON.stringify({ keys, teams, users: [] })}'`;
+    const { output, received } = await runRecipe('docs/how-to/from-litellm.md', {
+      hosts,
+      programs: { psql },
+      environment: {
+        ...providerKeys,
+        DATABASE_URL: 'postgres://litellm',
+        LITELLM_KEY: 'sk-acme-1111',
+        LITELLM_MASTER_KEY: 'sk-master-1',
+      },
+      after: `curl -s -w ' status=%{http_code}' http://127.0.0.1:8080/v1/chat/completions -H 'Authorization: Bearer sk-acme-2222' -d '{}'`,
+    });
+    expect(output).toMatch(/"model":"small","choices".* status=401/);
+    const [asked] = received.filter(({ method }) => method === 'POST');
+    expect([asked?.host, JSON.parse(asked?.body ?? '{}').model]).toEqual([
+      'api.mistral.ai',
+      'mistral-small-latest',
+    ]);
+  });
+
+  it('brings a config from Portkey, and serves its model to a new key', async () => {
+    const { output, received } = await runRecipe('docs/how-to/from-portkey.md', {
+      hosts,
+      environment: providerKeys,
+    });
+    expect(output).toContain('"model":"assistant","choices"');
+    const [asked] = received.filter(({ method }) => method === 'POST');
+    expect([asked?.host, JSON.parse(asked?.body ?? '{}').model]).toEqual(['api.openai.com', 'gpt-4o-mini']);
+  });
+});
+
+describe('a recipe for agents', () => {
+  /** Asks as an agent does that has been given these settings; the answer goes to standard output. */
+  const asking = (url: string, key: string, model: string, field: string) =>
+    `curl -sf "${url}" -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -H 'anthropic-version: 2023-06-01' ` +
+    `-d '{"model":"'"${model}"'",${field}}' > answer.json || exit 1; echo "$(basename "$0") was answered"`;
+  const messages = '"max_tokens":99,"messages":[{"role":"user","content":"Hello"}]';
+  /** Prints what the script makes of the settings in this file: an object, of which `q` is what stands in the brackets. */
+  const setting = (file: string, pattern: string) => `$(sed -nE 's|.*${pattern}.*|\\1|p' ${file} | head -1)`;
+
+  it('connects each by its own settings', async () => {
+    const codex = `key=${setting('~/.codex/config.toml', 'env_key = "(.*)"')}
+      url=${setting('~/.codex/config.toml', 'base_url = "(.*)"')}
+      ${asking('$url/responses', '${!key}', setting('~/.codex/config.toml', 'model = "(.*)"'), '"input":"Hello"')}`;
+    const claude = asking(
+      '$ANTHROPIC_BASE_URL/v1/messages',
+      '$ANTHROPIC_AUTH_TOKEN',
+      '$ANTHROPIC_MODEL',
+      messages,
+    );
+    const qwen = asking('$OPENAI_BASE_URL/chat/completions', '$OPENAI_API_KEY', '$OPENAI_MODEL', messages);
+    const opencode = `node -e "JSON.parse(require('fs').readFileSync('opencode.json'))" || exit 1
+      ${asking(
+        `${setting('opencode.json', '"baseURL": "([^"]*)"')}/chat/completions`,
+        setting('opencode.json', '"apiKey": "([^"]*)"'),
+        setting('opencode.json', '"model": "sluice/([^"]*)"'),
+        messages,
+      )}`;
+    const cn = asking(
+      `${setting('continue.yaml', 'apiBase: "([^"]*)"')}/chat/completions`,
+      setting('continue.yaml', 'apiKey: ([^,]*),'),
+      setting('continue.yaml', ' model: ([^,]*),'),
+      messages,
+    );
+    const programs = { codex, claude, qwen, opencode, cn };
+    const { output } = await runRecipe('docs/how-to/connect-agents.md', { programs });
+    for (const name of Object.keys(programs)) expect(output).toContain(`${name} was answered`);
   });
 });
