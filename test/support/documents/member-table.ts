@@ -1,15 +1,26 @@
 import { read } from './blocks.ts';
 
-/** The members of a public interface with their docstrings, as a table: `?` marks those that may be left out. */
-export function memberTable(file: string, name: string): string {
-  const [, body] =
-    new RegExp(`^export interface ${name}\\b[\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}`, 'm').exec(read(file)) ?? [];
-  if (body === undefined) throw new Error(`${file} has no interface ${name}`);
-  const rows = [...body.matchAll(member)].map(
-    ([, docstring = '', signature = '']) => `| \`${shortOf(signature)}\` | ${textOf(docstring)} |`,
+/** An interface by its file and name. */
+export type InterfacePlace = readonly [file: string, name: string];
+
+/** The members of public interfaces with their docstrings, as a table: `?` marks those that may be left out. */
+export function memberTable(...places: readonly InterfacePlace[]): string {
+  const rows = new Map<string, string>();
+  for (const [member, row] of places.flatMap(rowsOf)) if (!rows.has(member)) rows.set(member, row);
+  return ['| | |', '|---|---|', ...rows.values()].join('\n');
+}
+
+/** A row of each member, by its name. */
+function rowsOf([file, name]: InterfacePlace): (readonly [member: string, row: string])[] {
+  const declared = new RegExp(`^export interface ${name}\\b[\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}`, 'm');
+  const rows = [...(declared.exec(read(file))?.[1] ?? '').matchAll(member)].map(
+    ([, docstring = '', signature = '']) => {
+      const member = shortOf(signature);
+      return [member, `| \`${member}\` | ${textOf(docstring)} |`] as const;
+    },
   );
-  if (rows.length === 0) throw new Error(`the interface ${name} of ${file} has no docstrings`);
-  return ['| | |', '|---|---|', ...rows].join('\n');
+  if (rows.length === 0) throw new Error(`${file} has no interface ${name} with docstrings`);
+  return rows;
 }
 
 /** A docstring of a member and the member, up to the end of its parameters or the colon before its type. */

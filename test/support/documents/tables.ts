@@ -59,6 +59,7 @@ const tables: Record<string, () => string> = {
 
 /** What plugins see and give, by the interface. */
 function memberTables(): Record<string, () => string> {
+  const openai = 'src/gateway/upstream/openai';
   const files = {
     Stage: 'src/gateway/exchange/stage.ts',
     StageSetup: 'src/gateway/exchange/stage-plan.ts',
@@ -66,6 +67,7 @@ function memberTables(): Record<string, () => string> {
     ChatRequest: 'src/gateway/exchange/canonical.ts',
     Outcome: 'src/gateway/exchange/exchange-view.ts',
     StreamTransformer: 'src/gateway/exchange/stream.ts',
+    TextMap: 'plugins/stages/redact/text/map-text.ts',
     ContractOptions: 'src/testing/contract-options.ts',
     ProviderDefinition: 'src/gateway/upstream/adapter.ts',
     Adapter: 'src/gateway/upstream/adapter.ts',
@@ -79,9 +81,23 @@ function memberTables(): Record<string, () => string> {
     OpenExtension: 'src/records/define-extension.ts',
     RecordsPlace: 'src/records/define-records-store.ts',
   };
-  return Object.fromEntries(
-    Object.entries(files).map(([name, file]) => [`plugin ${name}`, () => memberTable(file, name)]),
-  );
+  return {
+    ...Object.fromEntries(
+      Object.entries(files).map(([name, file]) => [`plugin ${name}`, () => memberTable([file, name])]),
+    ),
+    'plugin metrics': () =>
+      memberTable(
+        ['src/telemetry/metric.ts', 'MetricDefinition'],
+        ['src/telemetry/metric-kinds.ts', 'HistogramDefinition'],
+      ),
+    'plugin openAiAdapter': () =>
+      memberTable(
+        [`${openai}/openai-adapter.ts`, 'OpenAiServer'],
+        [`${openai}/openai-stream-decoder.ts`, 'OpenAiStreamOptions'],
+        [`${openai}/openai-messages.ts`, 'OpenAiMessageForm'],
+        [`${openai}/openai-format.ts`, 'OpenAiReplyOptions'],
+      ),
+  };
 }
 
 function optionTables(schemas: Readonly<Record<string, z.ZodType>>): Record<string, () => string> {
