@@ -7,14 +7,14 @@ import { type Block, blocksOf, read, root } from '../documents/blocks.ts';
 import { freePort } from '../free-port.ts';
 import { PrintingProcess } from '../printing-process.ts';
 import { pathOf } from '../programs.ts';
-import { type ReceivedRequest, startPaidApis } from './paid-apis.ts';
+import { type ListedModel, type ReceivedRequest, startPaidApis } from './paid-apis.ts';
 
 /** What a page is run with. */
 export interface RecipeSetting {
   /** Paid APIs that a simulated server answers for, by host name. */
   readonly hosts?: readonly string[];
   /** The models that those list; without them any name is served. */
-  readonly models?: readonly string[];
+  readonly models?: readonly ListedModel[];
   /**
    * Programs that the page calls and that are not on a test's machine, by name: the body of a shell script. `$@` is what the page gives
    * them. `sluice`, `npm` and `npx` are there always.
