@@ -13,6 +13,7 @@ import { tlsSchema } from '../../../src/config/certificate-files.ts';
 import { retentionSchema } from '../../../src/config/records-options.ts';
 import { outagePolicySchema } from '../../../src/config/state-options.ts';
 import { type ErrorRow, errorCatalogue } from '../../../src/gateway/exchange/errors.ts';
+import { failureKinds, failureMeanings } from '../../../src/gateway/upstream/attempt/attempt-failure.ts';
 import { openAiParameters } from '../../../src/gateway/upstream/openai/openai-adapter.ts';
 import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
@@ -32,6 +33,7 @@ const tables: Record<string, () => string> = {
   commands: commandTable,
   clients: clientTable,
   presets: presetTable,
+  'failure kinds': failureTable,
   estimator: estimateTable,
   'all metrics': () => metrics,
   ...memberTables(),
@@ -160,6 +162,11 @@ function errorTable(): string {
     ([code, { status, type, when }]) => `| ${status} | \`${type}\` | \`${code}\` | ${when} |`,
   );
   return ['| status | `type` | `code` | when |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function failureTable(): string {
+  const rows = failureKinds.map(kind => `| \`${kind}\` | ${failureMeanings[kind]} |`);
+  return ['| kind | the provider |', '|---|---|', ...rows].join('\n');
 }
 
 function presetTable(): string {

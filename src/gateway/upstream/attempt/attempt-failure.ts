@@ -36,6 +36,22 @@ export const failureKinds = [
 
 export type FailureKind = (typeof failureKinds)[number];
 
+/** What each kind says of the provider, for the documents. */
+export const failureMeanings: Readonly<Record<FailureKind, string>> = {
+  refused: 'answered 400, 413 or 422: the request is wrong',
+  misconfigured: "answered 401, 403 or 404: its key, its address or the model's name is wrong",
+  rate_limited: 'answered 429',
+  status: 'answered with another error status, or with an error inside a 200',
+  unreachable: 'was not reached: refused, no such name, TLS, or lost before the reply began',
+  stale_connection:
+    'closed a kept connection as the request came. The request is sent once more on a new connection; on a path of `passthrough` only if at most 64 KiB of its body were sent. Circuit breaker and retry budget do not count it',
+  timeout: 'did not answer, or not go on, within its time limits',
+  unhealthy: 'failed its health check before anything of the reply had arrived',
+  broken: 'broke off in the middle of its reply',
+  invalid: 'sent a reply that is not in its format, or is too large',
+  aborted: 'was given up by the gateway: the client had left, or the gateway was stopped',
+};
+
 /** Error that carries a failure which was classified where it was thrown. */
 export class AttemptFailed extends Error {
   readonly failure: Failure;
