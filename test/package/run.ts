@@ -1,16 +1,15 @@
 /** `npm run package`: the package as it would be published, checked and used as its users would. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import { pack } from '../../build/package/pack.ts';
+import { brokenLinks } from '../support/documents/links.ts';
 import { linkPackages, productionPackages } from '../support/linked-packages.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { programs } from './programs.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const needed = [
   'CHANGELOG.md',
@@ -29,10 +28,8 @@ const max_files = 2200;
 /** A project that has the package as it would be published, and no other package of this repository than those that npm installs with it. */
 const directory = mkdtempSync(join(tmpdir(), 'sluice-package-'));
 const inside = join(directory, 'node_modules/sluice');
-const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory];
-const [packed] = JSON.parse(execFileSync('npm', pack, { cwd: root, encoding: 'utf8', stdio: 'pipe' }));
-const files: string[] = packed.files.map(({ path }: { path: string }) => path);
-execFileSync('tar', ['-xzf', join(directory, packed.filename), '-C', directory]);
+const { tarball, files } = pack(directory);
+execFileSync('tar', ['-xzf', tarball, '-C', directory]);
 cpSync(join(directory, 'package'), inside, { recursive: true });
 // Users have a compiler, and Express with its types.
 const beside = ['express', 'typescript', '@types/express', '@types/node'];
@@ -68,6 +65,11 @@ await check('has what it needs and no other files', () => {
   const many = files.length > max_files ? [`${files.length} files`] : [];
   return [...needed.filter(file => !files.includes(file)), ...surplus, ...many];
 });
+await check('has no Markdown with a link that leads nowhere in it', () =>
+  files
+    .filter(file => file.endsWith('.md'))
+    .flatMap(file => brokenLinks(file, readFileSync(join(inside, file), 'utf8'), inside)),
+);
 await check('is published as publint demands', async () => {
   const { messages, pkg } = await publint({ pkgDir: inside, strict: true, pack: false });
   return messages.map(message => formatMessage(message, pkg!));

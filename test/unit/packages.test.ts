@@ -84,7 +84,7 @@ describe('the npm packages', () => {
     // What is packed is built from src and plugins alone, beside these.
     expect(files).toEqual(
       (
-        'bin dist docs/**/*.md examples grafana/README.md grafana/alerts/sluice.inhibit.yaml ' +
+        'bin dist docs/**/*.md docs/explanation/*.svg examples grafana/README.md grafana/alerts/sluice.inhibit.yaml ' +
         'grafana/alerts/sluice.rules.yaml grafana/dashboards sluice.example.yaml ' +
         'sluice.schema.json CHANGELOG.md'
       ).split(' '),

@@ -1,14 +1,18 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { read, root } from './blocks.ts';
 
-/** What links of a document lead nowhere: each as `document:line: target, why`. Addresses on the web are not asked. */
-export function brokenLinks(document: string, markdown: string = read(document)): string[] {
+/** What links of a document in `folder` lead nowhere: each as `document:line: target, why`. Addresses on the web are not asked. */
+export function brokenLinks(
+  document: string,
+  markdown: string = read(document),
+  folder: string = root,
+): string[] {
   return proseOf(markdown)
     .split('\n')
     .flatMap((text, at) =>
       linksIn(text).flatMap(target => {
-        const fault = faultOf(document, markdown, target);
+        const fault = faultOf(document, markdown, target, folder);
         return fault === undefined ? [] : [`${document}:${at + 1}: ${target}, ${fault}`];
       }),
     );
@@ -26,13 +30,14 @@ function linksIn(text: string): string[] {
   return [...written, ...tagged].filter(target => !/^(?:https?|mailto):/.test(target));
 }
 
-function faultOf(document: string, markdown: string, target: string): string | undefined {
+function faultOf(document: string, markdown: string, target: string, folder: string): string | undefined {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? document : normalize(join(dirname(document), path));
-  if (path !== '' && !existsSync(join(root, file))) return 'no such file';
+  if (path !== '' && !existsSync(join(folder, file))) return 'no such file';
   if (anchor === undefined) return undefined;
   if (!file.endsWith('.md')) return 'only Markdown has anchors';
-  return anchorsOf(path === '' ? markdown : read(file)).has(anchor) ? undefined : 'no such heading';
+  const text = path === '' ? markdown : readFileSync(join(folder, file), 'utf8');
+  return anchorsOf(text).has(anchor) ? undefined : 'no such heading';
 }
 
 /** The anchors of a document's headings, as GitHub makes them. */
