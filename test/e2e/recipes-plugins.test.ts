@@ -52,7 +52,17 @@ ${chat('acme/small', 'Why do rivers bend?')}
   });
 
   it('keeps records and counters in stores of its own', async () => {
-    const { output } = await runRecipe('docs/how-to/write-a-store.md', { after: 'test -s main.db' });
+    const after = `
+test -s main.db
+sluice accounts create acme --limits '{"requests_per_minute":1}' --config sluice.yaml
+export SLUICE_KEY=$(sluice keys create --account acme --config sluice.yaml)
+${chat('acme/small', 'Why do rivers bend?')}
+${chat('acme/small', 'Why do rivers bend?')}
+curl -s http://127.0.0.1:8081/metrics | grep -E '^sluice_(store|state)'
+`;
+    const { output } = await runRecipe('docs/how-to/write-a-store.md', { after });
+    expect(output).toMatch(/status=200[\s\S]*status=429/);
+    expect(output).toContain('sluice_store_up{store="state",operation="exchange"} 1');
     expect(output).toContain('They wander.');
   });
 });
