@@ -47,8 +47,14 @@ ${chat('acme/small', 'Why do rivers bend?')}
   });
 
   it('adds an extension that answers operators', async () => {
-    const { output } = await runRecipe('docs/how-to/write-an-extension.md');
+    const after = `
+export SLUICE_KEY=$(sluice keys create --account me --config sluice.yaml)
+${chat('acme/small', 'Why do rivers bend?')}
+until curl -s http://127.0.0.1:8081/month-cost | grep '"me"'; do :; done
+`;
+    const { output } = await runRecipe('docs/how-to/write-an-extension.md', { after });
     expect(output).toContain('✔ keeps the contract of an extension');
+    expect(output).toContain('{"currency":"EUR","accounts":[["me","0"]]}');
   });
 
   it('keeps records and counters in stores of its own', async () => {
