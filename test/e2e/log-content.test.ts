@@ -85,8 +85,10 @@ async function logged(
 }
 
 it("lists every field of an exchange's line in the documents", async () => {
-  const page = readFileSync(new URL('../../docs/reference/observability.md', import.meta.url), 'utf8');
-  const rows = page.slice(page.indexOf('The line of an exchange')).matchAll(/^\| (`[^|]+) \|/gm);
+  const page = readFileSync(new URL('../../docs/reference/logs.md', import.meta.url), 'utf8');
+  const rows = page
+    .slice(page.indexOf('## The line of an exchange'), page.indexOf('## Traces'))
+    .matchAll(/^\| (`[^|]+) \|/gm);
   const listed = [...rows].flatMap(([, names]) => [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   const body = JSON.stringify(ask('Hi', { stream: true }));
   const answered = streamed(events(said('x'), finished(), used(7, 3, 2), '[DONE]'));

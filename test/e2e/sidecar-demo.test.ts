@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultModels } from '../../src/config/example-models.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/server.ts';
 import { runHere } from '../support/command-here.ts';
 import { DashboardVisitor } from '../support/dashboard-visitor.ts';
-import { blocksOf, read } from '../support/documents/blocks.ts';
 import { ask, eventsOf } from '../support/gateway-under-test.ts';
 import { PrintingProcess } from '../support/printing-process.ts';
 import { pathOf } from '../support/programs.ts';
@@ -165,45 +161,5 @@ describe('sluice without a configuration', () => {
     // Its output is that of the process below as well, which goes on until both have ended.
     await npm.exited;
     await expect(fetch(`${url}/v1/models`)).rejects.toThrow();
-  });
-});
-
-/** The lines of the first block of commands of a page that has `text` in it. */
-const commandsOf = (page: string, text: string): string[] => {
-  const block = blocksOf(page, read(page)).find(
-    ({ language, code }) => language === 'sh' && code.includes(text),
-  );
-  return block!.code.trim().split('\n');
-};
-
-describe('the tasks of the documents', () => {
-  let directory: string;
-  beforeAll(async () => {
-    // What the pages ask with.
-    pathOf('curl');
-    directory = await mkdtemp(join(tmpdir(), 'sluice-tasks-'));
-  });
-  afterAll(() => rm(directory, { recursive: true, force: true }));
-
-  /** Runs a command of a page at the addresses of this demo, beside its log. Returns what it prints. */
-  async function run(line: string): Promise<string> {
-    await writeFile(join(directory, 'sluice.log'), shared.output());
-    const placed = line
-      .replace('http://127.0.0.1:8080', shared.url)
-      .replace('http://127.0.0.1:8081', shared.adminUrl);
-    return (await promisify(execFile)('sh', ['-ec', placed], { cwd: directory })).stdout;
-  }
-
-  it('of the page about trouble leads from a request id to its cause in three commands', async () => {
-    const [ask = '', search = '', count = ''] = commandsOf('docs/reference/troubleshooting.md', 'try-1');
-    expect(JSON.parse(await run(ask)).error.message).toBe('The upstream provider returned an error.');
-    expect(JSON.parse(await run(search))).toMatchObject({
-      request_id: 'try-1',
-      code: 'provider_error',
-      model: 'aion-labs/aion-3.5',
-      account: 'demo',
-      err: { message: expect.stringContaining('upstream status 500') },
-    });
-    expect(await run(count)).toContain('kind="status"} 1\n');
   });
 });

@@ -16,6 +16,7 @@ import {
   errorNameOf,
   isErrorClass,
 } from '../../src/common/end-class.ts';
+import { alertRules, namedPanels } from '../support/documents/alerts-page.ts';
 
 const panels = boards.flatMap(({ uid, rows }) =>
   rows.flatMap(row => row.panels.map(panel => ({ board: uid, ...panel }))),
@@ -26,9 +27,9 @@ const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 /** The label `sluice_provider` is none. */
 const ownMetric = /\b(?!sluice_provider\b)(?:sluice|gen_ai_(?:server|client))_[a-z_]+/g;
 
-/** The names of metrics as the README's table has them, with those that histograms are queried by. */
+/** The names of metrics as the table of the reference has them, with those that histograms are queried by. */
 function knownMetrics(): Set<string> {
-  const rows = read('README.md').matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm);
+  const rows = read('../docs/reference/metrics.md').matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm);
   return new Set(
     [...rows].flatMap(([, name = '', type]) =>
       type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
@@ -77,7 +78,9 @@ describe('the Grafana dashboards', () => {
 
   it('use every metric of the table', () => {
     const asked = queries.join(' ') + read('alerts/sluice.rules.yaml');
-    const names = [...read('README.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name = '']) => name);
+    const names = [...read('../docs/reference/metrics.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(
+      ([, name = '']) => name,
+    );
     expect(names.filter(name => !asked.includes(name))).toEqual([]);
   });
 
@@ -98,9 +101,10 @@ describe('the Grafana dashboards', () => {
     }
   });
 
-  it('have the panels that the runbook of the alerts names', () => {
-    const runbook = readFileSync(new URL('../../docs/reference/alerts.md', import.meta.url), 'utf8');
-    const named = [...runbook.matchAll(/ashboard \*([A-Z][\w ]+)\*, \*([^*]+)\*(?: and \*([^*]+)\*)?/g)];
+  it('have the panels that the alerts name', () => {
+    const named = alertRules.flatMap(({ annotations: { description, action } }) => [
+      ...`${description} ${action}`.matchAll(namedPanels),
+    ]);
     expect(named.length).toBeGreaterThan(5);
     for (const [, title, ...those] of named) {
       const board = boards.find(found => found.title === title);

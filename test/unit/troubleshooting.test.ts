@@ -17,14 +17,13 @@ const byText = ([one]: readonly [string, string], [other]: readonly [string, str
 
 describe('the page about trouble', () => {
   it('has every message that is logged at warn or above with its level, and no other', () => {
-    const { messages, faults } = loggedMessages();
+    const { messages, warnings, faults } = loggedMessages();
     expect(faults).toEqual([]);
-    const [logged = '', warnings = ''] = below('By log message').split(
-      '\n### Warnings of the configuration\n',
-    );
-    const found = [...rowsOf(logged), ...rowsOf(warnings).map(([code]): [string, string] => [code, 'warn'])];
-    const expected = [...messages].map(([text, levels]): [string, string] => [text, levels.join(', ')]);
-    expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
+    expect(warnings.size).toBeGreaterThan(20);
+    const expected = [...messages]
+      .filter(([text]) => !warnings.has(text))
+      .map(([text, levels]): [string, string] => [text, levels.join(', ')]);
+    expect(rowsOf(below('By log message')).toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 
   it('has every error of the catalogue with its status, type and message', () => {

@@ -18,7 +18,7 @@ const complete = {
 
 /** Files of other programs, by a name that they have at the top. */
 const isOther = (value: object): boolean =>
-  ['apiVersion', 'services', 'scrape_configs', 'groups', 'model_list'].some(name =>
+  ['apiVersion', 'services', 'scrape_configs', 'groups', 'route', 'model_list'].some(name =>
     Object.hasOwn(value, name),
   );
 

@@ -6,6 +6,8 @@ import { read, root } from './blocks.ts';
 interface LoggedMessages {
   /** The levels of each message, in alphabetical order; `…` stands for what is put in at run time. */
   readonly messages: ReadonlyMap<string, readonly string[]>;
+  /** Those of them that are warnings of a configuration. */
+  readonly warnings: ReadonlySet<string>;
   /** Calls that log a message that the code there does not have: each as `file: code`. */
   readonly faults: readonly string[];
 }
@@ -64,20 +66,30 @@ export function loggedMessages(
   ),
 ): LoggedMessages {
   const messages = new Map<string, readonly string[]>();
+  const warnings = new Set<string>();
   const faults: string[] = [];
   for (const [file, code] of sources) {
     if (!mayLog.test(code)) continue;
     const found: Scope['found'] = (place, message, levels, constants) => {
       const texts = textsOf(message, constants);
       if (!texts && !isElsewhere(file, message)) faults.push(`${file}: ${place}`);
-      for (const text of texts ?? [])
+      for (const text of texts ?? []) {
         messages.set(text, [...new Set([...(messages.get(text) ?? []), ...levels])].toSorted());
+        if (place === 'yield') warnings.add(text);
+      }
     };
     const module = parseSync(code, { syntax: 'typescript', target: 'es2024' }) as unknown as Node;
     visit(module, { file, found, constants: new Map(constantsIn(module)), isWarnings: false });
   }
-  return { messages, faults };
+  return { messages, warnings, faults };
 }
+
+/** The warnings of a configuration, as a list in Markdown. */
+export const warningsList = (): string =>
+  [...loggedMessages().warnings]
+    .toSorted()
+    .map(text => (text.includes('`') ? `- \`\` ${text} \`\`` : `- \`${text}\``))
+    .join('\n');
 
 const isElsewhere = (file: string, message: Node | undefined): boolean =>
   elsewhere.has(file) ||

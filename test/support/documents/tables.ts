@@ -19,6 +19,8 @@ import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
+import { alertSections, inhibitTable } from './alerts-page.ts';
+import { warningsList } from './log-messages.ts';
 import { memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
 
@@ -37,6 +39,9 @@ const tables: Record<string, () => string> = {
   estimator: estimateTable,
   'all metrics': () => metrics,
   ...memberTables(),
+  'all alerts': alertSections,
+  'inhibited alerts': inhibitTable,
+  'warnings of the configuration': warningsList,
   ...optionTables({
     'server tls': tlsSchema,
     'admin oidc': adminOidcSchema,
@@ -200,7 +205,6 @@ export function withTables(markdown: string): string {
 /** The documents that have tables. */
 export const pagesWithTables: readonly string[] = [
   ...globSync('docs/**/*.md', { cwd: new URL('../../../', import.meta.url), exclude: ['docs/api/**'] }),
-  'grafana/README.md',
 ];
 
 /** The tables that the documents must have, each once: every option of the project is documented. */
