@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { boards } from '../../grafana/src/boards.ts';
@@ -71,5 +72,30 @@ describe('a recipe for seeing what a gateway does', () => {
     const trace = /"trace_id":"(\w{32})"/.exec(output)?.[1];
     expect(output).toContain(`"trace_id": "${trace}"`);
     expect(output).toMatch(/POST \/v1\/traces\ntry-1\n/);
+  });
+
+  it('lets operators in to the dashboard by name and role, and has the pages that it names', async () => {
+    const visitor = fileURLToPath(new URL('../support/dashboard-visitor.ts', import.meta.url));
+    const { output } = await runRecipe('docs/how-to/dashboard.md', {
+      after: `wait_for 8081
+        cat > visit.mjs <<'END'
+        import { DashboardVisitor } from '${visitor}';
+        for (const name of ['olga', 'ops']) {
+          const visitor = new DashboardVisitor('http://127.0.0.1:8081/dashboard/');
+          await visitor.signIn(process.env.OPS_PASSWORD, name);
+          const pages = ['', 'requests', 'in-flight', 'providers', 'accounts', 'keys', 'usage', 'models', 'playground', 'audit'];
+          for (const page of pages) console.log(name, page, (await visitor.get(page)).status);
+        }
+END
+        node visit.mjs; sluice audit --config sluice.yaml`,
+    });
+    const statuses = (name: string) => [...output.matchAll(new RegExp(`^${name} (\\S*) (\\d+)$`, 'gm'))];
+    expect(statuses('olga').map(([, , status]) => status)).toEqual(Array(10).fill('200'));
+    expect(
+      statuses('ops')
+        .filter(([, , status]) => status !== '200')
+        .map(([, page]) => page),
+    ).toEqual(['audit']);
+    expect(output).toMatch(/ ops {2}.*sign-in\.accept.*\n.* olga {2}.*sign-in\.accept/);
   });
 });
