@@ -64,12 +64,12 @@ describe('a recipe for a model server', () => {
   });
 
   it('puts sluice in front of llama.cpp, with as many permits as it has slots', async () => {
-    const after = 'sluice print-config --config sluice.yaml';
+    const after = 'cat sluice.yaml';
     const { output } = await runRecipe('docs/how-to/llama-cpp.md', {
       programs: { 'llama-server': llamaServer },
       after,
     });
-    expect(output).toMatch(/max_concurrent: 2/);
+    expect(output).toMatch(/adapter: llama-cpp\n {4}max_concurrent: 2\n/);
   });
 
   it('puts sluice in front of Ollama, and refuses a prompt that Ollama would cut off', async () => {
@@ -108,7 +108,7 @@ describe('a recipe for a paid API', () => {
     const run = await runRecipe('docs/how-to/anthropic.md', {
       hosts: ['api.anthropic.com'],
       models,
-      after: 'sluice print-config --config sluice.yaml',
+      after: 'cat sluice.yaml',
     });
     const requests = asked(run, 'api.anthropic.com');
     expect(requests.map(({ path }) => path)).toEqual(['/v1/messages', '/v1/messages']);
