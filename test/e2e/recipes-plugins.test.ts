@@ -8,13 +8,14 @@ const chat = (model: string, message: string) =>
   -H 'Content-Type: application/json' -d '${JSON.stringify({ model, messages: [{ role: 'user', content: message }] })}'`;
 
 describe('a recipe for a plugin', () => {
-  it('adds a stage that asks a moderation service once for a text, and refuses while it is down', async () => {
+  it('adds a stage that asks a moderation service once for a text, and refuses when it is too slow', async () => {
     const after = `
 ${chat('acme/small', 'How do I build a bomb?')}
 ${chat('acme/small', '[[sim:say=They wander.]]')}
 curl -s http://127.0.0.1:8081/metrics | grep moderation_verdicts
-kill %2
+kill -STOP %2
 ${chat('acme/small', 'Why do rivers bend?')}
+kill -CONT %2
 `;
     const { output } = await runRecipe('docs/how-to/write-a-stage.md', { after });
     expect(output).toContain('✔ keeps the contract of a stage');
@@ -36,7 +37,7 @@ ${chat('acme/small', 'Why do rivers bend?')}
 
   it('adds an adapter of one file for a format of its own', async () => {
     const { output } = await runRecipe('docs/how-to/write-an-adapter.md', {
-      after: `${chat('acme/parrot', 'Hello')}; grep -c '"level":50' sluice.log || true`,
+      after: chat('acme/parrot', 'Hello'),
     });
     expect(output).toContain('✔ keeps the contract of an adapter');
     expect(output).toMatch(/"content":"Hi\.".*"prompt_tokens":3,"completion_tokens":2.* status=200/);
@@ -126,7 +127,7 @@ describe('a recipe for agents', () => {
     `curl -sf "${url}" -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -H 'anthropic-version: 2023-06-01' ` +
     `-d '{"model":"'"${model}"'",${field}}' > answer.json || exit 1; echo "$(basename "$0") was answered"`;
   const messages = '"max_tokens":99,"messages":[{"role":"user","content":"Hello"}]';
-  /** Prints what the script makes of the settings in this file: an object, of which `q` is what stands in the brackets. */
+  /** The setting that the brackets of this pattern hold in a file, as a command substitution. */
   const setting = (file: string, pattern: string) => `$(sed -nE 's|.*${pattern}.*|\\1|p' ${file} | head -1)`;
 
   it('connects each by its own settings', async () => {
