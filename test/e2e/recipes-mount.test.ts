@@ -47,6 +47,14 @@ describe('a recipe for an application', () => {
     expect(output).toMatch(/an operator's page without a session: 40[13]/);
   });
 
+  it('signs customers up with credit and a key, refuses them when it is used, and takes payments', async () => {
+    const { output } = await runRecipe('docs/how-to/sign-up.md', {
+      after: `npx sluice audit --config sluice.yaml`,
+    });
+    expect(output).toMatch(/ app +account.create +ann /);
+    expect(output).toContain('"amount_usd":"5"');
+  });
+
   it("joins the trace of a request with the application's, down to the call of the provider", async () => {
     const { output } = await runRecipe('docs/how-to/join-traces.md', { after: 'cat server.log' });
     const spans = spansIn(output);
