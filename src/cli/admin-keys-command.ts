@@ -25,7 +25,7 @@ export function adminKeysCommand(voice: Voice): Command {
 A key that is made or revoked is so at once, at every instance. Keys of the configuration (admin_api.keys) are not listed here.`,
     );
   withConfig(keys.command('create <NAME>'))
-    .description('make a key and print it, once: only its SHA-256 is kept')
+    .description('make a key and print it once: only its SHA-256 is kept')
     .addOption(
       new Option('--role <ROLE>', 'what it may do')
         .choices(operatorRoles)

@@ -14,6 +14,13 @@ export const checkCommand = ({ print }: Voice): Command =>
   withConfig(new Command('check'))
     .description('list everything that is wrong with a configuration')
     .addOption(textOrJson())
+    .addHelpText(
+      'after',
+      `
+Opens no store and asks no server. With --format json it prints one object, also for a file that cannot be read:
+ok, file, mistakes (each with path, line or null, and message), warnings, and the names of models, providers and
+stages, which are empty if there are mistakes.`,
+    )
     .action(async ({ config, format }: CheckOptions) => {
       if (format === 'json') return printReport(config, print);
       const { models, providers, stages, warnings } = await checked(config);
@@ -78,7 +85,7 @@ export const printConfigCommand = ({ print }: Voice): Command =>
       'after',
       `
 What came from a variable or a file is shown as \${NAME} or \${file:PATH}; other secrets, and texts that are not
-known to be harmless, as ***. It is to be read, and not to be served: some defaults may not be written out.`,
+known to be harmless, as ***. The output is for reading: some defaults are refused when they are written out.`,
     )
     .action(async ({ config: file, format }: PrintOptions) => {
       const [{ loadWritten }, { effectiveConfig }, { stringify }] = await Promise.all([

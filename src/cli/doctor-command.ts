@@ -20,7 +20,19 @@ export const doctorCommand = ({ print }: Voice): Command =>
     .addHelpText(
       'after',
       `
-Changes nothing: no migration, no table, no row. Without --generate nothing is generated. Prints no secrets.`,
+Looks at:
+  configuration      all that sluice check looks at
+  each provider      connection, TLS and its certificate, each key, whether its list has the configured models
+  state store        Redis: version, latency, eviction policy, scripts, whether it is the primary
+  records store      may be written, schema version, free disk
+  addresses          free, or held by a running sluice
+  OTLP collector     a request without spans, by the protocol of the OTEL_* variables
+  OpenID issuer      its description names itself
+  clock, open files, Node
+
+Changes nothing: no migration, no table, no row. Without --generate nothing is generated. Prints no secrets.
+A model that vLLM does not list is a fault; with other servers it is a warning, because they serve names that
+they do not list.`,
     )
     .action(async ({ config: file, generate = false, format }: DoctorOptions) => {
       const { diagnose } = await import('./doctor/diagnose.ts');

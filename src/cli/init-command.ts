@@ -29,8 +29,10 @@ export const initCommand = (
     .addHelpText(
       'after',
       `
-Asks on a terminal for what the options do not say. The key itself is never written into the file.
-Prints the commands that lead to the first streamed reply.`,
+Asks on a terminal for what the options do not say. In scripts --adapter and --yes are enough, with --models
+for a server that has many. Context lengths, prices and dates that the server reports are written down; the
+rest is marked by a comment. The key itself is never written into the file. Nothing is written if the server
+cannot be asked. Prints the commands that lead to the first streamed reply.`,
     )
     .action(async (file: string, options: InitOptions) => {
       const { writeFirstConfig } = await import('./init/write-config.ts');

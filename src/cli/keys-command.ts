@@ -35,7 +35,7 @@ Changes reach every running instance within 5 seconds; what a key has used stays
 Keys of the configuration are not listed here.`,
   );
   withConfig(keys.command('create'))
-    .description('make a key and print it, once: only its SHA-256 is kept')
+    .description('make a key and print it once: only its SHA-256 is kept')
     .requiredOption(
       '-a, --account <ACCOUNT>',
       'its account, of the configuration or made with: sluice accounts create',
@@ -87,7 +87,7 @@ Keys of the configuration are not listed here.`,
     .action(inStore(list, voice));
   withConfig(keys.command('rotate <ID>'))
     .description(
-      'make a key in place of another, for the same account, by the same name and for as long, and print it, once',
+      'make a key that replaces another, with its account, name, limits and lifetime, and print it once',
     )
     .option(
       '--overlap <TIME>',

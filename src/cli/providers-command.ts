@@ -38,7 +38,7 @@ With --for or --until it is over at that time, by the clock of each instance.`,
     .description('replace the weights of its upstreams, of all models; 0 drains it')
     .action(inStore(weigh, voice));
   withConfig(providers.command('resume <NAME>'))
-    .description('let it be as the configuration has it')
+    .description('return it to what the configuration says')
     .action(inStore(resume, voice));
   return providers;
 }

@@ -43,11 +43,11 @@ export const usageCommand = (voice: Voice): Command =>
       'after',
       `
 An exchange belongs to the hour and day in which it began, and to the provider that was asked last. Sums by
-hour, key and tag are kept for 92 days, as those of one account by provider. Tags are those that keys have now. They begin with schema version 6 of the store.
-Errors are failures of providers and of the gateway, refusals (401, 403, 429) and errors of clients; those of before
-schema version 8 are in none of these. Costs are exact, at the catalog's prices at the time; paid and margin are those of the requests whose upstreams have
-paid_prices. A table ends with the total. A statement has the same decimals in all its costs; what was used by keys
-more than 92 days ago, and by keys that are not in the store, is in lines without a key.`,
+hour, key and tag, and those of one account by provider, are kept for 92 days. Tags are those that keys have now.
+Errors are failures of providers and of the gateway, refusals (401, 403, 429) and errors of clients. Costs are
+exact, at the catalog's prices at the time. Paid and margin are those of the requests whose upstreams have
+paid_prices. A table ends with the total. A statement has the same decimals in all its costs; what was used by
+keys more than 92 days ago, and by keys that are not in the store, is in lines without a key.`,
     )
     .action(inStore(showUsage, voice));
 

@@ -30,9 +30,9 @@ const effort = z
 const prices = {
   prompt: price,
   completion: price,
-  input_cache_read: price.optional(),
-  input_cache_write: price.optional(),
-  web_search: price.optional(),
+  input_cache_read: price.optional().describe('Price of one token of the prompt that a cache has.'),
+  input_cache_write: price.optional().describe('Price of one token of the prompt that is put into a cache.'),
+  web_search: price.optional().describe('Price of one web search.'),
   request: price.optional().describe('Price of one call that is answered, beside that of its tokens.'),
 };
 

@@ -142,7 +142,7 @@ const getProvider = defineRoute({
   name: 'getProvider',
   summary: 'Get a provider with its state',
   permission: 'read',
-  params: z.object({ provider: z.string() }),
+  params: z.object({ provider: z.string().describe('Its name in the configuration.') }),
   reply: provider,
   async handler({ params, context }) {
     const found = (await providerStates(context)).find(({ name }) => name === params.provider);

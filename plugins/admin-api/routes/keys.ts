@@ -189,7 +189,7 @@ const rotateKey = defineRoute({
   method: 'POST',
   path: '/keys/{key}/rotate',
   name: 'rotateKey',
-  summary: 'Make a key in place of another, for its account, by its name, with its limits and for as long',
+  summary: 'Make a key that replaces another, with its account, name, limits and lifetime',
   permission: 'change',
   once: true,
   if_match: true,

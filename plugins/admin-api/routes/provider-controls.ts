@@ -36,7 +36,7 @@ const viewOf = (provider: string, set: ProviderControl | undefined): z.input<typ
   at: timeOrNull(set?.at_ms ?? null),
 });
 
-const params = z.strictObject({ provider: z.string().max(200) });
+const params = z.strictObject({ provider: z.string().max(200).describe('Its name in the configuration.') });
 const path = '/providers/{provider}/control';
 
 function controlOf({ providers }: ExtensionContext, name: string): ProviderControl | undefined {
@@ -101,7 +101,7 @@ const clearControl = defineRoute({
   method: 'DELETE',
   path,
   name: 'clearProviderControl',
-  summary: 'Let a provider be as the configuration has it',
+  summary: 'Return a provider to what the configuration says',
   permission: 'change',
   params,
   reply: control,

@@ -133,17 +133,20 @@ const listRequests = defineRoute({
   permission: 'read',
   query: z.strictObject({
     ...pageFields,
-    account: text.optional(),
+    account: text.optional().describe('Of this account.'),
     key: text.optional().describe('Id of a key of the store.'),
     model: text.optional().describe(`Id of a model, or \`${none}\`.`),
     provider: text.optional().describe(`The provider that was asked last, or \`${none}\`.`),
     failed_at: text
       .optional()
       .describe('A provider of which an attempt failed, whatever came of the request.'),
-    end_reason: z.enum(endReasons as readonly [string, ...string[]]).optional(),
-    error_class: z.enum(errorClasses).optional(),
-    error_type: text.optional(),
-    error_code: text.optional(),
+    end_reason: z
+      .enum(endReasons as readonly [string, ...string[]])
+      .optional()
+      .describe('How the request ended.'),
+    error_class: z.enum(errorClasses).optional().describe('Whose error it was.'),
+    error_type: text.optional().describe('The `type` of the error that the client got.'),
+    error_code: text.optional().describe('The `code` of that error.'),
     failed: z.enum(['true', 'false']).optional().describe('`true` for those whose client got an error.'),
     from: givenTime.optional().describe('Begun from this time on.'),
     until: givenTime.optional().describe('Begun before this time.'),
@@ -200,7 +203,7 @@ const getRequest = defineRoute({
   name: 'getRequest',
   summary: 'Get the requests with an x-request-id, with all their attempts',
   permission: 'read',
-  params: z.object({ request_id: text }),
+  params: z.object({ request_id: text.describe('The `x-request-id` of the answer.') }),
   reply: z.object({ object: z.literal('list'), data: z.array(detailed) }),
   async handler({ params: { request_id }, caller, context }) {
     const found = await context.records.store.ledger.find(request_id);

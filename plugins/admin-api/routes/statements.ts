@@ -44,7 +44,7 @@ const accountStatement = defineRoute({
   name: 'getAccountStatement',
   summary: 'Get the statement of an account for a month, as CSV',
   permission: 'audit',
-  params: z.object({ account: z.string().max(300), month }),
+  params: z.object({ account: z.string().max(300).describe('Its id.'), month }),
   reply: csv,
   content_type: 'text/csv',
   async handler({ params: { account, month }, context }) {

@@ -201,7 +201,7 @@ const accountLimits = defineRoute({
   name: 'listAccountLimits',
   summary: 'List the limits of an account with their use at all instances',
   permission: 'read',
-  params: z.object({ account: text }),
+  params: z.object({ account: text.describe('Its id.') }),
   reply: limitList,
   handler: async ({ params, caller, context }) =>
     limitsFor(caller, limitStates(context, await limitedAccount(context, params.account))),
@@ -213,7 +213,7 @@ const keyLimits = defineRoute({
   name: 'listKeyLimits',
   summary: 'List the limits of a key and of its account with their use at all instances',
   permission: 'read',
-  params: z.object({ key: text }),
+  params: z.object({ key: text.describe('Its id, `key_…`.') }),
   reply: limitList,
   handler: async ({ params, caller, context }) =>
     limitsFor(caller, limitStates(context, await limitedKey(context, params.key))),

@@ -10,12 +10,12 @@ export interface ErrorRow {
   readonly message: string;
   /** Reply headers of this error. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When this error is sent, for operators; shown in the table of docs/reference/clients.md. */
+  /** When this error is sent, for operators; shown in the table of docs/reference/errors.md. */
   readonly when: string;
 }
 
 /**
- * Every error that a client can receive. A test holds the table of docs/reference/clients.md equal to it. Row names are
+ * Every error that a client can receive. A test holds the table of docs/reference/errors.md equal to it. Row names are
  * the `code` that clients see when `openai_fields` is on.
  */
 export const errorCatalogue = {

@@ -99,16 +99,17 @@ type RuleSchemas = {
   >;
 };
 
-const rules = forEachLimit(name => {
+/** The amount of each limit, or an object of it and how it counts. */
+export const ruleSchemas = forEachLimit(name => {
   const { unit, window, description } = limitTable[name];
   return ruleOf(unit, window).describe(`${description} The amount, or an object with it.`);
 }) as unknown as RuleSchemas;
 
-const nullableRules = forEachLimit(name => rules[name].nullable()) as {
+const nullableRules = forEachLimit(name => ruleSchemas[name].nullable()) as {
   readonly [N in LimitName]: z.ZodNullable<RuleSchemas[N]>;
 };
 
-const amountsOfPlan = z.strictObject(rules).partial();
+const amountsOfPlan = z.strictObject(ruleSchemas).partial();
 const amountsOfAccount = z.strictObject(nullableRules).partial();
 const zoneOfAll = {
   time_zone: time_zone.describe(

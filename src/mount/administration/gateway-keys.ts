@@ -46,7 +46,7 @@ export interface GatewayKeys {
   create(key: KeyToCreate, by?: ChangedBy): Promise<MadeKey>;
   /** Sets what is given of a key, or what a function makes of it as it is now, and leaves the rest. */
   change(id: string, set: ChangeOf<KeyRecord, KeyChange>, by?: ChangedBy): Promise<KeyRecord>;
-  /** Makes a key in place of another, for its account, by its name, with its limits and for as long. */
+  /** Makes a key that replaces another, with its account, name, limits and lifetime. */
   rotate(id: string, by?: KeyRotation): Promise<MadeKey & { readonly old: KeyRecord }>;
   /** Ends a key for good; one that is revoked already stays as it is. */
   revoke(id: string, by?: ChangedBy): Promise<KeyRecord>;

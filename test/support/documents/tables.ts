@@ -1,28 +1,42 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { parts } from '../../../build/parts.ts';
 import { builtInStages } from '../../../plugins/index.ts';
 import { mailSchema, webhookSchema } from '../../../plugins/notices/options.ts';
 import { presets } from '../../../plugins/providers/presets/table.ts';
 import { builtInProviders } from '../../../plugins/providers.ts';
-import { guides } from '../../../src/cli/command-guide.ts';
-import { createProgram } from '../../../src/cli/program.ts';
 import { tlsSchema } from '../../../src/config/certificate-files.ts';
 import { retentionSchema } from '../../../src/config/records-options.ts';
+import { configSchema } from '../../../src/config/schema.ts';
 import { outagePolicySchema } from '../../../src/config/state-options.ts';
-import { type ErrorRow, errorCatalogue } from '../../../src/gateway/exchange/errors.ts';
+import {
+  type ErrorCode,
+  type ErrorRow,
+  errorCatalogue,
+  errorHeaders,
+  refusal,
+} from '../../../src/gateway/exchange/errors.ts';
+import { limitNames } from '../../../src/gateway/limits/limit-table.ts';
+import { ruleSchemas } from '../../../src/gateway/limits/plan-limits.ts';
 import { failureKinds, failureMeanings } from '../../../src/gateway/upstream/attempt/attempt-failure.ts';
 import { openAiParameters } from '../../../src/gateway/upstream/openai/openai-adapter.ts';
 import { chainOptionsSchema } from '../../../src/mount/chain/chain-options.ts';
 import { adminOidcSchema, adminProxySchema, portalOidcSchema } from '../../../src/records/sign-in-schema.ts';
 import { clientTable } from '../../clients/table.ts';
 import { estimateTable } from '../estimate-table.ts';
+import {
+  adminApiErrors,
+  adminApiObjects,
+  adminApiParameters,
+  adminApiRoutes,
+} from './admin-api-reference.ts';
 import { alertSections, inhibitTable } from './alerts-page.ts';
+import { commandReference } from './command-reference.ts';
 import { warningsList } from './log-messages.ts';
 import { memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
+import { escaped } from './passages.ts';
 
 const metrics = await metricsTable();
 
@@ -32,7 +46,11 @@ const metrics = await metricsTable();
  */
 const tables: Record<string, () => string> = {
   errors: errorTable,
-  commands: commandTable,
+  commands: commandReference,
+  'admin api routes': adminApiRoutes,
+  'admin api parameters': adminApiParameters,
+  'admin api objects': adminApiObjects,
+  'admin api errors': adminApiErrors,
   clients: clientTable,
   presets: presetTable,
   'failure kinds': failureTable,
@@ -52,6 +70,8 @@ const tables: Record<string, () => string> = {
     'notices webhooks': webhookSchema,
     'notices mail': mailSchema,
     chain: chainOptionsSchema,
+    // With every field that the object of a limit can have.
+    limit: ruleSchemas.usd_per_month,
   }),
   ...optionTables(
     Object.fromEntries([
@@ -107,6 +127,14 @@ function memberTables(): Record<string, () => string> {
   };
 }
 
+tables['top level'] = topLevelTable;
+
+/** The options at the top level that are no section with a table of its own. */
+function topLevelTable(): string {
+  const own = Object.entries(configSchema.shape).filter(([name]) => !(name in tables) && name !== 'stages');
+  return optionTable(z.object(Object.fromEntries(own)));
+}
+
 function optionTables(schemas: Readonly<Record<string, z.ZodType>>): Record<string, () => string> {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, () => optionTable(schema)]),
@@ -120,20 +148,40 @@ interface JsonProperty {
   const?: unknown;
   default?: unknown;
   description?: string;
+  properties?: Record<string, JsonProperty>;
+  required?: string[];
+  items?: JsonProperty;
 }
 
+/** Options with a table of their own, which is not repeated where they are an option of another table. */
+const apart: ReadonlySet<string> = new Set([
+  ...['tls', 'oidc', 'proxy', 'breaker', 'health_check', 'on_state_store_down', 'retention', 'mail'],
+  ...['upstreams', 'routing', 'defaults', 'limits', 'paid_prices'],
+  ...['models', 'chat_completions', 'responses', 'messages'],
+  ...limitNames,
+]);
+
 function optionTable(schema: z.ZodType): string {
-  const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as {
-    properties?: Record<string, JsonProperty>;
-    required?: string[];
-  };
-  const rows = Object.entries(described.properties ?? {}).map(([name, property]) => {
-    const required = described.required?.includes(name) ? '**required**' : shown(property.default);
-    return `| \`${name}\` | ${typeOf(property)} | ${required} | ${property.description ?? ''} |`;
-  });
+  const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonProperty;
+  const rows = rowsOf(described.anyOf?.find(one => one.properties) ?? described);
   if (rows.length === 0) return 'No options.';
   return ['| option | type | default | |', '|---|---|---|---|', ...rows].join('\n');
 }
+
+function rowsOf({ properties = {}, required = [] }: JsonProperty, above = ''): string[] {
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const given = required.includes(name) ? '**required**' : shown(property.default);
+    const row = `| \`${above}${name}\` | ${typeOf(property)} | ${given} | ${property.description ?? ''} |`;
+    return [row, ...(apart.has(name) ? [] : nestedRows(property, `${above}${name}`))];
+  });
+}
+
+/** The options of an object, and of the objects of a list. */
+const nestedRows = (property: JsonProperty, name: string): string[] =>
+  [property, ...(property.anyOf ?? [])].flatMap(one => [
+    ...rowsOf(one, `${name}.`),
+    ...(one.items?.properties ? rowsOf(one.items, `${name}[].`) : []),
+  ]);
 
 function typeOf(property: JsonProperty): string {
   if (property.enum) return property.enum.map(shown).join(', ');
@@ -145,28 +193,19 @@ function typeOf(property: JsonProperty): string {
 const shown = (value: unknown): string =>
   value === undefined ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-function commandTable(): string {
-  const rows = commandsOf(createProgram({ print: () => {}, remark: () => {} })).map(
-    ([name, { description }, { fails }]) =>
-      `| \`sluice ${name}\` | ${description.replaceAll('|', '\\|')} | ${fails} |`,
-  );
-  return ['| command | what it does | exit code 1 |', '|---|---|---|', ...rows].join('\n');
-}
-
-/** Every command that has a guide, with what its help says. */
-function commandsOf(command: Command, above = ''): [string, { description: string }, { fails: string }][] {
-  return command.commands.flatMap(child => {
-    const name = `${above} ${child.name()}`.trim();
-    const guide = guides[name];
-    return guide ? [[name, { description: child.description() }, guide]] : commandsOf(child, name);
-  });
-}
-
 function errorTable(): string {
-  const rows = Object.entries<ErrorRow>(errorCatalogue).map(
-    ([code, { status, type, when }]) => `| ${status} | \`${type}\` | \`${code}\` | ${when} |`,
-  );
-  return ['| status | `type` | `code` | when |', '|---|---|---|---|', ...rows].join('\n');
+  const rows = Object.entries<ErrorRow>(errorCatalogue).map(([code, { status, type, when, message }]) => {
+    const headers = errorHeaders(refusal(code as ErrorCode));
+    const told = ['retry-after', 'x-should-retry'].flatMap(name =>
+      headers[name] === undefined ? [] : [`\`${name}: ${headers[name]}\``],
+    );
+    return `| ${status} | \`${type}\` | \`${code}\` | ${when} | ${told.join(', ')} | ${escaped(message)} |`;
+  });
+  return [
+    '| status | `type` | `code` | when | header | usual message |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 function failureTable(): string {
