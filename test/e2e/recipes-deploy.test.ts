@@ -119,7 +119,7 @@ sluice audit --config sluice.yaml
   it('closes a gateway to strangers, step by step', async () => {
     const { output } = await runRecipe('docs/how-to/harden.md', {
       before: configured,
-      after: 'sluice keys list --config sluice.yaml; grep -c "configuration reloaded" sluice.log',
+      after: 'sluice keys list --config sluice.yaml; until grep "configuration reloaded" sluice.log; do sleep 0.1; done',
     });
     // The rotated key ends in seven days, the new one in as many as the old one had.
     expect(output.match(/^key_\S+ +acme +laptop/gm)).toHaveLength(2);

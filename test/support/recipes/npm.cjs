@@ -6,6 +6,13 @@ const { spawnSync } = require('node:child_process');
 const root = join(__dirname, '../../..');
 const [command, ...words] = process.argv.slice(2).filter(word => word !== '-D' && word !== '--save-dev');
 
+const prefix = words.indexOf('--prefix');
+if (prefix !== -1) {
+  const [, folder] = words.splice(prefix, 2);
+  mkdirSync(folder, { recursive: true });
+  process.chdir(folder);
+}
+
 /** A name without its version, as in `express@5`. */
 const nameOf = word => word.replace(/(?<=.)@[^/]*$/, '');
 
@@ -17,6 +24,9 @@ function install(name) {
   if (existsSync(link)) return;
   mkdirSync(dirname(link), { recursive: true });
   symlinkSync(target, link);
+  if (name !== 'sluice') return;
+  mkdirSync('node_modules/.bin', { recursive: true });
+  symlinkSync(join(root, 'bin/sluice.cjs'), 'node_modules/.bin/sluice');
 }
 
 switch (command) {
