@@ -18,7 +18,12 @@ interface ComposeFile {
   readonly services: Readonly<
     Record<
       string,
-      { readonly build?: string; readonly volumes: readonly string[]; readonly secrets?: readonly string[] }
+      {
+        readonly build?: string;
+        readonly volumes: readonly string[];
+        readonly secrets?: readonly string[];
+        readonly extra_hosts?: readonly string[];
+      }
     >
   >;
   readonly secrets: Readonly<Record<string, { readonly file: string }>>;
@@ -93,6 +98,9 @@ function compose(): void {
       check(existsSync(path), `there is no ${path}`);
     for (const secret of service.secrets ?? []) check(file.secrets[secret], `no secret ${secret}`);
   }
+  const { host, hostname } = new URL(process.env.UPSTREAM_URL!);
+  const reached = file.services['gateway-1']!.extra_hosts ?? [];
+  check(/^\d/.test(host) || reached.includes(`${hostname}:host-gateway`), `no container reaches ${hostname}`);
   const folder = join(home, 'composed');
   place('sluice.yaml', folder);
   cpSync('secrets', join(folder, 'secrets'), { recursive: true });
