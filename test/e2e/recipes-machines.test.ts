@@ -47,8 +47,11 @@ describe('a recipe for a machine', () => {
       programs: machine(),
       environment: { UPSTREAM_KEY },
       before: `${guarded}sed -i '/api_key:/d' sluice.yaml`,
-      after:
-        'journalctl --unit sluice; ls ~/root/var/lib/sluice; stat --format "mode %a" ~/root/var/lib/sluice',
+      after: `
+until grep -q 'configuration reloaded' ~/journal; do sleep 0.1; done
+journalctl --unit sluice
+ls ~/root/var/lib/sluice
+stat --format 'mode %a' ~/root/var/lib/sluice`,
     });
     expect(output).toContain('"object":"chat.completion"');
     expect(output).toContain('configuration reloaded');
