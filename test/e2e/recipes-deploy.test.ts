@@ -36,7 +36,8 @@ grep -c 'is listening' next.log
   it('closes a gateway to strangers, step by step', async () => {
     const { output } = await runRecipe('docs/how-to/harden.md', {
       before: configured,
-      after: 'sluice keys list --config sluice.yaml; until grep "configuration reloaded" sluice.log; do sleep 0.1; done',
+      after:
+        'sluice keys list --config sluice.yaml; until grep "configuration reloaded" sluice.log; do sleep 0.1; done',
     });
     // The rotated key ends in seven days, the new one in as many as the old one had.
     expect(output.match(/^key_\S+ +acme +laptop/gm)).toHaveLength(2);
