@@ -11,7 +11,7 @@ import { LedgerWriter } from './ledger-writer.ts';
 import { isUnbilled, LostRows } from './lost-rows.ts';
 import { isRefusal, RefusalCounter } from './refusal-counter.ts';
 
-/** Documented in docs/reference/accounts.md: what a crash can lose follows from `flush_ms` and `patience_ms`. */
+/** Documented in docs/explanation/settlement.md: what a crash can lose follows from `flush_ms` and `patience_ms`. */
 export const ledgerDefaults = {
   /** Time for which rows are collected before they are written. */
   flush_ms: 250,

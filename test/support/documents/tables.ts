@@ -36,6 +36,7 @@ import { commandReference } from './command-reference.ts';
 import { warningsList } from './log-messages.ts';
 import { memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
+import { noticeTable } from './notice-table.ts';
 import { escaped } from './passages.ts';
 
 const metrics = await metricsTable();
@@ -60,6 +61,7 @@ const tables: Record<string, () => string> = {
   'all alerts': alertSections,
   'inhibited alerts': inhibitTable,
   'warnings of the configuration': warningsList,
+  'notice types': noticeTable,
   ...optionTables({
     'server tls': tlsSchema,
     'admin oidc': adminOidcSchema,
