@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { pack } from '../../build/package/pack.ts';
@@ -73,6 +74,14 @@ await check('has no Markdown with a link that leads nowhere in it', () =>
 await check('is published as publint demands', async () => {
   const { messages, pkg } = await publint({ pkgDir: inside, strict: true, pack: false });
   return messages.map(message => formatMessage(message, pkg!));
+});
+await check('has types that resolve as Are the types wrong demands', () => {
+  const tools = fileURLToPath(new URL('../../build/release/', import.meta.url));
+  execFileSync('npm', ['ci', '--prefix', tools], { stdio: 'pipe' });
+  execFileSync(join(tools, 'node_modules/.bin/attw'), ['--profile', 'esm-only', tarball], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
 });
 for (const [name, text] of Object.entries(programs)) writeFileSync(join(directory, name), text);
 await check(

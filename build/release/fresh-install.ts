@@ -1,0 +1,67 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+/** Of node_modules with the package and all that npm installs with it, as a file system counts it. */
+const max_mib = 45;
+const start_ms = 30_000;
+
+/** Installs a tarball in an empty folder by npm, imports the package and starts its demo there. Returns what was seen; throws when something is wrong. */
+export async function installFreshly(tarball: string, node: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-fresh-'));
+  const { npm_command, NODE_OPTIONS, NODE_PATH, ...inherited } = process.env;
+  const env = { ...inherited, PATH: dirname(node) + delimiter + process.env.PATH };
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(program, args, { cwd: folder, env, encoding: 'utf8', stdio: 'pipe' });
+  try {
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
+    run('npm', 'install', '--no-audit', '--no-fund', tarball);
+    const mib = sizeOf(join(folder, 'node_modules')) / 2 ** 20;
+    if (mib > max_mib) throw new Error(`node_modules has ${mib.toFixed(1)} MiB, more than ${max_mib}`);
+    const imports = ['sluice', 'sluice/plugin', 'sluice/testing'].map(name => `await import('${name}')`);
+    run(node, '--input-type=module', '--eval', imports.join('; '));
+    run(node, '--eval', "require('sluice').createGateway.name");
+    const models = await startDemo(join(folder, 'node_modules/.bin/sluice'), folder, env);
+    return `${run(node, '--version').trim()}: ${mib.toFixed(1)} MiB installed, imported, demo with ${models} models`;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Starts the demo, asks it for its models and ends it. Returns their number. */
+async function startDemo(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<number> {
+  const demo = spawn(command, ['--port', '0', '--admin-port', '0'], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: start_ms,
+  });
+  let printed = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    demo.once('exit', code => reject(new Error(`the demo ended with ${code}; it printed: ${printed}`)));
+    for (const stream of [demo.stdout, demo.stderr])
+      stream.setEncoding('utf8').on('data', text => {
+        printed += text;
+        const [, found] = /listening on (http:\/\/\S+)/.exec(printed) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+  });
+  const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: unknown[] };
+  const ended = once(demo, 'exit');
+  demo.kill('SIGINT');
+  const [code] = await ended;
+  if (data.length === 0 || code !== 0) throw new Error(`${data.length} models, exit code ${code}`);
+  return data.length;
+}
+
+/** Bytes of a folder in blocks of 4 kB. */
+function sizeOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .reduce((sum, { parentPath, name }) => {
+      const { size } = lstatSync(join(parentPath, name));
+      return sum + Math.ceil(size / 4096) * 4096;
+    }, 0);
+}
