@@ -24,8 +24,8 @@ export function inSite(md: MarkdownRenderer, place: Place): void {
     rules[name] = (...args) => String(render(...args)).replaceAll('{{', '&#123;&#123;');
   }
   md.core.ruler.push('pages-of-site', ({ tokens, env }) => {
-    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-      if (token.type === 'html_inline') token.content = ofTheme(token.content);
+    for (const token of tokens.flatMap(token => [token, ...(token.children ?? [])])) {
+      if (token.type.startsWith('html_')) token.content = ofTheme(token.content);
       if (token.type !== 'link_open') continue;
       token.attrSet('href', addressOf(token.attrGet('href') ?? '', env.realPath ?? env.path, place));
     }
@@ -43,12 +43,13 @@ function addressOf(href: string, page: string, { root, github }: Place): string 
   return anchor === undefined ? target : `${target}#${anchor}`;
 }
 
-/** A picture for light and dark as two images, since readers choose the theme of the site. */
+/** Pictures of a page: relative ones begin with a dot, as Vite has them, and one for light and dark is two, since readers choose the theme of the site. */
 const ofTheme = (html: string): string =>
   html
-    .replace(/<\/?picture>/, '')
-    .replace(
-      /<source media="\(prefers-color-scheme: dark\)" srcset=/,
+    .replaceAll(/(src|srcset)="(?=\w[^:"]*")/g, '$1="./')
+    .replaceAll(/<\/?picture>/g, '')
+    .replaceAll(
+      /<source media="\(prefers-color-scheme: dark\)" srcset=/g,
       '<img class="in-dark" loading="lazy" alt="" src=',
     )
-    .replace(/<img src=("[^"]*-light\.\w+")/, '<img class="in-light" loading="lazy" src=$1');
+    .replaceAll(/<img src=("[^"]*-light\.\w+")/g, '<img class="in-light" loading="lazy" src=$1');

@@ -14,6 +14,8 @@ const forms =
 const sources = [
   ...globSync('{src,plugins,examples,grafana,bin,build,test/tools}/**/*.{ts,js,cjs,yaml,json}', {
     cwd: root,
+    // Those of build/ have packages of their own.
+    exclude: ['**/node_modules/**'],
   }),
   'package.json',
   'sluice.schema.json',
