@@ -191,7 +191,7 @@ function programsIn(directory: string, others: Readonly<Record<string, string>>)
     // No function as curl is: started in the background, its process is to be the one that gets signals.
     sluice: `wait_for_named "$@" || exit 1\n${node('bin/sluice.cjs')}`,
     npm,
-    npx: 'shift $(( $1 == "--yes" )); exec "$@"',
+    npx: '[ "$1" != --yes ] || shift; exec "$@"',
     ...others,
   };
   for (const [name, body] of Object.entries(all))
