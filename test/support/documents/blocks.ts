@@ -49,7 +49,8 @@ export function blocksOfDocstrings(): Block[] {
 const fence =
   /(?:<!--\s*(save as|around|not run):([\s\S]*?)-->\s*)?^([ \t]*)```(\w*)[^\n]*\n([\s\S]*?)^\3```[ \t]*$/dgm;
 
-const named = /^.*`([\w@][\w./@-]*|[\w./@-]*\/[\w@][\w./@-]*)`:\s*$/m;
+/** A line that ends with a path that has a file's ending, or that ends with a program's usual file: no address, and no price. */
+const named = /^.*`((?:[\w.@-]+\/)*[\w@-]*(?:\.[a-z][\w.]*|Caddyfile|Dockerfile))`:\s*$/m;
 
 /** The file that a block is, by the last line of the text above it. */
 function fileAbove(text: string): Pick<Block, 'file' | 'appended'> {
@@ -60,7 +61,7 @@ function fileAbove(text: string): Pick<Block, 'file' | 'appended'> {
       .split('\n')
       .at(-1) ?? '';
   const [, file] = named.exec(line) ?? [];
-  if (file === undefined || !/[./]/.test(file)) return {};
+  if (file === undefined) return {};
   return { file, appended: /\bappend/i.test(line) };
 }
 
