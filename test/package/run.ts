@@ -68,7 +68,8 @@ await check('has what it needs and no other files', () => {
 });
 await check('has no Markdown with a link that leads nowhere in it', () =>
   files
-    .filter(file => file.endsWith('.md'))
+    // typedoc checks its own, and numbers headings of one name in its own way.
+    .filter(file => file.endsWith('.md') && !file.startsWith('docs/api/'))
     .flatMap(file => brokenLinks(file, readFileSync(join(inside, file), 'utf8'), inside)),
 );
 await check('is published as publint demands', async () => {
