@@ -8,11 +8,14 @@ export interface MetricDefinition<L extends readonly string[] = readonly string[
   readonly name: string;
   /** What it counts, for `/metrics`. */
   readonly help: string;
-  /** Names of the labels, in the order in which `labels()` takes their values. */
+  /** Names of the labels. `labels()` takes their values in this order. */
   readonly labels?: L;
-  /** Label values of series that are there from the beginning, so that their first increase is seen as one. */
+  /**
+   * Series that exist, with 0, before their first observation, so that Prometheus sees the first increase: one array of label values for
+   * each, in the order of `labels`, as in `[['passed'], ['refused']]`.
+   */
   readonly initial?: readonly LabelValues<L>[];
-  /** Series that are kept; observations of further ones count in one series whose labels are all `_other`. 10,000 by default. */
+  /** The most series. Observations of further ones count in one series whose labels are all `_other`. 10,000 by default. */
   readonly max_series?: number;
   /** How values of several processes become one, for `server.workers`. By default `sum`, which a counter or a histogram always has. */
   readonly aggregator?: Aggregator;

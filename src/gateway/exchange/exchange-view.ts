@@ -159,7 +159,7 @@ export interface ExchangeView {
   readonly clock: Clock;
   /** The span of the exchange, for attributes and events; it ends after `onSettled`. */
   readonly span: Span;
-  /** Log with this exchange's id on every line. */
+  /** Log with this exchange's request id on every line, but without the stage's name: put it into the message. */
   readonly log: Log;
   /** Whether lines of `level` are written; does not create this exchange's log. */
   isLogged(level: 'info' | 'debug'): boolean;
@@ -171,13 +171,13 @@ export interface ExchangeView {
   readonly signal: AbortSignal;
   /** Whether `signal` has aborted. */
   readonly aborted: boolean;
-  /** Who asks; undefined until `authenticate`. */
+  /** The account that sent the request; undefined until `authenticate`. */
   readonly account: Account | undefined;
-  /** Set once the body was read and names a model of the catalog. */
+  /** The model; undefined until the body has been read, and if it names no model of the catalog. */
   readonly model: Model | undefined;
   /** Whether `request` can be read. */
   readonly hasRequest: boolean;
-  /** Tokens so far. */
+  /** Tokens used so far. */
   readonly usage: Readonly<RunningUsage>;
   /** Provider of the last attempt. */
   readonly provider: string | undefined;
@@ -187,13 +187,13 @@ export interface ExchangeView {
   readonly end_reason: EndReason | undefined;
 
   /**
-   * The canonical request, to read and change from `onRequest` on; reading it earlier throws. With another `request.model` the exchange has
-   * another `model` from the next stage on: it is asked, limited, billed and answered.
+   * The canonical request, to read and change from `onRequest` on; reading it earlier throws. A stage that sets `request.model` chooses
+   * another model: from the next stage on, `model`, limits, price, upstreams and the name in the reply are those of the new one.
    */
   request: ChatRequest;
-  /** The model's name in the reply, where that is not `request.model`. */
+  /** The model's name in the reply; undefined: `request.model`. */
   reply_model: string | undefined;
-  /** Headers of the reply, whatever it is. */
+  /** Headers of the reply, also of an error. */
   readonly replyHeaders: Record<string, string>;
   /** Sets the account: limits, ledger and metrics count for it from now on. */
   authenticate(account: Account): void;

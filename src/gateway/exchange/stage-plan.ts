@@ -39,7 +39,7 @@ export interface StageSetup {
   readonly cache: CacheStore;
   /** Creates the stage's metrics; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
   readonly metrics: PluginMetrics;
-  /** Log with the stage's name on every line. */
+  /** Log with the stage's name on every line, but without a request id: for `create` and background work. In hooks use `exchange.log`. */
   readonly log: Log;
   /** Time of day and of durations; tests replace it. */
   readonly clock: Clock;

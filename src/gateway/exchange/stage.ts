@@ -14,11 +14,12 @@ export interface Stage {
   /** kebab-case: config key, metric label, span name. */
   readonly name: string;
   /**
-   * Whether this stage protects only what it can read, so that a chain in front of a handler refuses requests in formats that it does not
-   * have: for all exchanges, or as answered after `onHeaders`. By default true for a stage with `onRequest`, `onReply` or `onStream`.
+   * Whether `createChain` refuses requests that this stage cannot read, because the chain does not know their format; otherwise they reach
+   * the handler without its check. A function decides for each request, after `onHeaders`. By default true for a stage with `onRequest`,
+   * `onReply` or `onStream`.
    */
   readonly mustRead?: boolean | ((exchange: Exchange) => boolean);
-  /** Whether `onRequest` does its work on messages of token ids, which have no text to read; a request with such is refused otherwise. */
+  /** Whether `onRequest` works without text, on messages of token ids. Otherwise a request with token ids is refused. */
   readonly takesTokens?: boolean;
   /** Called first to last, before the body is read. */
   onHeaders?(exchange: Exchange): void | Promise<void>;
