@@ -146,7 +146,10 @@ class LineBounds {
     return bounded;
   }
 
-  /** The error itself if it may be logged as it is, else a copy of what may be. */
+  /**
+   * The error itself if it may be logged as it is, else a copy of what may be. A DOMException, such as that of `AbortSignal.timeout`, becomes
+   * an Error of its name: its class has 25 constants, which loggers write as if they were properties.
+   */
   #error(error: Error, causes: number): Error {
     const said = String(error.message);
     const clean = withoutQuotation(said);
@@ -158,6 +161,7 @@ class LineBounds {
       ...('errors' in error && { errors: this.#several(error.errors, causes) }),
     };
     const told = this.#factsOf(error);
+    if (error instanceof DOMException) return copyOf(new Error(), parts, { name: error.name });
     const isWhole =
       Object.entries(parts).every(([name, part]) => part === (error as unknown as Facts)[name]) &&
       Object.entries(error).every(([name, value]) => told[name] === value || name in parts);

@@ -25,6 +25,11 @@ kill -CONT %2
     expect(output).toMatch(/The moderation service does not answer\..* status=502/);
   });
 
+  it('tests what a stage refuses, and what it does while its service does not answer', async () => {
+    const { output } = await runRecipe('docs/how-to/test-a-stage.md');
+    expect(output).toMatch(/pass 2\n.*fail 0\n/);
+  });
+
   it('changes replies, streamed and whole', async () => {
     const { output } = await runRecipe('docs/how-to/change-a-stream.md', {
       after: chat('Qwen/Qwen3-8B', '[[sim:say=Ask project Falcon.]]'),

@@ -20,6 +20,14 @@ describe('the fields of a log line', () => {
     expect(String(text).length).toBeLessThan(2200);
   });
 
+  it('have the error of a time limit with its name and message, and none of the constants of its class', () => {
+    const err = errOf(new DOMException('The operation timed out', 'TimeoutError'));
+    const named: string[] = [];
+    for (const name in err) named.push(name);
+    expect(named).toEqual(['name']);
+    expect([err.name, err.message]).toEqual(['TimeoutError', 'The operation timed out']);
+  });
+
   it.each([
     ['many long texts', Array.from({ length: 1000 }, () => huge)],
     ['many names', Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`name_${at}`, at]))],
