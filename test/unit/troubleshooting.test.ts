@@ -1,16 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorCatalogue } from '../../src/gateway/exchange/errors.ts';
 import { read } from '../support/documents/blocks.ts';
-import { loggedMessages } from '../support/documents/log-messages.ts';
+import { explainedMessages, loggedMessages } from '../support/documents/log-messages.ts';
 
 const page = read('docs/reference/troubleshooting.md');
 
 /** The text below a heading of the second level. */
 const below = (heading: string): string => page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
-
-/** The code in the first column of a section's tables, with the second column. */
-const rowsOf = (section: string): [code: string, next: string][] =>
-  [...section.matchAll(/^\| (`+)(.+?)\1 \| (.*?) \|/gm)].map(([, , code, next]) => [code!, next!]);
 
 const byText = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
   one < other ? -1 : 1;
@@ -23,7 +19,9 @@ describe('the page about trouble', () => {
     const expected = [...messages]
       .filter(([text]) => !warnings.has(text))
       .map(([text, levels]): [string, string] => [text, levels.join(', ')]);
-    expect(rowsOf(below('By log message')).toSorted(byText)).toEqual(expected.toSorted(byText));
+    const listed = [...below('By log message').matchAll(/^- `(.+)` \(([a-z, ]+)\)$/gm)];
+    const others = listed.map(([, text, levels]): [string, string] => [text!, levels!]);
+    expect([...explainedMessages(page), ...others].toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 
   it('has every error of the catalogue with its status, type and message', () => {

@@ -12,6 +12,8 @@ export interface ErrorRow {
   readonly headers?: Readonly<Record<string, string>>;
   /** When this error is sent, for operators; shown in the table of docs/reference/errors.md. */
   readonly when: string;
+  /** What helps, for operators; shown in docs/reference/troubleshooting.md. */
+  readonly remedy: string;
 }
 
 /**
@@ -25,6 +27,8 @@ export const errorCatalogue = {
     message: "Missing API key. Send 'Authorization: Bearer <API_KEY>' or 'Authorization: Api-Key <API_KEY>'.",
     headers: { 'www-authenticate': 'Bearer realm="api", Api-Key realm="api"' },
     when: 'No `Authorization` header, another scheme, or an empty key.',
+    remedy:
+      'The client has no key, or a proxy removes it. For clients that send `x-api-key`, set `- auth: { x_api_key: true }`.',
   },
   invalid_api_key: {
     status: 401,
@@ -32,30 +36,39 @@ export const errorCatalogue = {
     message: 'Invalid API key.',
     headers: { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' },
     when: 'The key is unknown or revoked; which of the two is never said.',
+    remedy: 'Mistyped, revoked, expired, or of another store: `sluice keys list --config sluice.yaml`.',
   },
   unknown_account: {
     status: 403,
     type: 'permission_error',
     message: 'This account has no access to this API.',
     when: 'The application says with `accountOf` whose request it is, and neither the configuration nor the records store has an account of that id.',
+    remedy:
+      'Create the account whose id `accountOf` of your application returned, or return `{ id, plan, limits }`. The log has the id.',
   },
   account_disabled: {
     status: 403,
     type: 'permission_error',
     message: 'This account is disabled.',
     when: 'An operator has disabled the account of the records store to which the key belongs, or which `accountOf` names.',
+    remedy:
+      '`sluice audit --target ACCOUNT --config sluice.yaml` says who disabled it; `sluice accounts enable ACCOUNT --config sluice.yaml` enables it.',
   },
   unknown_url: {
     status: 404,
     type: 'invalid_request_error',
     message: 'Unknown request URL.',
     when: 'No such path below `/v1`. Mounted without `terminal`, the parent application answers instead. Behind `createChain` also a request that a stage must read and cannot.',
+    remedy:
+      'The base URL lacks `/v1` or has it twice. `/v1/messages` needs `messages: { enabled: true }`, other paths an entry in `passthrough`. An application must pass the full path.',
   },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
     message: 'Method not allowed.',
     when: 'The path exists, the method does not; `Allow` names those that do.',
+    remedy:
+      'Often a redirect from `http:` to `https:`, which turns a POST into a GET. Use the final address.',
   },
   upgrade_required: {
     status: 426,
@@ -64,78 +77,102 @@ export const errorCatalogue = {
     // RFC 9110, 15.5.22 requires the name of a protocol that is served.
     headers: { connection: 'close, Upgrade', upgrade: 'HTTP/1.1' },
     when: 'A GET that asks for a WebSocket, as Codex does for responses, at a path that takes POST. Clients go on over HTTP.',
+    remedy:
+      'Codex goes on over HTTP by itself. To offer WebSockets, set [`responses.websocket: true`](clients.md#websocket); in an application [`gateway.upgrade`](in-code.md#websockets) gets them.',
   },
   expectation_failed: {
     status: 417,
     type: 'invalid_request_error',
     message: 'Expect: only 100-continue can be met.',
     when: 'The request has an `Expect` header other than `100-continue`. From the sidecar only: elsewhere the server of the application answers.',
+    remedy: 'Remove the `Expect` header from the client or the proxy.',
   },
   body_too_large: {
     status: 413,
     type: 'invalid_request_error',
     message: 'The request body is too large.',
     when: 'The body, or what it decompresses to, exceeds `server.max_body_bytes`; or it decompresses to more than `server.max_decompression_ratio` times its size.',
+    remedy:
+      "Shorten the request or raise `server.max_body_bytes`. A 413 without `x-request-id` is from the proxy in front, such as nginx's `client_max_body_size`.",
   },
   invalid_request: {
     status: 400,
     type: 'invalid_request_error',
     message: 'Invalid request.',
     when: 'Malformed body, one with more values or keys than `server.max_body_values` and `max_body_keys`, unknown model, a field outside its accepted values; the message names the field and what is accepted.',
+    remedy:
+      'The message names the field and what is accepted. `GET /v1/models` lists models and their effort levels. If a library sends the field by itself, see [clients](clients.md#client-libraries).',
   },
   upstream_refused: {
     status: 400,
     type: 'invalid_request_error',
     message: 'The upstream provider refused the request.',
     when: 'The upstream answered 400, 413 or 422, or with an error of such a code inside a 200; its message is passed on, shortened and without addresses or keys. vLLM and SGLang use these codes inside a 200 for faults of their own: those are a `provider_error`.',
+    remedy:
+      "The message is the provider's. Set the model's `context_length` and `max_completion_tokens` as the server has them, and list parameters that it refuses in `drop_parameters`.",
   },
   provider_misconfigured: {
     status: 400,
     type: 'configuration_error',
     message: 'This model is not available because of a server-side configuration error.',
     when: 'The upstream answered 401, 403 or 404: its address, key or model name in the configuration is wrong. Or the account has a plan that is not configured. Details are in the log.',
+    remedy:
+      "The provider's key, its `base_url` or the model's name there is wrong: `sluice doctor --config sluice.yaml` tries them. Or the account has a plan that is not configured.",
   },
   rate_limited: {
     status: 429,
     type: 'rate_limit_error',
     message: 'Rate limit exceeded.',
     when: "A usage limit of the account is used up; with `pass_upstream_429` also the upstream's own limit.",
+    remedy:
+      'The message and `limit` in the log name the limit. Wait for `Retry-After`, or raise it: [explain a 429](../how-to/explain-a-429.md).',
   },
   provider_error: {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider returned an error.',
     when: 'The upstream answered 402, 409, 429 or 5xx, or with another error inside a 200; a valid `Retry-After` is copied.',
+    remedy:
+      'See `err` in the log, and add a second upstream. For 429 of the provider set `max_concurrent`, or further `api_keys`.',
   },
   provider_unreachable: {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider could not be reached.',
     when: 'Connection refused, name not resolved, TLS failure, reset or no answer before the reply began.',
+    remedy:
+      '`sluice doctor --config sluice.yaml` says what is wrong. In a container `127.0.0.1` is the container itself. For a CA of your own set `NODE_EXTRA_CA_CERTS`.',
   },
   provider_invalid: {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider returned an invalid response.',
     when: "The upstream's reply is not what its format promises, or exceeds the configured size.",
+    remedy:
+      'Check `adapter` and `base_url`; most servers need `/v1` at the end. Or the reply is larger than `max_reply_bytes`, or has more than 128 choices, 4,096 tool calls or 4,096 parts.',
   },
   provider_broke_off: {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider closed the stream unexpectedly.',
     when: 'The upstream ended, reset or stalled in the middle of its reply.',
+    remedy:
+      'The server crashed, see its log. If all replies end after the same `duration_ms`, raise the time limit of the proxy in front of it.',
   },
   provider_timeout: {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider did not answer in time.',
     when: "The upstream's `first_token_timeout_ms` or `total_timeout_ms` has passed, or its `idle_timeout_ms` on a path that is passed through.",
+    remedy:
+      '`err` names the limit, mostly `first_token_timeout_ms`. Raise it for slow servers, or set `max_concurrent` so that other requests go elsewhere.',
   },
   provider_unhealthy: {
     status: 502,
     type: 'provider_error',
     message: 'The upstream provider stopped answering.',
     when: "The upstream's health check failed before anything of its reply had arrived, and no other upstream answered either.",
+    remedy: 'The server hangs. Restart it, and add a second upstream.',
   },
   out_of_service: {
     status: 502,
@@ -143,6 +180,8 @@ export const errorCatalogue = {
     message: 'Out of service at the moment. Retry later.',
     headers: { 'retry-after': '30' },
     when: 'Operators have paused or are draining every provider of the model, or that of the path.',
+    remedy:
+      '`sluice providers list --config sluice.yaml`, then `sluice providers resume NAME --config sluice.yaml`.',
   },
   server_error: {
     status: 502,
@@ -150,6 +189,8 @@ export const errorCatalogue = {
     message: 'Temporary server-side error. Retry the request.',
     headers: { 'retry-after': '1' },
     when: 'Overload, shutdown or a bug. Nothing internal is said; the log has the cause under the same request id.',
+    remedy:
+      '`err` or `reason` in the log has the cause: a stage threw (`stage`, `hook`), every upstream is at its `max_concurrent`, request bodies are at `max_buffered_bytes`, a store is down, or a shutdown. Report a bug with the stack.',
   },
   time_limit: {
     status: 524,
@@ -158,6 +199,7 @@ export const errorCatalogue = {
       'No complete answer within the time limit. Generation continues server-side and is billed; use "stream": true.',
     headers: { 'x-should-retry': 'false' },
     when: 'A non-streamed reply took longer than `server.non_stream_timeout_ms`. Generation is read to its end and billed.',
+    remedy: 'See [the client sees 524](#the-client-sees-524).',
   },
 } as const satisfies Record<string, ErrorRow>;
 

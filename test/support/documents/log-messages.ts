@@ -84,12 +84,33 @@ export function loggedMessages(
   return { messages, warnings, faults };
 }
 
+const asCode = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``);
+
 /** The warnings of a configuration, as a list in Markdown. */
 export const warningsList = (): string =>
   [...loggedMessages().warnings]
     .toSorted()
-    .map(text => (text.includes('`') ? `- \`\` ${text} \`\`` : `- \`${text}\``))
+    .map(text => `- ${asCode(text)}`)
     .join('\n');
+
+const troubles = 'docs/reference/troubleshooting.md';
+
+/** The messages in the tables of the page about trouble, each with its levels there. */
+export const explainedMessages = (page = read(troubles)): [message: string, levels: string][] => {
+  const section = page.split('\n## By log message\n')[1]!.split('\n## ')[0]!;
+  return [...section.matchAll(/^\| (`+)(.+?)\1 \| (.*?) \|/gm)].map(([, , text, levels]) => [text!, levels!]);
+};
+
+/** The messages that need no explanation, as a list in Markdown. */
+export function otherMessagesList(): string {
+  const { messages, warnings } = loggedMessages();
+  const explained = new Set(explainedMessages().map(([text]) => text));
+  return [...messages]
+    .filter(([text]) => !warnings.has(text) && !explained.has(text))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([text, levels]) => `- ${asCode(text)} (${levels.join(', ')})`)
+    .join('\n');
+}
 
 const isElsewhere = (file: string, message: Node | undefined): boolean =>
   elsewhere.has(file) ||

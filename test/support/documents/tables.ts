@@ -33,7 +33,7 @@ import {
 } from './admin-api-reference.ts';
 import { alertSections, inhibitTable } from './alerts-page.ts';
 import { commandReference } from './command-reference.ts';
-import { warningsList } from './log-messages.ts';
+import { otherMessagesList, warningsList } from './log-messages.ts';
 import { memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
 import { noticeTable } from './notice-table.ts';
@@ -47,6 +47,7 @@ const metrics = await metricsTable();
  */
 const tables: Record<string, () => string> = {
   errors: errorTable,
+  remedies: remedySections,
   commands: commandReference,
   'admin api routes': adminApiRoutes,
   'admin api parameters': adminApiParameters,
@@ -61,6 +62,7 @@ const tables: Record<string, () => string> = {
   'all alerts': alertSections,
   'inhibited alerts': inhibitTable,
   'warnings of the configuration': warningsList,
+  'other log messages': otherMessagesList,
   'notice types': noticeTable,
   ...optionTables({
     'server tls': tlsSchema,
@@ -208,6 +210,15 @@ function errorTable(): string {
     '|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
+}
+
+/** A section for each error, with what helps. */
+function remedySections(): string {
+  return Object.entries<ErrorRow>(errorCatalogue)
+    .map(([code, { status, type, message, remedy }]) =>
+      [`### ${code}`, `${status} \`${type}\`: ${message}`, remedy].join('\n\n'),
+    )
+    .join('\n\n');
 }
 
 function failureTable(): string {
