@@ -153,11 +153,11 @@ const bounds: readonly Bound[] = [
     is: constantIn('src/cli/hash-password-command.ts', 'min_characters'),
   },
   // What a reader needs, and what is counted by other programs.
-  { says: 'The old process serves on for {} seconds', is: defaultOf('server.unready_ms') / 1000 },
-  { says: 'without use, {} minutes', is: defaultOf('admin.session_idle_ms') / 60_000 },
-  { says: 'or `session_max_ms`, {} hours', is: defaultOf('admin.session_max_ms') / 3_600_000 },
+  { says: 'The old process accepts requests for {} seconds', is: defaultOf('server.unready_ms') / 1000 },
+  { says: '`session_idle_ms` ({} minutes)', is: defaultOf('admin.session_idle_ms') / 60_000 },
+  { says: '`session_max_ms` ({} hours)', is: defaultOf('admin.session_max_ms') / 3_600_000 },
   {
-    says: 'looks at the files every {} seconds',
+    says: 'checks the files every {} seconds',
     is: seconds('src/common/watch-files.ts', 'default_poll_ms'),
   },
   { says: 'From {} days before the end', is: days('src/config/certificate-files.ts', 'soon_ms') },
