@@ -111,10 +111,10 @@ const bounds: readonly Bound[] = [
   { says: 'every other within {} seconds', is: account_age },
   { says: 'every instance within {} seconds', is: account_age },
   {
-    says: 'not within {} seconds, stops the start',
+    says: 'does not load within {} seconds',
     is: seconds('src/config/import-plugin.ts', 'default_load_ms'),
   },
-  { says: 'Opening and closing have {} seconds', is: seconds('src/mount/extensions.ts', 'patience_ms') },
+  { says: '`close` may take {} seconds', is: seconds('src/mount/extensions.ts', 'patience_ms') },
   { says: 'fades within {} seconds', is: seconds('src/gateway/upstream/routing/upstream.ts', 'memory_ms') },
   {
     says: 'paused for {} s',
@@ -166,15 +166,16 @@ const bounds: readonly Bound[] = [
     says: 'Postgres | within {} second |',
     is: Math.ceil(2 * seconds('src/mount/records/store-sync.ts', 'usual_ms')),
   },
-  { says: 'A container of {} GiB suits', is: 1 },
+  { says: 'A container of {} GiB is enough', is: 1 },
   { says: 'That takes {} second at most', is: machine_times.patience_ms / 1000 },
   { says: 'Batches grow to {} rows', is: constantIn('src/mount/ledger/ledger.ts', 'batch_rows') },
   { says: '`drain_ms` + {} s', is: seconds('src/cli/signals.ts', 'abort_ms') },
   { says: 'is killed, {} s with the defaults', is: time_to_end },
-  { says: 'of its last {} s', is: seconds('src/mount/ledger/ledger.ts', 'flush_ms') },
+  // Five messages to the primary process, for a busy event loop.
+  { says: 'rows of its last {} ms', is: 5 * constantIn('src/mount/records/start-ledger.ts', 'flush_ms') },
   { says: 'starts after {} s', is: seconds(pool, 'first_delay_ms') },
   { says: 'after up to {} s', is: seconds(pool, 'max_delay_ms') },
-  { says: 'is not ready after {} s', is: constantIn(pool, 'slow_looks') * seconds(pool, 'look_ms') },
+  { says: 'counts as not ready after {} s', is: constantIn(pool, 'slow_looks') * seconds(pool, 'look_ms') },
   { says: 'is replaced after {} s', is: constantIn(pool, 'hung_looks') * seconds(pool, 'look_ms') },
   ...bodyMemory(),
   {
@@ -182,7 +183,7 @@ const bounds: readonly Bound[] = [
     is: seconds('src/mount/chain/application-accounts.ts', 'answer_ms'),
   },
   { says: 'A promise has {} seconds', is: seconds('plugins/dashboard/operators-site.ts', 'operator_ms') },
-  { says: 'others do within {} seconds', is: account_age },
+  { says: 'At other instances it is within {} seconds', is: account_age },
   ...['stream_commit_ms', 'keepalive_ms', 'slow_client_ms', 'drain_ms'].map(name => ({
     says: `\`${name}\` ({} s)`,
     is: defaultOf(`server.${name}`) / 1000,
@@ -202,7 +203,7 @@ const bounds: readonly Bound[] = [
   { says: 'in others within {} seconds', is: account_age },
   { says: 'a text has at most {} characters', is: constantIn('src/telemetry/bounded-fields.ts', 'max_text') },
   { says: '{} MiB of lines wait', is: kib('src/telemetry/standard-output.ts', 'max_waiting_bytes') / 1024 },
-  { says: 'written once in {} seconds', is: seconds('src/telemetry/throttled-log.ts', 'line_ms') },
+  { says: 'logged at most once in {} seconds', is: seconds('src/telemetry/throttled-log.ts', 'line_ms') },
   { says: 'the last ones have {} seconds', is: seconds('src/telemetry/sdk.ts', 'last_export_ms') },
   {
     says: "that error's text, at most {} characters",
@@ -214,8 +215,20 @@ const bounds: readonly Bound[] = [
   },
   // Two bytes for a character.
   {
-    says: 'in this process, up to {} MiB',
+    says: 'each process keeps up to {} MiB',
     is: (kib('src/mount/chain/stage-cache.ts', 'max_memory_characters') * 2) / 1024,
+  },
+  {
+    says: '{} % of the requests are drawn',
+    is: constantIn('src/mount/routing-strategies.ts', 'explored') * 100,
+  },
+  ...['waits up to {} s', 'wait is longer than {} s'].map(says => ({
+    says,
+    is: seconds('plugins/stages/rate-limit/rate-limit-headers.ts', 'max_wait_ms'),
+  })),
+  {
+    says: 'at most {} tokens are generated, as at OpenAI',
+    is: constantIn('plugins/dialects/operations/completions.ts', 'default_tokens'),
   },
   // No settings of the gateway: a weight, another program's default, a reader's time.
   { says: 'for {} tokens of prompt and one', is: 3 },
