@@ -104,19 +104,21 @@ export const noticesOptions = z.strictObject({
     .max(20)
     .default([50, 80, 100])
     .describe(
-      'Per cent of a limit on days, weeks, months or in total at which it is told, once in each period; 100 also when requests are refused with 90 % used.',
+      'Per cent of a limit on days, weeks, months or in total at which a notice is sent, once in each period. 100 is also reached when requests are refused with 90 % used.',
     ),
   provider_out_ms: ms(60_000).describe(
-    'How long a provider is out before that is told, and back before that is.',
+    'How long a provider must be out of service before a notice is sent, and back in service before the next one.',
   ),
   ledger_behind_ms: ms(60_000).describe(
-    'How long rows of the ledger wait, or the records store is unavailable, before that is told.',
+    'How long rows of the ledger must wait, or the records store be unavailable, before a notice is sent.',
   ),
   poll_ms: z
     .int()
     .min(100)
     .default(10_000)
-    .describe('Time between two looks at what has happened. A threshold is told at the second look.'),
+    .describe(
+      'Time between two checks for notices. A threshold counts if two checks in a row find it reached.',
+    ),
   retry_ms: ms(5000).describe(
     'Time before the second attempt; doubled for each further one up to an hour, a half of it at random.',
   ),

@@ -29,13 +29,15 @@ export const breakerSchema = z
     open_ms: ms(5000).describe(
       'How long the breaker stays open; half of it at random, doubled each time a probe fails.',
     ),
-    max_open_ms: ms(60_000).describe('The longest such time.'),
+    max_open_ms: ms(60_000).describe('The longest that the breaker stays open.'),
     probes: z
       .int()
       .min(1)
       .max(100)
       .default(3)
-      .describe('Attempts that must succeed before the breaker closes: first one, then two at a time, …'),
+      .describe(
+        'Attempts that must succeed before the breaker closes: at first one at a time, then two, and so on.',
+      ),
     ramp_ms: z
       .int()
       .min(0)
@@ -131,7 +133,7 @@ export const providerBaseSchema = z.strictObject({
     .describe(
       'How many requests may wait for one of the `max_concurrent` permits before they go to the next upstream.',
     ),
-  queue_timeout_ms: ms(5000).describe('How long they wait at most.'),
+  queue_timeout_ms: ms(5000).describe('The longest that such a request waits.'),
   breaker: breakerSchema
     .prefault({})
     .describe('When a circuit breaker keeps requests away from the provider; the table `breaker` below.'),

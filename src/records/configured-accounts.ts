@@ -26,7 +26,9 @@ const keyOptions = {
     )
     .meta({ shown: true })
     .optional()
-    .describe('When it ends: a day, at whose beginning in UTC, or a time. From then on it is unknown.'),
+    .describe(
+      'When the key expires: a time, or a day, which means 00:00 UTC of that day. From then on the key is refused like an unknown one.',
+    ),
   limits: keyLimitsSchema.optional().describe('Limits of this key, beside those of its account.'),
   models: modelListSchema
     .optional()

@@ -168,8 +168,9 @@ export interface ExtensionContext {
   /** Takes providers out of service and back. */
   readonly controls: ProviderSwitch;
   /**
-   * Asks a provider for its list of models with each of its keys, and for one token of `model`, its name there, if it is given: beside all
-   * requests, one at a time in this process, for at most 30 s. Says what is wrong and what to do, for operators only. Rejects with NotThere.
+   * Tests a provider: asks for its list of models with each of its keys, and, if `model` (the model's name there) is given, for one token.
+   * Runs one test at a time in this process, for at most 30 s. Returns what is wrong and what to do, for operators only. Rejects with
+   * NotThere.
    */
   testProvider(provider: string, model?: string): Promise<readonly Finding[]>;
   /** Where the value at a path of the configuration comes from, such as `['models', 0, 'pricing']`, for operators only. */
@@ -187,8 +188,8 @@ export interface ExtensionContext {
   /** The exchanges that run in all processes of the server. */
   readonly running: RunningExchanges;
   /**
-   * Serves the configuration as its source has it now, from the next request on, in all processes of the server. Rejects with a ConfigError
-   * that lists every mistake if it cannot be used; the one before it serves on then.
+   * Reads the configuration again, and serves the next requests with it, in all processes of the server. If it is wrong, rejects with a
+   * ConfigError that lists every mistake, and the previous configuration stays in use.
    */
   reload(): Promise<Reloaded>;
   /** The gateway itself, as a client reaches it: a request passes the whole chain and needs a key. */

@@ -91,7 +91,7 @@ export const portalOidcSchema = z.strictObject({
   accounts: z
     .record(name, z.string().min(1).meta({ shown: true }))
     .default({})
-    .describe('Whose account a person sees, by name.'),
+    .describe('The account that a person sees, by the name of the person.'),
   account_claim: z
     .string()
     .min(1)

@@ -12,7 +12,7 @@ const limits = z.strictObject({
     .describe('The same for each account, which is refused with 429; those without an account share one.'),
   idle_ms: whole()
     .default(10 * minute_ms)
-    .describe('A WebSocket on which nothing is asked for so long is closed.'),
+    .describe('A WebSocket without a request for this time is closed.'),
   max_age_ms: whole()
     .default(hour_ms)
     .describe('A WebSocket of this age takes no further request, and is closed when its reply has ended.'),

@@ -132,7 +132,7 @@ export interface DetachedReply {
 
 /** A format of generated replies. */
 export interface GenerationFormat extends RequestReader {
-  /** What takes the reply in place of a client that does not wait for it; `end` ends the work early. Undefined for a client that does. */
+  /** The receiver of the reply if the client does not wait for it; `end` ends the work early. Undefined if the client waits. */
   detach?(
     identity: Identity,
     end: (why: 'client_gone' | 'time_limit') => void,

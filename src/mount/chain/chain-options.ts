@@ -41,7 +41,7 @@ export const chainOptionsSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Accounts or plans without the stage `auth`, or one of your own with `authenticates: true`, are refused, unless this says that it is meant: everybody is served, or a stage before this chain finds the account.',
+      'Allow accounts or plans in a chain without the stage `auth` or a stage of your own with `authenticates: true`. Such a chain serves every client, unless a stage before it finds the account.',
     ),
   otherPaths: z
     .enum(['refuse', 'pass'])

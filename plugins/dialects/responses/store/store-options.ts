@@ -25,7 +25,7 @@ export const storeSchema = z
     max_chain_items: positive(1000).describe(
       'Items of input and output that a request may continue; above it the client sends what it needs as `input`.',
     ),
-    max_chain_bytes: positive(16_777_216).describe('What they may take together.'),
+    max_chain_bytes: positive(16_777_216).describe('The most bytes that these items may have together.'),
     max_background: positive(10).describe(
       'Responses of an account with `background: true` that one instance generates at the same time.',
     ),
