@@ -29,7 +29,7 @@ grep -c 'is listening' next.log
 `,
     });
     expect(output).toMatch(/1\nthe page has ended/);
-    expect(output.match(/"object":"list"/g)).toHaveLength(2);
+    expect(output.match(/"object":"list"/g)).toHaveLength(1);
     expect(output.match(/^ready/gm)).toHaveLength(2);
   });
 

@@ -19,6 +19,15 @@ sluice simulate --port 8000 --models qwen3-8b,aion-3.5 --api-key "$UPSTREAM_KEY"
 sluice init --adapter vllm --url http://127.0.0.1:8000/v1 --models qwen3-8b --key-env UPSTREAM_KEY --yes 2> init.log
 `;
 
+/** Asks `model` at `address` with a key that `make` prints. */
+const ask = (address: string, make: string, model: string, stream = false) => `
+KEY=$(${make})
+curl -sN ${address}/v1/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(
+  { model, stream, max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] },
+)}'`;
+
+const key_of_acme = 'sluice keys create --account acme --config /etc/sluice/sluice.yaml';
+
 let site: string;
 beforeAll(() => {
   site = mkdtempSync(join(tmpdir(), 'sluice-site-'));
@@ -36,7 +45,7 @@ const siteSetting = (): Pick<RecipeSetting, 'ports' | 'environment' | 'before' |
 mkdir -p ~/root/etc/ssl && cp "$SITE"/* ~/root/etc/ssl/
 printf 'connect-to = "llm.example.com::127.0.0.1:443"\\ncacert = "%s"\\n' ~/root/etc/ssl/llm.example.com.crt > ~/.curlrc
 ${configured}`,
-  after: `
+  after: `${ask('https://llm.example.com', 'sluice keys create --account me --config sluice.yaml', 'vllm/qwen3-8b', true)}
 curl -s -w ' %{http_code}\\n' https://llm.example.com/v1/chat/completions -H 'Authorization: Bearer sk-unknown' -d '{}'
 sluice usage --by key --config sluice.yaml`,
 });
@@ -47,7 +56,7 @@ describe('a recipe for a machine', () => {
       programs: machine(),
       environment: { UPSTREAM_KEY },
       before: `${guarded}sed -i '/api_key:/d' sluice.yaml`,
-      after: `
+      after: `${ask('http://127.0.0.1:8080', 'sluice_as_root keys create --account me', 'vllm/qwen3-8b')}
 until grep -q 'configuration reloaded' ~/journal; do sleep 0.1; done
 journalctl --unit sluice
 ls ~/root/var/lib/sluice
@@ -64,6 +73,7 @@ stat --format 'mode %a' ~/root/var/lib/sluice`,
       programs: { ...machine(), nginx: nginx() },
       ...siteSetting(),
     });
+    expect(output).toMatch(/^data: \[DONE\]$/m);
     expect(output).toMatch(/"type":"authentication_error".* 401$/m);
   });
 
@@ -72,6 +82,7 @@ stat --format 'mode %a' ~/root/var/lib/sluice`,
       programs: { ...machine(), caddy: caddy() },
       ...siteSetting(),
     });
+    expect(output).toMatch(/^data: \[DONE\]$/m);
     expect(output).toMatch(/"type":"authentication_error".* 401$/m);
   });
 });
@@ -83,6 +94,11 @@ describe('a recipe for containers', () => {
       programs: { docker: program('docker') },
       needs: ['openssl'],
       environment: { UPSTREAM_KEY },
+      after: ask(
+        'http://127.0.0.1:8080',
+        `docker compose exec gateway-1 ${key_of_acme}`,
+        'aion-labs/aion-3.5',
+      ),
       before: `${guarded}
 sed -i 's/api_key:.*/api_key: "${UPSTREAM_KEY}"/' sluice.yaml
 cp -r '${root}'examples .
@@ -98,7 +114,8 @@ for file in ${files.join(' ')}; do ln -s '${root}'$file $file; done`,
       needs: ['openssl'],
       environment: { UPSTREAM_KEY },
       before: guarded,
-      after: 'until grep -h "is listening" ~/pod/inference/log; do sleep 0.1; done',
+      after: `${ask('http://127.0.0.1:8080', `kubectl exec --namespace sluice deploy/sluice -- ${key_of_acme}`, 'aion-labs/aion-3.5')}
+until grep -h "is listening" ~/pod/inference/log; do sleep 0.1; done`,
     });
     expect(output).toContain('"model":"aion-labs/aion-3.5"');
   });

@@ -90,7 +90,7 @@ describe('a recipe for an application', () => {
 
   it('tests an application against the simulator, which streams, calls a tool and fails by directives', async () => {
     const { output } = await runRecipe('docs/how-to/test-an-application.md', { before: 'npm init -y' });
-    expect(output).toMatch(/^ℹ pass 4\nℹ fail 0$/m);
+    expect(output).toMatch(/^ℹ pass 3\nℹ fail 0$/m);
   });
 });
 

@@ -47,6 +47,10 @@ case "$1" in
   *) exit 2;;
 esac`;
 
+const longPrompt = `
+node -p 'JSON.stringify({ model: "ollama/qwen3:8b", messages: [{ role: "user", content: "river ".repeat(60000) }] })' > long.json
+curl -s -w ' %{http_code}\\n' http://127.0.0.1:8080/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" -H 'Content-Type: application/json' -d @long.json`;
+
 describe('a recipe for a model server', () => {
   it('puts sluice in front of vLLM, with running usage, reasoning apart and a price', async () => {
     const { output } = await runRecipe('docs/how-to/vllm.md', { programs: { vllm } });
@@ -73,7 +77,8 @@ describe('a recipe for a model server', () => {
   });
 
   it('puts sluice in front of Ollama, and refuses a prompt that Ollama would cut off', async () => {
-    const { output } = await runRecipe('docs/how-to/ollama.md', { programs: { ollama } });
+    const { output } = await runRecipe('docs/how-to/ollama.md', { programs: { ollama }, after: longPrompt });
+    expect(output).toMatch(/"message":"[^"]*context[^"]*"[^\n]* 400$/m);
     expect(output).toContain('"role":"assistant"');
   });
 });
