@@ -24,10 +24,15 @@ curl -sv --cacert tls/tls.crt https://localhost:8080/v1/models -o catalog.json 2
       before: configured,
       after: `
 wait $old
+sed -i 's/requests_per_minute/requests_per_moment/' sluice.yaml
+sluice reload --config sluice.yaml || true
 curl -s http://127.0.0.1:8080/v1/models
 grep -c 'is listening' next.log
 `,
     });
+    expect(output).toMatch(
+      /refused; the configuration before it serves on\n.*requests_per_moment.*did you mean 'requests_per_month'\?/,
+    );
     expect(output).toMatch(/1\nthe page has ended/);
     expect(output.match(/"object":"list"/g)).toHaveLength(1);
     expect(output.match(/^ready/gm)).toHaveLength(2);
