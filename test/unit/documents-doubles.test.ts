@@ -5,7 +5,7 @@ import { passagesOf } from '../support/documents/passages.ts';
 
 const passages = documents.flatMap(document => passagesOf(document, read(document)));
 /** Pairs that are there; the number may only become smaller. */
-const known_doubles = 2;
+const known_doubles = 0;
 
 describe('the documents', () => {
   it('say nothing twice in the same words', () => {
