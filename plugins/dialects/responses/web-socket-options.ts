@@ -26,7 +26,7 @@ export const webSocketOption = z
   .union([z.boolean(), limits], 'must be true, false or limits such as { max_open: 1000 }')
   .optional()
   .describe(
-    'Offer the Responses API over WebSocket at `/v1/responses` as well, as Codex asks for it. `true` takes the defaults of the limits.',
+    'Offer the Responses API over WebSocket at `/v1/responses` as well, as Codex asks for it. `true` takes the defaults of the limits. A request before the end of a reply gets 409 `response_in_progress`. Errors are messages, after which the connection stays open. Close codes: 1000 after `idle_ms` or `max_age_ms`, 1001 at a shutdown, 1003, 1007 and 1009 for messages that are no text, no UTF-8 or too large, 1008 for a key that is no longer valid or a slow message, 1013 when memory is short.',
   );
 
 /** The limits of WebSockets as configured; undefined if none are offered. */
