@@ -227,9 +227,14 @@ export interface UpgradeRequest {
 
 /** An extension that runs. Its handlers stay the same until it is closed. */
 export interface OpenExtension<Options = unknown> {
-  /** Pages or an API for operators: below `/` and the extension's name on the admin listener. Calls `next` for what is not there. */
+  /**
+   * Pages or an API for operators: below `/` and the extension's name on the admin listener. Has no sign-in: checks who asks. Calls `next` for
+   * what is not there.
+   */
   readonly admin?: RequestHandler;
-  /** The same for clients, below `publicPath` of a sidecar's public listener. Paths of the interface win. */
+  /**
+   * The same for clients, below `publicPath` of a sidecar's public listener, before any stage runs: checks who asks. Paths of the interface win.
+   */
   readonly public?: RequestHandler;
   /** Where `public` is; undefined for nowhere. By default `/` and the extension's name. */
   publicPath?(): string | undefined;

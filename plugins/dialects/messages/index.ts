@@ -8,7 +8,9 @@ const schema = z.strictObject({
   enabled: z
     .boolean()
     .default(false)
-    .describe('Offer `/v1/messages` and `/v1/messages/count_tokens`; otherwise they are unknown paths. `anthropic-version`, `anthropic-beta`, `service_tier`, `container` and `mcp_servers` have no effect; `cache_control` and `is_error` have one at Anthropic only; `thread` is refused.'),
+    .describe(
+      'Offer `/v1/messages` and `/v1/messages/count_tokens`; otherwise they are unknown paths. `anthropic-version`, `anthropic-beta`, `service_tier`, `container` and `mcp_servers` have no effect; `cache_control` and `is_error` have one at Anthropic only; `thread` is refused.',
+    ),
 });
 
 /** What both endpoints have in common. */

@@ -25,17 +25,21 @@ export interface Stage {
   onHeaders?(exchange: Exchange): void | Promise<void>;
   /**
    * Called first to last, with the canonical request available. An answer ends the request phase: later stages and the upstream are not
-   * called, and the reply passes this stage and the ones before it.
+   * called, and the reply passes this stage and the ones before it. An answer is a whole reply, such as
+   * `{ choices: […], usage: usageOf(0, 0) }`, or its chunks.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook that answers only sometimes ends without a return elsewhere
   onRequest?(exchange: Exchange): void | Answer | Promise<void | Answer>;
-  /** Called last to first. Returns the reply to pass on, the same or another. */
+  /** Called last to first. Returns the reply to pass on, the same or another. A stage that changes replies needs `onStream` as well. */
   onReply?(exchange: Exchange, reply: Completion): Completion | Promise<Completion>;
   /** Called last to first, once for each streamed exchange. Returns a transformer of the chunks, or nothing to leave them unchanged. */
   onStream?(exchange: Exchange): StreamTransformer | undefined;
   /** Called last to first, for the stages that the exchange has entered. Returns the error that the client will see. */
   onError?(exchange: Exchange, error: GatewayError): GatewayError;
-  /** Called exactly once, when an exchange that has entered this stage has ended, however it ended. Must not throw. */
+  /**
+   * Called exactly once, when an exchange that has entered this stage has ended, however it ended. Must not throw. A slow hook may still run
+   * then: what it takes later it must release itself, so it checks `exchange.aborted` after each `await`.
+   */
   onSettled?(exchange: Exchange, outcome: Outcome): void;
   /** Releases the stage's resources, when its gateway or chain closes and no exchange is running. Has 5 seconds. */
   close?(): void | Promise<void>;

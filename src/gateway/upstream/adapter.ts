@@ -39,7 +39,10 @@ export interface UpstreamRequest {
 export interface Adapter {
   /** For spans: a well-known value of `gen_ai.provider.name`, or the server's own name. */
   readonly providerName: string;
-  /** Forwarded parameters of the interface that the server takes; `encode` gets no others, and the reply names them in `x-ignored-parameters`. */
+  /**
+   * Forwarded parameters of the interface that the server takes; `encode` gets no others, and the reply names them in `x-ignored-parameters`.
+   * With `response_format` and `tool_choice`, also where the server has neither, `encode` can refuse what would change the answer.
+   */
   readonly parameters: ReadonlySet<string>;
   /**
    * Parts of messages beyond text and tool calls that `encode` writes: `reasoning` of assistant messages, which many servers require back
@@ -51,7 +54,10 @@ export interface Adapter {
   readonly headers?: Readonly<Record<string, string>>;
   /** Headers that carry the key; without it, `Authorization: Bearer`. */
   credential?(api_key: string): Readonly<Record<string, string>>;
-  /** Encodes a request. Throws a GatewayError that names a field which this server's format cannot express and the request needs. */
+  /**
+   * Encodes a request without changing it: it may be sent to another upstream later. Of `request.unknown` it sends only what
+   * `target.extraParameters` names. Throws a GatewayError that names a field which this server's format cannot express and the request needs.
+   */
   encode(request: ChatRequest, target: Target): UpstreamRequest;
   /** Decodes a whole reply. Throws an UpstreamError for an error, a GatewayError for a body that is not a reply. */
   decodeReply(body: unknown): Completion;

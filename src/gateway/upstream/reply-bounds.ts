@@ -19,7 +19,7 @@ export const max_parts = 4096;
 /** Far deeper than any reply, and not too deep for `JSON.stringify`, which has a limit that `JSON.parse` has not. */
 const max_levels = 1000;
 
-/** `list`. Throws `provider_invalid` if it has more than `most` elements, before anything is made of them. */
+/** Returns `list`. Throws `provider_invalid` if it has more than `most` elements, before anything is made of them. */
 export function atMost(list: readonly unknown[], most: number, what: string): readonly unknown[] {
   if (list.length > most) throw tooMany(what, most);
   return list;

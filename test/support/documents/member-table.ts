@@ -10,6 +10,18 @@ export function memberTable(...places: readonly InterfacePlace[]): string {
   return ['| | |', '|---|---|', ...rows.values()].join('\n');
 }
 
+/** Functions and classes of one file with their docstrings, as rows of such a table. */
+export function helperRows(file: string, ...names: readonly string[]): string[] {
+  return names.map(name => {
+    const declared = new RegExp(
+      `/\\*\\*((?:(?!\\*/)[\\s\\S])*)\\*/\\nexport (?:async )?(?:function|const|class) ${name}\\b`,
+    );
+    const [, docstring] = declared.exec(read(file)) ?? [];
+    if (docstring === undefined) throw new Error(`${file} has no ${name} with a docstring`);
+    return `| \`${name}\` | ${textOf(docstring)} |`;
+  });
+}
+
 /** A row of each member, by its name. */
 function rowsOf([file, name]: InterfacePlace): (readonly [member: string, row: string])[] {
   const declared = new RegExp(`^export interface ${name}\\b[\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}`, 'm');

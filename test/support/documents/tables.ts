@@ -34,7 +34,7 @@ import {
 import { alertSections, inhibitTable } from './alerts-page.ts';
 import { commandReference } from './command-reference.ts';
 import { otherMessagesList, warningsList } from './log-messages.ts';
-import { memberTable } from './member-table.ts';
+import { helperRows, memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
 import { noticeTable } from './notice-table.ts';
 import { escaped } from './passages.ts';
@@ -121,6 +121,27 @@ function memberTables(): Record<string, () => string> {
         ['src/telemetry/metric.ts', 'MetricDefinition'],
         ['src/telemetry/metric-kinds.ts', 'HistogramDefinition'],
       ),
+    'plugin helpers': () =>
+      [
+        '| | |',
+        '|---|---|',
+        ...helperRows('src/gateway/exchange/canonical.ts', 'textOf', 'usageOf', 'tokenCount'),
+        ...helperRows('src/gateway/exchange/assemble-reply.ts', 'ReplyAssembler'),
+        ...helperRows('src/gateway/exchange/from-generator.ts', 'fromGenerator'),
+        ...helperRows('plugins/stages/redact/text/map-text.ts', 'mapText'),
+        ...helperRows('src/gateway/upstream/http/decode-reply.ts', 'eventObject'),
+        ...helperRows('src/gateway/upstream/http/upstream-error.ts', 'UpstreamError'),
+        ...helperRows(`${openai}/finish-reason.ts`, 'finishOf'),
+        ...helperRows(`${openai}/effort-fields.ts`, 'effortFields'),
+        ...helperRows(`${openai}/openai-format.ts`, 'newCallId'),
+        ...helperRows('src/gateway/upstream/tool-arguments.ts', 'checkToolArguments', 'toolArguments'),
+        ...helperRows('src/gateway/upstream/reply-bounds.ts', 'atMost'),
+        ...helperRows('src/common/reasoning-cache.ts', 'ReasoningCache'),
+        ...helperRows('src/gateway/dialects/request-schema/first-fault.ts', 'parseBody', 'arrayOf'),
+        ...helperRows('src/gateway/dialects/request-schema/unknown-fields.ts', 'setAsideUnknown'),
+        ...helperRows('src/common/decode-path.ts', 'decodePath'),
+        ...helperRows('src/records/call-handler.ts', 'callHandler'),
+      ].join('\n'),
     'plugin openAiAdapter': () =>
       memberTable(
         [`${openai}/openai-adapter.ts`, 'OpenAiServer'],

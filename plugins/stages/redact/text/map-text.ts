@@ -38,7 +38,7 @@ export interface TextMap {
 /**
  * `replaceAll` for requests, replies and streams. Tool call arguments stay JSON; log probabilities of replaced text are dropped. At each
  * place the longest match counts, and of equally long ones the first replacement. Throws an Error for a pattern that cannot be matched in
- * time linear in the text.
+ * time linear in the text: lookaround, back references, lazy quantifiers.
  */
 export function mapText(
   replacements: readonly Replacement[],
