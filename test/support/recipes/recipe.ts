@@ -125,7 +125,7 @@ wait_for() {
   done
 }
 wait_for_named() { for port in $(grep -oE '(127\\.0\\.0\\.1|localhost):[0-9]+' <<< "$*" | grep -oE '[0-9]+$' | sort -u); do wait_for "$port"; done; }
-started_all() { for port in $(jobs -r | grep -oE '[-]-port[ =][0-9]+' | grep -oE '[0-9]+$'); do if [ "$port" != 0 ]; then wait_for "$port"; fi; done; }
+started_all() { for port in $(jobs -r | grep -oE '[-]-port[ =][0-9]+' | grep -oE '[0-9]+$'); do until [ "$port" = 0 ] || answers "$port" || ! jobs -r | grep -qE -e "-port[ =]$port( |$)"; do sleep 0.05; done; done; }
 curl() { wait_for_named "$@" && command curl "$@"; }
 export -f answers wait_for wait_for_named
 `;
