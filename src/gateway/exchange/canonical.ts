@@ -130,7 +130,7 @@ export const max_choices = 128;
 
 /** Turns one stream's events into canonical chunks; keeps that stream's state. */
 export interface StreamDecoder {
-  /** Decodes one event to chunks. Throws an UpstreamError for an error in the stream. */
+  /** Decodes one event to chunks; to none if it is unknown. Throws an UpstreamError for an error in the stream. */
   decode(event: SseEvent): Chunk[];
   /** True once every choice that began has its finish reason. A stream that ends earlier was cut off. */
   readonly complete: boolean;

@@ -104,6 +104,7 @@ function memberTables(): Record<string, () => string> {
     Adapter: 'src/gateway/upstream/adapter.ts',
     Target: 'src/gateway/upstream/adapter.ts',
     UpstreamRequest: 'src/gateway/upstream/adapter.ts',
+    StreamDecoder: 'src/gateway/exchange/canonical.ts',
     AdapterContract: 'src/testing/adapter/adapter-contract.ts',
     DialectFacts: 'src/gateway/dialects/define-dialect.ts',
     GenerationFormat: 'src/gateway/dialects/define-dialect.ts',
