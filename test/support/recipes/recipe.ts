@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +47,8 @@ const usualPorts = [
 
 /** A recipe takes seconds; one that waits for what does not come ends after this. */
 const total_ms = 60_000;
+
+const setpriv = '/usr/bin/setpriv';
 
 const network = fileURLToPath(new URL('network.cjs', import.meta.url));
 
@@ -113,6 +115,7 @@ function commandsOf(block: Block): string {
 
 /** Before the commands of the page: what waits for a server that was started in the background, and ends all at the end. */
 const prologue = `
+export RECIPE_SHELL=$$
 set -e -o pipefail
 trap 'trap "" TERM; kill -TERM -- -$$; wait' EXIT
 answers() { (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
@@ -185,11 +188,16 @@ async function portsFor(usual: readonly number[]): Promise<{
 function programsIn(directory: string, others: Readonly<Record<string, string>>): string {
   const folder = join(directory, 'bin');
   mkdirSync(folder);
-  const node = (file: string) => `exec "${process.execPath}" "${join(root, file)}" "$@"`;
-  const npm = node('test/support/recipes/npm.cjs');
+  const node = (file: string) => `"${process.execPath}" "${join(root, file)}" "$@"`;
+  const npm = `exec ${node('test/support/recipes/npm.cjs')}`;
+  const gateway = node('bin/sluice.cjs');
+  // Ends with the page's shell, also when that is killed: a run that is cut off leaves no gateway behind.
+  const dying = existsSync(setpriv)
+    ? `[ "$PPID" != "$RECIPE_SHELL" ] || exec ${setpriv} --pdeathsig KILL -- ${gateway}\n`
+    : '';
   const all = {
     // No function as curl is: started in the background, its process is to be the one that gets signals.
-    sluice: `wait_for_named "$@" || exit 1\n${node('bin/sluice.cjs')}`,
+    sluice: `wait_for_named "$@" || exit 1\n${dying}exec ${gateway}`,
     npm,
     npx: '[ "$1" != --yes ] || shift; exec "$@"',
     ...others,
