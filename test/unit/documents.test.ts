@@ -43,6 +43,11 @@ describe('the documents', () => {
     expect(recipes.filter(page => !tests.includes(`'${page}'`))).toEqual([]);
   });
 
+  it('have recipes of at most 80 lines', () => {
+    const pages = recipes.filter(page => page !== 'docs/tutorial.md');
+    expect(pages.filter(page => read(page).trimEnd().split('\n').length > 80)).toEqual([]);
+  });
+
   it('have recipes whose blocks are commands, files or what is printed', () => {
     const blocks = recipes.flatMap(page => blocksOf(page, read(page)));
     const others = blocks.filter(
