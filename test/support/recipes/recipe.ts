@@ -113,11 +113,11 @@ function commandsOf(block: Block): string {
   );
 }
 
-/** Before the commands of the page: what waits for a server that was started in the background, and ends all at the end. */
+/** Before the commands of the page: what waits for a server that was started in the background, and ends all at the end: by two signals, since a gateway waits seconds for its load balancer after one. */
 const prologue = `
 export RECIPE_SHELL=$$
 set -e -o pipefail
-trap 'trap "" TERM; kill -TERM -- -$$; wait' EXIT
+trap 'trap "" TERM INT; kill -TERM -- -$$; kill -INT -- -$$; wait' EXIT
 answers() { (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 wait_for() {
   local tries=0
