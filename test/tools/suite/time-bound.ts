@@ -17,8 +17,8 @@ export interface SuiteReport {
   }[];
 }
 
-/** Most seconds of all tests on two cores of a quiet machine. The aim is 480: lower it as the tests get there. */
-export const most_s = 720;
+/** Most seconds of all tests on two cores of a quiet machine, of which recipes of the documents take about 170. The aim is 480: lower it as the tests get there. */
+export const most_s = 840;
 /** Above these the machine is not quiet: times of the loop's best, and cores. */
 const [most_slowed, most_foreign_cores] = [1.3, 0.3];
 
