@@ -221,10 +221,15 @@ describe('a compressed stream', () => {
     client.keepsUp = false;
     send(gzipSync(words(8000)));
     await until(() => given.length > 0);
-    const before = performance.eventLoopUtilization();
-    // biome-ignore lint/plugin: the loop must be idle in this time.
-    await new Promise(resolve => setTimeout(resolve, 200));
-    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+    // A loop that turns is never idle. One that rests is in some window, also where the machine stops this process in others.
+    let least = 1;
+    for (let windows = 0; windows < 20 && least >= 0.5; windows++) {
+      const before = performance.eventLoopUtilization();
+      // biome-ignore lint/plugin: the loop must be idle in this time.
+      await new Promise(resolve => setTimeout(resolve, 100));
+      least = Math.min(least, performance.eventLoopUtilization(before).utilization);
+    }
+    expect(least).toBeLessThan(0.5);
     intake.close();
   });
 
