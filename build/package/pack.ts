@@ -10,6 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 export interface Manifest {
   readonly name: string;
   readonly version: string;
+  readonly description: string;
   readonly repository: { readonly url: string };
 }
 

@@ -1,8 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { tryDemo } from '../../test/package/demo.ts';
 
 /** Of node_modules with the package and all that npm installs with it, as a file system counts it. */
 const max_mib = 45;
@@ -23,37 +23,12 @@ export async function installFreshly(tarball: string, node: string): Promise<str
     const imports = ['sluice', 'sluice/plugin', 'sluice/testing'].map(name => `await import('${name}')`);
     run(node, '--input-type=module', '--eval', imports.join('; '));
     run(node, '--eval', "require('sluice').createGateway.name");
-    const models = await startDemo(join(folder, 'node_modules/.bin/sluice'), folder, env);
+    const command = join(folder, 'node_modules/.bin/sluice');
+    const { models } = await tryDemo(command, [], { cwd: folder, env }, start_ms);
     return `${run(node, '--version').trim()}: ${mib.toFixed(1)} MiB installed, imported, demo with ${models} models`;
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-/** Starts the demo, asks it for its models and ends it. Returns their number. */
-async function startDemo(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<number> {
-  const demo = spawn(command, ['--port', '0', '--admin-port', '0'], {
-    cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: start_ms,
-  });
-  let printed = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    demo.once('exit', code => reject(new Error(`the demo ended with ${code}; it printed: ${printed}`)));
-    for (const stream of [demo.stdout, demo.stderr])
-      stream.setEncoding('utf8').on('data', text => {
-        printed += text;
-        const [, found] = /listening on (http:\/\/\S+)/.exec(printed) ?? [];
-        if (found !== undefined) resolve(found);
-      });
-  });
-  const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: unknown[] };
-  const ended = once(demo, 'exit');
-  demo.kill('SIGINT');
-  const [code] = await ended;
-  if (data.length === 0 || code !== 0) throw new Error(`${data.length} models, exit code ${code}`);
-  return data.length;
 }
 
 /** Bytes of a folder in blocks of 4 kB. */

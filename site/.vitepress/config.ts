@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vitepress';
+import { anchorOf } from '../../build/heading-anchor.ts';
+import { repository as github, manifest } from '../../build/package/pack.ts';
 import { brokenAnchors } from './anchors.ts';
-import { inSite, slugOf } from './markdown.ts';
+import { inSite } from './markdown.ts';
 import { sidebarOf } from './sidebar.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const { name, description, repository } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
-const github = repository.url.replace(/^git\+|\.git$/g, '');
+const { name, description } = manifest;
 const icon = readFileSync(`${root}plugins/dashboard/assets/icon.svg`, 'utf8');
 /** Written from the docstrings by `npm start --prefix build/api-reference`. */
 const hasApi = existsSync(`${root}docs/api/README.md`);
@@ -33,7 +34,7 @@ export default defineConfig({
   ],
   markdown: {
     config: md => inSite(md, { root, github }),
-    anchor: { slugify: slugOf },
+    anchor: { slugify: anchorOf },
     languageAlias: { promql: 'text', caddyfile: 'text' },
   },
   vite: { plugins: [packagesOfSite] },

@@ -8,14 +8,6 @@ interface Place {
   readonly github: string;
 }
 
-/** The anchor of a heading as GitHub makes it, so that links work in both places. */
-export const slugOf = (heading: string): string =>
-  heading
-    .trim()
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
-    .replaceAll(' ', '-');
-
 /** Makes pages that are written for GitHub ones of the site: its links and pictures, and braces, which Vue would read as expressions. */
 export function inSite(md: MarkdownRenderer, place: Place): void {
   const { rules } = md.renderer;

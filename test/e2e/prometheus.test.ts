@@ -37,7 +37,7 @@ const cases = allCases.filter(({ job }) => worstCases.includes(job));
 let results: readonly CaseResult[] = [];
 let ruleTests = { code: -1, output: '' };
 
-/** A process of somebody else, in the same Prometheus. */
+/** A process that is not sluice, in the same Prometheus. */
 async function startForeignExporter(): Promise<string> {
   const path = fileURLToPath(new URL('../support/foreign-exporter.ts', import.meta.url));
   foreign = fork(path, { execArgv: [] });
@@ -122,7 +122,7 @@ async function loadService(): Promise<void> {
 }
 
 const cpu = perSecond(of('process_cpu_seconds_total'));
-/** Of the gateway, and of the process of somebody else. */
+/** CPU of the gateway, and of the process that is not sluice. */
 const cpuOfAll = () => valuesOf(cpu, { ...variables, job: '.*', instance: '.*' });
 
 /** Whether it is so now. */

@@ -10,6 +10,7 @@ import { missingPackage } from '../../src/common/missing-package.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startTracing } from '../../src/telemetry/sdk.ts';
 import { read } from '../support/documents/blocks.ts';
+import { patternOf } from '../support/documents/passages.ts';
 import { placeOf } from '../support/open-records.ts';
 import { sidecarConfig } from '../support/sidecar-process.ts';
 
@@ -22,10 +23,7 @@ const printed = [...section.matchAll(/^\| (`+)(.+?)\1 \|/gm)].map(([, , text]) =
 function rowsLike(text: string): string[] {
   const lines = text.split('\n').map(line => line.trim().replace(/ \(line \d+\): /, ': '));
   return printed.filter(row => {
-    const pattern = row
-      .split('…')
-      .map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-      .join('.*');
+    const pattern = row.split('…').map(patternOf).join('.*');
     return lines.some(line => new RegExp(`^${pattern}$`).test(line));
   });
 }

@@ -9,7 +9,7 @@ import { formatMessage } from 'publint/utils';
 import { pack } from '../../build/package/pack.ts';
 import { brokenLinks } from '../support/documents/links.ts';
 import { linkPackages, productionPackages } from '../support/linked-packages.ts';
-import { PrintingProcess } from '../support/printing-process.ts';
+import { tryDemo } from './demo.ts';
 import { programs } from './programs.ts';
 
 const needed = [
@@ -102,19 +102,8 @@ async function shortestOf(runs: number, run: () => number | Promise<number>): Pr
   return Math.round(shortest_ms);
 }
 
-/** Milliseconds until the demo listens; throws when it does not serve or not end. */
-async function startDemo(): Promise<number> {
-  const began_ms = performance.now();
-  const command = ['node_modules/sluice/bin/sluice.cjs', '--port', '0', '--admin-port', '0'];
-  const demo = new PrintingProcess(process.execPath, command, { cwd: directory });
-  const [, url = ''] = await demo.printed(/listening on (http:\/\/\S+)/);
-  const took_ms = performance.now() - began_ms;
-  const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: unknown[] };
-  demo.signal('SIGINT');
-  const code = await demo.exited;
-  if (data.length === 0 || code !== 0) throw new Error(`${data.length} models, exit code ${code}`);
-  return took_ms;
-}
+const startDemo = async (): Promise<number> =>
+  (await tryDemo(process.execPath, ['node_modules/sluice/bin/sluice.cjs'], { cwd: directory })).took_ms;
 
 // Twice what is promised for a developer's machine, since this one may be busy.
 await check('is imported within 800 ms', async () => {

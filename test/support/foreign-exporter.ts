@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Histogram, register } from 'prom-client';
 
-// A process of somebody else with Node's usual metrics, and one that any client of a language model has under OpenTelemetry's conventions.
+// A process that is not sluice, with Node's usual metrics, and one that any client of a language model has under OpenTelemetry's conventions.
 collectDefaultMetrics();
 new Histogram({
   name: 'gen_ai_client_operation_duration_seconds',

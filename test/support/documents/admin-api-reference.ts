@@ -2,7 +2,7 @@ import { apiErrors } from '../../../plugins/admin-api/api-error.ts';
 import { openApiDocument } from '../../../plugins/admin-api/open-api.ts';
 import { permissions } from '../../../plugins/admin-api/permissions.ts';
 import { routes } from '../../../plugins/admin-api/routes/index.ts';
-import { escaped } from './passages.ts';
+import { escaped, shownValue } from './passages.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -104,7 +104,7 @@ const fieldOf = (name: string, place: string, schema: Schema, isRequired: boolea
   name,
   place,
   type: typeOf(schema),
-  fallback: isRequired ? '**required**' : shown(schema.default),
+  fallback: isRequired ? '**required**' : shownValue(schema.default),
   text,
 });
 
@@ -136,13 +136,10 @@ function typeOf(schema: Schema): string {
   const { object, data } = resolved(schema).properties ?? {};
   if (object?.const === 'list' && data?.items) return `list of ${typeOf(data.items)}`;
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
-  if (schema.enum) return schema.enum.map(shown).join(', ');
-  if (schema.const !== undefined) return shown(schema.const);
+  if (schema.enum) return schema.enum.map(shownValue).join(', ');
+  if (schema.const !== undefined) return shownValue(schema.const);
   if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(', ');
   if (schema.type === 'array' && schema.items) return `array of ${typeOf(schema.items)}`;
   if (schema.format === 'date-time') return 'time';
   return [schema.type ?? 'any'].flat().join(', ');
 }
-
-const shown = (value: unknown): string =>
-  value === undefined ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;

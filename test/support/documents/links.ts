@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { anchorOf } from '../../../build/heading-anchor.ts';
 import { read, root } from './blocks.ts';
 
 /** What links of a document in `folder` lead nowhere: each as `document:line: target, why`. Addresses on the web are not asked. */
@@ -46,11 +47,7 @@ export function anchorsOf(markdown: string): ReadonlySet<string> {
   const withoutCode = markdown.replace(/^([ \t]*)```[\s\S]*?^\1```[ \t]*$/gm, '');
   for (const [, heading = ''] of withoutCode.matchAll(/^#{1,6} (.+)$/gm)) {
     const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
-    const slug = text
-      .trim()
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
-      .replaceAll(' ', '-');
+    const slug = anchorOf(text);
     let anchor = slug;
     for (let again = 1; anchors.has(anchor); again++) anchor = `${slug}-${again}`;
     anchors.add(anchor);

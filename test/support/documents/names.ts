@@ -5,7 +5,7 @@ import { createProgram } from '../../../src/cli/program.ts';
 import { configJsonSchema } from '../../../src/config/json-schema.ts';
 import { blocksOf, read, root } from './blocks.ts';
 import { metricsTable } from './metrics-table.ts';
-import { passagesOf } from './passages.ts';
+import { passagesOf, patternOf } from './passages.ts';
 
 /** What the text of a document says that there is, by its form: `--option`, `VARIABLE_NAME`, `dotted.path`, `with_underscore`, `x-header`, `Some-Header`, `a/file.ts`. */
 const forms =
@@ -78,10 +78,8 @@ function isKnown(name: string, document: string): boolean {
 const isFile = (name: string, document: string): boolean =>
   existsSync(join(root, name)) || existsSync(join(root, dirname(document), name));
 
-const occursIn = (text: string, name: string): boolean => {
-  const escaped = name.toLowerCase().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
-};
+const occursIn = (text: string, name: string): boolean =>
+  new RegExp(`(?<![\\w-])${patternOf(name.toLowerCase())}(?![\\w-])`).test(text);
 
 /** The option of a configuration at a path such as `server.port`, whose parts may be names of the user's own. */
 function optionAt(path: string): Schema | undefined {

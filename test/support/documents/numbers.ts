@@ -1,5 +1,5 @@
 import { blocksOf, read } from './blocks.ts';
-import { passagesOf, withoutLinks } from './passages.ts';
+import { passagesOf, patternOf, withoutLinks } from './passages.ts';
 
 /** A sentence's words with `{}` in place of a number, and what the code has there. */
 export interface Bound {
@@ -49,7 +49,7 @@ export function unboundNumbers(
   return passagesOf(document, markdown).flatMap(({ line, text: written }) => {
     const text = claimed(written);
     const covered = sentences.flatMap(sentence =>
-      [...text.matchAll(new RegExp(escaped(sentence), 'gi'))].map(
+      [...text.matchAll(new RegExp(patternOf(sentence), 'gi'))].map(
         ({ index }) => [index, index + sentence.length] as const,
       ),
     );
@@ -87,8 +87,6 @@ function numberIn(said: string): number {
   if (inWords !== undefined) return inWords + 1;
   return Number(large ?? word.replaceAll(',', ''));
 }
-
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 const factors: Readonly<Record<string, number>> = {
   second_ms: 1000,

@@ -38,6 +38,13 @@ export function passagesOf(document: string, markdown: string): Passage[] {
 export const escaped = (text: string): string =>
   text.replace(/`[^`]*`|</g, part => (part === '<' ? '&lt;' : part));
 
+/** A value of a schema, such as a default, as code; nothing if there is none. */
+export const shownValue = (value: unknown): string =>
+  value === undefined ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+/** `text` for a regular expression that matches exactly it. */
+export const patternOf = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 /** `text` as it is read: links as their words. */
 export const withoutLinks = (text: string): string =>
   text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/<[^>]+>/g, ' ');

@@ -37,7 +37,7 @@ import { otherMessagesList, warningsList } from './log-messages.ts';
 import { helperRows, memberTable } from './member-table.ts';
 import { metricsTable } from './metrics-table.ts';
 import { noticeTable } from './notice-table.ts';
-import { escaped } from './passages.ts';
+import { escaped, shownValue } from './passages.ts';
 
 const metrics = await metricsTable();
 
@@ -196,7 +196,7 @@ function optionTable(schema: z.ZodType): string {
 
 function rowsOf({ properties = {}, required = [] }: JsonProperty, above = ''): string[] {
   return Object.entries(properties).flatMap(([name, property]) => {
-    const given = required.includes(name) ? '**required**' : shown(property.default);
+    const given = required.includes(name) ? '**required**' : shownValue(property.default);
     const row = `| \`${above}${name}\` | ${typeOf(property)} | ${given} | ${property.description ?? ''} |`;
     return [row, ...(apart.has(name) ? [] : nestedRows(property, `${above}${name}`))];
   });
@@ -210,14 +210,11 @@ const nestedRows = (property: JsonProperty, name: string): string[] =>
   ]);
 
 function typeOf(property: JsonProperty): string {
-  if (property.enum) return property.enum.map(shown).join(', ');
+  if (property.enum) return property.enum.map(shownValue).join(', ');
   if (property.anyOf) return property.anyOf.map(typeOf).join(', ');
-  if (property.const !== undefined) return shown(property.const);
+  if (property.const !== undefined) return shownValue(property.const);
   return [property.type ?? 'any'].flat().join(', ');
 }
-
-const shown = (value: unknown): string =>
-  value === undefined ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
 function errorTable(): string {
   const rows = Object.entries<ErrorRow>(errorCatalogue).map(([code, { status, type, when, message }]) => {

@@ -1,7 +1,6 @@
 // `npm` in a recipe: what `npm install` names is there already, in the project's own folder; and what the recipe writes is not published.
 const { existsSync, mkdirSync, symlinkSync, writeFileSync, readFileSync } = require('node:fs');
 const { dirname, join } = require('node:path');
-const { spawnSync } = require('node:child_process');
 
 const root = join(__dirname, '../../..');
 const [command, ...words] = process.argv.slice(2).filter(word => word !== '-D' && word !== '--save-dev');
@@ -44,9 +43,6 @@ switch (command) {
   }
   case 'install':
     words.map(nameOf).forEach(install);
-    break;
-  case 'exec':
-    process.exit(spawnSync(words[0], words.slice(1), { stdio: 'inherit' }).status ?? 1);
     break;
   default:
     throw new Error(`npm ${command} is not known to the tests of recipes`);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
 import { type Block, blocksOf, read, root } from '../documents/blocks.ts';
+import { patternOf } from '../documents/passages.ts';
 import { freePort } from '../free-port.ts';
 import { PrintingProcess } from '../printing-process.ts';
 import { pathOf } from '../programs.ts';
@@ -161,12 +162,7 @@ function expectPrinted(output: string, expected: string, { document, line }: Blo
     .trim()
     .split('\n')
     .filter(text => text.trim() !== '…')
-    .map(text =>
-      text
-        .trim()
-        .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-        .replaceAll('…', '.*'),
-    )
+    .map(text => patternOf(text.trim()).replaceAll('…', '.*'))
     .join('[^]*?');
   if (!new RegExp(pattern).test(output))
     expect({ block: `${document}:${line}`, output }).toEqual({ block: 'printed', output: expected });
