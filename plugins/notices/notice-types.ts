@@ -17,7 +17,7 @@ export const noticeTypes = {
   },
   'limit.used': {
     ...used,
-    when: 'An operator tells the contacts of an account how much of a limit is used, from the page of its limits: by mail to them alone, at most once an hour for each limit.',
+    when: 'An operator tells the contacts of an account how much of a limit is used, from the page of its limits: by mail to them alone, once in each hour of the clock for each limit.',
   },
   'provider.out': {
     when: 'The circuit breaker of a provider is open, or its health check fails, for `provider_out_ms`.',

@@ -117,7 +117,7 @@ export const adminSchema = z.strictObject({
 
 export const metricsSchema = z.strictObject({
   account_label: off(
-    'Count requests, tokens and cost by account as well (`sluice_account_*`): three to ten series for each account.',
+    'Count requests, failures, tokens and cost by account as well (`sluice_account_*`): five series for each account, and one for each further status.',
   ),
 });
 

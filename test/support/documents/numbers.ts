@@ -1,107 +1,134 @@
-import { blocksOf, read } from './blocks.ts';
+import { read } from './blocks.ts';
 import { passagesOf, patternOf, withoutLinks } from './passages.ts';
 
-/** A sentence's words with `{}` in place of a number, and what the code has there. */
+/** A sentence's words with `{}` in place of each number, and what the code has there. */
 export interface Bound {
   readonly says: string;
-  readonly is: number;
+  readonly is: number | readonly number[];
 }
 
-const small = [
-  'one',
-  'two',
-  'three',
-  'four',
-  'five',
-  'six',
-  'seven',
-  'eight',
-  'nine',
-  'ten',
-  'eleven',
-  'twelve',
-];
-const spelled: Readonly<Record<string, string>> = { 15: 'fifteen', 20: 'twenty', 30: 'thirty', 60: 'sixty' };
+const small = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
+const words: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(small.map((word, at) => [word, at + 1])),
+  ...{ fifteen: 15, twenty: 20, thirty: 30, sixty: 60, hundred: 100, thousand: 1000 },
+  ...{
+    once: 1,
+    twice: 2,
+    half: 1 / 2,
+    third: 1 / 3,
+    quarter: 1 / 4,
+    fifth: 1 / 5,
+    eighth: 1 / 8,
+    tenth: 1 / 10,
+  },
+};
 
 const units =
-  'ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|kB|KiB|MB|MiB|GB|GiB|bytes?|%|per cent|requests?|rows?|characters?|tokens?|attempts?|connections?';
-const amount = `(?:\\d[\\d,.]*\\d|\\d|${[...small.slice(1), ...Object.values(spelled)].join('|')})`;
-const claim = new RegExp(`(?<![\\w.$:/~^-])${amount}(?: |-| )?(?:${units})(?![\\w/])`, 'g');
+  'µs|ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|kB|KiB|MB|MiB|GB|GiB|bytes?|%|per cent|' +
+  'requests?|attempts?|rounds?|retries|calls|connections?|exchanges|events?|streams?|models|choices|parts|messages|' +
+  'rows?|characters?|digits?|decimal|hexadecimal|tokens?|names|values|keys?|accounts?|users?|series|files?|dollars?|cents?';
+const digits = '\\d[\\d,.]*\\d|[1-9]';
+const spelled = Object.keys(words).slice(1).join('|');
+/** One is a number in front of units of time only, and an article elsewhere. */
+const amount = `(?<![\\w.$:/~^-])(?:${digits}|(?:${spelled}|one(?= (?:second|minute|hour|day)s?\\b))\\b)`;
+/** Several with one unit, such as "50, 80 and 100 %". */
+const amounts = `${amount}(?:(?:, | and | or | to |–)${amount})*`;
+const limits = '[Aa]t most|[Aa]t least|[Uu]p to|[Mm]ore than|[Ll]ess than|[Ff]ewer than|[Ww]ithin';
+/** Words behind digits that are no unit, and "times", which compares. */
+const joined =
+  'a|after|again|an|and|are|as|at|before|behind|but|by|elsewhere|for|from|has|if|in|is|of|on|or|so|the|then|times|to|until|when|where|while|with|without';
+/** The ways in which sentences claim a number. Those after the first have no unit, and need a look at what else the number can be. */
+const claims = [
+  new RegExp(`${amounts}(?: an?)?(?: |-)(?:${units})(?![\\w/])`, 'g'),
+  new RegExp(`(?<!\\w)(?:${limits}) (?:the |an? )?${amounts}(?![\\w/])`, 'g'),
+  new RegExp(`(?<![\\w.$:/~^-])(?:${digits}) (?!(?:${joined})\\b)[a-z]+`, 'g'),
+];
+
+/** Statuses of HTTP, which docs/reference/errors.md has from the code. */
+const statuses = /^(?:[245]\d\d|10[01])$/;
+/** Names with a version, which test/unit/compatibility.test.ts holds: "Node 24", "Express 4 or 5". */
+const versions = new RegExp(`[A-Z][a-z.]+ (?:below )?${amounts}`, 'g');
 
 /** The ways in which a number is written. */
-function waysOf(value: number): string[] {
-  const digits = [value.toLocaleString('en-US'), String(value)];
-  const word = small[value - 1] ?? spelled[value];
-  return word === undefined ? digits : [...digits, word];
+const waysOf = (value: number): string[] => [
+  value.toLocaleString('en-US'),
+  String(value),
+  ...Object.keys(words).filter(word => words[word] === value),
+];
+
+/** A regular expression for the sentence of a bound. */
+function sentenceOf({ says, is }: Bound): RegExp {
+  const values = [is].flat();
+  const parts = says.split('{}').map(patternOf);
+  if (parts.length !== values.length + 1) throw new Error(`not as many numbers as {}: ${says}`);
+  const ways = values.map(value => `(?:${waysOf(value).map(patternOf).join('|')})`);
+  return new RegExp(parts.map((part, at) => `${part}${ways[at] ?? ''}`).join(''), 'gi');
 }
 
-/** Text in which a number can be a claim: without addresses. */
-const claimed = (text: string): string => withoutLinks(text).replace(/https?:\S+/g, '_');
+type Range = readonly [from: number, to: number];
 
-/** Numbers with a unit in a document that no bound sentence has: each as `document:line: words around it`. */
-export function unboundNumbers(
+const rangesOf = (text: string, pattern: RegExp): Range[] =>
+  [...text.matchAll(pattern)].map(({ index, 0: { length } }) => [index, index + length]);
+
+const isWithin = (range: Range, others: readonly Range[]): boolean =>
+  others.some(([from, to]) => from <= range[0] && range[1] <= to);
+
+/** Where a text claims numbers, outside of code and dates. */
+function claimsOf(text: string): Range[] {
+  const left = [/`[^`]*`/g, /\d{4}-\d\d-\d\d/g].flatMap(pattern => rangesOf(text, pattern));
+  const named = rangesOf(text, versions);
+  const found = new Map<number, Range>();
+  for (const [at, pattern] of claims.entries())
+    for (const [from, to] of rangesOf(text, pattern))
+      for (const [start, end] of rangesOf(
+        text.slice(from, to),
+        new RegExp(at === 2 ? digits : amount, 'g'),
+      )) {
+        const range: Range = [from + start, from + end];
+        const isOther =
+          at > 0 && (statuses.test(text.slice(...range)) || (at === 2 && isWithin(range, named)));
+        if (!isOther && !isWithin(range, left)) found.set(range[0], range);
+      }
+  return [...found.values()];
+}
+
+/** Tables of figures that were measured, and that no code sets. */
+const measured = /<!-- table: estimator -->[\s\S]*?<!-- end -->/g;
+
+/**
+ * The passages of a document as they are read, with generated tables, whose sentences are written by hand as well. Left out are addresses,
+ * the numbers of lists, what a picture shows, and the words of a link to another site, which is their source.
+ */
+const passagesToRead = (document: string, markdown: string) =>
+  passagesOf(
+    document,
+    markdown
+      .replace(measured, table => table.replace(/[^\n]/g, ''))
+      .replace(/<!-- (?:table: .+?|end) -->/g, ''),
+  ).map(({ line, text }) => ({
+    line,
+    text: withoutLinks(text.replace(/!\[[^\]]*\]\([^)]*\)|\[[^\]]*\]\(https?:[^)]*\)/g, '_'))
+      .replace(/https?:\S+/g, '_')
+      .replace(/^\d+\. /, ''),
+  }));
+
+/** Which of `bounds` a document has, and its numbers with a unit, or behind words such as "at most", that none of them has, each as `document:line: words around it`. */
+export function comparedNumbers(
   document: string,
   bounds: readonly Bound[],
   markdown: string = read(document),
-): string[] {
-  const sentences = bounds.flatMap(({ says, is }) => waysOf(is).map(way => says.replace('{}', way)));
-  const ofBlocks = numbersOfBlocks(document, markdown);
-  return passagesOf(document, markdown).flatMap(({ line, text: written }) => {
-    const text = claimed(written);
-    const covered = sentences.flatMap(sentence =>
-      [...text.matchAll(new RegExp(patternOf(sentence), 'gi'))].map(
-        ({ index }) => [index, index + sentence.length] as const,
-      ),
-    );
-    for (const {
-      index,
-      0: { length },
-    } of text.matchAll(/`[^`]*`/g))
-      covered.push([index, index + length]);
-    return [...text.matchAll(claim)]
-      .filter(([said]) => !ofBlocks.has(numberIn(said)))
-      .filter(
-        ({ index, 0: { length } }) => !covered.some(([from, to]) => from <= index && index + length <= to),
-      )
-      .map(({ index, 0: { length } }) => {
-        const around = text.slice(Math.max(0, index - 50), index + length + 20);
-        return `${document}:${line}: ${around}`;
-      });
+): { readonly unbound: readonly string[]; readonly met: ReadonlySet<Bound> } {
+  const sentences = bounds.map(bound => [bound, sentenceOf(bound)] as const);
+  const met = new Set<Bound>();
+  const unbound = passagesToRead(document, markdown).flatMap(({ line, text }) => {
+    const covered = sentences.flatMap(([bound, sentence]) => {
+      const ranges = rangesOf(text, sentence);
+      if (ranges.length > 0) met.add(bound);
+      return ranges;
+    });
+    return claimsOf(text)
+      .filter(range => !isWithin(range, covered))
+      .map(([from, to]) => `${document}:${line}: ${text.slice(Math.max(0, from - 50), to + 25)}`);
   });
-}
-
-/** Numbers that stand in the blocks of a recipe or of the tutorial, which are run: its text says them again. */
-function numbersOfBlocks(document: string, markdown: string): ReadonlySet<number> {
-  if (!/how-to|tutorial/.test(document)) return new Set();
-  const code = blocksOf(document, markdown)
-    .map(block => block.code)
-    .join('\n');
-  return new Set(code.match(/\d[\d_]*(?:\.\d+)?/g)?.map(digits => Number(digits.replaceAll('_', ''))));
-}
-
-/** The number with which a claim begins. */
-function numberIn(said: string): number {
-  const [word = ''] = /^[\d,.]*\d|^\w+/.exec(said) ?? [];
-  const inWords = [...small.entries()].find(([, name]) => name === word)?.[0];
-  const large = Object.entries(spelled).find(([, name]) => name === word)?.[0];
-  if (inWords !== undefined) return inWords + 1;
-  return Number(large ?? word.replaceAll(',', ''));
-}
-
-const factors: Readonly<Record<string, number>> = {
-  second_ms: 1000,
-  minute_ms: 60_000,
-  hour_ms: 3_600_000,
-  day_ms: 86_400_000,
-};
-
-/** The number that a constant or a field of a source file is set to, such as `5_000` or `90 * day_ms`. */
-export function constantIn(file: string, name: string): number {
-  const pattern = new RegExp(`(?<![\\w.])${name}(?:: \\w+)?(?: =|:) (-?[\\w.]+(?: \\* \\w+)*)`);
-  const [, written] = pattern.exec(read(file)) ?? [];
-  if (written === undefined) throw new Error(`${file} has no number ${name}`);
-  return written
-    .split(' * ')
-    .map(part => factors[part] ?? Number(part.replaceAll('_', '')))
-    .reduce((product, part) => product * part, 1);
+  return { unbound, met };
 }

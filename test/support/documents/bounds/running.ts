@@ -1,0 +1,52 @@
+import { globSync } from 'node:fs';
+import { read, root } from '../blocks.ts';
+import { constantIn, numbersIn, seconds } from '../constants.ts';
+import { defaultOf } from '../names.ts';
+import type { Bound } from '../numbers.ts';
+
+const pool = 'src/mount/workers/worker-pool.ts';
+const end_s = seconds('src/cli/signals.ts', 'abort_ms');
+const all_s = (defaultOf('server.unready_ms') + defaultOf('server.drain_ms')) / 1000 + end_s;
+
+/** The clients of the generated table, of which some are tried in several ways. */
+function testedClients(): number {
+  const table = /<!-- table: clients -->[\s\S]*?<!-- end -->/.exec(read('docs/reference/clients.md'))![0];
+  const names = [...table.matchAll(/^\| ([\w .]+?)(?:,| as for | that |:)/gm)].map(([, name]) => name);
+  return new Set(names).size;
+}
+
+const linesOf = (file: string): number => read(file).trimEnd().split('\n').length;
+
+/** The numbers of processes, and of what the repository has. */
+export const runningBounds: readonly Bound[] = [
+  { says: '`drain_ms` + {} s before the process is killed, {} s with the defaults', is: [end_s, all_s] },
+  // Five messages to the primary process, for a busy event loop.
+  {
+    says: 'the ledger rows of its last {} ms',
+    is: 5 * constantIn('src/mount/records/start-ledger.ts', 'flush_ms'),
+  },
+  { says: 'is replaced after {} s', is: constantIn(pool, 'hung_looks') * seconds(pool, 'look_ms') },
+  {
+    says: '`LimitNOFILE`: {} files for each running request',
+    is: constantIn('src/cli/doctor/machine-check.ts', 'files_per_stream'),
+  },
+  {
+    says: '{} series for each account, and one for each further status',
+    is: read('src/telemetry/account-metrics.ts').match(/\.labels\(label\b/g)!.length,
+  },
+  { says: '{} client libraries and programs', is: testedClients() },
+  {
+    says: '{} dashboards, alert rules',
+    is: globSync('grafana/dashboards/*.json', { cwd: root }).length,
+  },
+  {
+    says: 'a goal each, at most {} lines',
+    is: numbersIn('test/unit/documents.test.ts', /\.length > (\d+)\)\)\.toEqual/),
+  },
+  { says: 'fails above {} ms', is: constantIn('test/tools/bench/dashboard.ts', 'bound_ms') },
+  { says: '`node_modules` may have {} MiB', is: constantIn('build/release/fresh-install.ts', 'max_mib') },
+  {
+    says: 'a gateway of {} lines',
+    is: 10 * Math.round(linesOf('test/tools/bench/hand-written-gateway.ts') / 10),
+  },
+];
