@@ -17,6 +17,7 @@ import {
   operator,
   operatorAt,
   password_hash,
+  throughProvider,
   type Visited,
   whoIn,
 } from '../support/dashboard-visitor.ts';
@@ -516,18 +517,6 @@ const roles = { 'Anna@example.com': 'admin', 'vera@example.com': 'viewer' } as c
 const openTo = (oidc: Oidc, more: object = {}) =>
   dashboard({ ...dashboardAdmin({ oidc }), ...more }, { stores: place.stores }, {});
 const again = ({ base }: DashboardVisitor) => stranger(base);
-
-/** Follows the redirects of a provider with its cookies, up to the address below `base` to which it leads back. */
-async function throughProvider(url: string, base: string): Promise<string> {
-  const there = new DashboardVisitor(`${new URL(url).origin}/`);
-  let at = url;
-  while (!at.startsWith(base)) {
-    const { location, text } = await there.get(at.slice(there.base.length));
-    if (!location) throw new Error(`the provider answered ${text}`);
-    at = new URL(location, at).href;
-  }
-  return at.slice(base.length);
-}
 
 /** Signs in by OpenID as a browser does: the strict cookies stay behind on the way back. */
 async function signInByOpenid(visitor: DashboardVisitor, page = ''): Promise<Visited> {

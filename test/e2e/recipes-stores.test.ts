@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startOpenidProvider } from '../support/openid-provider.ts';
@@ -61,18 +58,12 @@ node -e "new (require('node:sqlite').DatabaseSync)('sluice.db').exec(\\"VACUUM I
 
   it('lets an operator sign in with OpenID Connect, with the role of a group, and records it', async () => {
     const provider = await startOpenidProvider();
-    const control = createServer(({ url = '' }, response) => {
-      provider.next = { name: 'Olga', email: 'olga@example.com', email_verified: true, groups: ['support'] };
-      provider.open(decodeURIComponent(url.slice(2)));
-      response.end();
-    }).listen(0, '127.0.0.1');
-    await once(control, 'listening');
-    const { port } = control.address() as AddressInfo;
+    provider.next = { name: 'Olga', email: 'olga@example.com', email_verified: true, groups: ['support'] };
     try {
       const { output } = await runRecipe('docs/how-to/operator-sign-in.md', {
         environment: { OIDC_ISSUER: provider.issuer, OIDC_SECRET: provider.client_secret },
-        before: `${configured}
-command curl -s 'http://127.0.0.1:${port}/?http://127.0.0.1:8081/dashboard/sign-in-callback'`,
+        prepare: ports => provider.open(`http://127.0.0.1:${ports[8081]}/dashboard/sign-in-callback`),
+        before: configured,
         after: `
 curl -sL -c cookies -b cookies -o page.html http://127.0.0.1:8081/dashboard/sign-in-oidc
 curl -s -b cookies -o page.html -w 'dashboard %{http_code}\\n' http://127.0.0.1:8081/dashboard/
@@ -82,7 +73,6 @@ sluice audit --config sluice.yaml
       expect(output).toContain('dashboard 200');
       expect(output).toMatch(/olga@example\.com.* sign-in\.accept/);
     } finally {
-      control.close();
       await provider.close();
     }
   });

@@ -128,6 +128,18 @@ export async function operatorAt(
   return visitor;
 }
 
+/** Follows the redirects of a provider with its cookies, up to the address below `base` to which it leads back. */
+export async function throughProvider(url: string, base: string): Promise<string> {
+  const there = new DashboardVisitor(`${new URL(url).origin}/`);
+  let at = url;
+  while (!at.startsWith(base)) {
+    const { location, text } = await there.get(at.slice(there.base.length));
+    if (!location) throw new Error(`the provider answered ${text}`);
+    at = new URL(location, at).href;
+  }
+  return at.slice(base.length);
+}
+
 /** Two customers of different accounts, both with the operator's password. */
 export const customers = { carla: 'acme', mallory: 'rival' } as const;
 

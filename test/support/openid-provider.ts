@@ -1,8 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type AdapterFactory, type AdapterPayload, type Configuration, Provider } from 'oidc-provider';
+import { selfSigned } from './self-signed-certificate.ts';
 
 /** Somebody whom the provider knows, by their claims. */
 export type OpenidPerson = Readonly<Record<string, unknown>>;
@@ -10,37 +12,48 @@ export type OpenidPerson = Readonly<Record<string, unknown>>;
 /** A certified implementation of an OpenID provider, at which whoever is `next` signs in without a form. */
 export interface OpenidProvider {
   readonly issuer: string;
+  readonly port: number;
+  /** In PEM, if it is a host of its own. */
+  readonly certificate: string;
   readonly client_id: string;
   readonly client_secret: string;
   /** Allows a gateway's address for coming back; before that the provider answers nothing. */
   open(redirect_url: string): void;
   /** The claims of the person who signs in next; undefined for somebody who declines. */
   next: OpenidPerson | undefined;
+  /** People who sign in in the place of that one when the browser adds their `email` as `login_hint`. */
+  people: readonly OpenidPerson[];
   close(): Promise<void>;
 }
 
 const client = { client_id: 'sluice', client_secret: 'a-secret-of-the-client-of-32-bytes' };
 
-/** Starts the provider on a free port. */
-export async function startOpenidProvider(): Promise<OpenidProvider> {
+/** Starts the provider on a free port: with HTTPS for `host`, if it is to be one. */
+export async function startOpenidProvider(host?: string): Promise<OpenidProvider> {
   let handle = (_: IncomingMessage, response: ServerResponse): unknown => response.writeHead(503).end();
-  const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
+  const listener = (request: IncomingMessage, response: ServerResponse) => void handle(request, response);
+  const tls = host === undefined ? undefined : selfSigned(new Date(Date.now() + 86_400_000), [host]);
+  const server = (tls ? createTlsServer(tls, listener) : createServer(listener)).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const issuer = host === undefined ? `http://127.0.0.1:${port}` : `https://${host}`;
   const known = new Map<string, OpenidPerson>();
   const running: OpenidProvider = {
     issuer,
+    port,
+    certificate: tls?.cert ?? '',
     ...client,
     next: undefined,
+    people: [],
     open(redirect_url) {
       const provider = new Provider(issuer, configurationOf(redirect_url, known));
       const answer = provider.callback();
       handle = async (request, response) => {
         if (!request.url!.startsWith('/interaction/')) return answer(request, response);
-        const person = running.next;
+        const { prompt, params } = await provider.interactionDetails(request, response);
+        const person = running.people.find(({ email }) => email === params.login_hint) ?? running.next;
         const accountId = `subject-${known.size}`;
         if (person) known.set(accountId, person);
-        const { prompt, params } = await provider.interactionDetails(request, response);
         if (!person)
           return provider.interactionFinished(request, response, {
             error: 'access_denied',
@@ -110,7 +123,7 @@ const configurationOf = (redirect_url: string, known: ReadonlyMap<string, Openid
   claims: {
     openid: ['sub'],
     email: ['email', 'email_verified'],
-    profile: ['name'],
+    profile: ['name', 'tenant'],
     groups: ['groups'],
   },
   scopes: ['openid', 'email', 'profile', 'groups'],

@@ -10,11 +10,20 @@ import { PrintingProcess } from '../printing-process.ts';
 import { pathOf } from '../programs.ts';
 import { type ListedModel, type ReceivedRequest, startPaidApis } from './paid-apis.ts';
 
+/** A server of this machine that stands for a host, and the certificate of it that the page trusts. */
+export interface HostServer {
+  readonly host: string;
+  readonly port: number;
+  readonly certificate: string;
+}
+
 /** What a page is run with. */
 export interface RecipeSetting {
   /** Paid APIs that a simulated server answers for, by host name. */
   readonly hosts?: readonly string[];
-  /** The models that those list; without them any name is served. */
+  /** Servers of the test behind names of other hosts. */
+  readonly servers?: readonly HostServer[];
+  /** The models that the paid APIs list; without them any name is served. */
   readonly models?: readonly ListedModel[];
   /**
    * Programs that the page calls and that are not on a test's machine, by name: the body of a shell script. `$@` is what the page gives
@@ -25,6 +34,8 @@ export interface RecipeSetting {
   readonly needs?: readonly string[];
   /** Ports of the page, beside the usual ones, in whose place free ones are taken. */
   readonly ports?: readonly number[];
+  /** Called before the page runs, with the ports that it will use in place of those that it names. */
+  readonly prepare?: (ports: Readonly<Record<number, number>>) => void;
   readonly environment?: Readonly<Record<string, string>>;
   /** Commands of the test before the page's: files of the reader's own, servers that run already. */
   readonly before?: string;
@@ -70,7 +81,13 @@ export async function runRecipe(page: string, setting: RecipeSetting = {}): Prom
   const ports = await portsFor([...usualPorts, ...(setting.ports ?? [])]);
   const hosts = setting.hosts ?? [];
   const apis = hosts.length > 0 ? await startPaidApis(hosts, setting.models ?? []) : undefined;
+  const servers = [
+    ...(setting.servers ?? []),
+    ...(apis ? hosts.map(host => ({ host, port: apis.port, certificate: apis.certificate })) : []),
+  ];
+  const trusted = new Set(servers.map(({ certificate }) => certificate));
   try {
+    setting.prepare?.(ports.taken);
     const placed = (text: string) => text.replaceAll(ports.pattern, port => `${ports.taken[port]}`);
     const script = [setting.before ?? '', ...blocks.map(commandsOf), setting.after ?? ''].map(placed);
     const work = join(directory, 'work');
@@ -81,9 +98,11 @@ export async function runRecipe(page: string, setting: RecipeSetting = {}): Prom
       NODE_OPTIONS: `--conditions=sluice-source --no-warnings --require=${network}`,
       RECIPE_NETWORK: JSON.stringify({
         ports: ports.taken,
-        hosts: Object.fromEntries(hosts.map(host => [host, apis!.port])),
+        hosts: Object.fromEntries(servers.map(({ host, port }) => [host, port])),
       }),
-      ...(apis && { NODE_EXTRA_CA_CERTS: written(join(directory, 'ca.pem'), apis.certificate) }),
+      ...(trusted.size > 0 && {
+        NODE_EXTRA_CA_CERTS: written(join(directory, 'ca.pem'), [...trusted].join('')),
+      }),
       ...setting.environment,
     };
     mkdirSync(work);
