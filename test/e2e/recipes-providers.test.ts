@@ -47,6 +47,14 @@ case "$1" in
   *) exit 2;;
 esac`;
 
+/** Google Cloud's program, for the words of its pages. */
+const gcloud = `
+case "$*" in
+  'auth print-access-token') echo ya29.of-this-hour ;;
+  'config get project') echo acme-project ;;
+  *) exit 2 ;;
+esac`;
+
 const longPrompt = `
 node -p 'JSON.stringify({ model: "ollama/qwen3:8b", messages: [{ role: "user", content: "river ".repeat(60000) }] })' > long.json
 curl -s -w ' %{http_code}\\n' http://127.0.0.1:8080/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" -H 'Content-Type: application/json' -d @long.json`;
@@ -142,16 +150,32 @@ describe('a recipe for a paid API', () => {
     expect(JSON.parse(request!.body)).toMatchObject({ model: deployment, max_completion_tokens: 2000 });
   });
 
-  it('puts sluice in front of Gemini, without the parameters that Gemini refuses', async () => {
-    const models = ['models/gemini-2.5-flash', 'models/gemini-2.5-pro', 'models/text-embedding-004'];
+  it('puts sluice in front of Gemini, without the parameters that Gemini refuses, and of Vertex AI', async () => {
+    // The last one as Vertex AI calls it.
+    const models = ['models/gemini-2.5-flash', 'models/text-embedding-004', 'google/gemini-2.5-flash'];
+    const vertex = 'europe-west4-aiplatform.googleapis.com';
     const run = await runRecipe('docs/how-to/gemini.md', {
-      hosts: ['generativelanguage.googleapis.com'],
+      hosts: ['generativelanguage.googleapis.com', vertex],
       models,
+      programs: { gcloud },
     });
     const [request] = asked(run, 'generativelanguage.googleapis.com');
     expect(request?.headers.authorization).toBe('Bearer your-key');
     expect(request?.path).toBe('/v1beta/openai/chat/completions');
     expect(JSON.parse(request!.body)).not.toHaveProperty('seed');
+    const [atVertex, ...others] = asked(run, vertex);
+    expect(others).toEqual([]);
+    expect(atVertex?.headers.authorization).toBe('Bearer ya29.of-this-hour');
+    expect(atVertex?.path).toBe(
+      '/v1/projects/acme-project/locations/europe-west4/endpoints/openapi/chat/completions',
+    );
+    expect(JSON.parse(atVertex!.body)).toMatchObject({ model: 'google/gemini-2.5-flash', seed: 7 });
+    // The one of Vertex AI ignores nothing.
+    expect(run.output.match(/HTTP\/1\.1 200 OK|x-ignored-parameters/g)).toEqual([
+      'HTTP/1.1 200 OK',
+      'x-ignored-parameters',
+      'HTTP/1.1 200 OK',
+    ]);
   });
 
   it('puts sluice in front of OpenRouter, with its prices and a choice of who may serve', async () => {
