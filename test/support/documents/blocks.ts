@@ -20,8 +20,6 @@ export interface Block {
   readonly file?: string;
   /** Whether it is the end of that file: "Append this to `sluice.yaml`:". */
   readonly appended?: boolean;
-  /** Why tests do not run the commands of a page that they otherwise run: `<!-- not run: needs the registry -->` before the block. */
-  readonly notRun?: string;
 }
 
 /** Every document that users and contributors read, but the reference that is written from docstrings. */
@@ -47,7 +45,7 @@ export function blocksOfDocstrings(): Block[] {
 }
 
 const fence =
-  /(?:<!--\s*(save as|around|not run):([\s\S]*?)-->\s*)?^([ \t]*)```(\w*)[^\n]*\n([\s\S]*?)^\3```[ \t]*$/dgm;
+  /(?:<!--\s*(save as|around):([\s\S]*?)-->\s*)?^([ \t]*)```(\w*)[^\n]*\n([\s\S]*?)^\3```[ \t]*$/dgm;
 
 /** A line that ends with a path that has a file's ending, or that ends with a program's usual file: no address, and no price. */
 const named = /^.*`((?:[\w.@-]+\/)*[\w@-]*(?:\.[a-z][\w.]*|Caddyfile|Dockerfile))`:\s*$/m;
@@ -77,7 +75,6 @@ export function blocksOf(document: string, markdown: string): Block[] {
       ...fileAbove(markdown.slice(0, match.index)),
       ...(directive === 'save as' && { saved: value.trim() }),
       ...(directive === 'around' && { around: value.trim() }),
-      ...(directive === 'not run' && { notRun: value.trim() }),
     };
   });
 }

@@ -70,13 +70,12 @@ const network = fileURLToPath(new URL('network.cjs', import.meta.url));
  * - `sh` is run. The first command that fails ends the run and fails it. `curl` and `sluice` wait until an address of this machine that they name answers.
  * - A block below a line that ends with `` `name`: `` is saved as that file; if the line says "Append", it is appended.
  * - `text`, `json` and `http` are what the commands above print: their lines occur in this order, and `…` stands for anything.
- * - `<!-- not run: why -->` leaves a block out.
  *
  * Throws for a block that is none of these. Servers that the page leaves running are ended.
  */
 export async function runRecipe(page: string, setting: RecipeSetting = {}): Promise<RecipeRun> {
   for (const program of ['curl', ...(setting.needs ?? [])]) pathOf(program);
-  const blocks = blocksOf(page, read(page)).filter(({ notRun }) => notRun === undefined);
+  const blocks = blocksOf(page, read(page));
   const directory = mkdtempSync(join(tmpdir(), 'sluice-recipe-'));
   const ports = await portsFor([...usualPorts, ...(setting.ports ?? [])]);
   const hosts = setting.hosts ?? [];
