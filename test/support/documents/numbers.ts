@@ -41,6 +41,7 @@ const joined =
 const claims = [
   new RegExp(`${amounts}(?: an?)?(?: |-)(?:${units})(?![\\w/])`, 'g'),
   new RegExp(`(?<!\\w)(?:${limits}) (?:the |an? )?${amounts}(?![\\w/])`, 'g'),
+  new RegExp(`${amount}(?= by default| without it)`, 'g'),
   new RegExp(`(?<![\\w.$:/~^-])(?:${digits}) (?!(?:${joined})\\b)[a-z]+`, 'g'),
 ];
 
@@ -78,15 +79,16 @@ function claimsOf(text: string): Range[] {
   const left = [/`[^`]*`/g, /\d{4}-\d\d-\d\d/g].flatMap(pattern => rangesOf(text, pattern));
   const named = rangesOf(text, versions);
   const found = new Map<number, Range>();
+  const last = claims.length - 1;
   for (const [at, pattern] of claims.entries())
     for (const [from, to] of rangesOf(text, pattern))
       for (const [start, end] of rangesOf(
         text.slice(from, to),
-        new RegExp(at === 2 ? digits : amount, 'g'),
+        new RegExp(at === last ? digits : amount, 'g'),
       )) {
         const range: Range = [from + start, from + end];
         const isOther =
-          at > 0 && (statuses.test(text.slice(...range)) || (at === 2 && isWithin(range, named)));
+          at > 0 && (statuses.test(text.slice(...range)) || (at === last && isWithin(range, named)));
         if (!isOther && !isWithin(range, left)) found.set(range[0], range);
       }
   return [...found.values()];

@@ -134,6 +134,10 @@ export const configurationBounds: readonly Bound[] = [
     says: `${what} in any {} s`,
     is: limitWindows.minute.duration_ms / 1000,
   })),
+  {
+    says: 'with which its months begin; {} by default',
+    is: numbersIn('src/gateway/limits/limit-table.ts', /start_day = (\d+) \}/),
+  },
   { says: 'no period of {} seconds', is: limitWindows.minute.duration_ms / 1000 },
   { says: 'A limit of any {} seconds', is: limitWindows.minute.duration_ms / 1000 },
   {

@@ -12,9 +12,22 @@ const thinking = 'plugins/providers/anthropic/thinking.ts';
 const fullest = 'plugins/stages/rate-limit/fullest-limits.ts';
 const pace_s = seconds('src/telemetry/throttled-log.ts', 'line_ms');
 
+const failures = 'src/gateway/upstream/attempt/attempt-failure.ts';
+/** Statuses of a provider, by the kind of failure. */
+const [refused, misconfigured] = ['refused', 'misconfigured'].map(kind =>
+  numbersIn(
+    failures,
+    new RegExp(`case (\\d+):\\s+case (\\d+):\\s+case (\\d+):[^:]*?return \\{ kind: '${kind}'`),
+  ),
+) as [number[], number[]];
+
 /** The numbers of attempts at providers, of streams, plugins and what is told of exchanges. */
 export const requestBounds: readonly Bound[] = [
   { says: 'paused for {} s', is: seconds(upstream, 'misconfigured_pause_ms') },
+  { says: '| {}, {}, {} | no: another upstream', is: refused },
+  { says: '| {}, {}, {} | yes; the log has an error', is: misconfigured },
+  { says: 'answered {}, {} or {}: the request is wrong', is: refused },
+  { says: 'answered {}, {} or {}: its key', is: misconfigured },
   {
     says: 'Upstreams up to a {} slower count as equally fast',
     is: constantIn('src/mount/routing-strategies.ts', 'alike') - 1,
@@ -66,6 +79,30 @@ export const requestBounds: readonly Bound[] = [
   {
     says: 'in this process, for at most {} s',
     is: seconds('src/mount/provider-check/test-provider.ts', 'patience_ms'),
+  },
+  {
+    says: 'holds back at most `window` characters, {} by default',
+    is: numbersIn('plugins/stages/redact/text/map-text.ts', /window = (\d+) \}/),
+  },
+  {
+    says: 'whose labels are all `_other`. {} by default',
+    is: constantIn('src/telemetry/metric.ts', 'default_max_series'),
+  },
+  {
+    says: 'while its reader asks for nothing; {} without it',
+    is: constantIn('src/testing/setting.ts', 'read_ahead'),
+  },
+  {
+    says: 'the promise of a hook, may take; {} without it',
+    is: constantIn('src/testing/setting.ts', 'timeout_ms'),
+  },
+  {
+    says: 'encoding one request may take; {} without it',
+    is: numbersIn('src/testing/adapter/adapter-setting.ts', /timeout_ms: timeout = (\d+)/),
+  },
+  {
+    says: 'ids of tool calls become {} letters and digits',
+    is: numbersIn('plugins/providers/presets/mistral.ts', /\{(\d+)\}\$/),
   },
   {
     says: 'Refuses more than a {}.',

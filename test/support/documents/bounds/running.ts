@@ -1,11 +1,15 @@
 import { globSync } from 'node:fs';
+import { levels } from 'pino';
+import { closing_patience_ms } from '../../../../src/gateway/outbound/reply-limits.ts';
+import { ledgerDefaults } from '../../../../src/mount/ledger/ledger.ts';
 import { read, root } from '../blocks.ts';
 import { constantIn, numbersIn, seconds } from '../constants.ts';
 import { defaultOf } from '../names.ts';
 import type { Bound } from '../numbers.ts';
 
 const pool = 'src/mount/workers/worker-pool.ts';
-const end_s = seconds('src/cli/signals.ts', 'abort_ms');
+/** Replies have a moment to end, and then the ledger to be written. */
+const end_s = (closing_patience_ms + ledgerDefaults.close_ms) / 1000;
 const all_s = (defaultOf('server.unready_ms') + defaultOf('server.drain_ms')) / 1000 + end_s;
 
 /** The clients of the generated table, of which some are tried in several ways. */
@@ -14,6 +18,9 @@ function testedClients(): number {
   const names = [...table.matchAll(/^\| ([\w .]+?)(?:,| as for | that |:)/gm)].map(([, name]) => name);
   return new Set(names).size;
 }
+
+const [node] = numbersIn('package.json', /"node": ">=(\d+)"/) as [number];
+const init = 'src/cli/init/config-text.ts';
 
 const linesOf = (file: string): number => read(file).trimEnd().split('\n').length;
 
@@ -33,6 +40,32 @@ export const runningBounds: readonly Bound[] = [
   {
     says: '{} series for each account, and one for each further status',
     is: read('src/telemetry/account-metrics.ts').match(/\.labels\(label\b/g)!.length,
+  },
+  ...[
+    'You need Node {} or newer',
+    'Linux machine with Node {}',
+    'With a Node below {},',
+    'Node ≥ {}, `npx',
+  ].map(says => ({
+    says,
+    is: node,
+  })),
+  { says: 'If port {} or {} is in use', is: [defaultOf('server.port'), defaultOf('admin.port')] },
+  {
+    says: 'finds llama-server at port {} and gives the gateway the port {}',
+    is: [constantIn(init, 'usual_port'), constantIn(init, 'other_port')],
+  },
+  {
+    says: '`fatal` {}, `error` {} (needs an operator), `warn` {} (may need one), `info` {} (each exchange, starts and stops), `debug` {}',
+    is: ['fatal', 'error', 'warn', 'info', 'debug'].map(level => levels.values[level]!),
+  },
+  {
+    says: 'from {} seconds of load: one provider fails {} times in {}',
+    is: [
+      constantIn('test/tools/pictures/grafana.ts', 'seconds'),
+      10 * constantIn('test/support/faulty-load.ts', 'fail_rate'),
+      10,
+    ],
   },
   { says: '{} client libraries and programs', is: testedClients() },
   {
