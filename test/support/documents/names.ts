@@ -5,7 +5,7 @@ import { createProgram } from '../../../src/cli/program.ts';
 import { configJsonSchema } from '../../../src/config/json-schema.ts';
 import { blocksOf, read, root } from './blocks.ts';
 import { metricsTable } from './metrics-table.ts';
-import { passagesOf, patternOf } from './passages.ts';
+import { passagesWithTables, patternOf } from './passages.ts';
 
 /** What the text of a document says that there is, by its form: `--option`, `VARIABLE_NAME`, `dotted.path`, `with_underscore`, `x-header`, `Some-Header`, `a/file.ts`. */
 const forms =
@@ -54,7 +54,8 @@ export function unknownNames(
     .map(block => `${block.file ?? ''}\n${block.code}`)
     .join('\n')
     .toLowerCase();
-  return passagesOf(document, markdown).flatMap(({ line, text }) =>
+  // The table of clients has fields of their libraries.
+  return passagesWithTables(document, markdown, 'clients').flatMap(({ line, text }) =>
     [...text.matchAll(/(?<!`)`([^`]+)`(?!`)/g)]
       .map(([, written = '']) => written.replace(/(?:: |=| ).*$/, ''))
       .filter(name => forms.test(name) && !foreign.has(name))

@@ -1,5 +1,5 @@
 import { read } from './blocks.ts';
-import { passagesOf, patternOf, withoutLinks } from './passages.ts';
+import { passagesWithTables, patternOf, withoutLinks } from './passages.ts';
 
 /** A sentence's words with `{}` in place of each number, and what the code has there. */
 export interface Bound {
@@ -94,20 +94,10 @@ function claimsOf(text: string): Range[] {
   return [...found.values()];
 }
 
-/** Tables of figures that were measured, and that no code sets. */
-const measured = /<!-- table: estimator -->[\s\S]*?<!-- end -->/g;
-
-/**
- * The passages of a document as they are read, with generated tables, whose sentences are written by hand as well. Left out are addresses,
- * the numbers of lists, what a picture shows, and the words of a link to another site, which is their source.
- */
+/** The passages of a document without addresses, numbers of lists, what a picture shows, and the words of a link to another site, which is their source. */
 const passagesToRead = (document: string, markdown: string) =>
-  passagesOf(
-    document,
-    markdown
-      .replace(measured, table => table.replace(/[^\n]/g, ''))
-      .replace(/<!-- (?:table: .+?|end) -->/g, ''),
-  ).map(({ line, text }) => ({
+  // The table of estimates has what was measured.
+  passagesWithTables(document, markdown, 'estimator').map(({ line, text }) => ({
     line,
     text: withoutLinks(text.replace(/!\[[^\]]*\]\([^)]*\)|\[[^\]]*\]\(https?:[^)]*\)/g, '_'))
       .replace(/https?:\S+/g, '_')

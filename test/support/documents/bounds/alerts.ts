@@ -40,6 +40,8 @@ const [most, most_m, most_count] = numbersOfAlert(
   'SluiceErrors',
   /ratio_rate5m > ([\d.]+) and \S+:rate(\d+)m \* 300 > (\d+)/,
 ) as [number, number, number];
+const [few] = numbersOfAlert('SluiceErrors', /:rate1h \* 3600 > (\d+)\n/) as [number];
+const [slow_few] = numbersOfAlert('SluiceErrorsSlow', /:rate1d \* 86400 > (\d+)\n/) as [number];
 const [no_success] = numbersOfAlert('SluiceErrors', /ratio_rate1h and \S+ \* 3600 > (\d+)/) as [number];
 const [gone_m, gone_count] = numbersOfAlert('SluiceErrors', /"0"}\[(\d+)m\]\)\) > (\d+)/) as [number, number];
 
@@ -113,10 +115,10 @@ export const alertBounds: readonly Bound[] = [
     is: numbersOfAlert('SluiceAllRefused', /refused:rate5m\) <= (\d+) \*/),
   },
   {
-    says: 'the error budget of {} days would be gone in {} days ({} times too fast, over {} h and {} min) or in {} days ({} times, over {} h and {} min)',
+    says: 'the error budget of {} days would be gone in {} days ({} times too fast, over {} h and {} min) or in {} days ({} times, over {} h and {} min), by at least {} failures',
     is: [
       ...[budget_days, Math.round(budget_days / fast), fast, errorWindows[0], errorWindows[1]],
-      ...[Math.round(budget_days / slow), slow, errorWindows[2], errorWindows[3]],
+      ...[Math.round(budget_days / slow), slow, errorWindows[2], errorWindows[3], above(few)],
     ],
   },
   {
@@ -129,8 +131,8 @@ export const alertBounds: readonly Bound[] = [
     is: [above(gone_count), gone_m],
   },
   {
-    says: 'spent {} times too fast over a day, or just as fast as it may be over {} days',
-    is: [slow_factor, even_days],
+    says: 'spent {} times too fast over a day, or just as fast as it may be over {} days, by at least {} failures',
+    is: [slow_factor, even_days, above(slow_few)],
   },
   { says: '*Errors by type* over {} days', is: even_days },
   {
