@@ -67,6 +67,7 @@ export const clientFacts = {
     ...vercel,
     ...chat,
     packages: ['ai', '@openrouter/ai-sdk-provider'],
+    needs: "process.on('unhandledRejection', log) // for streams it aborts",
     reasoning: 'reasoningText',
   },
   vercelOpenAiChat: { ...vercelOpenAi, ...chat },
