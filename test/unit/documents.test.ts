@@ -1,10 +1,11 @@
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { builtInStages } from '../../plugins/index.ts';
+import { builtInStages, defaultStages } from '../../plugins/index.ts';
 import { blocksOf, documents, read, root } from '../support/documents/blocks.ts';
 import { anchorsOf, brokenLinks } from '../support/documents/links.ts';
 import { pagesWithTables, tableNames, withTables } from '../support/documents/tables.ts';
+import { sampleSetup } from './sample-setup.ts';
 
 const docs = documents.filter(page => page.startsWith('docs/'));
 const recipes = docs.filter(page => page.startsWith('docs/how-to/') || page === 'docs/tutorial.md');
@@ -27,9 +28,24 @@ describe('the documents', () => {
     expect(rows.filter(line => /^\| `[a-z_0-9]+` \|.*\|\s+\|$/.test(line))).toEqual([]);
   });
 
-  it('list the built-in stages with their hooks', () => {
-    for (const { stageName } of builtInStages)
-      expect(read('docs/reference/stages.md')).toMatch(new RegExp(`^\\| \`${stageName}\` \\| on`, 'm'));
+  it('list the built-in stages with their hooks, and which are the default chain', () => {
+    const rows = [
+      ...read('docs/reference/stages.md').matchAll(/^\| `([\w-]+)` \| (on[\w, ]+) \| (.*?) ?\|/gm),
+    ];
+    const listed = rows.map(([, name, hooks, byDefault]) => [
+      name,
+      hooks!.split(', ').toSorted(),
+      byDefault === 'yes',
+    ]);
+    const existing = builtInStages.map(stage => {
+      const created = stage({} as never).plan.create(sampleSetup());
+      const hooks = Object.keys(created).filter(key => /^on[A-Z]/.test(key));
+      return [stage.stageName, hooks.toSorted(), defaultStages.includes(stage)];
+    });
+    expect(listed.toSorted()).toEqual(existing.toSorted());
+    expect(listed.filter(([, , isDefault]) => isDefault).map(([name]) => name)).toEqual(
+      defaultStages.map(({ stageName }) => stageName),
+    );
   });
 
   it('begin with a page that links to every other', () => {
