@@ -2,6 +2,8 @@ import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { builtInStages, defaultStages } from '../../plugins/index.ts';
+import { presets } from '../../plugins/providers/presets/table.ts';
+import { builtInProviders } from '../../plugins/providers.ts';
 import { blocksOf, documents, read, root } from '../support/documents/blocks.ts';
 import { anchorsOf, brokenLinks } from '../support/documents/links.ts';
 import { pagesWithTables, tableNames, withTables } from '../support/documents/tables.ts';
@@ -46,6 +48,26 @@ describe('the documents', () => {
     expect(listed.filter(([, , isDefault]) => isDefault).map(([name]) => name)).toEqual(
       defaultStages.map(({ stageName }) => stageName),
     );
+  });
+
+  it('list the adapters that are no presets', () => {
+    const [, table = ''] = /## Adapters\n([\s\S]*?)\n## /.exec(read('docs/reference/providers.md')) ?? [];
+    const listed = [...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
+    const names = builtInProviders.map(({ name }) => name);
+    const others = names.filter(name => !presets.some(preset => preset.name === name));
+    expect(listed.toSorted()).toEqual(others.toSorted());
+  });
+
+  it('list the options that a reload does not change', () => {
+    const [, table = ''] =
+      /## What a reload changes\n([\s\S]*?)\n## /.exec(read('docs/reference/running.md')) ?? [];
+    const listed = [...table.matchAll(/`(\w+\.\w+)`/g)].map(([, name]) => name);
+    const code = read('src/mount/reload.ts');
+    const fixed = [...code.matchAll(/\['(\w+)', '(\w+)'\]/g)].map(
+      ([, section, option]) => `${section}.${option}`,
+    );
+    expect(fixed.length).toBeGreaterThan(8);
+    expect([...new Set(listed)].toSorted()).toEqual(fixed.toSorted());
   });
 
   it('begin with a page that links to every other', () => {
