@@ -1,12 +1,6 @@
 import { Command } from 'commander';
-import { amountOfRule, type LimitRule } from '../gateway/limits/plan-limits.ts';
+import type { LimitRule } from '../gateway/limits/plan-limits.ts';
 import { type AccountChange, type AccountRecord, max_display_name } from '../records/account-records.ts';
-import {
-  checkedAccountChange,
-  checkIsStored,
-  checkNewAccount,
-  checkParent,
-} from '../records/account-rules.ts';
 import { type CommandContext, inStore, type Voice, withConfig } from './command.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 import {
@@ -98,7 +92,7 @@ async function create(context: CommandContext, id: string, options: CreateOption
     parent: nameOrNone(options.parent),
     models: modelsOf(options.models),
   };
-  await refusing(async () => {
+  await refusing(async ({ checkNewAccount, checkParent }) => {
     checkNewAccount(rulesOf(settings), account);
     await checkParent(rulesOf(settings), store.accounts, account.parent);
     await store.accounts.create(account, context.operator);
@@ -139,7 +133,7 @@ async function setParent(
 ): Promise<void> {
   const { settings, store } = context;
   const parent = nameOrNone(name);
-  await refusing(() => checkParent(rulesOf(settings), store.accounts, parent));
+  await refusing(({ checkParent }) => checkParent(rulesOf(settings), store.accounts, parent));
   await change(context, id, replacing('parent', parent, was === '-' ? null : was));
   context.print(`account ${id} has the parent ${parent ?? 'none'}`);
 }
@@ -167,7 +161,7 @@ async function setContacts(
 }
 
 async function disable(context: CommandContext, id: string): Promise<void> {
-  await refusing(async () => {
+  await refusing(async ({ checkIsStored }) => {
     checkIsStored(rulesOf(context.settings), id);
     await context.store.accounts.disable(id, context.operator);
   });
@@ -176,7 +170,7 @@ async function disable(context: CommandContext, id: string): Promise<void> {
 }
 
 async function enable(context: CommandContext, id: string): Promise<void> {
-  await refusing(async () => {
+  await refusing(async ({ checkIsStored }) => {
     checkIsStored(rulesOf(context.settings), id);
     await context.store.accounts.enable(id, context.operator);
   });
@@ -186,10 +180,11 @@ async function enable(context: CommandContext, id: string): Promise<void> {
 async function credit(context: CommandContext, id: string, amount_usd: string): Promise<void> {
   const { settings, store, operator } = context;
   const ofPlan = (plan: string | null) => (plan === null ? undefined : settings.plans[plan]?.usd_total);
-  const { limits } = await refusing(async () => {
+  const { limits } = await refusing(async ({ checkIsStored }) => {
     checkIsStored(rulesOf(settings), id);
     return store.accounts.topUp(id, { amount_usd, ofPlan }, operator);
   });
+  const { amountOfRule } = await import('../gateway/limits/plan-limits.ts');
   context.print(`account ${id} has a usd_total of ${amountOfRule(limits.usd_total as LimitRule)} dollars`);
 }
 
@@ -198,7 +193,7 @@ async function change(
   id: string,
   changeOf: (now: AccountRecord) => AccountChange,
 ): Promise<void> {
-  await refusing(async () => {
+  await refusing(async ({ checkIsStored, checkedAccountChange }) => {
     checkIsStored(rulesOf(settings), id);
     await store.accounts.change(id, checkedAccountChange(rulesOf(settings), changeOf), operator);
   });

@@ -1,8 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { isDay } from '../common/calendar-day.ts';
-import { type CommandSettings, loadCommandSettings } from '../config/load-commands.ts';
-import { openPlace } from '../records/define-records-store.ts';
+import type { CommandSettings } from '../config/load-commands.ts';
 import { StoreUnavailable } from '../records/record-errors.ts';
 import type { RecordsStore } from '../records/records-store.ts';
 
@@ -58,6 +57,10 @@ export const inStore =
   ) =>
   async (...given: readonly unknown[]): Promise<void> => {
     const { config } = (given.at(-1) as Command).opts<{ config: string }>();
+    const [{ loadCommandSettings }, { openPlace }] = await Promise.all([
+      import('../config/load-commands.ts'),
+      import('../records/define-records-store.ts'),
+    ]);
     const settings = await loadCommandSettings(config);
     if (settings.place.isMemory) {
       throw new CommandMistake(

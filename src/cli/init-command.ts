@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { UsageMistake, type Voice } from './command.ts';
+import { adapterNames, isVariable } from './init/option-values.ts';
 import type { Terminal } from './init/questions.ts';
-import { isVariable, serverKinds } from './init/server-kinds.ts';
 import type { InitOptions } from './init/write-config.ts';
 
 /** `sluice init`. */
@@ -12,9 +12,7 @@ export const initCommand = (
   new Command('init')
     .description('write a first configuration, after asking a server for its models')
     .argument('[FILE]', 'where to', 'sluice.yaml')
-    .addOption(
-      new Option('--adapter <NAME>', 'what the models run on').choices(serverKinds.map(kind => kind.adapter)),
-    )
+    .addOption(new Option('--adapter <NAME>', 'what the models run on').choices(adapterNames))
     .option('--url <URL>', "where its API is; without it the adapter's usual address")
     .addOption(
       new Option('--key-env <NAME>', 'the environment variable with its key')

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { suggested } from '../common/suggestion.ts';
-import { checkKey, checkModels } from '../records/account-rules.ts';
 import type { KeyRecord } from '../records/key-records.ts';
-import { checkTags, type KeyTags } from '../records/key-tags.ts';
+import type { KeyTags } from '../records/key-tags.ts';
 import { KeyEnded, NotThere } from '../records/record-errors.ts';
 import {
   type CommandContext,
@@ -12,7 +11,6 @@ import {
   type Voice,
   withConfig,
 } from './command.ts';
-import { readImportedKeys } from './imported-keys.ts';
 import { expiryOf, overlapOf, units_ms } from './key-times.ts';
 import { type Column, firstRows, type ListOptions, shownRows, shownTime, withList } from './output-table.ts';
 import {
@@ -124,7 +122,7 @@ async function create(
       `there is no account '${account}'${suggested(account, configured, `make it with: sluice accounts create ${account} --config ${config}`)}`,
     );
   const wanted = { account, name, expires_ms: expires ?? null, limits, models, tags };
-  const { key, record } = await refusing(async () => {
+  const { key, record } = await refusing(async ({ checkKey }) => {
     checkKey(rulesOf(settings), wanted, operator.at_ms);
     return store.keys.create(wanted, operator);
   });
@@ -137,16 +135,15 @@ async function create(
 async function importKeys({ store, settings, operator, print }: CommandContext, file: string): Promise<void> {
   if (!store.keys.import)
     throw new CommandMistake('this records store takes no keys that were made elsewhere');
+  const { readImportedKeys } = await import('./imported-keys.ts');
   const keys = readImportedKeys(file);
   const configured = Object.keys(settings.accounts);
   const asked = [...new Set(keys.map(({ account }) => account))].filter(id => !configured.includes(id));
   for (const account of asked)
     if (!(await store.accounts.find(account))) throw new CommandMistake(`there is no account '${account}'`);
-  const { imported, known } = await refusing(async () => {
-    for (const { models, tags } of keys) {
-      checkModels(rulesOf(settings), models);
-      checkTags(settings.tags, tags);
-    }
+  const { imported, known } = await refusing(async ({ checkKey }) => {
+    for (const { models = null, tags = {} } of keys)
+      checkKey(rulesOf(settings), { models, tags }, operator.at_ms);
     return store.keys.import!(keys, operator);
   });
   print(`imported ${imported} keys, ${known} were there already`);
@@ -204,7 +201,7 @@ async function setLimits(
 ): Promise<void> {
   const limits = parsedJson(json);
   const before = was === undefined ? undefined : parsedJson(was);
-  await refusing(async () => checkKey(rulesOf(settings), { limits }, operator.at_ms));
+  await refusing(async ({ checkKey }) => checkKey(rulesOf(settings), { limits }, operator.at_ms));
   const set = replacing<'limits', KeyRecord['limits']>('limits', limits, before);
   const { account } = await store.keys.change(idOf(id, 'set-limits'), set, operator).catch(mistakenId);
   print(`key ${id} of account ${account} has the limits ${JSON.stringify(limits)}`);
@@ -216,7 +213,7 @@ async function setModels(
   text: string,
 ): Promise<void> {
   const models = modelsOf(text);
-  await refusing(async () => checkModels(rulesOf(settings), models));
+  await refusing(async ({ checkModels }) => checkModels(rulesOf(settings), models));
   const { account } = await store.keys.change(idOf(id, 'set-models'), { models }, operator).catch(mistakenId);
   print(`key ${id} of account ${account} may use ${shownModels(models)}`);
 }
@@ -227,7 +224,7 @@ async function setTags(
   text: string,
 ): Promise<void> {
   const tags = tagsOf(text);
-  await refusing(async () => checkTags(settings.tags, tags));
+  await refusing(async ({ checkKey }) => checkKey(rulesOf(settings), { tags }, operator.at_ms));
   const { account } = await store.keys.change(idOf(id, 'set-tags'), { tags }, operator).catch(mistakenId);
   print(`key ${id} of account ${account} has the tags ${shownTags(tags) || '(none)'}`);
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { CommandSettings } from '../config/load-commands.ts';
-import type { AccountRules } from '../records/account-rules.ts';
+import type * as checks from '../records/account-rules.ts';
 import { AlreadyThere, NameTaken, NotThere, RecordRefused } from '../records/record-errors.ts';
 import { CommandMistake, UsageMistake } from './command.ts';
 
@@ -15,12 +15,12 @@ export function parsedJson(json: string): Readonly<Record<string, unknown>> {
 }
 
 /** What of a configuration the rules of accounts and keys ask for. */
-export const rulesOf = (settings: CommandSettings): AccountRules => ({ settings, catalog: settings });
+export const rulesOf = (settings: CommandSettings): checks.AccountRules => ({ settings, catalog: settings });
 
-/** Carries out a change. What the rules or the store refuse of it is a mistake of the command. */
-export async function refusing<T>(change: () => Promise<T>): Promise<T> {
+/** Carries out a change, with the checks of accounts and keys. What they or the store refuse of it is a mistake of the command. */
+export async function refusing<T>(change: (rules: typeof checks) => Promise<T>): Promise<T> {
   try {
-    return await change();
+    return await change(await import('../records/account-rules.ts'));
   } catch (thrown) {
     if (thrown instanceof RecordRefused && thrown.field !== undefined) throw new UsageMistake(thrown.message);
     const isRefusal = [AlreadyThere, NotThere, RecordRefused, NameTaken].some(kind => thrown instanceof kind);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { valueAt } from './field-path.ts';
 
 /** Names that `schema` accepts at `path`; empty if any is. Of a discriminated union, those of the object that `value` selects. */
@@ -7,44 +7,43 @@ export function acceptedAt(
   path: readonly PropertyKey[],
   value?: unknown,
 ): readonly string[] {
-  let current: z.ZodType | undefined = schema;
+  let current: z.core.$ZodType | undefined = schema;
   for (const part of path) current = current && below(current, part);
   return names(current, valueAt(value, path));
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
-  let current = schema;
-  while (
-    current instanceof z.ZodOptional ||
-    current instanceof z.ZodDefault ||
-    current instanceof z.ZodPrefault ||
-    current instanceof z.ZodNullable
-  ) {
-    current = current.def.innerType as z.ZodType;
-  }
-  return current instanceof z.ZodPipe ? unwrapped(current.def.in as z.ZodType) : current;
+/** What `schema` consists of, without what wraps it. By its type and not its class: this must not load zod for commands that check nothing. */
+function definitionOf(schema: z.core.$ZodType): z.core.$ZodTypes['_zod']['def'] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'pipe') return definitionOf(def.in);
+  const isWrapper =
+    def.type === 'optional' || def.type === 'default' || def.type === 'prefault' || def.type === 'nullable';
+  return isWrapper ? definitionOf(def.innerType) : def;
 }
 
-function below(schema: z.ZodType, part: PropertyKey): z.ZodType | undefined {
-  const current = unwrapped(schema);
-  if (current instanceof z.ZodObject) return current.shape[String(part)] as z.ZodType | undefined;
-  if (current instanceof z.ZodArray) return current.element as z.ZodType;
-  if (current instanceof z.ZodRecord) return current.valueType as z.ZodType;
+function below(schema: z.core.$ZodType, part: PropertyKey): z.core.$ZodType | undefined {
+  const def = definitionOf(schema);
+  if (def.type === 'object') return def.shape[String(part)];
+  if (def.type === 'array') return def.element;
+  if (def.type === 'record') return def.valueType;
   return undefined;
 }
 
-function names(schema: z.ZodType | undefined, value: unknown): readonly string[] {
-  const current = schema && unwrapped(schema);
-  if (current instanceof z.ZodObject) return Object.keys(current.shape);
-  if (current instanceof z.ZodDiscriminatedUnion) {
-    const { discriminator, options } = current.def;
-    const chosen = options.find(option => {
-      const field = option instanceof z.ZodObject ? option.shape[discriminator] : undefined;
-      return field instanceof z.ZodLiteral && field.values.has(valueAt(value, [discriminator]) as string);
+function names(schema: z.core.$ZodType | undefined, value: unknown): readonly string[] {
+  const def = schema && definitionOf(schema);
+  if (def?.type === 'object') return Object.keys(def.shape);
+  if (def?.type !== 'union') return [];
+  if ('discriminator' in def) {
+    const discriminator = String(def.discriminator);
+    const chosen = def.options.find(option => {
+      const { type, shape } = definitionOf(option) as z.core.$ZodObjectDef;
+      const field = type === 'object' ? shape[discriminator] : undefined;
+      const literal = field && definitionOf(field);
+      return (
+        literal?.type === 'literal' && literal.values.includes(valueAt(value, [discriminator]) as string)
+      );
     });
-    if (chosen) return names(chosen as z.ZodType, value);
+    if (chosen) return names(chosen, value);
   }
-  if (current instanceof z.ZodUnion)
-    return [...new Set(current.options.flatMap(option => names(option as z.ZodType, value)))];
-  return [];
+  return [...new Set(def.options.flatMap(option => names(option, value)))];
 }

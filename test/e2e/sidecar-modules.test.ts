@@ -70,3 +70,23 @@ describe('the packages that an application loads by importing sluice', () => {
     expect(modules).toBeLessThan(670);
   });
 });
+
+describe('the modules that a command loads', () => {
+  it.each([
+    ['--version', 100],
+    ['simulate --help', 100],
+    ['keys list --config sluice.yaml', 540],
+  ])('for `sluice %s` are fewer than %i', async (line, most) => {
+    const config = sidecarConfig('http://127.0.0.1:9/v1', { stores: { records: 'sqlite:./sluice.db' } });
+    await writeFile(join(directory, 'sluice.yaml'), JSON.stringify(config));
+    const bin = fileURLToPath(new URL('../../bin/sluice.cjs', import.meta.url));
+    const node = [await printingPackages(), '--conditions=sluice-source', bin];
+    const { stderr } = await promisify(execFile)(process.execPath, [...node, ...line.split(' ')], {
+      cwd: directory,
+    });
+    const { packages, modules } = loadedOf(stderr);
+    expect(packages).toEqual(expect.arrayContaining(['sluice', 'commander']));
+    for (const name of ['undici', 'pino', 'prom-client']) expect(packages).not.toContain(name);
+    expect(modules).toBeLessThan(most);
+  });
+});

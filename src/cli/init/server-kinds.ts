@@ -51,6 +51,3 @@ export function apiAddress(text: string): string | undefined {
   const path = pathname.replace(/\/+$/, '');
   return origin + (path === '' ? '/v1' : path);
 }
-
-/** Whether `text` can be the name of an environment variable. */
-export const isVariable = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text);

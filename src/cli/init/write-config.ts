@@ -13,8 +13,9 @@ import { listenAddresses } from '../listen-addresses.ts';
 import { allModels, chosenModels, namedModels } from './choose-models.ts';
 import { configText } from './config-text.ts';
 import { nextSteps } from './next-steps.ts';
+import { isVariable } from './option-values.ts';
 import { type Ask, asking, type Terminal } from './questions.ts';
-import { apiAddress, isVariable, type ServerKind, serverKinds } from './server-kinds.ts';
+import { apiAddress, type ServerKind, serverKinds } from './server-kinds.ts';
 
 /** Options of the command line. */
 export interface InitOptions {
