@@ -11,31 +11,35 @@ import { serveFile, sidecarConfig } from '../support/sidecar-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 let simulator: Simulator;
-const trees: string[] = [];
+/** A copy of the sources: one, since Node keeps compiled modules by their paths. */
+const tree = mkdtempSync(join(tmpdir(), 'sluice-tree-'));
+const environment = { NODE_COMPILE_CACHE: join(tree, 'cache') };
 
 beforeAll(async () => {
+  for (const part of ['src', 'plugins', 'bin', 'package.json'])
+    cpSync(join(root, part), join(tree, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
   simulator = await startSimulator();
 });
 afterAll(async () => {
   await simulator.close();
-  for (const tree of trees) rmSync(tree, { recursive: true });
+  rmSync(tree, { recursive: true });
 });
 
-/** A copy of the sources without the folder of a plugin, and without the lines of its list that name it. */
-function treeWithout(folder: string, list: string | undefined, names: readonly string[]): string {
-  const tree = mkdtempSync(join(tmpdir(), 'sluice-tree-'));
-  trees.push(tree);
-  for (const part of ['src', 'plugins', 'bin', 'package.json'])
-    cpSync(join(root, part), join(tree, part), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+/** Takes away the folder of a plugin and what names it in the lines of its list. Returns what puts both back. */
+function remove(folder: string, list: string | undefined, names: readonly string[]): () => void {
   rmSync(join(tree, folder), { recursive: true });
-  if (list === undefined) return tree;
+  const putBack = () => {
+    for (const part of [folder, ...(list ? [list] : [])])
+      cpSync(join(root, part), join(tree, part), { recursive: true });
+  };
+  if (list === undefined) return putBack;
   const lines = readFileSync(join(tree, list), 'utf8').split('\n');
   const kept = lines
     .filter(line => !line.includes(folder.replace('plugins/stores/', './').replace('plugins/', '/')))
     .map(line => names.reduce((text, name) => text.replace(new RegExp(`\\b${name}\\b,? ?`), ''), line));
   writeFileSync(join(tree, list), kept.join('\n'));
-  return tree;
+  return putBack;
 }
 
 describe('without the folder of a plugin the gateway starts and serves', () => {
@@ -55,10 +59,10 @@ describe('without the folder of a plugin the gateway starts and serves', () => {
       ['textCompletions', 'embeddings', 'rerank'],
     ],
   ] as const)('%s', async (folder, list, names) => {
-    const tree = treeWithout(folder, list, names);
+    const putBack = remove(folder, list, names);
     const config = join(tree, 'sluice.yaml');
     writeFileSync(config, stringify(sidecarConfig(simulator.url, { admin: dashboardAdmin() })));
-    const { url, adminUrl, stop } = await serveFile(config, {}, tree);
+    const { url, adminUrl, stop } = await serveFile(config, environment, tree);
     const reply = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${clientKey}`, 'content-type': 'application/json' },
@@ -69,5 +73,6 @@ describe('without the folder of a plugin the gateway starts and serves', () => {
     const pages = await fetch(`${adminUrl}/dashboard/sign-in`);
     expect(pages.status).toBe(folder === 'plugins/dashboard' ? 404 : 200);
     expect(await stop()).toBe(0);
+    putBack();
   });
 });
