@@ -6,18 +6,20 @@ const { compileFunction, SourceTextModule, SyntheticModule } = vm;
 /** What jest believes to be a context of its own. Code that it compiles for it runs in the process's own realm. */
 export const realm = vm.createContext();
 
-/** V8's compiled form of every source seen. A worker compiles a file once, not once per test file. */
+/** What V8 has compiled, by file. A worker compiles a file once, not once per test file. */
 const functions = new Map();
 const modules = new Map();
 
 const within = context => (context === realm ? {} : { context });
 
+/** A function of a module closes over nothing: what differs between test files are its arguments. An import of its own would be the first one's. */
 vm.compileFunction = (code, parameters, { parsingContext, ...options }) => {
   if (parsingContext !== realm) return compileFunction(code, parameters, { parsingContext, ...options });
-  const cachedData = functions.get(code);
-  const produceCachedData = !cachedData;
-  const compiled = compileFunction(code, parameters, { ...options, cachedData, produceCachedData });
-  if (compiled.cachedData) functions.set(code, compiled.cachedData);
+  const { filename } = options;
+  const known = functions.get(filename);
+  if (known?.code === code) return known.compiled;
+  const compiled = compileFunction(code, parameters, options);
+  if (!code.includes('import(')) functions.set(filename, { code, compiled });
   return compiled;
 };
 
