@@ -180,12 +180,13 @@ export {
   planSchema,
   plansSchema,
 } from './gateway/limits/plan-limits.ts';
-export type {
-  LimitStatus,
-  Reservation,
-  ReservationRequest,
-  ReservationResult,
-  StateStore,
+export {
+  amountUsed,
+  type LimitStatus,
+  type Reservation,
+  type ReservationRequest,
+  type ReservationResult,
+  type StateStore,
 } from './gateway/limits/state-store.ts';
 export { costOf } from './gateway/settlement/cost.ts';
 export {

@@ -2,6 +2,7 @@ import {
   type Account,
   type AccountRecord,
   accountsAbove,
+  amountUsed,
   type ExtensionContext,
   type KeyRecord,
   type Limit,
@@ -96,7 +97,7 @@ export async function usesOfKey(
 async function readUses(context: ExtensionContext, account: string, limits: readonly Limit[]): Promise<Uses> {
   try {
     const statuses = await context.state.statuses(account, limits);
-    return statuses.map(status => ({ ...status, used: status.limit.max - status.remaining }));
+    return statuses.map(status => ({ ...status, used: amountUsed(status) }));
   } catch (fault) {
     context.log.warn({ err: fault }, 'failed to read the usage of an account');
     return 'unknown';

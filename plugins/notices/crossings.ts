@@ -1,4 +1,5 @@
 import {
+  amountUsed,
   counterKey,
   type LimitStatus,
   limitLabel,
@@ -71,6 +72,7 @@ export function crossingData({
   window_ends_ms,
 }: Crossing): Readonly<Record<string, unknown>> {
   const { limit, remaining } = status;
+  const used = amountUsed(status);
   const { name, model, key, max, soft } = limit;
   const shown = (amount: number) =>
     unitOf(limit).noun === 'spending' ? usdOf(BigInt(amount) * 1000n) : amount;
@@ -82,8 +84,8 @@ export function crossingData({
     limit: name,
     title: [rowOf(limit).title, ...of].join(', '),
     threshold_percent: threshold,
-    used_percent: Math.floor((1 - remaining / max) * 100),
-    used: shown(max - remaining),
+    used_percent: Math.floor((used / max) * 100),
+    used: shown(used),
     max: shown(max),
     remaining: shown(remaining),
     ...(soft && { soft }),

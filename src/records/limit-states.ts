@@ -18,7 +18,7 @@ import {
   type Plan,
   type Plans,
 } from '../gateway/limits/plan-limits.ts';
-import type { LimitStatus, StateStore } from '../gateway/limits/state-store.ts';
+import { amountUsed, type LimitStatus, type StateStore } from '../gateway/limits/state-store.ts';
 import type { AccountRecord, Credit } from './account-records.ts';
 import { max_parents } from './account-tree.ts';
 import type { ConfiguredAccounts } from './configured-accounts.ts';
@@ -150,7 +150,7 @@ export interface LimitState {
   readonly raised_until?: string;
   /** The most that is admitted. */
   readonly max: number | string;
-  /** What counts now. */
+  /** What counts now; above `max` where a limit is soft, was lowered, or requests used more than they reserved. */
   readonly used: number | string;
   /** How much more would be admitted now. */
   readonly remaining: number | string;
@@ -189,7 +189,8 @@ const whyUnknown = {
   unknown: 'its limits are malformed',
 } as const;
 
-function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): LimitState {
+function stateOf(status: LimitStatus, now_ms: number): LimitState {
+  const { limit, remaining, reset_ms } = status;
   const { name, model, key, inherited, soft, raised_until_ms, max } = limit;
   const isMoney = rowOf(limit).unit === 'nano_usd';
   const shown = (amount: number) => (isMoney ? usdOf(BigInt(amount) * 1000n) : amount);
@@ -201,7 +202,7 @@ function stateOf({ limit, remaining, reset_ms }: LimitStatus, now_ms: number): L
     ...(soft && { soft }),
     ...(raised_until_ms && { raised_until: new Date(raised_until_ms).toISOString() }),
     max: shown(max),
-    used: shown(max - remaining),
+    used: shown(amountUsed(status)),
     remaining: shown(remaining),
     resets_at: resetOf(limit, reset_ms, now_ms),
   };

@@ -246,6 +246,7 @@ function describeCalendar(start: Start): void {
     const requests = { ...limit('concurrent_requests', 1), soft: true as const };
     for (let at = 0; at < 3; at++) await setting.admitted([soft, requests], charge(90));
     expect(await setting.remaining(soft, requests)).toEqual([0, 0]);
+    expect(await setting.over(soft, requests)).toEqual([170, 2]);
     const hard = limit('tokens_per_day', 100);
     await setting.admitted([soft, hard], charge(90));
     expect((await setting.refused([soft, hard], charge(90))).refused_by).toEqual(hard);
@@ -330,6 +331,7 @@ function describeSettlement(start: Start): void {
     setting.clock.advance(30_000);
     await setting.settle(reservation, charge(6000, 20_000));
     expect(await setting.remaining(...limits)).toEqual([9, 0, 0, 0]);
+    expect(await setting.over(...limits)).toEqual([0, 5000, 1000, 11_000]);
     const { refused_by } = await setting.refused(limits, charge(1, 1));
     expect(refused_by.name).toBe('usd_per_month');
     // What was used beyond the reservation counts from when it was known.

@@ -61,6 +61,11 @@ export class StoreSetting {
     await this.#under.settled?.();
   }
 
+  /** How much is used above each limit. */
+  async over(...limits: readonly Limit[]): Promise<number[]> {
+    return (await this.#under.store.statuses('a', limits)).map(({ over = 0 }) => over);
+  }
+
   async remaining(...limits: readonly Limit[]): Promise<number[]> {
     return (await this.#under.store.statuses('a', limits)).map(({ remaining }) => remaining);
   }

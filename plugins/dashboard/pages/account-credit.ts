@@ -31,8 +31,7 @@ export async function creditPanel(
   const isOpen = canChange(request, account);
   if (!use && !isOpen) return '';
   const left =
-    use &&
-    figure('Left', dollarText((use.limit.max - use.used) / 1e9), `of ${dollarText(use.limit.max / 1e9)}`);
+    use && figure('Left', dollarText(use.remaining / 1e9), `of ${dollarText(use.limit.max / 1e9)}`);
   const body = left
     ? html`<dl class="figures">${left}</dl>`
     : html`<p class="muted">None: what it uses is not paid in advance.</p>`;

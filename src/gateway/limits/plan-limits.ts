@@ -71,9 +71,7 @@ const ruleOf = <U extends LimitUnitName, W extends LimitWindowName>(unit: U, win
     soft: z
       .boolean()
       .optional()
-      .describe(
-        'Refuse nothing. What is above it is counted, logged and in the usage; lists of limits show it as used up. Never with `hard`.',
-      ),
+      .describe('Refuse nothing. What is above it is counted, logged and shown. Never with `hard`.'),
     ...rulesOfWindows[window],
     raised: z
       .strictObject({

@@ -24,9 +24,15 @@ export interface LimitStatus {
   readonly limit: Limit;
   /** How much more would be admitted now; never below 0, also in debt. */
   readonly remaining: number;
+  /** How much is used above the limit: of one that is soft, or was lowered, or whose requests used more than they reserved. */
+  readonly over?: number;
   /** Milliseconds until the window is empty; 0 if empty already, and always for concurrency. */
   readonly reset_ms: number;
 }
+
+/** How much of its limit is used, in the limit's unit; above its `max` while `over` is set. */
+export const amountUsed = ({ limit, remaining, over = 0 }: LimitStatus): number =>
+  limit.max - remaining + over;
 
 /** The use of several limits. */
 export type LimitStatuses = readonly LimitStatus[];

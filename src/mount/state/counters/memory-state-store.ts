@@ -172,8 +172,13 @@ function statusesOf(
     const limit = limits[at]!;
     const counter = counters[at]!;
     const max = maxOf ? Math.min(limit.max, maxOf(limit)) : limit.max;
-    const remaining = Math.max(0, max - counter.amount);
-    statuses[at] = { limit, remaining, reset_ms: Math.ceil(counter.reset_ms(now)) };
+    const { amount } = counter;
+    const remaining = Math.max(0, max - amount);
+    const reset_ms = Math.ceil(counter.reset_ms(now));
+    statuses[at] =
+      amount > limit.max
+        ? { limit, remaining, reset_ms, over: amount - limit.max }
+        : { limit, remaining, reset_ms };
   }
   return statuses;
 }

@@ -132,7 +132,13 @@ describe('watching the limits of accounts', () => {
     for (let looks = 0; looks < 3; looks++) await look();
     expect(await told()).toEqual(['usd_total 100']);
     const [notice] = await records.notices!.list({ limit: 1 });
-    expect(notice!.data).toMatchObject({ soft: true, resets_at: 'never', used: '10', max: '10' });
+    expect(notice!.data).toMatchObject({
+      soft: true,
+      resets_at: 'never',
+      used: '11',
+      used_percent: 110,
+      max: '10',
+    });
   });
 
   it('looks at no account that was not used', async () => {
