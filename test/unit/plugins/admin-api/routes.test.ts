@@ -101,7 +101,7 @@ describe('the routes of the Admin API', () => {
           expect(answer.status).toBeLessThan(500);
           expect(schema.parse(answer.body)).toEqual(answer.body);
         }),
-        { numRuns: 30 },
+        { numRuns: isAlwaysTheSame(route) ? 2 * operatorRoles.length : 30 },
       );
     },
   );
@@ -117,6 +117,10 @@ const errorSchema = z.strictObject({
 });
 
 const input = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+
+/** Whether requests to the route differ by who sends them, and by nothing else. */
+const isAlwaysTheSame = ({ params, query, body }: Route): boolean =>
+  Object.keys({ ...params.shape, ...query.shape }).length === 0 && !body;
 
 /** Requests to a route: some as its schemas say, some nearly. */
 function requestsTo(route: Route) {
