@@ -253,7 +253,6 @@ const schema = z.strictObject({
   stores: z.array(z.unknown(), "must be a list of stores, such as [myStore, './other.ts']").optional(),
   terminal: z.boolean('must be true or false').optional(),
   ...surroundings,
-  clock: withMethods<Clock>('a clock', ['epoch_ms', 'elapsed_ms']).optional(),
   records: withMethods<PostgresPool>('a pool of Postgres connections, such as new pg.Pool() gives', [
     'connect',
   ]).optional(),

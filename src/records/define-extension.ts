@@ -138,7 +138,7 @@ export interface GivenAccounts {
  * read-only, but the methods of `records.store`.
  */
 export interface ExtensionContext {
-  /** Time of day and of durations; tests replace it. */
+  /** Time of day and of durations; the option `clock` of `createGateway` replaces it. */
   readonly clock: Clock;
   /** Log with the extension's name on every line. */
   readonly log: Log;

@@ -9,7 +9,7 @@ import type { UsageRecords } from './usage-records.ts';
 
 /** What dialects may use of the gateway in which they are. */
 export interface DialectGateway {
-  /** Time of day; tests replace it. */
+  /** Time of day; the option `clock` of `createGateway` replaces it. */
   readonly clock: Clock;
   /** The gateway's log. */
   readonly log: Log;

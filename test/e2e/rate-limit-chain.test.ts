@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LimitName } from '../../src/gateway/limits/limit-table.ts';
-import { MemoryStateStore, rateLimit } from '../../src/index.ts';
+import { auth, MemoryStateStore, rateLimit } from '../../src/index.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { allStages, chainOf, post, proxyTo, settlements, startEcho } from '../support/chain-app.ts';
 import { alongside, closeApps, startApp } from '../support/express-app.ts';
@@ -55,6 +55,19 @@ describe("a chain in front of the application's own proxy", () => {
     await until(() => remaining('concurrent_requests', 20) === 20);
     expect(tokens).toBeGreaterThan(20 * 9);
     expect(100_000 - remaining('tokens_per_day', 100_000)).toBe(tokens);
+  });
+
+  it('frees its limits when its clock moves on', async () => {
+    const clock = new FakeClock();
+    const app = await startApp(app => {
+      const accounts = { tester: { plan: 'tested', keys } };
+      const options = { accounts, plans: { tested: { requests_per_minute: 1 } }, clock };
+      app.use(chainOf([auth(), rateLimit()], options), (_request, response) => void response.end());
+    });
+    const statusOf = async () => (await post(`${app.url}/v1/models`, {})).status;
+    expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
+    clock.advance(61_000);
+    expect(await statusOf()).toBe(200);
   });
 
   it('counts a request whose client has left and releases its concurrency permit', async () => {

@@ -155,7 +155,7 @@ export interface ExchangeView {
    * Stages must not read the body from it. A request of the dashboard's playground has not passed the application's middleware.
    */
   readonly incoming: IncomingMessage;
-  /** Time of day and of durations; tests replace it. */
+  /** Time of day and of durations. In a test, the option `clock` of `createChain` or `createGateway` replaces it. */
   readonly clock: Clock;
   /** The span of the exchange, for attributes and events; it ends after `onSettled`. */
   readonly span: Span;

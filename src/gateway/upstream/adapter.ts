@@ -80,7 +80,7 @@ export interface AdapterSetup {
   readonly provider: string;
   /** Log with the provider's name on every line. */
   readonly log: Log;
-  /** Time of day and of durations; tests replace it. */
+  /** Time of day and of durations; the option `clock` of `createGateway` replaces it. */
   readonly clock: Clock;
   /** Creates the adapter's metrics, shared by its providers; their names begin with `sluice_` and its name. */
   readonly metrics: PluginMetrics;

@@ -10,8 +10,6 @@ import { discardBody } from '../../gateway/inbound/discard-body.ts';
 import { formatOf, type Route, type Routes } from '../../gateway/inbound/routes.ts';
 import { headFault } from '../../gateway/outbound/reply-headers.ts';
 import { endServerSpan, outcomeOf, settle } from '../../gateway/settlement/settle.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
 import { writeDialectAnswer } from '../dialect-answer.ts';
 import { replayBody } from '../replay-body.ts';
 import type { CheckedChain } from './chain-options.ts';
@@ -19,21 +17,24 @@ import { handlerDialect, isFromChat } from './dialect-options.ts';
 import { foreignBody } from './handler-request.ts';
 import { HandlerSource } from './handler-source.ts';
 import { interceptResponse, isIntercepted } from './intercept-response.ts';
-import { type Incoming, locatedIn, type SharedExchange, sharedExchangeOf } from './shared-exchange.ts';
+import {
+  type ChainSurroundings,
+  type Incoming,
+  locatedIn,
+  type SharedExchange,
+  sharedExchangeOf,
+} from './shared-exchange.ts';
 import type { UnreadPaths } from './unread-paths.ts';
 import { watchSilence } from './watch-silence.ts';
 
 type Next = (error?: unknown) => void;
 
 /** Parts that all requests to one chain share. */
-export interface ChainParts extends RunnerParts {
+export interface ChainParts extends RunnerParts, ChainSurroundings {
   readonly routes: Routes;
   /** What refuses requests that the stages must read and cannot; undefined if they go to the handler. */
   readonly unread: UnreadPaths | undefined;
   readonly options: CheckedChain['options'];
-  readonly log: Log;
-  /** The metrics, if there is a registry for them. */
-  readonly measured: Metrics | undefined;
   /** True if a stage needs the request; otherwise the body is left to the handler. */
   readonly looksIn: boolean;
   /** True if a stage needs the reply. */
@@ -71,7 +72,7 @@ export class ChainExchange implements PreparedExchange {
     this.#catalog = catalogOf(route, parts);
     // A reply from the catalog needs no body.
     this.parserFault = this.#catalog ? undefined : fault;
-    this.#shared = sharedExchangeOf(request, response, { path, route }, parts.log, parts.measured);
+    this.#shared = sharedExchangeOf(request, response, { path, route }, parts);
     this.#isFirst = this.#shared.chains === 1;
     this.exchange = this.#shared.exchange;
     this.isInner = isIntercepted(response);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { z } from 'zod';
+import type { Clock } from '../../common/clock.ts';
 import { ConfigError, type ConfigIssue, issuesOf } from '../../common/config-error.ts';
 import type { ChainConfig, ModelConfig } from '../../common/options.ts';
 import { checkAccess } from '../../config/checks/check-access.ts';
@@ -69,6 +70,8 @@ export interface ChainOptions<R extends IncomingMessage = IncomingMessage> exten
   readonly log?: Logger;
   /** Registry of prom-client for the metrics, such as the application's own. Without it none are shown, and stages are not timed. */
   readonly registry?: Registry | Registry<OpenMetricsContentType>;
+  /** The time, for tests: what has a TTL ends, and limits are free again, when it moves on. By default the clock of the system. */
+  readonly clock?: Clock;
   /** Counters and concurrency, to share them between chains or gateways; by default in this chain's memory. */
   readonly state?: StateStore;
   /**

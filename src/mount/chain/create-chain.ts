@@ -49,7 +49,7 @@ export function createChain<R extends IncomingMessage = IncomingMessage>(
   warnOfLostSpans(log);
   for (const warning of checked.warnings) log.warn(warning);
   const parts = partsOf(checked, log);
-  parts.metrics.configLoaded(systemClock.epoch_ms());
+  parts.metrics.configLoaded(parts.clock.epoch_ms());
   if (!checked.options.log) registerLogMetrics(parts.metrics.registry);
   const handler: RequestHandler = (request, response, next) => {
     // Another handler has begun or ended a reply.
@@ -101,7 +101,8 @@ const withCatalog =
   };
 
 function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainParts {
-  const { registry, state = new MemoryStateStore(), accountOf } = options;
+  const { registry, clock = systemClock, accountOf } = options;
+  const state = options.state ?? new MemoryStateStore(clock);
   const metrics = new Metrics((registry as Registry | undefined) ?? new Registry());
   const models = options.models.map(
     model => ({ ...model, upstreams: model.upstreams ?? [], extra_parameters: [] }) as Model,
@@ -119,13 +120,13 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
           accounts,
           plans: limitPlans,
           holdsLimits: holdsLimits(plans),
-          clock: systemClock,
+          clock,
         }).find,
       plans: options.plans,
       state,
       registry: metrics.registry,
       log,
-      clock: systemClock,
+      clock,
     },
     (at, make) => madeAt(chainMistake, ['stages', at], make),
   );
@@ -150,6 +151,7 @@ function partsOf({ plans, options, limitPlans }: CheckedChain, log: Log): ChainP
     chain,
     catalog,
     limits: options,
+    clock,
     metrics,
     background: new Background(options, metrics),
     buffered: new BufferedBytes(bufferLimits(options), metrics.bodies),

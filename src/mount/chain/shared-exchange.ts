@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { systemClock } from '../../common/clock.ts';
+import type { Clock } from '../../common/clock.ts';
 import type { GatewayError } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
 import {
@@ -34,13 +34,20 @@ const requests = new WeakMap<IncomingMessage, SharedExchange>();
 /** Whether the request has reached a chain. */
 export const isShared = (request: IncomingMessage): boolean => requests.has(request);
 
-/** The shared exchange of `request`, created in its first chain. `measured` are this chain's metrics, if any. */
+/** What a chain gives to the exchanges that begin in it. */
+export interface ChainSurroundings {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** The chain's metrics, if there is a registry for them. */
+  readonly measured: Metrics | undefined;
+}
+
+/** The shared exchange of `request`, created in its first chain. */
 export function sharedExchangeOf(
   request: Incoming,
   response: ServerResponse,
   located: Located,
-  log: Log,
-  measured: Metrics | undefined,
+  { log, clock, measured }: ChainSurroundings,
 ): SharedExchange {
   let shared = requests.get(request);
   if (!shared) {
@@ -48,7 +55,7 @@ export function sharedExchangeOf(
     const endpoint = located.route ?? unknownEndpoint;
     // Without the mount path, which may have parameters: spans are named by it.
     const route = located.route && (located.route.pattern ?? located.path);
-    const start = { endpoint, path, route, log, clock: systemClock, trust_proxy: false };
+    const start = { endpoint, path, route, log, clock, trust_proxy: false };
     const exchange = startExchange(request, response, start);
     requests.set(
       request,

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
+import type { Clock } from '../../common/clock.ts';
 import { aFunction, withMethods } from '../../common/methods.ts';
 import type { StateStore } from '../../gateway/limits/state-store.ts';
 import { faultOfLogger, type Logger } from '../../telemetry/logger.ts';
@@ -27,4 +28,5 @@ export const surroundings = {
   accountOf: aFunction<AccountOf>(
     'it gets the request, and returns the id of an account, { id, plan, limits } or undefined',
   ).optional(),
+  clock: withMethods<Clock>('a clock', ['epoch_ms', 'elapsed_ms']).optional(),
 };

@@ -106,7 +106,7 @@ describe('the errors in the options of createChain', () => {
       [
         'max_body_bytes: must be above 0, not 0',
         expect.stringMatching(
-          /^acounts: unknown name; did you mean 'accounts'\? Accepted here: models, accounts, .*, log, registry, state, accountOf$/,
+          /^acounts: unknown name; did you mean 'accounts'\? Accepted here: models, accounts, .*, log, registry, state, accountOf, clock$/,
         ) as unknown as string,
       ],
     ],
