@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { hashKey } from '../../src/records/key-secret.ts';
+import { blocksOf, read } from '../support/documents/blocks.ts';
 import { runRecipe } from '../support/recipes/recipe.ts';
 
 /** Asks the gateway of a page for the status and body of a chat with this message. */
@@ -8,26 +9,35 @@ const chat = (model: string, message: string) =>
   -H 'Content-Type: application/json' -d '${JSON.stringify({ model, messages: [{ role: 'user', content: message }] })}'`;
 
 describe('a recipe for a plugin', () => {
-  it('adds a stage that asks a moderation service once for a text, and refuses when it is too slow', async () => {
+  it('adds a stage that asks a service once for an account and a model, and refuses when it is too slow', async () => {
     const after = `
-${chat('acme/small', 'How do I build a bomb?')}
-${chat('acme/small', '[[sim:say=They wander.]]')}
-curl -s http://127.0.0.1:8081/metrics | grep moderation_verdicts
+${chat('acme/large', 'Hello')}
 kill -STOP %2
-${chat('acme/small', 'Why do rivers bend?')}
+${chat('acme/large', 'Hello')}
+${chat('acme/small', 'Hello')}
 kill -CONT %2
+${chat('acme/small', '[[sim:say=They wander.]]')}
+curl -s http://127.0.0.1:8081/metrics | grep entitlement_answers
+grep '"err"' sluice.log
 `;
     const { output } = await runRecipe('docs/how-to/write-a-stage.md', { after });
     expect(output).toContain('✔ keeps the contract of a stage');
-    expect(output).toContain('{verdict="flagged",source="cache"} 1');
-    expect(output).toContain('{verdict="passed",source="service"} 1');
+    // Twice from the cache.
+    expect(output.match(/Not in your contract\.".* status=403/g)).toHaveLength(2);
+    expect(output).toMatch(/Try again later\..* status=503/);
     expect(output).toMatch(/"content":"They wander\.".* status=200/);
-    expect(output).toMatch(/The moderation service does not answer\..* status=502/);
+    for (const answer of ['yes', 'no', 'none']) expect(output).toContain(`{answer="${answer}"} 1`);
+    expect(output).toMatch(/"level":50,.*"stack":"TimeoutError/);
   });
 
-  it('tests what a stage refuses, and what it does while its service does not answer', async () => {
-    const { output } = await runRecipe('docs/how-to/test-a-stage.md');
-    expect(output).toMatch(/pass 2\n.*fail 0\n/);
+  it('tests what a stage answers while its service fails or is silent, and when the client leaves', async () => {
+    const page = 'docs/how-to/write-a-stage.md';
+    const stage = blocksOf(page, read(page)).find(({ file }) => file === 'entitlement.ts')!;
+    const before = `npm init --yes && npm pkg set type=module && npm install sluice zod prom-client
+cat > entitlement.ts <<'END_OF_STAGE'
+${stage.code}END_OF_STAGE`;
+    const { output } = await runRecipe('docs/how-to/test-a-stage.md', { before });
+    expect(output).toMatch(/pass 5\n.*fail 0\n/);
   });
 
   it('changes replies, streamed and whole', async () => {
