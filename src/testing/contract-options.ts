@@ -18,13 +18,13 @@ export interface ContractOptions {
   /** The catalog, as `createChain` takes it. The request asks for the first model. */
   readonly models?: ChainOptions['models'];
   /**
-   * Accounts with their keys, as `createChain` takes them. A check without a stage that authenticates has `exchange.account` all the same:
-   * the account of the key in `headers`, or else the first.
+   * Accounts with their keys, as `createChain` takes them. If no stage authenticates, `checkStage` sets `exchange.account`: to the account of
+   * the key in `headers`, without a key to the first account.
    */
   readonly accounts?: ChainOptions['accounts'];
   /** Limits by plan, as `createChain` takes them. */
   readonly plans?: ChainOptions['plans'];
-  /** The client's headers; without them the key of the account that is there without `accounts`. */
+  /** The client's headers. Without them, the key of the check's own account, which `accounts` replaces. */
   readonly headers?: IncomingHttpHeaders;
   /** What the application's middleware has put on the request, which stages see as `exchange.incoming`: `{ user: { id: 'u1' } }`. */
   readonly incoming?: Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export interface ContractOptions {
   readonly request?: Partial<ChatRequest>;
   /** Streams to run it over, in place of `streamFixtures`. */
   readonly fixtures?: readonly StreamFixture[];
-  /** What the stage changes on purpose, and what is therefore not compared with the upstream's. */
+  /** What the stage changes on purpose; it is not compared with the upstream's reply. */
   readonly changes?: readonly Change[];
   /** A text that the stage changes. With `changes` of text or content, it must not be left in log probabilities or elsewhere. */
   readonly sample?: string;
@@ -40,9 +40,9 @@ export interface ContractOptions {
   readonly read_ahead?: number;
   /** The stage collects the whole reply before it hands anything on, as its documentation says. */
   readonly holds_all?: boolean;
-  /** How long the upstream pauses where the wire is cut and before a fault; a stage with timers needs more than they take. */
+  /** How long the upstream pauses where the wire is cut and before a fault: for a stage with timers, longer than these. */
   readonly pause_ms?: number;
-  /** The longest that one reply, and the promise of a hook, may take; 5000 without it. */
+  /** Time limit of each reply, and of the promise of each hook; 5000 without it. */
   readonly timeout_ms?: number;
 }
 

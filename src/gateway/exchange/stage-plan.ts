@@ -33,15 +33,16 @@ export interface StageSetup {
   /** Counters and concurrency of all accounts. Closed by the code that created it, not by a stage. */
   readonly state: StateStore;
   /**
-   * Texts by key with a TTL, for this stage alone: shared by all instances where `state` is Redis, otherwise in this process. A value has at
-   * most 1 MiB and a TTL of 30 days, memory 64 MiB for each stage, least recently used first out. An outage is a miss.
+   * Texts by key with a TTL, for this stage alone: shared by all instances where `state` is Redis, otherwise in this process. A value may
+   * have 1 MiB; a larger one is not stored, and a TTL of more than 30 days ends after those. In this process, each stage has 64 MiB, and
+   * the least recently used values go first; Redis keeps each value for its TTL. While Redis is down, `get` finds nothing.
    */
   readonly cache: CacheStore;
   /** Creates the stage's metrics; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
   readonly metrics: PluginMetrics;
   /** Log with the stage's name on every line, but without a request id: for `create` and background work. In hooks use `exchange.log`. */
   readonly log: Log;
-  /** Time of day and of durations; tests replace it. */
+  /** Time of day and of durations. In a test, the option `clock` of `createChain` or `createGateway` replaces it. */
   readonly clock: Clock;
 }
 

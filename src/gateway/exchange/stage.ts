@@ -14,9 +14,9 @@ export interface Stage {
   /** kebab-case: config key, metric label, span name. */
   readonly name: string;
   /**
-   * Whether `createChain` refuses requests that this stage cannot read, because the chain does not know their format; otherwise they reach
-   * the handler without its check. A function decides for each request, after `onHeaders`. By default true for a stage with `onRequest`,
-   * `onReply` or `onStream`.
+   * What `createChain` does with a request in a format that it does not know, which this stage cannot read: true refuses the request, false
+   * lets it reach the handler unchecked. A function decides for each request, after `onHeaders`. By default true for a stage with
+   * `onRequest`, `onReply` or `onStream`.
    */
   readonly mustRead?: boolean | ((exchange: Exchange) => boolean);
   /** Whether `onRequest` works without text, on messages of token ids. Otherwise a request with token ids is refused. */
@@ -37,8 +37,8 @@ export interface Stage {
   /** Called last to first, for the stages that the exchange has entered. Returns the error that the client will see. */
   onError?(exchange: Exchange, error: GatewayError): GatewayError;
   /**
-   * Called exactly once, when an exchange that has entered this stage has ended, however it ended. Must not throw. A slow hook may still run
-   * then: what it takes later it must release itself, so it checks `exchange.aborted` after each `await`.
+   * Called exactly once, when an exchange that has entered this stage has ended, however it ended. Must not throw. Another hook of the stage
+   * that took too long may still run: it must check `exchange.aborted` after each `await`, and then release what it has just acquired.
    */
   onSettled?(exchange: Exchange, outcome: Outcome): void;
   /** Releases the stage's resources, when its gateway or chain closes and no exchange is running. Has 5 seconds. */

@@ -64,7 +64,7 @@ export const requestBounds: readonly Bound[] = [
     is: seconds('src/gateway/exchange/chain.ts', 'close_limit_ms'),
   },
   {
-    says: 'at most {} MiB and a TTL of {} days, memory {} MiB for each stage',
+    says: 'A value may have {} MiB; a larger one is not stored, and a TTL of more than {} days ends after those. In this process, each stage has {} MiB',
     // Two bytes for a character.
     is: [max_value_bytes / 2 ** 20, max_ttl_ms / 86_400_000, (2 * max_memory_characters) / 2 ** 20],
   },
@@ -93,7 +93,7 @@ export const requestBounds: readonly Bound[] = [
     is: constantIn('src/testing/setting.ts', 'read_ahead'),
   },
   {
-    says: 'the promise of a hook, may take; {} without it',
+    says: 'the promise of each hook; {} without it',
     is: constantIn('src/testing/setting.ts', 'timeout_ms'),
   },
   {
