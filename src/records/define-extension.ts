@@ -194,7 +194,7 @@ export interface ExtensionContext {
   reload(): Promise<Reloaded>;
   /** The gateway itself, as a client reaches it: a request passes the whole chain and needs a key. */
   readonly handler: RequestHandler;
-  /** True in a worker of a server of several processes: work in the background that is the whole server's is done in its primary one. */
+  /** True in a worker of `server.workers`. Do the whole server's background work in the primary process, where this is false. */
   readonly isWorker: boolean;
   /** True in a sidecar, where no application is behind the gateway. */
   readonly terminal: boolean;
@@ -228,8 +228,8 @@ export interface UpgradeRequest {
 /** An extension that runs. Its handlers stay the same until it is closed. */
 export interface OpenExtension<Options = unknown> {
   /**
-   * Pages or an API for operators: below `/` and the extension's name on the admin listener. Has no sign-in: checks who asks. Calls `next` for
-   * what is not there.
+   * Pages or an API for operators: below `/` and the extension's name on the admin listener. Has no sign-in: it must check who asks
+   * itself. Calls `next` for what is not there.
    */
   readonly admin?: RequestHandler;
   /**
@@ -241,8 +241,8 @@ export interface OpenExtension<Options = unknown> {
   /** Where `upgrade` is; undefined for nowhere, which is the default. A path of the interface may switch protocols as well. */
   upgradePath?(): string | undefined;
   /**
-   * Switches protocols for a WebSocket request at `upgradePath`: writes the reply 101, and has the connection from then on, also its end. To
-   * refuse, it throws a GatewayError before it has written anything; that is answered in the envelope.
+   * Switches protocols for a WebSocket request at `upgradePath`: writes the reply 101, and from then on owns the connection, which it
+   * must end. To refuse, it throws a GatewayError before it has written anything; that is answered in the envelope.
    */
   upgrade?(upgrade: UpgradeRequest): void | Promise<void>;
   /** Called after another configuration has begun to serve, with the extension's options in it. */

@@ -18,12 +18,12 @@ export interface RecordsPlace {
   readonly isGiven?: boolean;
   /** True where the records end with the process. */
   readonly isMemory?: boolean;
-  /** True where every instance and process may open it. Another one is opened by one process of a server, which serves its workers. */
+  /** True if every instance and process may open it. Otherwise one process of a server opens it, for its workers as well. */
   readonly isShared?: boolean;
-  /** The file, of a place that is one: the queue of the ledger is put beside it, and it should be its owner's alone. */
+  /** The file, if the place is one. The queue of the ledger is put beside it. Only its owner should have access. */
   readonly file?: string;
   /**
-   * Opens the store without asking anything of it. `onLost` is told of idle connections that break. Rejects with StoreUnavailable where it
+   * Opens the store without asking anything of it. `onLost` is called when an idle connection breaks. Rejects with StoreUnavailable where it
    * cannot be opened.
    */
   open(onLost?: (error: Error) => void): Promise<RecordsStore>;

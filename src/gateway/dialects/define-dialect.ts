@@ -207,11 +207,11 @@ export interface DialectFacts<Name extends string = string>
   extends Pick<Endpoint, 'public' | 'headers' | 'uncounted'> {
   /** In lower case, words divided by dots: the endpoint in metrics, spans and the ledger. */
   readonly name: Name;
-  /** Methods by path. One that ends in a slash and a star stands for all paths below; whole paths go before it, then longer ones. */
+  /** Methods by path. A path that ends in a slash and a star stands for all paths below. Exact paths win, then the longest. */
   readonly paths: Readonly<Record<string, readonly string[]>>;
   /** The body of every error on its paths. */
   errorBody(error: GatewayError): string;
-  /** What its requests ask for, if no chat completions: it is offered where a model of the catalog lists this. */
+  /** The operation that its requests ask for, if not chat. The dialect is offered if a model of the catalog lists that operation. */
   readonly operation?: string | undefined;
 }
 

@@ -93,7 +93,7 @@ export interface Outcome {
   readonly paid_usd?: string | undefined;
   /** Name of the provider of the last attempt; undefined if there was none. */
   readonly provider: string | undefined;
-  /** All attempts, in order. One that another followed is not billed. */
+  /** All attempts, in order. Only the last can be billed. */
   readonly attempts: readonly AttemptRecord[];
   /** Own time of the stages' hooks, in the order in which they began; at most 64. */
   readonly stages: readonly StageRecord[];

@@ -41,7 +41,7 @@ export interface Adapter {
   readonly providerName: string;
   /**
    * Forwarded parameters of the interface that the server takes; `encode` gets no others, and the reply names them in `x-ignored-parameters`.
-   * With `response_format` and `tool_choice`, also where the server has neither, `encode` can refuse what would change the answer.
+   * List `response_format` and `tool_choice` even if the server has neither: `encode` can then refuse what would change the answer.
    */
   readonly parameters: ReadonlySet<string>;
   /**
@@ -63,7 +63,7 @@ export interface Adapter {
   decodeReply(body: unknown): Completion;
   /** Creates the decoder of one stream. */
   openStream(): StreamDecoder;
-  /** Operations beside chat that the server has, by name, each with what it does not do as OpenAI, or `rerank` as Jina, has it. */
+  /** Operations beside chat that the server has, by name, each with its differences from OpenAI's format (`rerank`: from Jina's). */
   readonly operations?: Readonly<Record<string, OperationForm>>;
   /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
