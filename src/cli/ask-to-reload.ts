@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { http } from '../common/node-http.ts';
 import type { ReloadReply } from './admin-socket.ts';
 import { CommandMistake } from './command.ts';
 
@@ -10,7 +10,8 @@ const answer_ms = 60_000;
 export async function askToReload(socketPath: string): Promise<ReloadReply> {
   const { promise, resolve, reject } = Promise.withResolvers<ReloadReply>();
   const signal = AbortSignal.timeout(answer_ms);
-  request({ socketPath, method: 'POST', path: '/reload', headers: { host: 'localhost' }, signal })
+  http
+    .request({ socketPath, method: 'POST', path: '/reload', headers: { host: 'localhost' }, signal })
     .on('response', reply => json(reply).then(body => resolve(body as ReloadReply), reject))
     .on('error', reject)
     .end();

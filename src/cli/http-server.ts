@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { type ServerOptions, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { http } from '../common/node-http.ts';
 import { openAiErrorBody } from '../gateway/dialects/openai-error.ts';
 import { errorHeaders, type GatewayError, refusal } from '../gateway/exchange/errors.ts';
 import { discardBody } from '../gateway/inbound/discard-body.ts';
@@ -48,7 +49,7 @@ export function createHttpServer(
     endWhenReceived(response, format.body(error));
   };
   const options = { requireHostHeader: false };
-  const server = tls ? new HttpsServer({ ...options, ...tls }, receive) : createServer(options, receive);
+  const server = tls ? new HttpsServer({ ...options, ...tls }, receive) : http.createServer(options, receive);
   return server
     .on('checkContinue', (request, response) => {
       expectContinue(request, response);

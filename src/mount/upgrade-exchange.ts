@@ -1,6 +1,7 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { http } from '../common/node-http.ts';
 import { type GatewayError, refusal } from '../gateway/exchange/errors.ts';
 import type { Exchange } from '../gateway/exchange/exchange.ts';
 import type { Outcome } from '../gateway/exchange/exchange-view.ts';
@@ -67,7 +68,7 @@ export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
 
 /** A response on a connection that its server has given up. It closes the connection. */
 export function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
+  const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket as Socket);
   socket.on('error', () => socket.destroy());

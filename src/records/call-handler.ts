@@ -1,11 +1,6 @@
-import {
-  type ClientRequest,
-  createServer,
-  request as newRequest,
-  type RequestOptions,
-  type Server,
-} from 'node:http';
+import type { ClientRequest, RequestOptions, Server } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
+import { http } from '../common/node-http.ts';
 import type { RequestHandler } from '../gateway/exchange/stage-plan.ts';
 
 /** Handlers by the connections that were made for a call of theirs. */
@@ -25,7 +20,7 @@ export function callHandler(
   }: Omit<RequestOptions, 'createConnection' | 'headers'> & { readonly headers: object },
   remote_address?: string,
 ): ClientRequest {
-  return newRequest({
+  return http.request({
     ...options,
     headers: { ...headers, connection: 'close' },
     createConnection: () => connectedTo(handler, remote_address),
@@ -47,7 +42,7 @@ function connectedTo(handler: RequestHandler, remoteAddress: string | undefined)
 
 /** Never listens: connections are injected. */
 function newServer(): Server {
-  const created = createServer((request, response) =>
+  const created = http.createServer((request, response) =>
     handlers.get(request.socket)!(request, response, () => response.writeHead(404).end()),
   );
   // As on the public listener: a streamed reply may last for hours.

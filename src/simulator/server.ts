@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { asObject, type Json } from '../common/json-object.ts';
+import { http } from '../common/node-http.ts';
 import { chatFormat } from './chat-format.ts';
 import { completionsFormat } from './completions-format.ts';
 import { errorBody, jsonBody, Refusal } from './error-body.ts';
@@ -45,7 +46,7 @@ export class Simulator {
   readonly requests: ReceivedRequest[] = [];
   readonly #created = Math.floor(Date.now() / 1_000);
   // Longer than any client's pool keeps a connection, so that the server never closes one that is reused.
-  readonly #server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
+  readonly #server = http.createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     void this.#receive(request, response);
   });
   /** Every path with its method and its answer. */

@@ -1,5 +1,7 @@
-import { OutgoingMessage, ServerResponse } from 'node:http';
+import { http } from '../../common/node-http.ts';
 import type { ReplySink } from './reply-sink.ts';
+
+const { OutgoingMessage, ServerResponse } = http;
 
 const last_chunk = '0\r\n\r\n';
 

@@ -1,7 +1,10 @@
-import { type OutgoingHttpHeaders, validateHeaderName, validateHeaderValue } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { http } from '../../common/node-http.ts';
 import { refusal } from '../exchange/errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ReplySink } from './reply-sink.ts';
+
+const { validateHeaderName, validateHeaderValue } = http;
 
 /** Of a reply whose events the client is to get as they come: compression and proxies would hold them back. */
 export const eventStreamHeaders = {

@@ -1,6 +1,6 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { ConfigError } from '../../common/config-error.ts';
 import { isObject } from '../../common/json-object.ts';
+import { http } from '../../common/node-http.ts';
 import { isPromise } from '../../common/refused-promise.ts';
 import type { Choice, Chunk, ChunkChoice, Completion, StreamDecoder } from '../exchange/canonical.ts';
 import { chunkFault, replyFault } from '../exchange/canonical-faults.ts';
@@ -8,6 +8,8 @@ import { GatewayError, refusal } from '../exchange/errors.ts';
 import type { SseEvent } from '../sse/parse.ts';
 import type { Adapter, UpstreamRequest } from './adapter.ts';
 import { UpstreamError } from './http/upstream-error.ts';
+
+const { validateHeaderName, validateHeaderValue } = http;
 
 /** What is expected of a method, and the error of the catalogue if anything else comes. */
 interface Promised {

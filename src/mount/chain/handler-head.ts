@@ -1,10 +1,5 @@
-import {
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeader,
-  type OutgoingHttpHeaders,
-  OutgoingMessage,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { http } from '../../common/node-http.ts';
 
 /** Headers about the handler's bytes, which are written anew, or for the handler as the upstream's client. */
 const ofTheBytes = [
@@ -52,7 +47,7 @@ export class HandlerHead {
   /** The methods that the handler calls instead. */
   readonly standIns: HeaderMethods;
   readonly #response: ServerResponse;
-  readonly #store = new OutgoingMessage();
+  readonly #store = new http.OutgoingMessage();
 
   constructor(response: ServerResponse) {
     this.#response = response;

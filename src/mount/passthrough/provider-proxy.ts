@@ -1,5 +1,6 @@
-import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'http-proxy-middleware';
+import { http } from '../../common/node-http.ts';
 import type { ProviderConfig } from '../../common/options.ts';
 import { refusal } from '../../gateway/exchange/errors.ts';
 import type { Exchange } from '../../gateway/exchange/exchange.ts';
@@ -45,7 +46,7 @@ interface ProxiedProvider {
 /** http-proxy-middleware in front of one provider: pipes a client's request there, and leaves the reply to its caller. */
 export class ProviderProxy {
   readonly #idle_timeout_ms: number;
-  readonly #agents: readonly HttpAgent[];
+  readonly #agents: readonly Agent[];
   /** Loaded for gateways that have such paths, while they start. */
   readonly #proxy: Promise<RequestHandler>;
   /** Every request of it has a connection of its own. */
@@ -58,14 +59,14 @@ export class ProviderProxy {
     // Every request may hold a connection, so a cap here would be a cap on requests.
     const [kept, unkept] = [true, false].map(keepAlive => {
       const options = { keepAlive, timeout: keep_alive_ms };
-      return base_url.startsWith('https:') ? certificates.agent(options) : new HttpAgent(options);
-    }) as [HttpAgent, HttpAgent];
+      return base_url.startsWith('https:') ? certificates.agent(options) : new http.Agent(options);
+    }) as [Agent, Agent];
     this.#agents = [kept, unkept];
     this.#proxy = this.#createProxy(base_url, kept);
     this.#unkept = this.#createProxy(base_url, unkept);
   }
 
-  async #createProxy(base_url: string, agent: HttpAgent): Promise<RequestHandler> {
+  async #createProxy(base_url: string, agent: Agent): Promise<RequestHandler> {
     const { createProxyMiddleware } = await import('http-proxy-middleware');
     return createProxyMiddleware({
       target: new URL(base_url),

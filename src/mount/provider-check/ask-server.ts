@@ -1,7 +1,8 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { type Finding, finding } from '../../common/finding.ts';
+import { http } from '../../common/node-http.ts';
 import { printable } from '../../common/printable.ts';
 
 /** What a server has answered. */
@@ -54,7 +55,7 @@ export function askServer(address: string, options: AskOptions = {}): Promise<Se
   url.password = '';
   const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
   const began_ms = performance.now();
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const send = url.protocol === 'https:' ? httpsRequest : http.request;
   const all = { 'accept-encoding': 'identity', 'user-agent': 'sluice', ...headers };
   const signal = AbortSignal.timeout(timeout_ms);
   const rejectUnauthorized = !options.trust_any_certificate;
