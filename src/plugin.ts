@@ -1,31 +1,11 @@
 /** The plugin API, published as `sluice/plugin`. The built-in plugins import nothing else, so it is sufficient for others. */
 
 export { acceptedEncodings } from './common/accepted-encodings.ts';
-export { dayOf, hourOf, isDay, lastDayOf, monthOf, monthStart, wholeMonths } from './common/calendar-day.ts';
 export { calendarPeriods } from './common/calendar-periods.ts';
 export type { Clock } from './common/clock.ts';
 export { issuesOf, mistakesIn } from './common/config-error.ts';
 export { decodePath } from './common/decode-path.ts';
-export { day_ms, hour_ms, minute_ms } from './common/durations.ts';
-export {
-  classOfReason,
-  classOfType,
-  clientTypes,
-  type EndClass,
-  type ErrorClass,
-  type ErrorCounts,
-  endClassOf,
-  endReasons,
-  errorClasses,
-  errorNameOf,
-  isErrorClass,
-  noErrors,
-  refusal_statuses,
-  serviceFailures,
-} from './common/end-class.ts';
 export { fieldPath, shown } from './common/field-path.ts';
-export { type Finding, finding } from './common/finding.ts';
-export { firstUuidOf, keyId, timeOrderedUuid } from './common/ids.ts';
 export { isObject, type Json } from './common/json-object.ts';
 export {
   exceeds,
@@ -34,8 +14,6 @@ export {
   max_arguments_size,
   mayExceed,
 } from './common/json-size.ts';
-export { missingPackage } from './common/missing-package.ts';
-export { exactNanoUsdOf, nanoUsdOf, picoUsd, signedPicoUsd, signedUsdOf, usdOf } from './common/money.ts';
 export type { AccountOptions, PlanOptions } from './common/options.ts';
 export { hashPassword, isPassword } from './common/password.ts';
 export { ReasoningCache, type ReasoningCacheLimits } from './common/reasoning-cache.ts';
@@ -43,7 +21,6 @@ export { RepeatingTask } from './common/repeating-task.ts';
 export { type SeveralHosts, severalHostsOf } from './common/several-hosts.ts';
 export { shortText } from './common/short-text.ts';
 export { dayIn, timeZoneName } from './common/time-zone.ts';
-export { within } from './common/within.ts';
 export {
   type Account,
   type AccountDirectory,
@@ -163,24 +140,6 @@ export {
 } from './gateway/limits/limit-table.ts';
 export { type Charge, type LimitUnit, limitUnits } from './gateway/limits/limit-units.ts';
 export {
-  AccountLimits,
-  amountOfRule,
-  fieldsOfRule,
-  type KeyLimits,
-  keyLimitsSchema,
-  type LimitedKey,
-  type LimitRule,
-  type LimitRuleFields,
-  type LimitSet,
-  type LimitsOfOne,
-  limitOverridesSchema,
-  type PlaceInTree,
-  type Plan,
-  type Plans,
-  planSchema,
-  plansSchema,
-} from './gateway/limits/plan-limits.ts';
-export {
   amountUsed,
   type LimitStatus,
   type Reservation,
@@ -189,16 +148,6 @@ export {
   type StateStore,
 } from './gateway/limits/state-store.ts';
 export { costOf } from './gateway/settlement/cost.ts';
-export {
-  type AttemptRow,
-  isBatch,
-  isRow,
-  type LedgerEntry,
-  type LedgerRow,
-  type RefusalBatch,
-  type RefusalCount,
-  type StageRow,
-} from './gateway/settlement/ledger-entry.ts';
 export { max_tokens_per_character } from './gateway/settlement/token-estimator.ts';
 export { estimateTokens } from './gateway/settlement/usage-meter.ts';
 export { doneEvent, encodeEvent, keepAliveComment } from './gateway/sse/encode.ts';
@@ -246,22 +195,6 @@ export { checkToolArguments, toolArguments } from './gateway/upstream/tool-argum
 export { modelBeforeFallback, restrictFallbacks } from './mount/fallback/model-filter.ts';
 export { slots_per_window } from './mount/state/counters/counters.ts';
 export {
-  type AccountChange,
-  type AccountQuery,
-  type AccountRecord,
-  type AccountRecords,
-  type ChangeOf,
-  type CheckOf,
-  type Credit,
-  isAccountName,
-  isContact,
-  isDisplayName,
-  max_contacts,
-  max_display_name,
-  type NewAccount,
-  sameName,
-} from './records/account-records.ts';
-export {
   type AccountRules,
   checkAccountChange,
   checkContacts,
@@ -273,26 +206,7 @@ export {
   checkNewAccount,
   checkParent,
 } from './records/account-rules.ts';
-export { idsAbove, max_parents } from './records/account-tree.ts';
-export {
-  type AdminKeyQuery,
-  type AdminKeyRecord,
-  type AdminKeyRecords,
-  isAdminKeyName,
-  type MadeAdminKey,
-  type NewAdminKey,
-} from './records/admin-key-records.ts';
-export {
-  type AuditEntry,
-  type AuditLog,
-  type AuditQuery,
-  actionsNamed,
-  auditActions,
-  auditGroups,
-  type Operator,
-} from './records/audit-log.ts';
 export { callHandler } from './records/call-handler.ts';
-export type { ChangeFeed, Changes } from './records/change-feed.ts';
 export {
   accountsSchema,
   ConfiguredAccounts,
@@ -300,15 +214,6 @@ export {
   modelListSchema,
 } from './records/configured-accounts.ts';
 export { csvOf } from './records/csv.ts';
-export {
-  type CustomerCheck,
-  type CustomerLogin,
-  type CustomerLogins,
-  type Invitation,
-  isCustomerName,
-  max_customers,
-} from './records/customer-logins.ts';
-export { type Connection, type Database, type Row, rowMarks, type Value } from './records/database.ts';
 export {
   type AnyExtensionDefinition,
   type ConfigPlace,
@@ -326,11 +231,6 @@ export {
   type UpgradeRequest,
 } from './records/define-extension.ts';
 export {
-  defineRecordsStore,
-  type RecordsPlace,
-  type RecordsStoreDefinition,
-} from './records/define-records-store.ts';
-export {
   defineStateStore,
   type Examination,
   type StatePlace,
@@ -338,28 +238,6 @@ export {
   type StateStoreSetup,
 } from './records/define-state-store.ts';
 export { type DialectGateway, dialectGateway } from './records/dialect-gateway.ts';
-export {
-  type CarriedOut,
-  type IdempotentRequest,
-  type IdempotentRequests,
-  idempotency_ms,
-} from './records/idempotent-requests.ts';
-export {
-  type FoundKey,
-  type ImportedKey,
-  isKeyName,
-  type KeyChange,
-  type KeyImport,
-  type KeyOptions,
-  type KeyQuery,
-  type KeyRecord,
-  type KeyRecords,
-  max_key_name,
-  type NewKey,
-  rotatedExpiry,
-} from './records/key-records.ts';
-export { hashKey, isAdminKeyForm, isStoredKeyForm, newAdminSecret, newSecret } from './records/key-secret.ts';
-export { type AllowedTags, type KeyTags, keyTagsSchema, type TagGroup } from './records/key-tags.ts';
 export {
   isAskedForReturns,
   type LeaseAnswer,
@@ -375,8 +253,6 @@ export {
   type Verdict,
   type Want,
 } from './records/lease-protocol.ts';
-export type { LedgerPlace, LedgerQuery, LedgerRecords, ListedRow } from './records/ledger-records.ts';
-export { attemptColumns, rowSchema } from './records/ledger-schema.ts';
 export {
   accountsAbove,
   creditOf,
@@ -393,47 +269,9 @@ export {
 export { limitedAccount, limitedKey } from './records/limited-accounts.ts';
 export { type LoginAttempt, LoginThrottle } from './records/login-throttle.ts';
 export { isMoneyLimit, keepingMoney, moneyLimitIn, withoutMoney } from './records/money-limits.ts';
-export {
-  type ClaimedDelivery,
-  type DeliveryResult,
-  type NewNotice,
-  type NoticeDelivery,
-  type NoticeQuery,
-  type NoticeRecord,
-  type NoticeRecords,
-  testNotice,
-} from './records/notice-records.ts';
 export { type OperatorRole, operatorRoles } from './records/operator-role.ts';
-export type { PageQuery } from './records/page-query.ts';
-export type { PostgresClient, PostgresPool, PostgresQuery } from './records/postgres-pool.ts';
-export {
-  type ControlOptions,
-  checkControl,
-  max_reason,
-  max_weight,
-  type NewControl,
-  type ProviderControl,
-  type ProviderControls,
-  type ProviderSwitch,
-} from './records/provider-controls.ts';
 export { type ProviderState, providerStates } from './records/provider-states.ts';
-export { hours_ms, type Pruned, type Pruning } from './records/pruning.ts';
 export { BodyTooLarge, receivedBody } from './records/received-body.ts';
-export {
-  AlreadyThere,
-  ConfiguredRecord,
-  databaseCode,
-  isOutage,
-  KeyEnded,
-  KeyExists,
-  NameTaken,
-  NotThere,
-  RecordRefused,
-  RequestRepeated,
-  StoreUnavailable,
-  TooManyKeys,
-} from './records/record-errors.ts';
-export type { RecordsStore } from './records/records-store.ts';
 export {
   CannotServe,
   CommandRejected,
@@ -442,8 +280,6 @@ export {
   Unreachable,
 } from './records/remote-state.ts';
 export type { RunningExchange, RunningExchanges, RunningPlace } from './records/running-exchange.ts';
-export type { SessionEnds, SessionRecord, SessionRecords } from './records/session-records.ts';
-export { openSqlite, sqliteInMemory } from './records/sqlite/sqlite.ts';
 export {
   fixedUsd,
   isMonth,
@@ -454,7 +290,6 @@ export {
   statementColumns,
   statementOf,
 } from './records/statement.ts';
-export type { StoredResponse, StoredResponses } from './records/stored-responses.ts';
 export {
   isTagGroup,
   sumByTags,
@@ -462,36 +297,10 @@ export {
   type TaggedSum,
   type TagSource,
 } from './records/tagged-usage.ts';
-export {
-  type AttemptSum,
-  duration_bounds_ms,
-  type FailurePoint,
-  first_token_bounds_ms,
-  type TrafficFilter,
-  type TrafficPoint,
-  type TrafficQuery,
-  type TrafficRange,
-  type TrafficRecords,
-  type TrafficSplit,
-  trafficSplits,
-  trafficSteps,
-} from './records/traffic-records.ts';
 export { hasPaid, no_model, usageColumns } from './records/usage-columns.ts';
 export { usageNotice } from './records/usage-notice.ts';
-export {
-  all_models,
-  type BudgetSum,
-  type KeyUse,
-  type RefusalQuery,
-  type RefusalSum,
-  type UsageGroup,
-  type UsageQuery,
-  type UsageRecords,
-  type UsageSum,
-  usageGroups,
-} from './records/usage-records.ts';
 export { type Totals, totalOf } from './records/usage-total.ts';
-export type { Log } from './telemetry/log.ts';
+export * from './store-plugin.ts';
 export type { CollectedValue } from './telemetry/metric.ts';
 export type { PluginMetrics } from './telemetry/metric-factory.ts';
 export type { Counter, Gauge, Histogram } from './telemetry/metric-kinds.ts';

@@ -1,4 +1,4 @@
-import type { RecordsStoreDefinition } from '../../src/plugin.ts';
+import type { RecordsStoreDefinition } from '../../src/store-plugin.ts';
 import { postgresRecords } from './postgres/index.ts';
 import { memoryRecords } from './records/index.ts';
 import { sqliteRecords } from './sqlite/index.ts';

@@ -4,7 +4,7 @@ import type { AnyProviderDefinition } from '../gateway/upstream/adapter.ts';
 import type { AnyExtensionDefinition } from '../records/define-extension.ts';
 import type { PostgresPool } from '../records/postgres-pool.ts';
 import type { ConfiguredStage } from './gateway-config.ts';
-import type { StoreDefinition } from './load-stores.ts';
+import type { StoreDefinition } from './records-places.ts';
 
 /** A stage by name, path or package; by one of these with its options; or as an object, as its factory returns it. */
 export type StageEntry = ConfiguredStage | Pick<StageHandler, 'plan'>;

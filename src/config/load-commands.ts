@@ -7,8 +7,8 @@ import { allowedTagsSchema, keyTagsSchema } from '../records/key-tags.ts';
 import { expandPart } from './checked-part.ts';
 import type { Environment } from './environment.ts';
 import { default_load_ms } from './import-plugin.ts';
-import { loadStores } from './load-stores.ts';
 import { readConfig } from './read-config.ts';
+import { loadStorePlugins, RecordsPlaces } from './records-places.ts';
 
 /** The parts of a configuration for commands about keys, accounts and usage. */
 export type CommandSettings = Awaited<ReturnType<typeof loadCommandSettings>>;
@@ -44,7 +44,7 @@ export async function loadCommandSettings(file: string, environment: Environment
   const data = part.check(schema);
   const place = { directory: written.directory, load_ms: default_load_ms };
   const plugins = { entries: data?.stores.plugins, path: ['stores', 'plugins'], place };
-  const stores = await loadStores([plugins], part.issues);
+  const stores = new RecordsPlaces(await loadStorePlugins([plugins], part.issues), part.issues);
   const records = data && stores.recordsAt(data.stores.records, written.directory);
   const issues = part.issues.filter(isNeeded);
   if (issues.length > 0 || !data || !records) throw part.error(issues);

@@ -1,64 +1,25 @@
-import { builtInRecordsStores } from '../../plugins/stores/records-stores.ts';
 import { builtInStateStores } from '../../plugins/stores/state-stores.ts';
 import type { ConfigIssue } from '../common/config-error.ts';
-import {
-  isRecordsStoreDefinition,
-  type RecordsPlace,
-  type RecordsStoreDefinition,
-} from '../records/define-records-store.ts';
 import {
   isStateStoreDefinition,
   type StatePlace,
   type StateStoreDefinition,
 } from '../records/define-state-store.ts';
-import { loadLists, messageOf, type PluginKind, type PluginList, pluginsIn } from './import-plugin.ts';
+import { messageOf, type PluginList } from './import-plugin.ts';
+import { loadStorePlugins, RecordsPlaces, type StoreDefinition } from './records-places.ts';
 import { stateServerAt } from './state-server.ts';
-
-/** A store of one of the two kinds. */
-export type StoreDefinition = RecordsStoreDefinition | StateStoreDefinition;
-
-const storeKind: PluginKind<StoreDefinition> = {
-  what: 'a store',
-  maker: 'defineRecordsStore or defineStateStore',
-  is: (value): value is StoreDefinition => isRecordsStoreDefinition(value) || isStateStoreDefinition(value),
-};
 
 /** Loads the stores of `lists` beside the built-in ones. Mistakes are added to `issues`. */
 export const loadStores = async (lists: readonly PluginList[], issues: ConfigIssue[]): Promise<Stores> =>
-  new Stores(pluginsIn(await loadLists(storeKind, lists, issues)), issues);
+  new Stores(await loadStorePlugins(lists, issues), issues);
 
 /** The stores that a configuration can name: the built-in ones, and those of plugins. Mistakes are added to `issues`. */
-export class Stores {
-  readonly #issues: ConfigIssue[];
-  readonly #records: readonly RecordsStoreDefinition[];
+export class Stores extends RecordsPlaces {
   readonly #state: readonly StateStoreDefinition[];
 
   constructor(own: readonly StoreDefinition[] = [], issues: ConfigIssue[] = []) {
-    this.#issues = issues;
-    this.#records = [...builtInRecordsStores, ...own.filter(isRecordsStoreDefinition)];
+    super(own, issues);
     this.#state = [...builtInStateStores, ...own.filter(isStateStoreDefinition)];
-  }
-
-  /** The place that `stores.records` names; undefined for a mistake, which is reported. */
-  recordsAt(text: string, directory: string): RecordsPlace | undefined {
-    for (const store of this.#records) {
-      const place = store.placeOf(text, directory);
-      if (place) return place;
-    }
-    const forms = this.#records.map(({ form }) => form);
-    const message = `must be ${forms.slice(0, -1).join(', ')}, or ${forms.at(-1)}`;
-    this.#issues.push({ path: ['stores', 'records'], message });
-    return undefined;
-  }
-
-  /** The place that the option `records` stands for; undefined for a mistake, which is reported. */
-  recordsIn(given: object): RecordsPlace | undefined {
-    for (const store of this.#records) {
-      const place = store.placeIn?.(given);
-      if (place) return place;
-    }
-    this.#issues.push({ path: ['options', 'records'], message: 'is of no store that is known here' });
-    return undefined;
   }
 
   /** The server that `stores.state` names; undefined for memory, and for a mistake, which is reported. */
@@ -66,7 +27,7 @@ export class Stores {
     try {
       return stateServerAt(text, this.#state);
     } catch (thrown) {
-      this.#issues.push({ path: ['stores', 'state'], message: messageOf(thrown) });
+      this.issues.push({ path: ['stores', 'state'], message: messageOf(thrown) });
       return undefined;
     }
   }

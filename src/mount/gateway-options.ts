@@ -5,7 +5,7 @@ import type { Clock } from '../common/clock.ts';
 import { checkedBy } from '../common/config-error.ts';
 import { aFunction, withMethods } from '../common/methods.ts';
 import type { StageEntry } from '../config/given-plugins.ts';
-import type { StoreDefinition } from '../config/load-stores.ts';
+import type { StoreDefinition } from '../config/records-places.ts';
 import type { AnyDialectDefinition } from '../gateway/dialects/define-dialect.ts';
 import type { StateStore } from '../gateway/limits/state-store.ts';
 import type { AnyProviderDefinition } from '../gateway/upstream/adapter.ts';

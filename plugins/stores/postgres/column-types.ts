@@ -1,4 +1,4 @@
-import type { PostgresQuery } from '../../../src/plugin.ts';
+import type { PostgresQuery } from '../../../src/store-plugin.ts';
 
 /** OIDs of types: bool; int8, int2, int4 and numeric. */
 const boolean = 16;

@@ -1,4 +1,4 @@
-import { type Database, type Finding, finding } from '../../../src/plugin.ts';
+import { type Database, type Finding, finding } from '../../../src/store-plugin.ts';
 import { schemaFinding } from '../records/schema-finding.ts';
 import { openPostgres } from './postgres.ts';
 

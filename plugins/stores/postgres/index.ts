@@ -1,7 +1,5 @@
-import { defineRecordsStore, type PostgresPool, type RecordsPlace } from '../../../src/plugin.ts';
+import { defineRecordsStore, type PostgresPool, type RecordsPlace } from '../../../src/store-plugin.ts';
 import { sqlRecords } from '../records/sql-records.ts';
-import { examineServer } from './examine-server.ts';
-import { checkPool, openPostgres, openPostgresPool } from './postgres.ts';
 
 const ignore = (): void => {};
 
@@ -13,8 +11,14 @@ export function postgresPlace(url: string): RecordsPlace {
     name,
     needs: 'pg',
     isShared: true,
-    open: async (onLost = ignore) => sqlRecords(await openPostgres(url, onLost), { isPostgres: true }),
-    examine: () => examineServer(name, url),
+    async open(onLost = ignore) {
+      const { openPostgres } = await import('./postgres.ts');
+      return sqlRecords(await openPostgres(url, onLost), { isPostgres: true });
+    },
+    async examine() {
+      const { examineServer } = await import('./examine-server.ts');
+      return examineServer(name, url);
+    },
   };
 }
 
@@ -24,6 +28,7 @@ export const placeOfPool = (pool: PostgresPool): RecordsPlace => ({
   isGiven: true,
   isShared: true,
   async open(onLost = ignore) {
+    const { checkPool, openPostgresPool } = await import('./postgres.ts');
     const database = openPostgresPool(pool, onLost);
     const store = sqlRecords(database, { isPostgres: true });
     return {

@@ -12,7 +12,7 @@ import {
   StoreUnavailable,
   type Value,
   within,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { types } from './column-types.ts';
 
 /** Time limit of a statement; then the connection is cut, since a server that hangs would keep it for ever. */

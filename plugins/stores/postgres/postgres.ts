@@ -1,4 +1,9 @@
-import { type Database, missingPackage, type PostgresPool, StoreUnavailable } from '../../../src/plugin.ts';
+import {
+  type Database,
+  missingPackage,
+  type PostgresPool,
+  StoreUnavailable,
+} from '../../../src/store-plugin.ts';
 import { databaseOn, default_statement_ms } from './postgres-database.ts';
 
 /** How long a connection to the server may take. */

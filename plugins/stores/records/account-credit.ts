@@ -9,7 +9,7 @@ import {
   RecordRefused,
   rowMarks,
   usdOf,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 
 /** Dollars that accounts have used at all times, rounded up to what limits count in. */
 export async function usedUsd(database: Database, accounts: readonly string[]): Promise<string> {

@@ -14,7 +14,7 @@ import {
   NotThere,
   type Operator,
   rowMarks,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { credited, usedUsd } from './account-credit.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';

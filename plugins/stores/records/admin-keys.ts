@@ -8,7 +8,7 @@ import {
   NameTaken,
   NotThere,
   newAdminSecret,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { recordEntry } from './audit-log.ts';
 import { pagedRecords } from './paged-records.ts';
 import { Condition, searchable, usableKey } from './statements.ts';

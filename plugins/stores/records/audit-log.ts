@@ -7,7 +7,7 @@ import {
   firstUuidOf,
   type Operator,
   timeOrderedUuid,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { carryOutOnce } from './idempotent-requests.ts';
 import { pagedRecords } from './paged-records.ts';
 import { Condition } from './statements.ts';

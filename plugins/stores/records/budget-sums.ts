@@ -8,7 +8,7 @@ import {
   hourOf,
   rowMarks,
   type UsageRecords,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { Condition } from './statements.ts';
 
 /** A table of sums, and which of its rows are those of the owners. */

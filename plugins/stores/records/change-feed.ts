@@ -1,4 +1,4 @@
-import type { ChangeFeed, Database } from '../../../src/plugin.ts';
+import type { ChangeFeed, Database } from '../../../src/store-plugin.ts';
 import { listControls } from './provider-controls.ts';
 
 /** More changes than this at once are reported as `all`. */

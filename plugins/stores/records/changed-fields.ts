@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ChangeOf } from '../../../src/plugin.ts';
+import type { ChangeOf } from '../../../src/store-plugin.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

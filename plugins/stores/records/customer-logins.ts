@@ -5,7 +5,7 @@ import {
   type Database,
   max_customers,
   NameTaken,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { recordEntry } from './audit-log.ts';
 
 const columns = 'name, account, password_hash, created_ms, invited_until_ms';

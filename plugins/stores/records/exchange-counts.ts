@@ -9,7 +9,7 @@ import {
   minute_ms,
   picoUsd,
   type RefusalCount,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { durationColumnOf, firstTokenColumnOf } from './traffic-sums.ts';
 
 const zero = {

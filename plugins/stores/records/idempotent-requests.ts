@@ -6,7 +6,7 @@ import {
   type IdempotentRequests,
   idempotency_ms,
   RequestRepeated,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 
 /** The requests that had an idempotency key. */
 export const idempotentRequests = (database: Database): IdempotentRequests => ({

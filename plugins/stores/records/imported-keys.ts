@@ -6,7 +6,7 @@ import {
   type Operator,
   RecordRefused,
   rowMarks,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
 import { textOfTags } from './key-record.ts';

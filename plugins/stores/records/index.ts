@@ -1,4 +1,4 @@
-import { defineRecordsStore, type RecordsPlace, sqliteInMemory } from '../../../src/plugin.ts';
+import { defineRecordsStore, type RecordsPlace, sqliteInMemory } from '../../../src/store-plugin.ts';
 import { NewestRows } from './newest-rows.ts';
 import { sqlRecords } from './sql-records.ts';
 

@@ -7,7 +7,7 @@ import {
   rowSchema,
   type StageRow,
   type Value,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { insertOnce } from './statements.ts';
 
 const fields = rowSchema.keyof().exclude(['cost_usd', 'paid_usd', 'attempts_made', 'stages']).options;

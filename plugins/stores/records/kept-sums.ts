@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/plugin.ts';
+import type { Connection } from '../../../src/store-plugin.ts';
 
 type Key = Readonly<Record<string, string | number>>;
 /** Columns that are added up. */

@@ -1,4 +1,4 @@
-import { type Connection, type KeyRecord, type KeyTags, NotThere } from '../../../src/plugin.ts';
+import { type Connection, type KeyRecord, type KeyTags, NotThere } from '../../../src/store-plugin.ts';
 import { storedLimits, storedModels } from './account-records.ts';
 
 /** A key as its row has it. */

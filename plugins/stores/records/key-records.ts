@@ -10,7 +10,7 @@ import {
   type Operator,
   rotatedExpiry,
   rowMarks,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { storedLimits, storedModels, textOfModels } from './account-records.ts';
 import { recordChange } from './audit-log.ts';
 import { changedFields, changeOf, changesNothing } from './changed-fields.ts';

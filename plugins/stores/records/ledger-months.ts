@@ -1,4 +1,4 @@
-import { type Connection, type Database, databaseCode, type Pruned } from '../../../src/plugin.ts';
+import { type Connection, type Database, databaseCode, type Pruned } from '../../../src/store-plugin.ts';
 import { attachmentOf, creationOf, type Month, monthAt, monthlyTables, monthsFrom } from './months.ts';
 import { isFirst } from './pruning-lock.ts';
 

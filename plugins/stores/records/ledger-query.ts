@@ -8,7 +8,7 @@ import {
   type LedgerQuery,
   refusal_statuses,
   rowMarks,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { Condition, containing } from './statements.ts';
 
 /** What of the ledger is searched, without the part of it that one page shows. */

@@ -10,7 +10,7 @@ import {
   type ListedRow,
   type StageRow,
   usdOf,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { columns, insertNew, insertSamples } from './insert-ledger-rows.ts';
 import { conditionBetween, conditionOf, edgeQuery, failedAt, isFirstFailure } from './ledger-query.ts';
 import type { NewestRows } from './newest-rows.ts';

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/plugin.ts';
+import type { Connection } from '../../../src/store-plugin.ts';
 import { attachmentOf, creationOf, type Month, monthlyTables, monthsFrom } from './months.ts';
 
 const columns = {

@@ -4,7 +4,7 @@ import {
   databaseCode,
   type Log,
   StoreUnavailable,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /** Any number, the same in every version: `sluice` in hexadecimal. */

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/plugin.ts';
+import type { Connection } from '../../../src/store-plugin.ts';
 import { ledgerTables } from './ledger-tables.ts';
 import { attemptKeys, durationColumns, firstTokenColumns, trafficKeys } from './traffic-sums.ts';
 import { hourlySumKeys, providerSumKeys, totalSumKeys } from './usage-slices.ts';

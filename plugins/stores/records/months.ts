@@ -1,4 +1,4 @@
-import { firstUuidOf, monthOf, monthStart } from '../../../src/plugin.ts';
+import { firstUuidOf, monthOf, monthStart } from '../../../src/store-plugin.ts';
 
 /**
  * Postgres stores the ledger, and its attempts, in a table for each month: partitions by the ids of the rows, which begin with the time at

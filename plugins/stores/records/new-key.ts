@@ -7,7 +7,7 @@ import {
   newSecret,
   type Operator,
   TooManyKeys,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { textOfModels } from './account-records.ts';
 import { keyColumns, keyRecordOf, type StoredKey, textOfTags } from './key-record.ts';
 import { searchable, usableKey } from './statements.ts';

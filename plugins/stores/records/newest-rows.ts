@@ -1,5 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Connection, type Database, type LedgerRow, StoreUnavailable } from '../../../src/plugin.ts';
+import {
+  type Connection,
+  type Database,
+  type LedgerRow,
+  StoreUnavailable,
+} from '../../../src/store-plugin.ts';
 import { insertNew } from './insert-ledger-rows.ts';
 
 /** Few: while they are written nothing else runs. */

@@ -7,7 +7,7 @@ import {
   type NoticeRecord,
   type NoticeRecords,
   rowMarks,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { recordEntry } from './audit-log.ts';
 import { pagedRecords } from './paged-records.ts';
 import { Condition } from './statements.ts';

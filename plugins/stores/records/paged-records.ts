@@ -1,4 +1,4 @@
-import type { Database, PageQuery } from '../../../src/plugin.ts';
+import type { Database, PageQuery } from '../../../src/store-plugin.ts';
 import type { Condition } from './statements.ts';
 
 /** An order of records: by `by`, SQL that is never NULL, then by id; by id alone without. */

@@ -4,7 +4,7 @@ import {
   type Database,
   type ProviderControl,
   type ProviderControls,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { recordChange } from './audit-log.ts';
 
 const columns = 'provider, state, weight, until_ms, reason, actor, at_ms';

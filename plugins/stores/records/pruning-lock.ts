@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/plugin.ts';
+import type { Connection } from '../../../src/store-plugin.ts';
 
 /** Any number, the same in every version, and another one than that of migrations. */
 const lock = 0x736c75696366;

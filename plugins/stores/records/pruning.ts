@@ -6,7 +6,7 @@ import {
   type Pruning,
   timeOrderedUuid,
   trafficSteps,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import type { LedgerMonths } from './ledger-months.ts';
 import { startedBetween } from './ledger-query.ts';
 import { isFirst } from './pruning-lock.ts';

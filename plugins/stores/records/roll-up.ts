@@ -8,7 +8,7 @@ import {
   type RefusalBatch,
   type RefusalCount,
   trafficSteps,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { type AlikeAttempts, type AlikeExchanges, ExchangeCounts, noPaid } from './exchange-counts.ts';
 import { type Counts, KeptSums } from './kept-sums.ts';
 import { insertOnce } from './statements.ts';

@@ -1,4 +1,4 @@
-import { type Finding, finding } from '../../../src/plugin.ts';
+import { type Finding, finding } from '../../../src/store-plugin.ts';
 import { migrations } from './migrations.ts';
 
 const { fault, ok, warning } = finding;

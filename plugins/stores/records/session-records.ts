@@ -1,4 +1,4 @@
-import type { Database, SessionRecord, SessionRecords } from '../../../src/plugin.ts';
+import type { Database, SessionRecord, SessionRecords } from '../../../src/store-plugin.ts';
 import { Condition } from './statements.ts';
 
 /** Sessions of one person, a customer's of one account, above which the one that was used longest ago ends. */

@@ -1,4 +1,4 @@
-import type { Database, RecordsStore } from '../../../src/plugin.ts';
+import type { Database, RecordsStore } from '../../../src/store-plugin.ts';
 import { accountRecords } from './account-records.ts';
 import { adminKeys } from './admin-keys.ts';
 import { auditLog } from './audit-log.ts';

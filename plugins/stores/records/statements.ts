@@ -1,4 +1,4 @@
-import type { Connection, Row, Value } from '../../../src/plugin.ts';
+import type { Connection, Row, Value } from '../../../src/store-plugin.ts';
 
 /** Inserts the rows of those `items` whose ids are not in the table, and returns these items. */
 export async function insertOnce<T extends { readonly id: string }>(

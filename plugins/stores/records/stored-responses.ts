@@ -1,4 +1,9 @@
-import { type Database, rowMarks, type StoredResponse, type StoredResponses } from '../../../src/plugin.ts';
+import {
+  type Database,
+  rowMarks,
+  type StoredResponse,
+  type StoredResponses,
+} from '../../../src/store-plugin.ts';
 
 const columns = 'id, account, parent, created_ms, expires_ms, chain_items, chain_bytes, content';
 const replaced = columns

@@ -13,7 +13,7 @@ import {
   type TrafficRecords,
   usdOf,
   type Value,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { startedBetween } from './ledger-query.ts';
 import { Condition } from './statements.ts';
 import { durationColumns, firstTokenColumns } from './traffic-sums.ts';

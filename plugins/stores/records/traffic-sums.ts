@@ -1,4 +1,4 @@
-import { duration_bounds_ms, first_token_bounds_ms } from '../../../src/plugin.ts';
+import { duration_bounds_ms, first_token_bounds_ms } from '../../../src/store-plugin.ts';
 
 /** The columns of these counts, in the order of the bounds. */
 export const firstTokenColumns: readonly `first_${string}`[] = [

@@ -7,7 +7,7 @@ import {
   signedUsdOf,
   type UsageRecords,
   type UsageSum,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import { budgetSums } from './budget-sums.ts';
 import { usageColumnNames } from './exchange-counts.ts';
 import { Condition } from './statements.ts';

@@ -8,7 +8,7 @@ import {
   type UsageGroup,
   type UsageQuery,
   wholeMonths,
-} from '../../../src/plugin.ts';
+} from '../../../src/store-plugin.ts';
 import type { AlikeExchanges } from './exchange-counts.ts';
 import { Condition } from './statements.ts';
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { type Finding, finding } from '../../../src/plugin.ts';
+import { type Finding, finding } from '../../../src/store-plugin.ts';
 import { schemaFinding } from '../records/schema-finding.ts';
 
 const { fault, ok, warning } = finding;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineRecordsStore, openSqlite, type RecordsPlace } from '../../../src/plugin.ts';
+import { defineRecordsStore, openSqlite, type RecordsPlace } from '../../../src/store-plugin.ts';
 import { workerRecords } from '../records/index.ts';
 import { sqlRecords } from '../records/sql-records.ts';
 import { examineFile } from './examine-file.ts';
