@@ -63,7 +63,7 @@ export interface Adapter {
   decodeReply(body: unknown): Completion;
   /** Creates the decoder of one stream. */
   openStream(): StreamDecoder;
-  /** Operations beside chat that the server has, by name, each with its differences from OpenAI's format (`rerank`: from Jina's). */
+  /** Operations beside chat that the server has, by name, each with the methods in which its format differs from OpenAI's (`rerank`: from Jina's). */
   readonly operations?: Readonly<Record<string, OperationForm>>;
   /** Standard HTTP status for an error status that the server uses in its own way; `body` is parsed if it was JSON. */
   errorStatus?(status: number, body: unknown): number;
