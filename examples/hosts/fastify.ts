@@ -19,10 +19,18 @@ await app.register(async scope => {
     gateway(request.raw, reply.raw);
   });
 });
-// Running exchanges may finish; Fastify refuses new requests.
-app.addHook('preClose', () => gateway.close());
+// Running requests may finish; Fastify refuses new ones. It ignores an error of this hook.
+app.addHook('preClose', async () => {
+  await gateway.close().catch(err => {
+    gateway.log.error({ err }, 'failed to close');
+    process.exitCode = 1;
+  });
+});
 
 const url = await app.listen({ port: Number(process.env.PORT ?? 8080), host: '127.0.0.1' });
 process.stdout.write(`listening on ${url}\n`);
 
-process.once('SIGTERM', () => app.close());
+process.once('SIGTERM', () => {
+  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second signal ends running requests
+  app.close();
+});

@@ -16,8 +16,12 @@ server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
   process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
 
+// Running requests may finish; new ones are refused.
 process.once('SIGTERM', async () => {
-  // Running exchanges may finish; new ones are refused.
-  await gateway.close();
+  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second signal ends running requests
+  await gateway.close().catch(err => {
+    gateway.log.error({ err }, 'failed to close');
+    process.exitCode = 1;
+  });
   server.close();
 });

@@ -36,13 +36,14 @@ const stages = [errorEnvelope(), auth(), validation(), requestRewrite(), streamR
 
 const app = express();
 // The proxy's server need not speak the Responses API: the chain makes responses from chat completions.
-app.use(createChain(stages, { models, accounts, responses: { from_chat: true } }), proxy);
+const chain = createChain(stages, { models, accounts, responses: { from_chat: true } });
+app.use(chain, proxy);
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
   process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
 
 process.once('SIGTERM', () => {
-  server.close();
-  server.closeIdleConnections();
+  process.on('SIGTERM', () => server.closeAllConnections()); // a second signal cuts running requests
+  server.close(() => chain.close());
 });

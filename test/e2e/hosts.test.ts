@@ -54,13 +54,17 @@ let simulator: Simulator;
 let together: ExampleProcess;
 let apart: ExampleProcess;
 
-const urls = () => [...together.output().matchAll(/listening on (http:[^\s"]+)/g)].map(([, url]) => url!);
+const urlsOf = (program: ExampleProcess) =>
+  [...program.output().matchAll(/listening on (http:[^\s"]+)/g)].map(([, url]) => url!);
+const urls = () => urlsOf(together);
+
+const start = (programs: readonly string[], ...flags: readonly string[]) =>
+  startExample([...flags, 'test/support/example-hosts.ts', config, ...programs], {
+    ...{ UPSTREAM_URL: simulator.url, DEMO_KEY: clientKey, SLUICE_CONFIG: config, PORT: '0' },
+  });
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  const environment = { UPSTREAM_URL: simulator.url, DEMO_KEY: clientKey, SLUICE_CONFIG: config, PORT: '0' };
-  const start = (programs: readonly string[], ...flags: readonly string[]) =>
-    startExample([...flags, 'test/support/example-hosts.ts', config, ...programs], environment);
   [together, apart] = await Promise.all([
     start(hosts.map(({ program }) => program)),
     start([express4.program], '--import=./test/support/express-4.ts'),
@@ -188,4 +192,25 @@ it('all let a running stream finish after SIGTERM, and exit', async () => {
     expect(events.at(-1)?.data).toBe('[DONE]');
   }
   expect(await exited).toEqual([0, 0]);
+});
+
+it('all end a running stream with an error at the second SIGTERM, and exit', async () => {
+  const again = await start(hosts.map(({ program }) => program));
+  const listening = () => urlsOf(again);
+  await until(() => listening().length === hosts.length);
+  const chats = hosts.map(({ mount }, at) => `${listening()[at]}${mount}/v1/chat/completions`);
+  const replies = await Promise.all(chats.map(chat => post(chat, ask(endless, { stream: true }))));
+  const exited = again.stop();
+  const refused = (chat: string) =>
+    fetch(chat).then(
+      ({ status }) => status >= 500,
+      () => true,
+    );
+  await until(async () => (await Promise.all(chats.map(refused))).every(Boolean));
+  void again.stop();
+  for (const [at, reply] of replies.entries()) {
+    const error = eventsOf(await reply.text()).at(-2)?.json.error;
+    expect([hosts[at]!.name, error?.type]).toEqual([hosts[at]!.name, 'server_error']);
+  }
+  expect(await exited).toBe(0);
 });

@@ -4,11 +4,12 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { runRecipe } from '../support/recipes/recipe.ts';
 
 describe('a recipe for an application', () => {
-  it('mounts the gateway in Express beside its routes, its log and its metrics, and lets a stream finish after SIGTERM', async () => {
+  it('mounts the gateway in Express beside its routes, its log and its metrics, and lets a stream finish after SIGTERM, or ends it after a second one', async () => {
     const body = JSON.stringify({
       ...{ model: 'vllm/small', stream: true },
       messages: [{ role: 'user', content: '[[sim:tokens=10 tps=20]]' }],
     });
+    const endless = body.replace('tokens=10', 'tokens=endless');
     const { output } = await runRecipe('docs/how-to/mount-in-express.md', {
       after: `
         app=$! JSON='-H Content-Type:application/json'
@@ -18,11 +19,23 @@ describe('a recipe for an application', () => {
         kill -TERM $app
         wait $app && echo "the application has ended with $?"
         wait $! && tail -n 2 slow.txt
-        grep -c '"part":"gateway".*POST /v1/chat/completions 200' server.log`,
+        grep -c '"part":"gateway".*POST /v1/chat/completions 200' server.log
+        node server.ts >> server.log & app=$!
+        curl -sN http://127.0.0.1:8080/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" $JSON -H 'x-request-id: cut' -d '${endless}' > cut.txt &
+        until grep -qs content cut.txt; do sleep 0.02; done
+        kill -TERM $app
+        until command curl -s http://127.0.0.1:8080/v1/models | grep -q server_error; do sleep 0.02; done
+        kill -TERM $app
+        wait $app && echo "the second signal has ended it with $?"
+        tail -n 4 cut.txt
+        sluice ledger find cut --config sluice.yaml`,
     });
     expect(output).toMatch(
       /without the gateway's key: 401\nthe application has ended with 0\ndata: \[DONE\]\n+2\n/,
     );
+    const [, afterSecond = ''] = output.split('the second signal has ended it with 0\n');
+    expect(afterSecond).toMatch(/^data: .*"error":\{/m);
+    expect(afterSecond).toContain('"end_reason": "shutdown"');
   });
 
   it('mounts the gateway in node:http, Fastify, Koa and Hono, beside the routes of the application', async () => {

@@ -26,6 +26,7 @@ const linesOf = (file: string): number => read(file).trimEnd().split('\n').lengt
 
 /** The numbers of processes, and of what the repository has. */
 export const runningBounds: readonly Bound[] = [
+  { says: '`server.drain_ms`, {} s by default', is: defaultOf('server.drain_ms') / 1000 },
   { says: '`drain_ms` + {} s before the process is killed, {} s with the defaults', is: [end_s, all_s] },
   // Five messages to the primary process, for a busy event loop.
   {

@@ -5,7 +5,14 @@ import { createGateway } from 'sluice';
 export const config = { api: { bodyParser: false, externalResolver: true } };
 
 const opened = createGateway(process.env.SLUICE_CONFIG ?? 'sluice.yaml');
-process.once('SIGTERM', async () => (await opened).close());
+process.once('SIGTERM', async () => {
+  const gateway = await opened;
+  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second signal ends running requests
+  await gateway.close().catch(err => {
+    gateway.log.error({ err }, 'failed to close');
+    process.exitCode = 1;
+  });
+});
 
 /** Serves `/api/v1/…`. */
 export default async function handler(request: IncomingMessage, response: ServerResponse): Promise<void> {
