@@ -83,9 +83,10 @@ export type Gateway = {
   /** Makes `ready` false and continues to serve, so that load balancers can notice before `close`. */
   markUnready(): void;
   /**
-   * Refuses new exchanges, lets running ones finish within `drain_ms`, aborts the rest, writes the ledger, and closes all connections. A
-   * later call shortens the remaining time: `close(0)` aborts all that is running. Stages that do not settle then get 2 s more. Rejects if
-   * ledger rows could only be logged.
+   * Refuses new requests at once: it does not wait `server.unready_ms`. Lets running requests finish within `drain_ms`, by default
+   * `server.drain_ms`, and then ends them with an error. Writes the ledger, and closes the gateway's connections to providers and stores;
+   * the application's server stays open. A later call shortens the remaining time: `close(0)`, at a second signal, ends at once what is
+   * running. Stages that do not settle then get 2 s more. Rejects if ledger rows could only be logged, or a part could not be closed.
    */
   close(drain_ms?: number): Promise<void>;
 };

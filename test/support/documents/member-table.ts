@@ -1,6 +1,6 @@
 import { read } from './blocks.ts';
 
-/** An interface by its file and name. */
+/** An interface, or the type of an object, by its file and name. */
 export type InterfacePlace = readonly [file: string, name: string];
 
 /** The members of public interfaces with their docstrings, as a table: `?` marks those that may be left out. */
@@ -24,7 +24,7 @@ export function helperRows(file: string, ...names: readonly string[]): string[] 
 
 /** A row of each member, by its name. */
 function rowsOf([file, name]: InterfacePlace): (readonly [member: string, row: string])[] {
-  const declared = new RegExp(`^export interface ${name}\\b[\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}`, 'm');
+  const declared = new RegExp(`^export (?:interface|type) ${name}\\b[\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}`, 'm');
   const rows = [...(declared.exec(read(file))?.[1] ?? '').matchAll(member)].map(
     ([, docstring = '', signature = '']) => {
       const member = shortOf(signature);

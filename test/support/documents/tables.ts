@@ -58,6 +58,8 @@ const tables: Record<string, () => string> = {
   'failure kinds': failureTable,
   estimator: estimateTable,
   'all metrics': () => metrics,
+  'gateway members': () => memberTable(['src/mount/gateway.ts', 'Gateway']),
+  'chain members': () => memberTable(['src/mount/chain/create-chain.ts', 'ChainHandler']),
   ...memberTables(),
   'all alerts': alertSections,
   'inhibited alerts': inhibitTable,

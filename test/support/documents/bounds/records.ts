@@ -93,6 +93,12 @@ export const recordsBounds: readonly Bound[] = [
     'reports its use {} a second',
     'serves an account reports {} a second',
   ]),
+  {
+    says: 'the first {} of a kind in a minute, and at most {} of all kinds',
+    is: ['samples_per_kind', 'max_samples'].map(name =>
+      constantIn('src/mount/ledger/refusal-counter.ts', name),
+    ),
+  },
   { says: 'batches grow to {} rows', is: ledgerDefaults.batch_rows },
   { says: 'Rows are collected for {} ms', is: ledgerDefaults.flush_ms },
   // While the store is slow they also wait for it, and for the file.

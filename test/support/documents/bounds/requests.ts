@@ -60,6 +60,14 @@ export const requestBounds: readonly Bound[] = [
   },
   { says: '`close` may take {} seconds', is: seconds('src/mount/extensions.ts', 'patience_ms') },
   {
+    says: '`close` of the stages, which have {} seconds',
+    is: seconds('src/gateway/exchange/chain.ts', 'close_limit_ms'),
+  },
+  {
+    says: 'Stages that do not settle then get {} s more',
+    is: seconds('src/gateway/outbound/reply-limits.ts', 'closing_patience_ms'),
+  },
+  {
     says: 'no exchange is running. Has {} seconds',
     is: seconds('src/gateway/exchange/chain.ts', 'close_limit_ms'),
   },
