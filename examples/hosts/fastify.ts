@@ -31,6 +31,6 @@ const url = await app.listen({ port: Number(process.env.PORT ?? 8080), host: '12
 process.stdout.write(`listening on ${url}\n`);
 
 process.once('SIGTERM', () => {
-  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second signal ends running requests
+  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second one ends running requests
   app.close();
 });

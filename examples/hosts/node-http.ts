@@ -18,7 +18,7 @@ server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
 
 // Running requests may finish; new ones are refused.
 process.once('SIGTERM', async () => {
-  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second signal ends running requests
+  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second one ends running requests
   await gateway.close().catch(err => {
     gateway.log.error({ err }, 'failed to close');
     process.exitCode = 1;

@@ -7,7 +7,7 @@ export const config = { api: { bodyParser: false, externalResolver: true } };
 const opened = createGateway(process.env.SLUICE_CONFIG ?? 'sluice.yaml');
 process.once('SIGTERM', async () => {
   const gateway = await opened;
-  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second signal ends running requests
+  process.on('SIGTERM', () => gateway.close(0).catch(() => {})); // a second one ends running requests
   await gateway.close().catch(err => {
     gateway.log.error({ err }, 'failed to close');
     process.exitCode = 1;
