@@ -89,6 +89,6 @@ export function crossingData({
     max: shown(max),
     remaining: shown(remaining),
     ...(soft && { soft }),
-    resets_at: neverResets(limit) ? 'never' : new Date(window_ends_ms).toISOString(),
+    resets_at: neverResets(limit) ? null : new Date(window_ends_ms).toISOString(),
   };
 }

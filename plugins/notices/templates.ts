@@ -52,6 +52,7 @@ export function wordsOf(
     id,
     type,
     created: new Date(created_ms).toISOString(),
+    ...(data.resets_at === null && { resets_at: 'never' }),
   };
   const filled = (text: string) =>
     text.replaceAll(placeholder, (_, name: string) =>

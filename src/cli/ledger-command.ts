@@ -34,6 +34,8 @@ Requests that were refused before an upstream was asked are counted, see \`sluic
 async function findRows({ store, print }: CommandContext, request_id: string): Promise<void> {
   const found = await store.ledger.find(request_id);
   if (found.length === 0)
-    throw new CommandMistake(`the ledger has no exchange with the request id '${request_id}'`);
+    throw new CommandMistake(
+      `the ledger has no exchange with the request id '${request_id}'; of refused requests it keeps only some, the log has all`,
+    );
   print(JSON.stringify(found, undefined, 2));
 }

@@ -14,7 +14,9 @@ export const logSchema = z.strictObject({
   level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('One line per exchange at `info`; refusals of clients at `debug`.'),
+    .describe(
+      'At `info` one line for each exchange, refused ones too. At `debug` also a line with the cause of each refusal.',
+    ),
   format: z
     .enum(['auto', 'json', 'pretty'])
     .default('auto')

@@ -9,13 +9,22 @@ export function usageNotice(account: string, state: LimitState, now_ms: number):
   const { name, model, max, used, remaining, resets_at } = state;
   const title = `${limitTable[name].title}${model === undefined ? '' : `, model ${model}`}`;
   const used_percent = Math.floor((Number(used) / Number(max)) * 100);
-  const [amounts, at] = [{ used_percent, used, max, remaining }, resets_at ?? 'never'];
   return {
     id: timeOrderedUuid(now_ms),
     key: ['used', account, name, model, Math.floor(now_ms / hour_ms)].join(':'),
     subject: `account:${account}`,
     type: 'limit.used',
-    data: { account, ...(model !== undefined && { model }), limit: name, title, ...amounts, resets_at: at },
+    data: {
+      account,
+      ...(model !== undefined && { model }),
+      limit: name,
+      title,
+      used_percent,
+      used,
+      max,
+      remaining,
+      resets_at,
+    },
     created_ms: now_ms,
   };
 }

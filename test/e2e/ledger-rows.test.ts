@@ -229,7 +229,8 @@ describe('the ledger', () => {
     expect(await runCommand(config, 'ledger', 'find', 'no-key')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: "the ledger has no exchange with the request id 'no-key'\n",
+      stderr:
+        "the ledger has no exchange with the request id 'no-key'; of refused requests it keeps only some, the log has all\n",
     });
   });
 

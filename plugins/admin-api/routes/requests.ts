@@ -208,7 +208,10 @@ const getRequest = defineRoute({
   async handler({ params: { request_id }, caller, context }) {
     const found = await context.records.store.ledger.find(request_id);
     if (found.length === 0)
-      throw apiError('not_found', { message: 'The ledger has no request with this id.' });
+      throw apiError('not_found', {
+        message:
+          'The ledger has no request with this id. It keeps only some of those that were refused; the log has all.',
+      });
     return { body: { object: 'list' as const, data: found.map(detailedFor(caller)) } };
   },
 });

@@ -185,7 +185,12 @@ export function actualUse({ countsMoney }: Pick<LimitSet, 'countsMoney'>, outcom
   };
 }
 
+/** Less than the smallest part of a price, and more than the error of floating-point numbers in sums of thousands of dollars. */
+const rounding_nano_usd = 0.0005;
+
 function priceOf({ pricing }: Model, prompt: number, completion: number): number {
   const { prompt: input, completion: output, request = 0 } = pricing;
-  return Math.ceil((Number(input) * prompt + Number(output) * completion + Number(request)) * 1e9);
+  const exact = (Number(input) * prompt + Number(output) * completion + Number(request)) * 1e9;
+  // Sums such as 0.2 + 0.09 are a little above the decimal that is meant.
+  return Math.ceil(exact - rounding_nano_usd);
 }

@@ -134,7 +134,7 @@ describe('watching the limits of accounts', () => {
     const [notice] = await records.notices!.list({ limit: 1 });
     expect(notice!.data).toMatchObject({
       soft: true,
-      resets_at: 'never',
+      resets_at: null,
       used: '11',
       used_percent: 110,
       max: '10',

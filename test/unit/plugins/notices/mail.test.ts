@@ -68,6 +68,9 @@ describe('sending a notice by mail', () => {
     };
     await send('ann@acme.example', notice, optionsOf({}, { templates }));
     expect(smtp.mails.at(-1)!.data).toMatch(/Subject: Hello acme\r\n[\s\S]*\r\n\r\nAt then: \.\r?\n?$/);
+    const endless = { ...notice, data: { ...notice.data, resets_at: null } };
+    await send('ann@acme.example', endless as never, optionsOf({}, { templates }));
+    expect(smtp.mails.at(-1)!.data).toContain('At never: .');
   });
 
   it('never gets a header or a receiver from what it tells', async () => {

@@ -112,6 +112,18 @@ describe('the expected use of an exchange', () => {
     expect(use({}).nano_usd).toBe(3_300_000);
   });
 
+  it('is the decimal that the prices make, not what floating-point numbers add up to', () => {
+    const priced = { ...model, pricing: { prompt: '0.002', completion: '0.01' } };
+    const expected = {
+      request: sampleRequest({ max_tokens: 9 }),
+      model: priced,
+      average: new UsageAverage(500),
+    };
+    const set = { countsTokens: true, countsMoney: true };
+    // 0.2 + 0.09 is 0.29000000000000004.
+    expect(expectedUse(set, 100, expected).nano_usd).toBe(290_000_000);
+  });
+
   it('is not computed when no limit needs it', () => {
     const limits = { limits: [], countsTokens: false, countsMoney: false };
     const expected = { request: sampleRequest(), model, average: new UsageAverage(500) };
