@@ -57,7 +57,7 @@ export const runningBounds: readonly Bound[] = [
     is: [constantIn(init, 'usual_port'), constantIn(init, 'other_port')],
   },
   {
-    says: '`fatal` {}, `error` {} (needs an operator), `warn` {} (may need one), `info` {} (each exchange, starts and stops), `debug` {}',
+    says: '`fatal` {}, `error` {} (needs an operator), `warn` {} (may need one), `info` {} (each exchange, refused ones too; starts and reloads), `debug` {}',
     is: ['fatal', 'error', 'warn', 'info', 'debug'].map(level => levels.values[level]!),
   },
   {
