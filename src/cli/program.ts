@@ -21,6 +21,7 @@ import { reloadCommand } from './reload-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { onSignal } from './signals.ts';
 import { usageCommand } from './usage-command.ts';
+import { setV8Flags } from './v8-flags.ts';
 import { watchStarter } from './watch-starter.ts';
 
 const overview = `
@@ -94,8 +95,9 @@ function endBySignal(simulator: { close(): Promise<void> }): void {
   watchStarter(process.env);
 }
 
-/** Logs where a server listens, which is the first line, and says more about it on the further ones. */
+/** Logs where the simulator listens, which is the first line, and says more about it on the further ones. It serves from now on. */
 async function announceServer(text: string): Promise<void> {
+  setV8Flags();
   const { ProcessLog } = await import('./process-log.ts');
   const [message = '', ...details] = text.split('\n').map(line => line.trim());
   new ProcessLog().announce({ details }, message, text.slice(text.indexOf('\n') + 1));

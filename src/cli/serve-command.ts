@@ -9,6 +9,7 @@ import type { AddressChoice } from './listen-addresses.ts';
 import type { ProcessLog } from './process-log.ts';
 import type { Sidecar } from './serve.ts';
 import { onSignal } from './signals.ts';
+import { setV8Flags } from './v8-flags.ts';
 import { watchStarter } from './watch-starter.ts';
 
 type Flags = NonNullable<AddressChoice['flags']>;
@@ -77,6 +78,7 @@ async function serveUntilSignal(
       import('./process-log.ts'),
       import('prom-client'),
     ]);
+  setV8Flags();
   const log = new ProcessLog();
   log.watchProcess();
   const registry = new Registry();

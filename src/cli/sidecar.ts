@@ -2,7 +2,6 @@ import { exitCodeOf } from './command.ts';
 import { runCommandLine } from './program.ts';
 import { setV8Flags } from './v8-flags.ts';
 
-setV8Flags();
 // At the end of a terminal session; Node's default would end the process.
 process.on('SIGHUP', () => {});
 process.stderr.on('error', ignoreClosedPipe);
@@ -22,7 +21,10 @@ function print(text: string): void {
 // The primary process of `server.workers` has started this one, if there is a pipe to it.
 const done =
   process.env.SLUICE_WORKER !== undefined && process.connected
-    ? import('./worker.ts').then(({ serveAsWorker }) => serveAsWorker())
+    ? import('./worker.ts').then(({ serveAsWorker }) => {
+        setV8Flags();
+        return serveAsWorker();
+      })
     : runCommandLine(process.argv.slice(2), {
         print,
         remark: text => void process.stderr.write(`${text}\n`),

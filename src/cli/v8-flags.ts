@@ -20,7 +20,10 @@ export const v8Flags = [
   '--minimum-invocations-after-ic-update=100',
 ] as const;
 
-/** Sets these options. To be called first in a process of our own. */
+/**
+ * Sets these options. To be called in a process of our own before it reads its configuration, and after it has loaded its modules: they cost a
+ * command that ends by itself a sixth of its CPU.
+ */
 export function setV8Flags(): void {
   for (const flag of v8Flags) setFlagsFromString(flag);
 }
