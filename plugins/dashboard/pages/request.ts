@@ -67,9 +67,7 @@ async function neighbours(
 
 const nothing = ({ account }: Scope): Html =>
   emptyState(
-    account
-      ? 'Your account has no request with this id.'
-      : 'The ledger has no request with this id. It keeps only some of those that were refused; the log has all.',
+    account ? 'Your account has no request with this id.' : 'The ledger has no request with this id.',
     html`${!account && 'Look for the id in the log. '}A part of it finds from ${min_part} characters on, in the newest requests. Of requests that were refused at once, only a sample is kept, and one that has just ended comes within seconds. <a href="requests">All requests</a>`,
   );
 
