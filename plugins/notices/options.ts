@@ -104,7 +104,7 @@ export const noticesOptions = z.strictObject({
     .max(20)
     .default([50, 80, 100])
     .describe(
-      'Per cent of a limit on days, weeks, months or in total at which a notice is sent, once in each period. Where requests are refused with 90 % used, that counts as 100.',
+      'Per cent of a limit on days, weeks, months or in total at which a notice is sent, once in each period. One that refuses requests with 90 % used counts as used up.',
     ),
   provider_out_ms: ms(60_000).describe(
     'How long a provider must be out of service before a notice is sent, and back in service before the next one.',

@@ -39,7 +39,9 @@ Accounts of the configuration are changed there; their names cannot be used here
     .description('change its plan: one of the configuration, or - for none')
     .action(inStore(setPlan, voice));
   withWas(withConfig(accounts.command('set-limits <NAME> <JSON>')))
-    .description("change its limits, which replace the plan's; '{}' for none")
+    .description(
+      "set all limits of its own, each in place of the plan's of that name; '{}' for none of its own",
+    )
     .action(inStore(setLimits, voice));
   withConfig(accounts.command('set-models <NAME> <IDS>'))
     .description('change the models that it may use, divided by commas; - for all')

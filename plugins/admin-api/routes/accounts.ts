@@ -42,7 +42,7 @@ const params = z.strictObject({ account: z.string().describe('Its id.') });
 const fields = {
   plan: z.string().max(200).nullable().describe('A plan of the configuration; `null` for none.'),
   limits: limitOverridesSchema.describe(
-    'Limits in place of those of the plan, all of them; `null` lifts one. Amounts of money that the caller does not see stay.',
+    "All limits of its own, each in place of the plan's of that name; `null` lifts one. Amounts of money that the caller does not see stay.",
   ),
   display_name: z.string().max(max_display_name).describe('Shown beside the id; empty for none.'),
   contacts: z

@@ -141,7 +141,7 @@ export const configurationBounds: readonly Bound[] = [
   { says: 'no period of {} seconds', is: limitWindows.minute.duration_ms / 1000 },
   { says: 'A limit of any {} seconds', is: limitWindows.minute.duration_ms / 1000 },
   {
-    says: 'requests are refused with {} % used',
+    says: 'refuses requests with {} % used',
     is: constantIn('plugins/notices/crossings.ts', 'used_up') * 100,
   },
   {
