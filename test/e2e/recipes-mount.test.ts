@@ -73,8 +73,9 @@ describe('a recipe for an application', () => {
     const spans = spansIn(output);
     expect(new Set(spans.map(({ trace_id }) => trace_id)).size).toBe(1);
     expect(output).toContain(`"trace_id":"${spans[0]!.trace_id}"`);
-    const own = spans.find(({ parent }) => parent === undefined);
-    expect(own).toMatchObject({ name: 'POST /v1/chat/completions', kind: SpanKind.SERVER });
+    const own = spans.find(({ kind }) => kind === SpanKind.SERVER);
+    expect(own).toMatchObject({ name: 'POST /v1/chat/completions', parent: 'b7ad6b7169203331' });
+    expect(own!.trace_id).toBe('0af7651916cd43dd8448eb211c80319c');
     const exchange = spans.find(({ parent }) => parent === own!.id);
     expect(exchange).toMatchObject({ name: 'POST /v1/chat/completions', kind: SpanKind.INTERNAL });
     const below = spans.filter(({ parent }) => parent === exchange!.id).map(({ name }) => name);
