@@ -12,6 +12,10 @@ export class MemoryCache {
   readonly #now: () => number;
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>();
+  /** Goes on where it has stopped: one that began anew would step over all that was deleted before. What is used again stands behind. */
+  #order = this.#entries.entries();
+  /** Where `#order` is. */
+  #oldest: readonly [string, Entry] | undefined;
   #characters = 0;
 
   /** `max_characters` counts a hundred for every entry beside its text. */
@@ -31,7 +35,7 @@ export class MemoryCache {
     if (!entry) return undefined;
     this.delete(key);
     if (this.#isExpired(entry)) return undefined;
-    this.#add(key, entry);
+    this.#add(key, { ...entry });
     return entry.text;
   }
 
@@ -56,10 +60,21 @@ export class MemoryCache {
   }
 
   #evict(): void {
-    for (const [key, entry] of this.#entries) {
-      if (this.#characters <= this.#max_characters && !this.#isExpired(entry)) return;
-      this.delete(key);
+    while (this.#entries.size > 0) {
+      const [key, entry] = (this.#oldest ??= this.#next());
+      if (this.#entries.get(key) === entry) {
+        if (this.#characters <= this.#max_characters && !this.#isExpired(entry)) return;
+        this.delete(key);
+      }
+      this.#oldest = undefined;
     }
+  }
+
+  #next(): readonly [string, Entry] {
+    const { value, done } = this.#order.next();
+    if (!done) return value;
+    this.#order = this.#entries.entries();
+    return this.#order.next().value!;
   }
 
   #isExpired({ expires_ms }: Entry): boolean {

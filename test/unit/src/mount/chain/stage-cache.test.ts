@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { MemoryCache } from '../../../../../src/common/memory-cache.ts';
 import type { CacheStore } from '../../../../../src/gateway/cache/cache-store.ts';
 import { max_ttl_ms, max_value_bytes, stageCache } from '../../../../../src/mount/chain/stage-cache.ts';
 import type { Log } from '../../../../../src/telemetry/log.ts';
+import { costGrowth, most_growth } from '../../../../support/cost-growth.ts';
 
 /** A shared store that shows what it was given. */
 function sharedStore() {
@@ -117,5 +119,35 @@ describe('the cache in memory', () => {
     cache.set('a', 'x'.repeat(600), 1000);
     expect(cache.get('a')).toBeUndefined();
     expect(cache.characters).toBe(400);
+  });
+
+  it('keeps what a list in the order of use keeps', () => {
+    const step = fc.record({
+      does: fc.constantFrom('get', 'set', 'delete'),
+      key: fc.constantFrom(...'abcdef'),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), steps => {
+        const cache = new MemoryCache(303, () => 0);
+        let used: string[] = [];
+        for (const { does, key } of steps) {
+          const isKept = used.includes(key);
+          if (does === 'get') expect(cache.get(key) !== undefined).toBe(isKept);
+          else if (does === 'set') cache.set(key, 'x', 1000);
+          else cache.delete(key);
+          used = used.filter(other => other !== key);
+          if (does === 'set' || (does === 'get' && isKept)) used = [...used, key].slice(-3);
+        }
+        expect(cache.characters).toBe(101 * used.length);
+      }),
+    );
+  });
+
+  it('costs no more for each value the more it has forgotten', async () => {
+    const fillThrice = (size: number) => () => {
+      const cache = new MemoryCache(101 * size, () => 0);
+      for (let at = 0; at < 3 * size; at++) cache.set(`${at}`, 'x', 1000);
+    };
+    expect(await costGrowth(fillThrice, 10_000)).toBeLessThanOrEqual(most_growth);
   });
 });
