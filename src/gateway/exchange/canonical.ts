@@ -155,7 +155,7 @@ export interface Operation {
 
 /** A client's request, translated by its dialect. Fields that the client left out are absent, never null. */
 export interface ChatRequest {
-  /** Catalog id of the model, as the client wrote it. */
+  /** Catalog id of the model that the client wants; an alias of it is replaced by the stage `aliases`. */
   model: string;
   /** The conversation, oldest message first. */
   messages: Message[];

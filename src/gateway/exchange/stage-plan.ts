@@ -35,7 +35,7 @@ export interface StageSetup {
   /**
    * Texts by key with a TTL, for this stage alone: shared by all instances where `state` is Redis, otherwise in this process. A value may
    * have 1 MiB; a larger one is not stored, and a TTL of more than 30 days ends after those. In this process, each stage has 64 MiB, and
-   * the least recently used values go first; Redis keeps each value for its TTL. While Redis is down, `get` finds nothing.
+   * the least recently used values go first; Redis keeps all until their TTL ends. While Redis is down, `get` finds nothing.
    */
   readonly cache: CacheStore;
   /** Creates the stage's metrics; their names begin with `sluice_` and its name, or with its `metricPrefix`. */
