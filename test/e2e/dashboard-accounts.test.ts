@@ -22,7 +22,7 @@ import { completion } from '../support/hostile-setting.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RecordsPlace, recordsPlace, runCommand } from '../support/records-place.ts';
 import { type ScriptedUpstream, startScriptedUpstream, whole } from '../support/scripted-upstream.ts';
-import { patience_ms, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { sampleRow } from '../unit/src/mount/ledger/sample-row.ts';
 
 /** Accounts and keys, who changed them, and what two instances with one Postgres know of each other. */
@@ -90,7 +90,7 @@ const statusAt = async (at: number, key: string): Promise<number> => {
 async function untilStatus(at: number, key: string, status: number): Promise<void> {
   const since_ms = performance.now();
   await until(async () => (await statusAt(at, key)) === status);
-  expect(performance.now() - since_ms).toBeLessThan(patience_ms(bound_ms));
+  expect(performance.now() - since_ms).toBeLessThan(bound_ms);
 }
 const accountOf = (id: string) => place.look(async store => (await store.accounts.find(id))!);
 const storedLimits = async (id: string) => (await accountOf(id)).limits;

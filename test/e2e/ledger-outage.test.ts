@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { type RecordsPlace, recordsPlace } from '../support/records-place.ts';
 import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
-import { patience_ms, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 
 let postgres: PostgresServer;
 let telling: TellingUpstream;
@@ -134,7 +134,7 @@ describe('the ledger in Postgres', () => {
     killed.signal('SIGKILL');
     const started_ms = performance.now();
     await stopped.stop();
-    expect(performance.now() - started_ms).toBeLessThan(patience_ms(15_000));
+    expect(performance.now() - started_ms).toBeLessThan(15_000);
     await killed.exited;
     expect(existsSync(place.stores.ledger_queue)).toBe(true);
 
@@ -156,7 +156,7 @@ describe('the ledger in Postgres', () => {
       await sendRequests(sidecar, 5);
       const started_ms = performance.now();
       await sidecar.stop();
-      expect(performance.now() - started_ms).toBeLessThan(patience_ms(15_000));
+      expect(performance.now() - started_ms).toBeLessThan(15_000);
     } finally {
       postgres.resume();
     }

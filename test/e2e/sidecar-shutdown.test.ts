@@ -7,7 +7,7 @@ import { RawConnection, send } from '../support/raw-client.ts';
 import { recordsPlace } from '../support/records-place.ts';
 import { endServed, serveHere } from '../support/sidecar-here.ts';
 import { type SidecarProcess, sidecarConfig, startSidecar } from '../support/sidecar-process.ts';
-import { patience_ms, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { CatalogLoad } from '../support/workers-sidecar.ts';
 
 let simulator: Simulator;
@@ -120,7 +120,7 @@ describe('a shutdown', () => {
     await until(() => simulator.stats.open === 2 && sidecar.gateway.inFlight === 3);
     const begun_ms = performance.now();
     const [text] = await Promise.all([stream.text(), sidecar.stop()]);
-    expect(performance.now() - begun_ms).toBeLessThan(patience_ms(6000));
+    expect(performance.now() - begun_ms).toBeLessThan(6000);
 
     const events = eventsOf(text);
     expect(events.length).toBeGreaterThan(10);

@@ -7,7 +7,7 @@ const start_ms = 10_000;
 
 const setpriv = '/usr/bin/setpriv';
 /** Lets a process end with the one that has started it, also when that is killed: a run that is cut off leaves none behind, on Linux. */
-const dyingWithTests: readonly string[] =
+export const dyingWithTests: readonly string[] =
   process.platform === 'linux' && existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
 
 /** Those that run, of all test files of this process: the test environment ends what a file leaves behind. */

@@ -25,7 +25,7 @@ export interface LimitStatus {
   /** How much more would be admitted now; never below 0, also in debt. */
   readonly remaining: number;
   /** How much is used above the limit: of one that is soft, or was lowered, or whose requests used more than they reserved. */
-  readonly over?: number;
+  readonly over?: number | undefined;
   /** Milliseconds until the window is empty; 0 if empty already, and always for concurrency. */
   readonly reset_ms: number;
 }

@@ -25,8 +25,8 @@ import {
 // It would print what it makes of every request.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
-// The provider for OpenRouter cancels streams without a handler, so that one which the caller has aborted rejects a promise without one.
-// An application listens to `unhandledRejection`; the runner of these tests would fail whatever test runs then.
+// The provider for OpenRouter does not handle that the cancelling of a stream fails, as it does when the caller has aborted it. An application
+// listens to `unhandledRejection`; the runner of these tests would fail the test that runs then.
 const { cancel } = ReadableStreamDefaultReader.prototype;
 ReadableStreamDefaultReader.prototype.cancel = function (reason) {
   const cancelled = cancel.call(this, reason);

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import { type Block, blocksOf, read, root } from '../documents/blocks.ts';
 import { patternOf } from '../documents/passages.ts';
 import { freePort } from '../free-port.ts';
-import { PrintingProcess } from '../printing-process.ts';
+import { dyingWithTests, PrintingProcess } from '../printing-process.ts';
 import { pathOf } from '../programs.ts';
 import { type ListedModel, type ReceivedRequest, startPaidApis } from './paid-apis.ts';
 
@@ -59,8 +59,6 @@ const usualPorts = [
 
 /** A recipe takes seconds; one that waits for what does not come ends after this. */
 const total_ms = 60_000;
-
-const setpriv = '/usr/bin/setpriv';
 
 const network = fileURLToPath(new URL('network.cjs', import.meta.url));
 
@@ -206,9 +204,7 @@ function programsIn(directory: string, others: Readonly<Record<string, string>>)
   const npm = `exec ${node('test/support/recipes/npm.cjs')}`;
   const gateway = node('bin/sluice.cjs');
   // Ends with the page's shell, also when that is killed: a run that is cut off leaves no gateway behind.
-  const dying = existsSync(setpriv)
-    ? `[ "$PPID" != "$RECIPE_SHELL" ] || exec ${setpriv} --pdeathsig KILL -- ${gateway}\n`
-    : '';
+  const dying = `[ "$PPID" != "$RECIPE_SHELL" ] || exec ${dyingWithTests.join(' ')} ${gateway}\n`;
   const all = {
     // No function as curl is: started in the background, its process is to be the one that gets signals.
     sluice: `wait_for_named "$@" || exit 1\n${dying}exec ${gateway}`,

@@ -174,11 +174,8 @@ function statusesOf(
     const max = maxOf ? Math.min(limit.max, maxOf(limit)) : limit.max;
     const { amount } = counter;
     const remaining = Math.max(0, max - amount);
-    const reset_ms = Math.ceil(counter.reset_ms(now));
-    statuses[at] =
-      amount > limit.max
-        ? { limit, remaining, reset_ms, over: amount - limit.max }
-        : { limit, remaining, reset_ms };
+    const over = amount > limit.max ? amount - limit.max : undefined;
+    statuses[at] = { limit, remaining, over, reset_ms: Math.ceil(counter.reset_ms(now)) };
   }
   return statuses;
 }

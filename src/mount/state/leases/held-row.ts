@@ -127,10 +127,9 @@ export class HeldRow {
     const ends_ms = this.#knownEnd(now_ms);
     const used = this.#usedUntil(ends_ms);
     const remaining = Math.min(limit.max, Math.max(0, limit.max - used));
+    const over = used > limit.max ? used - limit.max : undefined;
     const reset_ms = used > 0 ? Math.ceil(this.#resetIn(ends_ms, now_ms)) : 0;
-    return used > limit.max
-      ? { limit, remaining, reset_ms, over: used - limit.max }
-      : { limit, remaining, reset_ms };
+    return { limit, remaining, over, reset_ms };
   }
 
   /** What one of `holders` may admit without asking: its part of what was free at the last answer. Of concurrency what runs is known better. */
